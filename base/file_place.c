@@ -27,7 +27,7 @@ int file_place_begin(const char *path, char partial[PATH_MAX])
   return file;
 }
 
-bool file_write(int file, const void *bytes, size_t length)
+bool file_place_write(int file, const void *bytes, size_t length)
 {
   for (const char *at = bytes; length > 0;) {
     ssize_t written = write(file, at, length); // short where a disk or a limit is full; the next one has the reason

@@ -12,7 +12,7 @@ static size_t least(size_t a, size_t b)
 }
 
 // Optimal string alignment distance; words longer than the maximum are as far as can be.
-static size_t edit_distance(const char *a, const char *b)
+static size_t distance_of(const char *a, const char *b)
 {
   size_t a_length = strlen(a), b_length = strlen(b);
   if (a_length > WORD_MAXIMUM || b_length > WORD_MAXIMUM)
@@ -40,7 +40,7 @@ void nearest_start(struct nearest *nearest, const char *word)
 void nearest_offer(struct nearest *nearest, const char *candidate)
 {
   size_t length = strlen(nearest->word);
-  size_t distance = edit_distance(nearest->word, candidate);
+  size_t distance = distance_of(nearest->word, candidate);
   if (length >= 2 && strncmp(nearest->word, candidate, length) == 0)
     distance = least(distance, 1); // an abbreviation is nearly right
   if (distance < nearest->distance) {

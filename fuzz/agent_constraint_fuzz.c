@@ -17,7 +17,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     return 0;
   const char *text = arena_copy(&arena, line.data, line.length);
   enum status status = constraints_parse(text, &arena, &constraints, NULL);
-  if (status == STATUS_OK && record_read(rest, &arena, &record)) {
+  if (status == STATUS_OK && agent_record_read(rest, &arena, &record)) {
     if (constraints_missed(&constraints, &record, &arena, &why) != NULL && why == NULL)
       abort();
     (void)constraints_model(&constraints, &record, text);

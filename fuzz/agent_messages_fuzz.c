@@ -23,11 +23,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         again.model_count != submission.model_count || strcmp(again.data, submission.data) != 0)
       abort();
   }
-  if (answer_read(body, &arena, answer))
+  if (agent_answer_read(body, &arena, answer))
     for (size_t i = 0; i < answer->table_count; i++)
       if (answer->tables[i].row_count > 0)
         (void)table_double_at(&answer->tables[i], answer->tables[i].row_count - 1, answer->tables[i].columns[0].key);
-  answer_problem(body, problem, sizeof problem);
+  agent_answer_problem(body, problem, sizeof problem);
   if (memchr(problem, 0, sizeof problem) == NULL)
     abort();
   buf_done(&written);

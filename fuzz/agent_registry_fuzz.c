@@ -13,13 +13,13 @@ static void check_record(struct slice text, struct arena *arena)
   struct agent_record record, again;
   struct json_writer json;
   struct buf written = {0};
-  if (!record_read(text, arena, &record))
+  if (!agent_record_read(text, arena, &record))
     return;
   if (!agent_name_is_valid(record.name) || !agent_url_is_valid(record.url) || record.cpus < 0)
     abort();
   json_start(&json, &written);
-  record_write(&record, &json);
-  if (!record_read((struct slice){written.data, written.length}, arena, &again) ||
+  agent_record_write(&record, &json);
+  if (!agent_record_read((struct slice){written.data, written.length}, arena, &again) ||
       again.model_count != record.model_count || again.memory_bytes != record.memory_bytes)
     abort();
   buf_done(&written);

@@ -16,14 +16,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
   struct slice reply = {text, size};
   struct reply_runs runs;
   char problem[REPLY_PROBLEM_SIZE];
-  bool is_read = reply_read_runs(reply, &runs);
+  bool is_read = clickhouse_reply_read_runs(reply, &runs);
   for (size_t i = 0; i < runs.runs.count; i++)
     if (runs.runs.items[i].spans < 0 || runs.runs.items[i].observations < 0 || runs.runs.items[i].foreign < 0)
       abort();
   if (!is_read && runs.runs.items != NULL)
     abort();
-  reply_runs_done(&runs);
-  reply_problem(reply, problem);
+  clickhouse_reply_runs_done(&runs);
+  clickhouse_reply_problem(reply, problem);
   if (strlen(problem) >= REPLY_PROBLEM_SIZE || strchr(problem, '\n') != NULL)
     abort();
   free(text);

@@ -24,7 +24,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
       memcpy(text, data, size);
     text[size] = 0;
     char line[40];
-    stderr_capture_line(text, "E", line, sizeof line);
+    framework_stderr_capture_line(text, "E", line, sizeof line);
     if (strlen(line) >= sizeof line)
       abort();
   }

@@ -58,7 +58,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
   } else if (mxnet_read_shape(text, &info)) {
     check_info(&info);
   }
-  pool_done(&pool);
+  framework_pool_done(&pool);
   free(text);
   return 0;
 }

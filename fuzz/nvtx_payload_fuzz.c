@@ -89,9 +89,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                                {NVTX_TYPE_UINT8, size / 2, copy},
                                {NVTX_SCHEMA_REFERENCED, size, copy}};
   struct payload_event event;
-  payload_event_clear(&event);
-  payload_read(&context, blobs, 3, &event);
-  payload_type_size(&context, type);
+  nvtx_payload_event_clear(&event);
+  nvtx_payload_read(&context, blobs, 3, &event);
+  nvtx_payload_type_size(&context, type);
   if (event.tags.count > ANNOTATION_TAGS_MOST || event.tags.text_used > sizeof event.tags.text ||
       strlen(event.message) >= sizeof event.message)
     abort();

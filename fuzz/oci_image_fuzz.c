@@ -14,7 +14,7 @@ static void read_json(const char *text, size_t length)
 {
   struct arena arena = {0};
   struct layout layout;
-  if (layout_read(text, length, "amd64", &arena, &layout) == NULL) {
+  if (isolation_layout_read(text, length, "amd64", &arena, &layout) == NULL) {
     if (layout.layer_count > LAYOUT_LAYERS_MOST ||
         (layout.chosen.hex[0] != 0 && strlen(layout.chosen.hex) != LAYOUT_HEX))
       abort();

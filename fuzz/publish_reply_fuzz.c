@@ -10,7 +10,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static void read_levels(struct slice body)
 {
   uint32_t mask = 0;
-  if (!reply_read_levels(body, &mask) && mask != 0)
+  if (!publish_reply_read_levels(body, &mask) && mask != 0)
     abort();
 }
 
@@ -18,7 +18,7 @@ static void read_reply(char kind, struct slice body)
 {
   struct reply reply;
   enum reply_form form = kind == 'j' || kind == 'J' ? REPLY_JSON : kind == 't' ? REPLY_TEXT : REPLY_PROTOBUF;
-  bool is_read = reply_read(body, form, kind == 'J' || kind == 'P', &reply);
+  bool is_read = publish_reply_read(body, form, kind == 'J' || kind == 'P', &reply);
   if (reply.rejected_count < 0 || strlen(reply.message) >= sizeof reply.message ||
       (!is_read && (reply.rejected_count != 0 || reply.message[0] != 0)))
     abort();
@@ -35,7 +35,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
   struct slice text = {body, size - 1};
   if (data[0] == 's' || data[0] == 'S') {
     struct buf first = {0}, second = {0};
-    if (request_split(text, data[0] == 'S', &first, &second) && (first.length == 0 || second.length == 0))
+    if (publish_request_split(text, data[0] == 'S', &first, &second) && (first.length == 0 || second.length == 0))
       abort();
     buf_done(&first);
     buf_done(&second);

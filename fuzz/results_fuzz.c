@@ -76,7 +76,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
   size_t batch = 1 + next() % 4;
   for (size_t i = 0; i < batch; i++) {
     char name[] = "fuzz.png";
-    if (pictures_add(&pictures, (char *[]){name}, 1, NULL) != STATUS_OK)
+    if (inference_pictures_add(&pictures, (char *[]){name}, 1, NULL) != STATUS_OK)
       abort();
     pictures.items.items[i].place = (struct picture_place){80, 60, 40, 30, 0, 0};
   }
@@ -93,7 +93,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     free(tensors[i].data);
     tensors[i] = (struct tensor){0};
   }
-  pictures_clear(&pictures);
+  inference_pictures_clear(&pictures);
   free(text);
   return 0;
 }

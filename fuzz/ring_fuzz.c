@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A ring file of unknown origin: a ring that passes ring_check can be read to its end from any position without harm.
+// A ring file of unknown origin: a ring that passes ring_read_check can be read to its end from any position without harm.
 #include "collect/ring_decode.h"
 #include "collect/ring_read.h"
 
@@ -55,7 +55,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
   if (size >= sizeof(struct ring_head))
     ((struct ring_head *)bytes)->version = SESSION_VERSION; // corpora outlive versions
   struct ring_view view;
-  if (!ring_check(bytes, size, 1, &view)) {
+  if (!ring_read_check(bytes, size, 1, &view)) {
     struct ring_decoder decoder;
     ring_decode_start(&decoder, 1, view.head->process, view.head->owner_tid);
     decoder.highest = view.head->highest_id;

@@ -31,8 +31,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     abort();
   size_t length = body.length;
   if (result == BODY_DONE && buf_put(&body, zeros, sizeof zeros)) {
-    request_check(encoding, (struct slice){body.data, length}, 1, &verdict);
-    if (verdict.problem == NULL && request_rejected(&verdict) > verdict.spans)
+    serve_request_check(encoding, (struct slice){body.data, length}, 1, &verdict);
+    if (verdict.problem == NULL && serve_request_rejected(&verdict) > verdict.spans)
       abort();
     reply_success(encoding, &verdict, &reply);
   }

@@ -77,10 +77,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
       shapes_read_typed(lines[2].text, lines[2].length, &outputs))
     operation.outputs = &outputs;
   check_shapes(&outputs);
-  if (values_read(lines[3].text, lines[3].length, &values))
+  if (shape_values_read(lines[3].text, lines[3].length, &values))
     operation.values = &values;
-  struct flop_attribute attributes[] = {{"kernel_shape", value_read(lines[3].text, lines[3].length)},
-                                        {"size", value_read(lines[3].text, lines[3].length)}};
+  struct flop_attribute attributes[] = {{"kernel_shape", shape_value_read(lines[3].text, lines[3].length)},
+                                        {"size", shape_value_read(lines[3].text, lines[3].length)}};
   operation.attributes = attributes;
   operation.attribute_count = 2;
   struct flop_counts counts = flops_count(&operation);

@@ -11,14 +11,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
   struct pool pool = {.maximum_bytes = (size_t)1 << 30};
-  struct activity *items = pool_alloc(&pool, size + 1, sizeof *items);
-  struct activities activities = {items, 0, pool_alloc(&pool, 4, sizeof *activities.threads)};
+  struct activity *items = framework_pool_alloc(&pool, size + 1, sizeof *items);
+  struct activities activities = {items, 0, framework_pool_alloc(&pool, 4, sizeof *activities.threads)};
   struct operation *operations = NULL;
   size_t count = 0;
   for (size_t at = 0; at + 3 < size && items != NULL && activities.threads != NULL;) {
     const uint8_t *end = memchr(data + at + 3, '\n', size - at - 3);
     size_t length = end != NULL ? (size_t)(end - data) - at - 3 : size - at - 3;
-    const char *name = pool_text(&pool, (const char *)data + at + 3, length);
+    const char *name = framework_pool_text(&pool, (const char *)data + at + 3, length);
     if (name == NULL)
       break;
     items[activities.count++] =
@@ -30,6 +30,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
       if (operations[i].name[0] == 0 || operations[i].type[0] == 0 || operations[i].end_ns < operations[i].start_ns ||
           (operations[i].parent != SIZE_MAX && operations[i].parent >= i))
         abort();
-  pool_done(&pool);
+  framework_pool_done(&pool);
   return 0;
 }

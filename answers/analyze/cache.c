@@ -19,9 +19,9 @@ void analyze_cache_done(struct analyze_cache *cache)
   arena_done(&cache->lasting);
 }
 
-enum status cache_experiments(struct analyze_cache *cache, struct store *const *stores, size_t store_count,
-                              struct arena *arena, struct experiment_runs **ret_experiments, size_t *ret_count,
-                              struct error *err)
+enum status analyze_cache_experiments(struct analyze_cache *cache, struct store *const *stores, size_t store_count,
+                                      struct arena *arena, struct experiment_runs **ret_experiments, size_t *ret_count,
+                                      struct error *err)
 {
   if (cache == NULL)
     return experiments_list(stores, store_count, arena, ret_experiments, ret_count, NULL, err);
@@ -35,8 +35,8 @@ enum status cache_experiments(struct analyze_cache *cache, struct store *const *
   return STATUS_OK;
 }
 
-enum status cache_view(struct analyze_cache *cache, const struct experiment_runs *of, bool of_cold_runs,
-                       struct arena *arena, struct view **ret_view, struct error *err)
+enum status analyze_cache_view(struct analyze_cache *cache, const struct experiment_runs *of, bool of_cold_runs,
+                               struct arena *arena, struct view **ret_view, struct error *err)
 {
   bool is_shared = cache != NULL && !of_cold_runs;
   struct view **place = is_shared ? &cache->views[of - cache->experiments] : ret_view;
@@ -50,7 +50,7 @@ enum status cache_view(struct analyze_cache *cache, const struct experiment_runs
   return STATUS_OK;
 }
 
-void cache_next_question(struct analyze_cache *cache)
+void analyze_cache_next_question(struct analyze_cache *cache)
 {
   if (cache == NULL || cache->arena.used_bytes <= cache->bytes_most)
     return;
@@ -58,8 +58,9 @@ void cache_next_question(struct analyze_cache *cache)
   cache->rows = NULL;
 }
 
-enum status cache_layer_rows(struct question *question, const struct view_run *run, enum layer_mode mode,
-                             const struct device_rows_wanted *wanted, struct layer_rows **ret_rows, struct error *err)
+enum status analyze_cache_layer_rows(struct question *question, const struct view_run *run, enum layer_mode mode,
+                                     const struct device_rows_wanted *wanted, struct layer_rows **ret_rows,
+                                     struct error *err)
 {
   struct analyze_cache *cache = question->request->cache;
   struct cached_rows **list = cache == NULL ? &question->rows : &cache->rows; // else the question's own

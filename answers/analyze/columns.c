@@ -5,12 +5,12 @@
 
 #include <math.h>
 
-void put_batch(struct table_builder *table, int64_t batch_size)
+void analyze_put_batch(struct table_builder *table, int64_t batch_size)
 {
   table_put(table, "batch_size", cell_int_if(batch_size != 0, batch_size));
 }
 
-void put_spread(struct table_builder *table, const struct figure *figure)
+void analyze_put_spread(struct table_builder *table, const struct figure *figure)
 {
   bool is_known = figure->occurring != NULL;
   double least_ms = NAN, most_ms = NAN;
@@ -26,7 +26,7 @@ void put_spread(struct table_builder *table, const struct figure *figure)
   table_put(table, "occurrence_ms", cell_real(figure->occurrence));
 }
 
-void summarize_sums(struct question *question, double sum_ms, double rows_sum_ms)
+void analyze_summarize_sums(struct question *question, double sum_ms, double rows_sum_ms)
 {
   if (!question_is_by_value(question))
     return;
@@ -37,12 +37,12 @@ void summarize_sums(struct question *question, double sum_ms, double rows_sum_ms
              "sums (sum_ms), which percentages are of");
 }
 
-void put_partial(struct table_builder *table, bool is_partial)
+void analyze_put_partial(struct table_builder *table, bool is_partial)
 {
   table_put_optional(table, "partial", is_partial ? cell_bool(true) : (struct table_cell){0});
 }
 
-void put_from(struct table_builder *table, const char *key, const char *from)
+void analyze_put_from(struct table_builder *table, const char *key, const char *from)
 {
   table_put_optional(table, key, cell_text(from));
 }
@@ -54,7 +54,7 @@ static bool is_above_100(const char *key, const struct table_cell *cell)
 }
 
 // A share above 100 % looks like a mistake: the reader is told how it comes about.
-void note_above_100(struct table_builder *table)
+void analyze_note_above_100(struct table_builder *table)
 {
   static const char reason[] =
       "layers or kernels run in parallel, or the two come from different runs, or device work ends "

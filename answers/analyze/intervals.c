@@ -16,7 +16,7 @@
 #define PAIRED_LEAST 3  // runs
 #define NEEDS_MOST 1e9  // values
 #define PI 3.14159265358979323846
-#define LEAST_QUANTILE 1.95996 // below student_quantile(CONFIDENCE, …) of any degrees
+#define LEAST_QUANTILE 1.95996 // below interval_student_quantile(CONFIDENCE, …) of any degrees
 #define LEAST_T sqrt(3.)       // below it the continued fraction converges slowly
 
 // ---- Student's t ----------------------------------------------------------------------------------------------------
@@ -58,7 +58,7 @@ static double student_density(double t, double degrees)
 }
 
 // By Newton's method from below: the tail is convex. A step that small is followed by one below a double's precision.
-double student_quantile(double confidence, double degrees)
+double interval_student_quantile(double confidence, double degrees)
 {
   double t = LEAST_T, step;
   do {
@@ -154,7 +154,7 @@ double estimate_reach(struct estimate estimate, double confidence)
 {
   if (!(estimate.squared_error > 0))
     return estimate.squared_error; // 0: all values are equal; NaN
-  return student_quantile(confidence, estimate.degrees) * sqrt(estimate.squared_error);
+  return interval_student_quantile(confidence, estimate.degrees) * sqrt(estimate.squared_error);
 }
 
 // ---- differences of samples -----------------------------------------------------------------------------------------
@@ -273,7 +273,7 @@ const char *verdict_name(enum verdict verdict)
   return names[verdict];
 }
 
-struct paired_ratio ratio_of_pairs(const double *a, const double *b, size_t count)
+struct paired_ratio interval_ratio_of_pairs(const double *a, const double *b, size_t count)
 {
   double *logs = memory_new(count, sizeof *logs);
   size_t used = 0;
@@ -292,7 +292,7 @@ const char *interval_from_name(enum interval_from from)
   return names[from];
 }
 
-bool sample_has_drift(const struct sample *sample, double threshold, double *ret_first, double *ret_last)
+bool analyze_sample_has_drift(const struct sample *sample, double threshold, double *ret_first, double *ret_last)
 {
   size_t third = sample->count / 3;
   *ret_first = *ret_last = NAN;

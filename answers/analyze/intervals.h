@@ -21,11 +21,11 @@ struct estimate estimate_trimmed(const double *values, size_t count);
 struct estimate estimate_quantile(const double *values, size_t count, double quantile);
 // a - b of independent samples, with Welch's degrees of freedom (Biometrika 34, 1947).
 struct estimate estimate_difference(struct estimate a, struct estimate b);
-// Half the width of the interval around the mean. NaN without an error. confidence: as of student_quantile.
+// Half the width of the interval around the mean. NaN without an error. confidence: as of interval_student_quantile.
 double estimate_reach(struct estimate estimate, double confidence);
 // The t that |T| exceeds with probability 1 - confidence, for T of Student's distribution. confidence: 0.95 to 1 (exclusive);
 // degrees: 1 or more, need not be whole.
-double student_quantile(double confidence, double degrees);
+double interval_student_quantile(double confidence, double degrees);
 
 enum sample_figure { SAMPLE_TRIMMED, SAMPLE_CUT, SAMPLE_QUANTILE };
 // Latencies of one set. Arrays are the caller's.
@@ -72,10 +72,10 @@ const char *verdict_name(enum verdict verdict); // "not decided", "slower", …
 struct paired_ratio {
   double ratio, low, high;
 };
-struct paired_ratio ratio_of_pairs(const double *a, const double *b, size_t count);
+struct paired_ratio interval_ratio_of_pairs(const double *a, const double *b, size_t count);
 const char *interval_from_name(enum interval_from from); // "paired runs", "runs", "observations"; NULL: none
 // Whether the means of the first and last third of at least 9 observations differ, with 99 % confidence, and by more than
 // `threshold`. The means are filled in where there are as many observations, else NaN.
-bool sample_has_drift(const struct sample *sample, double threshold, double *ret_first, double *ret_last);
+bool analyze_sample_has_drift(const struct sample *sample, double threshold, double *ret_first, double *ret_last);
 
 #endif

@@ -26,7 +26,7 @@ static void test_student_quantile(void **unused)
       {0.99, 12345.6, 2.5762276044252137}, {0.99, 1e6, 2.5758342201053344},
   };
   for (size_t i = 0; i < COUNT(known); i++) {
-    double wanted = known[i][2], found = student_quantile(known[i][0], known[i][1]);
+    double wanted = known[i][2], found = interval_student_quantile(known[i][0], known[i][1]);
     double lost = fmax(1, known[i][1] / 1e5); // digits that the tail has fewer
     assert_true(fabs(found - wanted) <= 1e-11 * lost * wanted);
   }
@@ -129,7 +129,8 @@ static void test_equal_values_give_a_point(void **unused)
   // One side without spread: the other's degrees of freedom.
   b = of_values(10.25, before, 4);
   interval = interval_of_difference(&a, &b);
-  NEAR(interval.high - interval.low, 2 * student_quantile(0.95, 3) * sqrt(estimate_mean(before, 4).squared_error));
+  NEAR(interval.high - interval.low,
+       2 * interval_student_quantile(0.95, 3) * sqrt(estimate_mean(before, 4).squared_error));
 }
 
 static void test_disturbances_of_both_cancel_in_ratios(void **unused)
@@ -140,21 +141,21 @@ static void test_disturbances_of_both_cancel_in_ratios(void **unused)
     b[i] = (double)(1 + i * i); // a machine that becomes slower all the time
     a[i] = 1.5 * b[i];
   }
-  struct paired_ratio ratio = ratio_of_pairs(a, b, 9);
+  struct paired_ratio ratio = interval_ratio_of_pairs(a, b, 9);
   NEAR(ratio.ratio, 1.5);
   assert_true(ratio.high - ratio.low < 1e-12);
   // Ratios 1.2, 1.5 and 1.6: their logarithms have mean ln(2.88) / 3.
   const double some[] = {1.2, 15, 0, 1.6}, others[] = {1, 10, 1, 1}; // the third pair does not count
-  ratio = ratio_of_pairs(some, others, 4);
+  ratio = interval_ratio_of_pairs(some, others, 4);
   NEAR(ratio.ratio, cbrt(2.88));
   NEAR(ratio.low, 0.9778597066934747);
   NEAR(ratio.high, 2.070070361697322);
-  struct paired_ratio opposite = ratio_of_pairs(others, some, 4);
+  struct paired_ratio opposite = interval_ratio_of_pairs(others, some, 4);
   NEAR(opposite.low * ratio.high, 1);
-  ratio = ratio_of_pairs(some, others, 1);
+  ratio = interval_ratio_of_pairs(some, others, 1);
   NEAR(ratio.ratio, 1.2);
   assert_true(isnan(ratio.low) && isnan(ratio.high));
-  assert_true(isnan(ratio_of_pairs(some, others, 0).ratio));
+  assert_true(isnan(interval_ratio_of_pairs(some, others, 0).ratio));
 }
 
 static void test_drift_of_thirds(void **unused)
@@ -164,19 +165,19 @@ static void test_drift_of_thirds(void **unused)
   const double values[] = {155, 160, 172, 0, 1000, 0, 430, 470, 494, 470};
   struct sample sample = of_values(0, values, 9);
   double first, last;
-  assert_true(sample_has_drift(&sample, 302, &first, &last));
+  assert_true(analyze_sample_has_drift(&sample, 302, &first, &last));
   NEAR(first, 487 / 3.0);
   NEAR(last, 1394 / 3.0);
-  assert_false(sample_has_drift(&sample, 303, &first, &last)); // not more than the threshold
+  assert_false(analyze_sample_has_drift(&sample, 303, &first, &last)); // not more than the threshold
   sample.count = 8;
-  assert_false(sample_has_drift(&sample, 0, &first, &last));
+  assert_false(analyze_sample_has_drift(&sample, 0, &first, &last));
   assert_true(isnan(first) && isnan(last));
   sample.count = 10; // the last third is the last three of ten
-  assert_true(sample_has_drift(&sample, 302, &first, &last));
+  assert_true(analyze_sample_has_drift(&sample, 302, &first, &last));
   NEAR(last, 478);
   const double noisy[] = {100, 300, 200, 1, 1, 1, 300, 500, 400}; // 200 ± 376
   sample = of_values(0, noisy, 9);
-  assert_false(sample_has_drift(&sample, 10, &first, &last));
+  assert_false(analyze_sample_has_drift(&sample, 10, &first, &last));
 }
 
 // ---- simulation -----------------------------------------------------------------------------------------------------
@@ -256,7 +257,7 @@ static void simulate_ratios(size_t count)
       a[i] = slowness * noisy_latency();
       b[i] = slowness * noisy_latency();
     }
-    struct paired_ratio ratio = ratio_of_pairs(a, b, count);
+    struct paired_ratio ratio = interval_ratio_of_pairs(a, b, count);
     held += ratio.low <= 1 && ratio.high >= 1;
   }
   print_message("%2zu ratios: coverage %.2f %%\n", count, 100. * held / TRIALS);

@@ -129,12 +129,12 @@ double question_model_latency(struct question *question, const struct view_set *
   return question_model_figure(question, set).value;
 }
 
-double share_pct(double part, double whole)
+double analyze_share_pct(double part, double whole)
 {
   return whole > 0 ? part / whole * 100 : NAN;
 }
 
-double difference_of_runs_ms(double a_ms, double b_ms)
+double analyze_difference_of_runs_ms(double a_ms, double b_ms)
 {
   double difference = a_ms - b_ms;
   return fabs(difference) < 0.5e-6 ? 0 : difference < 0 ? NAN : difference;
@@ -142,7 +142,7 @@ double difference_of_runs_ms(double a_ms, double b_ms)
 
 double question_difference_ms(struct question *question, double a_ms, double b_ms, const char *what)
 {
-  double difference = difference_of_runs_ms(a_ms, b_ms);
+  double difference = analyze_difference_of_runs_ms(a_ms, b_ms);
   if (isnan(difference) && a_ms < b_ms)
     table_note(&question->table, "%s: the difference is negative (%.6g ms), within noise or not comparable; not given",
                what, a_ms - b_ms);
@@ -180,7 +180,7 @@ static void finish(struct question *question, struct table *ret_table)
   if (pools_batches(question))
     table_note(table,
                "observations of different batch sizes are pooled: the batch size, and throughput, are not known");
-  note_above_100(table);
+  analyze_note_above_100(table);
   int64_t *run_ids = arena_alloc_array(arena, runs + 1, sizeof *run_ids);
   size_t at = 0;
   for (size_t i = 0; i < question->used_count; i++)
@@ -267,8 +267,8 @@ static enum status answer_one(const struct analysis *analysis, const struct expe
   struct arena scratch = {0};
   struct question question;
   struct view *view;
-  cache_next_question(request->cache);
-  XSP_TRY(cache_view(request->cache, of, request->cold, arena, &view, err));
+  analyze_cache_next_question(request->cache);
+  XSP_TRY(analyze_cache_view(request->cache, of, request->cold, arena, &view, err));
   XSP_TRY(question_start(&question, analysis, request, view, arena, &scratch, err));
   enum status status =
       store_is_folded(view->store) && !analysis->takes_folded
@@ -314,7 +314,7 @@ enum status question_each(const struct analysis *analysis, struct store *const *
   XSP_TRY(question_statistic_check(request, &unused, err));
   struct experiment_runs *experiments;
   size_t count;
-  XSP_TRY(cache_experiments(request->cache, stores, store_count, arena, &experiments, &count, err));
+  XSP_TRY(analyze_cache_experiments(request->cache, stores, store_count, arena, &experiments, &count, err));
   answers.tables = arena_alloc_array(arena, count, sizeof *answers.tables);
   for (size_t i = 0; i < count; i++)
     XSP_TRY(ask(analysis, &experiments[i], request, arena, &answers, err));

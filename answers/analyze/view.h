@@ -136,20 +136,20 @@ void question_choose_observations(struct question *question, struct view_set *se
 bool question_is_by_value(const struct question *question);
 // a - b, of figures of two runs. Negative: NaN, and a note naming `what`; within 0.5 ns: 0.
 double question_difference_ms(struct question *question, double a_ms, double b_ms, const char *what);
-double share_pct(double part, double whole);            // NaN where the whole is not above 0, or either is unknown
-double difference_of_runs_ms(double a_ms, double b_ms); // the same without the note
+double analyze_share_pct(double part, double whole); // NaN where the whole is not above 0, or either is unknown
+double analyze_difference_of_runs_ms(double a_ms, double b_ms); // the same without the note
 
 // ---- columns that several analyses share ----------------------------------------------------------------------------
-void put_batch(struct table_builder *table, int64_t batch_size); // 0: null
-void put_spread(struct table_builder *table,
-                const struct figure *figure); // n, min, max, cv, present; not measured: null
+void analyze_put_batch(struct table_builder *table, int64_t batch_size); // 0: null
+void analyze_put_spread(struct table_builder *table,
+                        const struct figure *figure); // n, min, max, cv, present; not measured: null
 // Where figures do not add up: the statistic of the sums, the sum of the rows, and a note.
-void summarize_sums(struct question *question, double sum_ms, double rows_sum_ms);
-void put_partial(struct table_builder *table, bool is_partial); // optional: true or null
+void analyze_summarize_sums(struct question *question, double sum_ms, double rows_sum_ms);
+void analyze_put_partial(struct table_builder *table, bool is_partial); // optional: true or null
 // `key` names the set that the figures come from where another should have answered. Optional.
-void put_from(struct table_builder *table, const char *key, const char *from);
+void analyze_put_from(struct table_builder *table, const char *key, const char *from);
 
-void note_above_100(struct table_builder *table); // why shares are above 100 %, where some are
+void analyze_note_above_100(struct table_builder *table); // why shares are above 100 %, where some are
 
 enum status question_lacks(const struct question *question, struct error *err, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

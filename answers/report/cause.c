@@ -26,7 +26,7 @@ static void put_name(const struct cause *of, struct buf *out)
   struct arena arena = {0};
   const char *name = of->name;
   if (of->name_is_kernel)
-    kernel_names_short(&of->name, 1, &arena, &name);
+    page_kernel_names_short(&of->name, 1, &arena, &name);
   put_text(name, out);
   arena_done(&arena);
 }

@@ -214,7 +214,7 @@ static void distinguish(struct entry *entries, size_t count, struct arena *arena
   }
 }
 
-void kernel_names_short(const char *const *names, size_t count, struct arena *arena, const char **ret_short)
+void page_kernel_names_short(const char *const *names, size_t count, struct arena *arena, const char **ret_short)
 {
   struct interner distinct = {0};
   struct entry *entries = arena_alloc_array(arena, count + 1, sizeof *entries);

@@ -7,6 +7,6 @@
 
 // Writes the short form of each name to *ret_short, in `arena` or the name itself. Equal names get equal forms,
 // different names different ones. Names that are not C++ functions stay as they are; NULL stays NULL.
-void kernel_names_short(const char *const *names, size_t count, struct arena *arena, const char **ret_short);
+void page_kernel_names_short(const char *const *names, size_t count, struct arena *arena, const char **ret_short);
 
 #endif

@@ -53,7 +53,7 @@ static void test_one_name(void **unused)
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
     struct arena arena = {0};
     const char *brief;
-    kernel_names_short(&cases[i][0], 1, &arena, &brief);
+    page_kernel_names_short(&cases[i][0], 1, &arena, &brief);
     assert_string_equal(brief, cases[i][1]);
     arena_done(&arena);
   }
@@ -84,7 +84,7 @@ static void test_different_names_stay_different(void **unused)
   };
   struct arena arena = {0};
   const char *briefs[8];
-  kernel_names_short(names, 8, &arena, briefs);
+  page_kernel_names_short(names, 8, &arena, briefs);
   for (size_t i = 0; i < 8; i++)
     if (expected[i] == NULL)
       assert_null(briefs[i]);

@@ -55,7 +55,7 @@ static void run(const struct runner_arguments *arguments, const char *const *num
   if (predictor == NULL || predictor_open(predictor, &arguments->options, &arena, &model, &err) != STATUS_OK)
     fail(&err);
   placement_keep_clear();
-  if (inputs_prepare(&inputs, &model, arguments, strtol(numbers[2], NULL, 10), &err) != STATUS_OK ||
+  if (inference_inputs_prepare(&inputs, &model, arguments, strtol(numbers[2], NULL, 10), &err) != STATUS_OK ||
       (predictor->prepare != NULL && predictor->prepare(&model, inputs.tensors, &err) != STATUS_OK))
     fail(&err);
   double ns_per_tick = (now_ns() - first_ns) / (double)(xsp_clock_ticks() - first_ticks);

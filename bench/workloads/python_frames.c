@@ -37,7 +37,7 @@ EXPORT bool frames_begin(const char *session, char *why, size_t why_size)
   void *symbol = library == NULL ? NULL : dlsym(library, "unw_backtrace");
   memcpy(&unw_backtrace, &symbol, sizeof symbol);
   return xsp_attach(session) == 0 && python_frames_setup(NULL, why, why_size) &&
-         interpreter_find(NULL, &api, &python, why, why_size) && native_frames_setup(NULL);
+         interpreter_find(NULL, &api, &python, why, why_size) && frames_native_setup(NULL);
 }
 
 static uintptr_t read_stack(void) // what any walk has to read

@@ -85,7 +85,7 @@ static bool append_entry(int argument_count, char **arguments)
   (void)prctl(PR_GET_NAME, entry.name);
   put_command(entry.command, sizeof entry.command, argument_count, arguments);
   char path[PATH_MAX];
-  file_path(path, "arrivals");
+  capture_file_path(path, "arrivals");
   int file = open(path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW); // made by xsp
   const struct iovec whole = {&entry, sizeof entry};
   bool is_in = file >= 0 && writev(file, &whole, 1) == (ssize_t)sizeof entry;
@@ -101,8 +101,8 @@ bool arrive(const char *directory, int argument_count, char **arguments)
   bool is_in = can_wait() && session_set_directory(directory, false) == 0;
   if (is_in) {
     char path[PATH_MAX];
-    file_path(path, "session");
-    memory = file_map(path, SESSION_FILE_SIZE);
+    capture_file_path(path, "session");
+    memory = capture_file_map(path, SESSION_FILE_SIZE);
     is_in = memory != NULL && append_entry(argument_count, arguments);
   }
   if (is_in) {

@@ -78,26 +78,26 @@ void clock_calibrate(void);        // appends a triple to the session
 void clock_calibrate_if_due(void); // at most ten times a second
 
 // ---- file.c: files of the session folder, by name; no descriptor is kept, because programs close what they do not know
-void file_path(char path[PATH_MAX], const char *name);
-void file_path_number(char path[PATH_MAX], const char *name, uint32_t number);
+void capture_file_path(char path[PATH_MAX], const char *name);
+void capture_file_path_number(char path[PATH_MAX], const char *name, uint32_t number);
 // The number of a file that could not be had, for the next try: readers look for each number's file. It stays taken where
 // somebody took a later one meanwhile.
-void file_number_return(uint32_t *next, uint32_t number);
+void capture_file_number_return(uint32_t *next, uint32_t number);
 // Creates and maps. The first `bytes` have storage and are touched; where `address_bytes` is more, so much is mapped and
-// gets its storage from file_back. NULL and errno on failure, and then no file is left.
-void *file_create(const char *path, size_t bytes, size_t address_bytes);
-uint64_t file_address_share(void); // what one file may take where the program's addresses or files are limited
-void *file_map(const char *path, size_t bytes);    // existing file, at least `bytes` long; NULL and errno
-int file_extend(const char *path, uint64_t bytes); // storage for the first `bytes`; 0 or a negated errno
+// gets its storage from capture_file_back. NULL and errno on failure, and then no file is left.
+void *capture_file_create(const char *path, size_t bytes, size_t address_bytes);
+uint64_t capture_file_address_share(void); // what one file may take where the program's addresses or files are limited
+void *capture_file_map(const char *path, size_t bytes);    // existing file, at least `bytes` long; NULL and errno
+int capture_file_extend(const char *path, uint64_t bytes); // storage for the first `bytes`; 0 or a negated errno
 // Makes the addresses of `bytes` from byte `from` on (multiples of the page's size) of a sparse file readable and writable, or
 // neither. 0 or a negated errno.
-int file_use(void *memory, uint64_t from, uint64_t bytes, bool is_used);
+int capture_file_use(void *memory, uint64_t from, uint64_t bytes, bool is_used);
 // Storage for so many of the sparse file "name number", which is mapped at `memory` and may be used there. 0 or a negated
 // errno. No descriptor, little stack: the thread may be in a signal handler, the program may have forbidden itself other
 // calls.
-int file_back(const char *name, uint32_t number, void *memory, uint64_t from, uint64_t bytes);
+int capture_file_back(const char *name, uint32_t number, void *memory, uint64_t from, uint64_t bytes);
 // The opposite. Not from locked memory, nor from file systems that cannot.
-int file_return(void *memory, uint64_t from, uint64_t bytes);
+int capture_file_return(void *memory, uint64_t from, uint64_t bytes);
 
 // No signal handler runs on this thread in between: one that forks would leave a child to go on with half the work on its
 // parent's files, and a storm of signals would interrupt posix_fallocate for ever.

@@ -23,7 +23,7 @@ static uint64_t reachable; // atomic: the first bytes of the window that may be 
 
 bool catalog_create(const char *path)
 {
-  struct catalog_head *head = file_create(path, GROW_BYTES, 0);
+  struct catalog_head *head = capture_file_create(path, GROW_BYTES, 0);
   if (head == NULL)
     return false;
   head->version = SESSION_VERSION;
@@ -45,7 +45,7 @@ static struct catalog_head *map_window(const char *path, uint64_t *ret_window)
     return NULL;
   struct stat status;
   void *memory = MAP_FAILED;
-  uint64_t most = CATALOG_MAXIMUM_BYTES, share = file_address_share();
+  uint64_t most = CATALOG_MAXIMUM_BYTES, share = capture_file_address_share();
   while (most > share && most > WINDOW_LEAST)
     most /= 2;
   if (fstat(file, &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == geteuid() &&
@@ -117,10 +117,10 @@ static bool grow(uint64_t allocated, uint64_t needed)
 {
   uint64_t bytes = (needed + GROW_BYTES - 1) / GROW_BYTES * GROW_BYTES + GROW_BYTES;
   char path[PATH_MAX];
-  file_path(path, "catalog");
+  capture_file_path(path, "catalog");
   sigset_t before;
   signals_hold(&before);
-  int error = file_extend(path, bytes);
+  int error = capture_file_extend(path, bytes);
   signals_release(&before);
   if (error != 0)
     return false;

@@ -14,7 +14,7 @@
 
 #define FILE_FLAGS (O_RDWR | O_CLOEXEC | O_NOFOLLOW)
 
-void file_path(char path[PATH_MAX], const char *name)
+void capture_file_path(char path[PATH_MAX], const char *name)
 {
   size_t folder = strlen(capture.directory), length = strlen(name); // the folder leaves 64 bytes for names
   memcpy(path, capture.directory, folder);
@@ -22,9 +22,9 @@ void file_path(char path[PATH_MAX], const char *name)
   memcpy(path + folder + 1, name, length + 1);
 }
 
-void file_path_number(char path[PATH_MAX], const char *name, uint32_t number)
+void capture_file_path_number(char path[PATH_MAX], const char *name, uint32_t number)
 {
-  file_path(path, name);
+  capture_file_path(path, name);
   char *end = path + strlen(path), digits[10];
   int count = 0;
   do
@@ -35,7 +35,7 @@ void file_path_number(char path[PATH_MAX], const char *name, uint32_t number)
   *end = '\0';
 }
 
-void file_number_return(uint32_t *next, uint32_t number)
+void capture_file_number_return(uint32_t *next, uint32_t number)
 {
   uint32_t after = number + 1;
   (void)__atomic_compare_exchange_n(next, &after, number, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
@@ -66,7 +66,7 @@ static int reserve(int file, uint64_t bytes)
   return error;
 }
 
-uint64_t file_address_share(void)
+uint64_t capture_file_address_share(void)
 {
   struct rlimit addresses, size;
   uint64_t share = UINT64_MAX;
@@ -101,7 +101,7 @@ static void *map_sparse(int file, size_t bytes, size_t address_bytes)
   return MAP_FAILED;
 }
 
-void *file_create(const char *path, size_t bytes, size_t address_bytes)
+void *capture_file_create(const char *path, size_t bytes, size_t address_bytes)
 {
   int file = open(path, FILE_FLAGS | O_CREAT | O_EXCL, 0600);
   if (file < 0)
@@ -128,16 +128,16 @@ void *file_create(const char *path, size_t bytes, size_t address_bytes)
 __attribute__((noinline)) static int back_by_name(const char *name, uint32_t number, uint64_t bytes)
 {
   char path[PATH_MAX];
-  file_path_number(path, name, number);
-  return file_extend(path, bytes);
+  capture_file_path_number(path, name, number);
+  return capture_file_extend(path, bytes);
 }
 
-int file_use(void *memory, uint64_t from, uint64_t bytes, bool is_used)
+int capture_file_use(void *memory, uint64_t from, uint64_t bytes, bool is_used)
 {
   return mprotect((char *)memory + from, bytes, is_used ? PROT_READ | PROT_WRITE : PROT_NONE) == 0 ? 0 : -errno;
 }
 
-int file_back(const char *name, uint32_t number, void *memory, uint64_t from, uint64_t bytes)
+int capture_file_back(const char *name, uint32_t number, void *memory, uint64_t from, uint64_t bytes)
 {
   if (madvise((char *)memory + from, bytes, MADV_POPULATE_WRITE) == 0)
     return 0;
@@ -147,12 +147,12 @@ int file_back(const char *name, uint32_t number, void *memory, uint64_t from, ui
   return error;
 }
 
-int file_return(void *memory, uint64_t from, uint64_t bytes)
+int capture_file_return(void *memory, uint64_t from, uint64_t bytes)
 {
   return madvise((char *)memory + from, bytes, MADV_REMOVE) == 0 ? 0 : -errno;
 }
 
-void *file_map(const char *path, size_t bytes)
+void *capture_file_map(const char *path, size_t bytes)
 {
   int file = open(path, FILE_FLAGS);
   if (file < 0)
@@ -173,7 +173,7 @@ void *file_map(const char *path, size_t bytes)
   return memory == MAP_FAILED ? NULL : memory;
 }
 
-int file_extend(const char *path, uint64_t bytes)
+int capture_file_extend(const char *path, uint64_t bytes)
 {
   int file = open(path, FILE_FLAGS);
   if (file < 0)

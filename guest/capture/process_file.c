@@ -35,15 +35,15 @@ struct process_head *session_process(void)
     return process;
   char path[PATH_MAX];
   uint32_t number = __atomic_fetch_add(&capture.session->next_process, 1, __ATOMIC_RELAXED);
-  file_path_number(path, "process-", number);
+  capture_file_path_number(path, "process-", number);
   sigset_t before;
   signals_hold(&before);
-  struct process_head *made = file_create(path, sizeof *made, 0);
+  struct process_head *made = capture_file_create(path, sizeof *made, 0);
   if (made != NULL)
     fill_process(made, number);
   signals_release(&before);
   if (made == NULL) {
-    file_number_return(&capture.session->next_process, number);
+    capture_file_number_return(&capture.session->next_process, number);
     return NULL;
   }
   __atomic_store_n(&made->magic, PROCESS_MAGIC, __ATOMIC_RELEASE);
@@ -51,7 +51,7 @@ struct process_head *session_process(void)
     return made;
   unlink(path); // another thread was faster
   munmap(made, sizeof *made);
-  file_number_return(&capture.session->next_process, number);
+  capture_file_number_return(&capture.session->next_process, number);
   return process;
 }
 

@@ -56,7 +56,7 @@ static uint32_t first_records(void)
 
 static uint32_t most_records(uint32_t records)
 {
-  uint64_t share = file_address_share() / (1 + __atomic_load_n(&ring_count, __ATOMIC_RELAXED));
+  uint64_t share = capture_file_address_share() / (1 + __atomic_load_n(&ring_count, __ATOMIC_RELAXED));
   uint32_t most = overwrites() ? capture.session->ring_records : RING_RECORDS_MOST;
   while (records < most && records < RING_RECORDS_MOST && ring_bytes(UINT64_C(2) * records) <= share)
     records *= 2;
@@ -67,7 +67,7 @@ static struct ring_head *create_sized(const char *path, uint32_t records, uint32
 {
   struct ring_head *ring = NULL;
   do // fewer addresses where the processor has few
-    ring = file_create(path, ring_bytes(records), ring_bytes(most));
+    ring = capture_file_create(path, ring_bytes(records), ring_bytes(most));
   while (ring == NULL && (errno == ENOMEM || errno == EAGAIN) && (most /= 2) > records);
   if (ring == NULL)
     return NULL;
@@ -94,7 +94,7 @@ struct ring_head *ring_create(const struct process_head *process, uint32_t tid, 
 {
   char path[PATH_MAX];
   uint32_t number = __atomic_fetch_add(&capture.session->next_ring, 1, __ATOMIC_RELAXED), records = first_records();
-  file_path_number(path, "ring-", number);
+  capture_file_path_number(path, "ring-", number);
   struct ring_head *ring = create(path, records);
   if (ring == NULL && records > RING_RECORDS_LEAST)
     ring = create(path, RING_RECORDS_LEAST);
@@ -112,6 +112,6 @@ struct ring_head *ring_create(const struct process_head *process, uint32_t tid, 
     munmap(ring, bytes);
     unlink(path);
   }
-  file_number_return(&capture.session->next_ring, number);
+  capture_file_number_return(&capture.session->next_ring, number);
   return NULL;
 }

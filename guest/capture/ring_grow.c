@@ -54,7 +54,8 @@ static bool is_largest(const struct ring_head *ring)
 static bool make_usable(struct ring_head *ring, uint64_t records)
 {
   uint64_t usable = ring->usable;
-  if (usable < records && file_use(ring, ring_bytes(usable), (records - usable) * sizeof(struct record), true) != 0)
+  if (usable < records &&
+      capture_file_use(ring, ring_bytes(usable), (records - usable) * sizeof(struct record), true) != 0)
     return false;
   ring->usable = (uint32_t)(usable < records ? records : usable);
   return true;
@@ -68,7 +69,7 @@ static bool back_more(struct ring_head *ring)
   if (is_first && !ring_spend(count * sizeof(struct record), true))
     return false;
   if (make_usable(ring, 2 * count) &&
-      file_back("ring-", ring->number, ring, ring_bytes(ring->backed), records * sizeof(struct record)) == 0) {
+      capture_file_back("ring-", ring->number, ring, ring_bytes(ring->backed), records * sizeof(struct record)) == 0) {
     ring->backed += (uint32_t)records;
     return true;
   }
@@ -144,7 +145,7 @@ static bool may_shrink(const struct ring_head *ring, uint64_t keep)
 static bool return_piece(struct ring_head *ring, uint64_t keep)
 {
   uint64_t backed = ring->backed, left = backed - keep, records = left < RETURN_RECORDS ? left : RETURN_RECORDS;
-  if (file_return(ring, ring_bytes(backed - records), records * sizeof(struct record)) != 0)
+  if (capture_file_return(ring, ring_bytes(backed - records), records * sizeof(struct record)) != 0)
     return false;
   ring->backed = (uint32_t)(backed - records);
   __atomic_sub_fetch(&capture.session->memory, ring_counted_bytes(backed) - ring_counted_bytes(ring->backed),
@@ -167,7 +168,7 @@ static void shrink(struct ring_head *ring)
     }
     is_over = !is_returned || ring->backed == keep;
     if (ring->backed == keep &&
-        file_use(ring, ring_bytes(keep), (ring->usable - keep) * sizeof(struct record), false) == 0)
+        capture_file_use(ring, ring_bytes(keep), (ring->usable - keep) * sizeof(struct record), false) == 0)
       ring->usable = (uint32_t)keep;
   }
   if (is_over)

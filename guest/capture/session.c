@@ -92,12 +92,12 @@ static bool put_in_place(const char *temporary, const char *path)
 __attribute__((noinline)) static bool create_session(const char *session_path) // large; not for a join
 {
   char temporary[PATH_MAX], path[PATH_MAX];
-  file_path_number(temporary, ".catalog-", (uint32_t)getpid());
-  file_path(path, "catalog");
+  capture_file_path_number(temporary, ".catalog-", (uint32_t)getpid());
+  capture_file_path(path, "catalog");
   if (!catalog_create(temporary) || !put_in_place(temporary, path))
     return false;
-  file_path_number(temporary, ".session-", (uint32_t)getpid());
-  char *memory = file_create(temporary, SESSION_FILE_SIZE, 0);
+  capture_file_path_number(temporary, ".session-", (uint32_t)getpid());
+  char *memory = capture_file_create(temporary, SESSION_FILE_SIZE, 0);
   if (memory == NULL)
     return false;
   struct session_head *head = (struct session_head *)memory;
@@ -115,10 +115,10 @@ __attribute__((noinline)) static bool create_session(const char *session_path) /
 static int map_session(bool may_make)
 {
   char path[PATH_MAX];
-  file_path(path, "session");
-  char *memory = capture.arrived != NULL ? capture.arrived : file_map(path, SESSION_FILE_SIZE);
+  capture_file_path(path, "session");
+  char *memory = capture.arrived != NULL ? capture.arrived : capture_file_map(path, SESSION_FILE_SIZE);
   if (memory == NULL && errno == ENOENT && may_make && create_session(path))
-    memory = file_map(path, SESSION_FILE_SIZE);
+    memory = capture_file_map(path, SESSION_FILE_SIZE);
   if (memory == NULL)
     return -errno;
   struct session_head *head = (struct session_head *)memory;
@@ -133,7 +133,7 @@ static int map_session(bool may_make)
   else if (head->tick_clock != SESSION_TICKS_TSC && head->tick_clock != SESSION_TICKS_MONOTONIC)
     error = -ENOTSUP; // who made the session in this boot asked the processor, which a virtual machine makes slow
   if (error == 0) {
-    file_path(path, "catalog");
+    capture_file_path(path, "catalog");
     error = catalog_open(path) ? 0 : -errno;
   }
   if (error != 0) {

@@ -55,14 +55,14 @@ static void say_line(const char *who, const char *what, const char *more)
   }
 }
 
-static void host_say(const struct xsp_host *host, const char *message)
+static void tracer_say(const struct xsp_host *host, const char *message)
 {
   const struct loaded *tracer = (const struct loaded *)host;
   if (message != NULL)
     say_line(tracer->tracer != NULL ? tracer->tracer->name : tracer->path, message, NULL);
 }
 
-static const char *host_option(const struct xsp_host *host, const char *name)
+static const char *tracer_option(const struct xsp_host *host, const char *name)
 {
   const struct loaded *tracer = (const struct loaded *)host;
   for (uint32_t i = 0; name != NULL && i < tracer->option_count; i++)
@@ -71,7 +71,7 @@ static const char *host_option(const struct xsp_host *host, const char *name)
   return NULL;
 }
 
-static void host_lost(const struct xsp_host *host, uint64_t events)
+static void tracer_lost(const struct xsp_host *host, uint64_t events)
 {
   ring_lost(events);
 }
@@ -175,7 +175,7 @@ static struct loaded *take_slot(void)
     return NULL;
   }
   loaded[slot].host = (struct xsp_host){
-      sizeof loaded[slot].host, XSP_ABI_VERSION, host_option, host_say, ignore_found, ignore_advice, host_lost};
+      sizeof loaded[slot].host, XSP_ABI_VERSION, tracer_option, tracer_say, ignore_found, ignore_advice, tracer_lost};
   return &loaded[slot];
 }
 

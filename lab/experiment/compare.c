@@ -85,7 +85,7 @@ static enum status pair(const struct comparison *comparison, size_t variant, int
     return STATUS_OK;
   XSP_TRY(load_latencies(comparison, comparison->answers[variant], batch, &own, err));
   size_t count = own.count < first->count ? own.count : first->count;
-  *ret_ratio = ratio_of_pairs(own.values, first->values, count);
+  *ret_ratio = interval_ratio_of_pairs(own.values, first->values, count);
   return STATUS_OK;
 }
 
@@ -131,8 +131,8 @@ static enum status add_batch(struct comparison *comparison, int64_t batch, struc
   return STATUS_OK;
 }
 
-enum status profile_compare(const struct profile_options *options, const struct profile_result *result,
-                            struct table *tables, size_t *count, struct arena *arena, struct error *err)
+enum status experiment_compare(const struct profile_options *options, const struct profile_result *result,
+                               struct table *tables, size_t *count, struct arena *arena, struct error *err)
 {
   struct comparison comparison = {.options = options, .result = result, .arena = arena};
   XSP_TRY(store_runs(result->store, arena, &comparison.runs, &comparison.run_count, err));

@@ -8,7 +8,7 @@
 
 // Makes a table of the A1 among `tables` and appends it; `*count` grows by one where there is something to
 // compare. The array has room for it.
-enum status profile_compare(const struct profile_options *options, const struct profile_result *result,
-                            struct table *tables, size_t *count, struct arena *arena, struct error *err) MUST_CHECK;
+enum status experiment_compare(const struct profile_options *options, const struct profile_result *result,
+                               struct table *tables, size_t *count, struct arena *arena, struct error *err) MUST_CHECK;
 
 #endif

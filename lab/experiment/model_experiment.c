@@ -302,7 +302,7 @@ static enum status measure_all(struct experiment *experiment, struct error *err)
   return store_finish(experiment->store, err);
 }
 
-enum status profile_experiment(const struct profile_options *options, struct profile_result *ret_result,
+enum status experiment_profile(const struct profile_options *options, struct profile_result *ret_result,
                                struct error *err)
 {
   *ret_result = (struct profile_result){0};

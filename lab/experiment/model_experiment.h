@@ -52,7 +52,7 @@ struct profile_result {
 
 // On error no output file appears and an old one is untouched. What was measured stays in OUTPUT.partial, which options->warning
 // reports; without any measurement nothing stays.
-enum status profile_experiment(const struct profile_options *options, struct profile_result *ret_result,
+enum status experiment_profile(const struct profile_options *options, struct profile_result *ret_result,
                                struct error *err) MUST_CHECK;
 
 #endif

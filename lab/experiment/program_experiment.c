@@ -142,8 +142,8 @@ static bool is_first(const struct experiment *experiment)
   return experiment->executions == 1;
 }
 
-static enum status capture(struct experiment *experiment, struct store_run *run, struct launch_result *ret_ran,
-                           struct error *err)
+static enum status record_program(struct experiment *experiment, struct store_run *run, struct launch_result *ret_ran,
+                                  struct error *err)
 {
   struct launch_options options = experiment->options->run;
   options.levels = run->levels;
@@ -200,7 +200,7 @@ static enum status execute(struct experiment *experiment, struct level_set level
   DEBUG(experiment, "run %lld: execution %u at level mask %#x%s", (long long)run.run_id, experiment->executions,
         levels.mask, is_warmup ? ", warm-up" : "");
   XSP_TRY(store_add_run(experiment->store, &run, err));
-  enum status status = capture(experiment, &run, &ran, err);
+  enum status status = record_program(experiment, &run, &ran, err);
   if (is_first(experiment)) {
     result->first = ran;
     result->exit_status = launch_exit_status(ran.wait_status);
@@ -362,7 +362,7 @@ static bool is_repeated(const struct run_experiment_options *options)
   return options->resolve || options->set_count > 1 || options->runs + options->warmups > 1;
 }
 
-enum status run_experiment(const struct run_experiment_options *options, struct run_experiment_result *ret_result,
+enum status experiment_run(const struct run_experiment_options *options, struct run_experiment_result *ret_result,
                            struct error *err)
 {
   *ret_result = (struct run_experiment_result){0};

@@ -41,7 +41,7 @@ struct run_experiment_result {
 };
 
 // On error no output file appears and an old one is untouched; result->first has whether the program ran.
-enum status run_experiment(const struct run_experiment_options *options, struct run_experiment_result *ret_result,
+enum status experiment_run(const struct run_experiment_options *options, struct run_experiment_result *ret_result,
                            struct error *err) MUST_CHECK;
 
 #endif

@@ -82,7 +82,7 @@ enum status run_facts(struct store *store, struct arena *arena, struct run_facts
   ret_facts->run_id = best->run->run_id;
   ret_facts->levels = best->run->levels;
   ret_facts->has_steps = best->observation_count > 0 && best->observations[0].span_id != 0;
-  return import_account_run(store, best->run->run_id, &ret_facts->account, err);
+  return correlate_account_run(store, best->run->run_id, &ret_facts->account, err);
 }
 
 // ---- ranges by name --------------------------------------------------------------------------------------------------

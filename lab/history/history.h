@@ -101,13 +101,15 @@ enum status history_database_read(struct history_database *database, const struc
 // ---- the site (lab/history/site/) ----------------------------------------------------------------------------------------
 struct site; // that is being written, in a folder inside its own
 // Makes the folder if it is not there. STATUS_USE: another process publishes there, or it is not a folder.
-enum status site_open(const char *folder, struct site **ret_site, struct error *err) MUST_CHECK;
+enum status history_site_open(const char *folder, struct site **ret_site, struct error *err) MUST_CHECK;
 // Writes the report page of a correlated file, which has records of the history.
-enum status site_add_report(struct site *site, struct store *store, size_t max_spans, struct error *err) MUST_CHECK;
+enum status history_site_add_report(struct site *site, struct store *store, size_t max_spans,
+                                    struct error *err) MUST_CHECK;
 // Writes the other pages of a history that is not empty, moves all of them to their places, and removes those of earlier calls that
 // are no more. Until the move the old site is as it was; files of others stay in any case. *ret_pages: their number.
-enum status site_publish(struct site *site, const struct history *history, const struct history_request *request,
-                         size_t *ret_pages, struct error *err) MUST_CHECK;
-void site_close(struct site *site); // removes what was not moved; NULL is fine
+enum status history_site_publish(struct site *site, const struct history *history,
+                                 const struct history_request *request, size_t *ret_pages,
+                                 struct error *err) MUST_CHECK;
+void history_site_close(struct site *site); // removes what was not moved; NULL is fine
 
 #endif

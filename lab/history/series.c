@@ -80,7 +80,7 @@ static void group(const struct history *history, struct arena *arena, struct all
   }
   for (size_t i = 0; i < count; i++)
     if (series_of_record[i] != SIZE_MAX) {
-      struct series *of = &series->items[series_of_record[i]];
+      struct history_series *of = &series->items[series_of_record[i]];
       of->records[of->count++] = i;
     }
   buf_done(&key);
@@ -115,7 +115,7 @@ static struct judged judge_record(const struct history_record *before, const str
 }
 
 static void judge_changes(const struct history *history, const struct history_request *request, struct arena *arena,
-                          struct series *series)
+                          struct history_series *series)
 {
   struct series_point *points = arena_alloc_array(arena, series->count, sizeof *points);
   for (size_t i = 0; i < series->count; i++)
@@ -142,7 +142,7 @@ static void judge(const struct history *history, const struct history_request *r
   for (size_t i = 0; i < history->records.count; i++)
     all->judged[i] = none;
   for (size_t i = 0; i < all->count; i++) {
-    struct series *series = &all->items[i];
+    struct history_series *series = &all->items[i];
     const struct history_record *records = history->records.items;
     for (size_t k = 1; k < series->count; k++)
       all->judged[series->records[k]] =
@@ -155,8 +155,8 @@ static void judge(const struct history *history, const struct history_request *r
   }
 }
 
-enum status series_of(const struct history *history, const struct history_request *request, struct arena *arena,
-                      struct all_series *ret_series, struct error *err)
+enum status history_series_of(const struct history *history, const struct history_request *request, struct arena *arena,
+                              struct all_series *ret_series, struct error *err)
 {
   *ret_series = (struct all_series){0};
   XSP_TRY(parse_facts(request->by != NULL ? request->by : BY_DEFAULT, arena, ret_series, err));

@@ -129,7 +129,7 @@ static enum status list_table(const struct history *history, const struct histor
   struct all_series series;
   const char **keys;
   size_t key_count = figure_keys(history, request->for_programs, table->arena, &keys);
-  XSP_TRY(series_of(history, request, table->arena, &series, err));
+  XSP_TRY(history_series_of(history, request, table->arena, &series, err));
   size_t count = history->records.count,
          first = request->limit > 0 && request->limit < count ? count - request->limit : 0;
   for (size_t i = first; i < count; i++) {
@@ -148,9 +148,9 @@ static enum status series_table(const struct history *history, const struct hist
                                 struct table_builder *table, struct error *err)
 {
   struct all_series all;
-  XSP_TRY(series_of(history, request, table->arena, &all, err));
+  XSP_TRY(history_series_of(history, request, table->arena, &all, err));
   for (size_t i = 0; i < all.count; i++) {
-    const struct series *series = &all.items[i];
+    const struct history_series *series = &all.items[i];
     const struct history_record *first = &history->records.items[series->records[0]];
     const struct history_record *last = &history->records.items[series->records[series->count - 1]];
     table_row(table);

@@ -102,7 +102,7 @@ static enum status read_layout(int file, const char *name, struct arena *arena, 
   for (ssize_t got; length < LAYOUT_TEXT_MOST && (got = read(file, text + length, LAYOUT_TEXT_MOST - length)) > 0;)
     length += (size_t)got;
   close(file);
-  const char *problem = layout_read(text, length, architecture, arena, ret_layout);
+  const char *problem = isolation_layout_read(text, length, architecture, arena, ret_layout);
   return problem == NULL ? STATUS_OK : wrong(name, problem, err);
 }
 
@@ -133,7 +133,7 @@ static enum status unpack_layer(const struct place *image, const struct layout_b
     return wrong(image->name, "a layer is compressed by zstd; only gzip and plain archives are read", err);
   XSP_TRY(open_blob(image, layer, (off_t)TAR_BYTES_MOST, arena, &file, err));
   const char *name = arena_format(arena, "%s/%s", image->name, blob_path(layer, arena));
-  enum status status = layer_unpack(file, name, root, err);
+  enum status status = isolation_layer_unpack(file, name, root, err);
   close(file);
   return status;
 }

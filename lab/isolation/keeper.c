@@ -200,7 +200,7 @@ static bool write_config(const struct keeper *keeper)
   path_in(keeper, "config.json", path);
   bundle_describe(keeper->isolation, keeper->process, keeper->cgroup, &text);
   int file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-  bool good = file >= 0 && file_write(file, text.data, text.length);
+  bool good = file >= 0 && file_place_write(file, text.data, text.length);
   if (file >= 0)
     close(file);
   buf_done(&text);

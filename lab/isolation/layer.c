@@ -90,7 +90,7 @@ static enum status write_file(struct tar *tar, const struct tar_entry *entry, in
   for (uint64_t left = entry->size_bytes; left > 0 && status == STATUS_OK;) {
     size_t part = left < sizeof bytes ? (size_t)left : sizeof bytes;
     status = tar_read(tar, bytes, part, err);
-    if (status == STATUS_OK && !file_write(file, bytes, part))
+    if (status == STATUS_OK && !file_place_write(file, bytes, part))
       status = cannot(entry->path, err);
     left -= part;
   }
@@ -194,7 +194,7 @@ static enum status pass(int archive, const char *archive_name, int root, bool is
   return status;
 }
 
-enum status layer_unpack(int archive, const char *archive_name, int root, struct error *err)
+enum status isolation_layer_unpack(int archive, const char *archive_name, int root, struct error *err)
 {
   XSP_TRY(pass(archive, archive_name, root, true, err));
   return pass(archive, archive_name, root, false, err);

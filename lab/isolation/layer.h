@@ -8,6 +8,6 @@
 // `archive` is a file, whose place in it changes, `root` a folder; both stay open. Whiteouts of the layer remove what earlier layers
 // have. Whatever the archive and earlier layers contain, nothing outside of the folder is touched. Errors: STATUS_INPUT (the archive),
 // STATUS_SYSTEM (no room).
-enum status layer_unpack(int archive, const char *archive_name, int root, struct error *err) MUST_CHECK;
+enum status isolation_layer_unpack(int archive, const char *archive_name, int root, struct error *err) MUST_CHECK;
 
 #endif

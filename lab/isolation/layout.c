@@ -106,8 +106,8 @@ static bool take_top(void *context, struct json_reader *json, const char *key)
   return true;
 }
 
-const char *layout_read(const char *text, size_t length, const char *architecture, struct arena *arena,
-                        struct layout *ret_layout)
+const char *isolation_layout_read(const char *text, size_t length, const char *architecture, struct arena *arena,
+                                  struct layout *ret_layout)
 {
   struct reading reading = {.layout = ret_layout, .arena = arena, .architecture = architecture};
   *ret_layout = (struct layout){.layers = arena_alloc_array(arena, LAYOUT_LAYERS_MOST, sizeof(struct layout_blob))};

@@ -26,7 +26,7 @@ struct layout {
   size_t layer_count;
 };
 // NULL, or what is wrong. Texts in `arena`.
-const char *layout_read(const char *text, size_t length, const char *architecture, struct arena *arena,
-                        struct layout *ret_layout);
+const char *isolation_layout_read(const char *text, size_t length, const char *architecture, struct arena *arena,
+                                  struct layout *ret_layout);
 
 #endif

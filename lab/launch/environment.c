@@ -65,7 +65,7 @@ static bool takes_libraries(const struct request *request)
 // A process that never uses such a door need not load the tracer.
 static bool has_own_door(const struct chosen_tracer *chosen)
 {
-  const struct known_tracer *tracer = known_tracer(chosen->name);
+  const struct known_tracer *tracer = launch_known_tracer(chosen->name);
   return tracer != NULL && (tracer->door == DOOR_VENDOR || tracer->door == DOOR_FRAMEWORK);
 }
 
@@ -86,7 +86,7 @@ static const char *preload(struct request *request)
     return NULL;
   const char *library = own_library(request, "libxsp.so", true);
   bool has_framework = false;
-  for (const struct known_tracer *tracer = known_tracers; tracer->name != NULL; tracer++)
+  for (const struct known_tracer *tracer = launch_known_tracers; tracer->name != NULL; tracer++)
     has_framework |= tracer->door == DOOR_FRAMEWORK && find_tracer(request, tracer->name) != NULL;
   const char *frameworks = has_framework ? own_library(request, "tracers/frameworks.so", false) : NULL;
   return frameworks == NULL || library == NULL ? library : arena_format(request->arena, "%s:%s", library, frameworks);
@@ -177,13 +177,13 @@ static size_t make_entries(struct request *request, char *const *before, struct 
   size_t count = 0;
   for (size_t i = 0; i < sizeof variables / sizeof *variables; i++)
     make_entry(request, variables[i].name, variables[i].how, variables[i].value, before, &entries[count++]);
-  for (const struct fixed_variable *variable = serial_variables; variable->name != NULL; variable++)
-    make_entry(request, variable->name, variable == serial_variables ? OWN : SET,
+  for (const struct fixed_variable *variable = launch_serial_variables; variable->name != NULL; variable++)
+    make_entry(request, variable->name, variable == launch_serial_variables ? OWN : SET,
                options->levels.serial ? variable->value : NULL, before, &entries[count++]);
-  for (const struct fixed_variable *variable = pin_variables; variable->name != NULL; variable++)
+  for (const struct fixed_variable *variable = launch_pin_variables; variable->name != NULL; variable++)
     make_entry(request, variable->name, SET, options->pin_algorithms ? variable->value : NULL, before,
                &entries[count++]);
-  for (const struct known_tracer *tracer = known_tracers; tracer->name != NULL; tracer++)
+  for (const struct known_tracer *tracer = launch_known_tracers; tracer->name != NULL; tracer++)
     for (const struct tracer_variable *variable = tracer->variables; variable->name != NULL; variable++)
       make_entry(request, variable->name, variable->how, tracer_value(request, tracer, variable), before,
                  &entries[count++]);

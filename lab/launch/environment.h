@@ -24,8 +24,8 @@ struct chosen_tracers {
 
 // Resolves options->tracers; tracers that publish nothing at options->levels are left out. Strings in `arena`.
 // STATUS_USE: no such tracer, too many, or a path that a list cannot carry.
-enum status tracers_choose(const struct launch_options *options, struct arena *arena,
-                           struct chosen_tracers *ret_tracers, struct error *err) MUST_CHECK;
+enum status launch_tracers_choose(const struct launch_options *options, struct arena *arena,
+                                  struct chosen_tracers *ret_tracers, struct error *err) MUST_CHECK;
 // The whole environment of the program, ends with NULL; `before` is what xsp was given. In `arena`. `traceparent` NULL: the
 // one that xsp was given.
 enum status environment_make(const struct launch_options *options, const struct chosen_tracers *tracers,

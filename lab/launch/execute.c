@@ -228,7 +228,7 @@ static void fill_result(struct capture *capture)
   result->left_running = processes.living;
   const char *messages = collect_messages(capture->session, &capture->arena);
   if (capture->options->functions != NULL)
-    messages = functions_put_together(capture->options->functions, messages, &capture->arena);
+    messages = functions_file_put_together(capture->options->functions, messages, &capture->arena);
   add_message(result, "%s", messages);
   explain_counts(capture, &counts);
   explain_absence(capture, processes.has_program);
@@ -288,7 +288,7 @@ static enum status start(struct capture *capture)
   };
   process_prepare(); // before the session's mappings are guarded by a handler
   if (options->process_id == 0)
-    XSP_TRY(tracers_choose(options, &capture->arena, &tracers, capture->err));
+    XSP_TRY(launch_tracers_choose(options, &capture->arena, &tracers, capture->err));
   else
     XSP_TRY(attach_open(options->process_id, &capture->attached, capture->err));
   if (capture->attached.session[0] == '\0')

@@ -150,7 +150,7 @@ static void describe(const struct list *list, const struct slice *found, size_t 
   }
 }
 
-const char *functions_put_together(const char *path, const char *messages, struct arena *arena)
+const char *functions_file_put_together(const char *path, const char *messages, struct arena *arena)
 {
   VECTOR(struct slice) found = {0};
   struct slice rest = slice_of(messages), line;

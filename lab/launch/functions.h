@@ -16,6 +16,6 @@ uint32_t functions_file_levels(const char *path);
 
 // Messages of tracers, one process after the other: if several processes lacked functions, their lines
 // become one line about all of them. The result is `messages`, or in `arena`.
-const char *functions_put_together(const char *path, const char *messages, struct arena *arena);
+const char *functions_file_put_together(const char *path, const char *messages, struct arena *arena);
 
 #endif

@@ -58,7 +58,7 @@ static const char *together(const char *messages)
   struct arena arena = {0};
   char *exact = strdup(messages); // address sanitizer watches its end
   assert_non_null(exact);
-  snprintf(text, sizeof text, "%s", functions_put_together(path, exact, &arena));
+  snprintf(text, sizeof text, "%s", functions_file_put_together(path, exact, &arena));
   arena_done(&arena);
   free(exact);
   return text;

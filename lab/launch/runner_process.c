@@ -97,11 +97,11 @@ static void put_variables(struct arguments *arguments, const struct runner_optio
                           const char *session_directory, const char *tracers)
 {
   if (levels.serial)
-    set_all(arguments, serial_variables);
+    set_all(arguments, launch_serial_variables);
   else
-    set_variable(arguments, serial_variables[0].name, NULL);
+    set_variable(arguments, launch_serial_variables[0].name, NULL);
   if (options->pin_algorithms)
-    set_all(arguments, pin_variables);
+    set_all(arguments, launch_pin_variables);
   set_variable(arguments, "XSP_SESSION", session_directory);
   set_variable(arguments, "XSP_SESSION_JOIN", "1");
   set_variable(arguments, "XSP_TRACERS", tracers);

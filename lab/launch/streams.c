@@ -35,10 +35,10 @@ static void pump(int from, int to, int copy)
       return;
     copied += got;
     if (copied <= COPY_MOST)
-      (void)file_write(copy, block, (size_t)got);
+      (void)file_place_write(copy, block, (size_t)got);
     else
       (void)ftruncate(copy, COPY_MOST + 1);
-    if (!file_write(to, block, (size_t)got))
+    if (!file_place_write(to, block, (size_t)got))
       return; // the program reads no more
   }
 }

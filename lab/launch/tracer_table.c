@@ -15,7 +15,7 @@
 
 #define FRAMEWORK_ROW(tracer, how, levels) {.name = #tracer, .door = DOOR_##how, .level_mask = levels},
 
-const struct known_tracer known_tracers[] = {
+const struct known_tracer launch_known_tracers[] = {
     {.name = "nvtx",
      .door = DOOR_VENDOR,
      .level_mask = A | L | LIB,
@@ -64,15 +64,15 @@ const struct known_tracer known_tracers[] = {
     {0},
 };
 
-const struct known_tracer *known_tracer(const char *name)
+const struct known_tracer *launch_known_tracer(const char *name)
 {
-  const struct known_tracer *tracer = known_tracers;
+  const struct known_tracer *tracer = launch_known_tracers;
   while (tracer->name != NULL && strcmp(tracer->name, name) != 0)
     tracer++;
   return tracer->name != NULL ? tracer : NULL;
 }
 
-bool tracer_has_metrics(const char *text)
+bool launch_tracer_has_metrics(const char *text)
 {
   size_t length = strcspn(text, ":");
   const char *slash = memrchr(text, '/', length), *base = slash != NULL ? slash + 1 : text;
@@ -81,14 +81,14 @@ bool tracer_has_metrics(const char *text)
     length -= 3;
   if (length == 4 && memcmp(base, "auto", 4) == 0)
     return true;
-  for (const struct known_tracer *tracer = known_tracers; tracer->name != NULL; tracer++)
+  for (const struct known_tracer *tracer = launch_known_tracers; tracer->name != NULL; tracer++)
     if (tracer->has_metrics && strlen(tracer->name) == length && memcmp(base, tracer->name, length) == 0)
       return true;
   return false;
 }
 
-bool tracer_is_part(const char *name)
+bool launch_tracer_is_part(const char *name)
 {
-  const struct known_tracer *tracer = known_tracer(name);
+  const struct known_tracer *tracer = launch_known_tracer(name);
   return tracer != NULL && tracer->door == DOOR_PART;
 }

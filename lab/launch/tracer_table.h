@@ -41,9 +41,9 @@ struct known_tracer {
   struct tracer_variable variables[TRACER_VARIABLES_MAXIMUM + 1];
 };
 
-extern const struct known_tracer known_tracers[]; // ends with a NULL name
-const struct known_tracer *known_tracer(const char *name);
-bool tracer_has_metrics(const char *text); // NAME or PATH, with options or without; `auto` has
-bool tracer_is_part(const char *name);     // a file in the folder of tracers that is not a tracer
+extern const struct known_tracer launch_known_tracers[]; // ends with a NULL name
+const struct known_tracer *launch_known_tracer(const char *name);
+bool launch_tracer_has_metrics(const char *text); // NAME or PATH, with options or without; `auto` has
+bool launch_tracer_is_part(const char *name);     // a file in the folder of tracers that is not a tracer
 
 #endif

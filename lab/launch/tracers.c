@@ -17,7 +17,7 @@
 
 static bool is_wanted(const struct launch_options *options, const char *name)
 {
-  const struct known_tracer *tracer = known_tracer(name);
+  const struct known_tracer *tracer = launch_known_tracer(name);
   if (tracer == NULL || tracer->level_mask == 0) // another maker's tracer, or a list of functions: checked elsewhere
     return true;
   uint32_t mask = tracer->level_mask;
@@ -52,7 +52,7 @@ static enum status list_folder(struct choice *choice, struct error *err)
     if (dot == NULL || dot == name || strcmp(dot, ".so") != 0)
       continue;
     *dot = 0;
-    if (!tracer_is_part(name) && strcmp(name, "functions") != 0)
+    if (!launch_tracer_is_part(name) && strcmp(name, "functions") != 0)
       *vector_add(&choice->names) = arena_copy(choice->arena, name, strlen(name));
   }
   closedir(directory);
@@ -129,7 +129,7 @@ static enum status add_text(struct choice *choice, const char *text, struct erro
 static enum status add_all(struct choice *choice, struct error *err)
 {
   for (size_t i = 0; i < choice->names.count; i++) {
-    const struct known_tracer *tracer = known_tracer(choice->names.items[i]);
+    const struct known_tracer *tracer = launch_known_tracer(choice->names.items[i]);
     if (tracer == NULL || !tracer->is_not_automatic)
       XSP_TRY(add_text(choice, choice->names.items[i], err));
   }
@@ -147,8 +147,8 @@ static enum status add_functions(struct choice *choice, struct error *err)
   return add(choice, "functions", file, "", err);
 }
 
-enum status tracers_choose(const struct launch_options *options, struct arena *arena,
-                           struct chosen_tracers *ret_tracers, struct error *err)
+enum status launch_tracers_choose(const struct launch_options *options, struct arena *arena,
+                                  struct chosen_tracers *ret_tracers, struct error *err)
 {
   struct choice choice = {.options = options, .chosen = ret_tracers, .arena = arena};
   ret_tracers->count = 0;

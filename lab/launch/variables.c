@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <string.h>
 
-const struct fixed_variable serial_variables[] = {
+const struct fixed_variable launch_serial_variables[] = {
     {"XSP_SERIALIZE", "1", "xsp"},                 // OpenCL's tracer waits for each command before its call returns
     {"CUDA_LAUNCH_BLOCKING", "1", "CUDA"},         // a launch returns when its kernel has ended
     {"HIP_LAUNCH_BLOCKING", "1", "HIP"},           // the same
@@ -17,7 +17,7 @@ const struct fixed_variable serial_variables[] = {
     {NULL, NULL, NULL},
 };
 
-const struct fixed_variable pin_variables[] = {
+const struct fixed_variable launch_pin_variables[] = {
     {"TF_DETERMINISTIC_OPS", "1", "TensorFlow"},      {"TF_CUDNN_DETERMINISTIC", "1", "TensorFlow"},
     {"TF_CUDNN_USE_AUTOTUNE", "0", "TensorFlow"}, // no choice by times measured in this process
     {"MXNET_ENFORCE_DETERMINISM", "1", "MXNet"},      {"MXNET_CUDNN_AUTOTUNE_DEFAULT", "0", "MXNet"}, // the same
@@ -26,8 +26,8 @@ const struct fixed_variable pin_variables[] = {
 
 void pin_variables_explain(struct buf *out)
 {
-  for (const struct fixed_variable *variable = pin_variables; variable->name != NULL; variable++) {
-    bool is_first = variable == pin_variables;
+  for (const struct fixed_variable *variable = launch_pin_variables; variable->name != NULL; variable++) {
+    bool is_first = variable == launch_pin_variables;
     bool is_same = !is_first && strcmp(variable[-1].of, variable->of) == 0;
     if (is_same)
       buf_text(out, ", ");

@@ -12,10 +12,10 @@ struct fixed_variable {
 // Of level sets `…+metrics`: the number of the repetition, from 0. Tracers that need several executions measure by it.
 #define METRICS_VARIABLE "XSP_METRICS"
 // Launches one after the other: level sets `…@serial`, `xsp run --resolve`. The first is xsp's own.
-extern const struct fixed_variable serial_variables[]; // ends with a NULL name
+extern const struct fixed_variable launch_serial_variables[]; // ends with a NULL name
 // The same algorithms in every process: --pin-algorithms.
-extern const struct fixed_variable pin_variables[]; // ends with a NULL name
-// "TensorFlow (A=1, B=0), MXNet (C=1)": what pin_variables pin.
+extern const struct fixed_variable launch_pin_variables[]; // ends with a NULL name
+// "TensorFlow (A=1, B=0), MXNet (C=1)": what launch_pin_variables pin.
 void pin_variables_explain(struct buf *out);
 
 #endif

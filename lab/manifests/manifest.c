@@ -203,7 +203,7 @@ enum status manifest_parse(const char *bytes, size_t size, const char *path, str
   XSP_TRY(document_parse(bytes, size, path, arena, &root, err));
   const struct fields fields = {ret_manifest, arena, err};
   XSP_TRY(fields_read(&fields, manifest_keys, root, "a manifest", ret_manifest));
-  XSP_TRY(tensors_complete(&fields));
+  XSP_TRY(manifest_tensors_complete(&fields));
   return check_dims(&fields);
 }
 

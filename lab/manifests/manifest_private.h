@@ -44,7 +44,7 @@ field_read_fn field_tensor_type;                 // enum tensor_type at the offs
 field_read_fn field_texts;                       // struct manifest_texts at the offset: a list of texts, not empty
 field_read_fn field_tensors; // lists `inputs` and `outputs` of struct manifest, by the field's key (tensors.c)
 // After all keys: types of inputs that have none (tensors.c).
-enum status tensors_complete(const struct fields *fields) MUST_CHECK;
+enum status manifest_tensors_complete(const struct fields *fields) MUST_CHECK;
 // A whole number in decimal; a number of any kind.
 enum status fields_integer(const struct fields *fields, const struct document_node *node, const char *what,
                            int64_t least, int64_t most, int64_t *ret_value) MUST_CHECK;

@@ -177,8 +177,8 @@ static enum status check_picture(const struct fields *fields, const struct docum
   return STATUS_OK;
 }
 
-enum status picture_complete(const struct fields *fields, const struct document_node *at,
-                             struct manifest_tensor *tensor)
+enum status manifest_picture_complete(const struct fields *fields, const struct document_node *at,
+                                      struct manifest_tensor *tensor)
 {
   struct tensor_info *info = &tensor->expectation.info;
   enum tensor_type common = fields->manifest->element_type;
@@ -240,7 +240,7 @@ const struct field *modality_keys(const struct document_node *entry, bool is_inp
   for (const struct document_node *node = entry->first; entry->kind == NODE_MAP && node != NULL; node = node->next)
     if (strcmp(node->key, "type") == 0 && node->kind == NODE_TEXT) {
       if (!is_input)
-        return output_form_keys(node->text, tensor);
+        return manifest_output_form_keys(node->text, tensor);
       return strcmp(node->text, "image") == 0 ? image_keys : NULL;
     }
   return NULL;

@@ -10,12 +10,12 @@
 const struct field *modality_keys(const struct document_node *entry, bool is_input, struct manifest_tensor *tensor);
 // Of an output with this `type` (output_forms.c), which has become `tensor`'s kind, with the parameters' defaults; NULL: it is none of
 // these.
-const struct field *output_form_keys(const char *type, struct manifest_tensor *tensor);
+const struct field *manifest_output_form_keys(const char *type, struct manifest_tensor *tensor);
 field_read_fn field_modality; // for their key `type`
 
 // After all keys: the type of an input of pictures that has none, and whether its parameters are possible. `at` is the line of the
 // manifest's own element_type.
-enum status picture_complete(const struct fields *fields, const struct document_node *at,
-                             struct manifest_tensor *tensor) MUST_CHECK;
+enum status manifest_picture_complete(const struct fields *fields, const struct document_node *at,
+                                      struct manifest_tensor *tensor) MUST_CHECK;
 
 #endif

@@ -249,14 +249,14 @@ static const struct field boxes_keys[] = ENTRY_KEYS("boxes", true, read_boxes, "
 static const struct field mask_keys[] = ENTRY_KEYS("mask", false, read_mask, "{threshold: 0.5}");
 static const struct field text_keys[] = ENTRY_KEYS("text", true, read_text, "{vocabulary: vocabulary.txt}");
 
-const struct field *output_form_keys(const char *type, struct manifest_tensor *tensor)
+const struct field *manifest_output_form_keys(const char *type, struct manifest_tensor *tensor)
 {
   static const struct field *const keys[] = {[OUTPUT_SCORES] = feature_keys,
                                              [OUTPUT_BOXES] = boxes_keys,
                                              [OUTPUT_MASK] = mask_keys,
                                              [OUTPUT_TEXT] = text_keys};
-  for (size_t kind = OUTPUT_SCORES; output_kind_names[kind] != NULL; kind++)
-    if (strcmp(type, output_kind_names[kind]) == 0) {
+  for (size_t kind = OUTPUT_SCORES; output_form_kind_names[kind] != NULL; kind++)
+    if (strcmp(type, output_form_kind_names[kind]) == 0) {
       tensor->separator = "";
       tensor->expectation.form =
           (struct output_form){.kind = (enum output_kind)kind,

@@ -169,14 +169,14 @@ enum status field_tensors(const struct fields *fields, const struct field *field
   return STATUS_OK;
 }
 
-enum status tensors_complete(const struct fields *fields)
+enum status manifest_tensors_complete(const struct fields *fields)
 {
   const struct manifest *manifest = fields->manifest;
   const struct document_node at = {.line = manifest->element_type_line};
   for (size_t i = 0; i < manifest->input_count; i++) {
     struct manifest_tensor *input = &manifest->inputs[i];
     if (input->expectation.is_image)
-      XSP_TRY(picture_complete(fields, &at, input));
+      XSP_TRY(manifest_picture_complete(fields, &at, input));
     else if (input->expectation.info.type == 0)
       input->expectation.info.type = manifest->element_type;
   }

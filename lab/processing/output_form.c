@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-const char *const output_kind_names[] = {"tensor", "feature", "boxes", "mask", "text", NULL};
+const char *const output_form_kind_names[] = {"tensor", "feature", "boxes", "mask", "text", NULL};
 
 // ---- boxes: numbers, the columns' initial places, and the lengths of the names that follow ----------------------------
 static void format_boxes(const struct boxes_form *form, struct buf *out)
@@ -66,7 +66,7 @@ static bool parse_boxes(char *text, struct boxes_form *form)
 void output_form_format(const struct output_form *form, struct buf *out)
 {
   const struct mask_form *mask = &form->mask;
-  buf_text(out, output_kind_names[form->kind]);
+  buf_text(out, output_form_kind_names[form->kind]);
   if (form->kind == OUTPUT_BOXES)
     format_boxes(&form->boxes, out);
   if (form->kind == OUTPUT_MASK)
@@ -97,9 +97,9 @@ bool output_form_parse(char *text, struct output_form *ret_form)
 {
   char *values = text + strcspn(text, " ");
   *ret_form = (struct output_form){0};
-  for (size_t kind = 0; output_kind_names[kind] != NULL; kind++)
-    if (strlen(output_kind_names[kind]) == (size_t)(values - text) &&
-        strncmp(output_kind_names[kind], text, (size_t)(values - text)) == 0) {
+  for (size_t kind = 0; output_form_kind_names[kind] != NULL; kind++)
+    if (strlen(output_form_kind_names[kind]) == (size_t)(values - text) &&
+        strncmp(output_form_kind_names[kind], text, (size_t)(values - text)) == 0) {
       ret_form->kind = (enum output_kind)kind;
       return kind == OUTPUT_BOXES  ? parse_boxes(values, &ret_form->boxes)
              : kind == OUTPUT_MASK ? parse_mask(values, &ret_form->mask)

@@ -9,7 +9,7 @@
 #include "processing/text.h"
 
 enum output_kind { OUTPUT_TENSOR, OUTPUT_SCORES, OUTPUT_BOXES, OUTPUT_MASK, OUTPUT_TEXT };
-extern const char *const output_kind_names[]; // "tensor", "feature", "boxes", "mask", "text", NULL
+extern const char *const output_form_kind_names[]; // "tensor", "feature", "boxes", "mask", "text", NULL
 
 struct output_form {
   enum output_kind kind; // of a tensor and of scores there are no parameters

@@ -40,7 +40,7 @@ static bool split(const char *text, char *host, size_t size, const char **ret_po
   return digits > 0 && digits <= 5 && (*ret_port)[digits] == 0;
 }
 
-static enum status open_socket(const char *text, const struct addrinfo *found, struct address *address,
+static enum status open_socket(const char *text, const struct addrinfo *found, struct http_address *address,
                                struct error *err)
 {
   static const int on = 1;
@@ -72,11 +72,12 @@ static enum status open_socket(const char *text, const struct addrinfo *found, s
   return STATUS_OK;
 }
 
-enum status address_listen(const char *text, bool must_be_loopback, struct address *ret_address, struct error *err)
+enum status http_address_listen(const char *text, bool must_be_loopback, struct http_address *ret_address,
+                                struct error *err)
 {
   char host[256];
   const char *port = NULL;
-  *ret_address = (struct address){.socket = -1};
+  *ret_address = (struct http_address){.socket = -1};
   if (!split(text, host, sizeof host, &port) || strtol(port, NULL, 10) > UINT16_MAX)
     return error_set(err, STATUS_USE, "wrong use", "--listen", "--listen 127.0.0.1:4318",
                      "\"%s\" is not HOST:PORT (IPv6 addresses in brackets)", text);

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct address {
+struct http_address {
   int socket; // listening; owned by the caller
   bool is_loopback;
   uint16_t port;  // that was taken
@@ -17,7 +17,7 @@ struct address {
 
 // "HOST:PORT"; an IPv6 address in brackets; port 0: any free one. With `must_be_loopback`, other addresses are refused before anybody can
 // connect. STATUS_USE: not an address; STATUS_SYSTEM: it cannot be listened on.
-enum status address_listen(const char *text, bool must_be_loopback, struct address *ret_address,
-                           struct error *err) MUST_CHECK;
+enum status http_address_listen(const char *text, bool must_be_loopback, struct http_address *ret_address,
+                                struct error *err) MUST_CHECK;
 
 #endif

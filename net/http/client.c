@@ -50,7 +50,7 @@ static size_t take_body(char *bytes, size_t size, size_t count, void *context)
   http->bytes += size;
   if (http->bytes > (is_for_file || http->file == 0 ? http->most : ANSWER_BYTES_MOST))
     return 0;
-  bool is_taken = is_for_file ? file_write(http->file, bytes, size) : buf_put(http->body, bytes, size);
+  bool is_taken = is_for_file ? file_place_write(http->file, bytes, size) : buf_put(http->body, bytes, size);
   if (!is_taken && is_for_file)
     http->write_error = errno;
   return is_taken ? size : 0;

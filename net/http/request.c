@@ -206,7 +206,7 @@ static void put_in_file(struct exchange *exchange, const char *data, size_t size
   uint64_t before = exchange->received - size;
   if (exchange->received / FILE_STEP_BYTES > before / FILE_STEP_BYTES)
     connections_begin(&exchange->server->connections, exchange->connection);
-  if (!file_write(exchange->body_file, data, size))
+  if (!file_place_write(exchange->body_file, data, size))
     exchange_refuse_for_now(exchange, RETRY_DISK_S, "the file cannot be written: %s", strerror(errno));
 }
 

@@ -117,7 +117,7 @@ enum status http_server_open(const struct http_server_options *options, struct h
   gate_init(&server->gate, options->limit_body_bytes);
   XSP_TRY(allow_files(server, err));
   XSP_TRY(microhttpd_open(options->library, &server->http, err));
-  XSP_TRY(address_listen(options->listen, options->token == NULL, &server->address, err));
+  XSP_TRY(http_address_listen(options->listen, options->token == NULL, &server->address, err));
   snprintf(server->url, sizeof server->url, "%s://%s", options->key != NULL ? "https" : "http", server->address.text);
   return STATUS_OK;
 }

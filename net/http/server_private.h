@@ -12,8 +12,8 @@
 struct http_server {
   struct http_server_options options;
   struct microhttpd http;
-  struct address address;
-  char url[sizeof "https://" + sizeof((struct address *)0)->text];
+  struct http_address address;
+  char url[sizeof "https://" + sizeof((struct http_address *)0)->text];
   struct connections connections;
   struct gate gate; // of bodies in memory
   struct MHD_Daemon *daemon;

@@ -120,8 +120,8 @@ static enum status name_only_one(const struct tensor_info *infos, size_t count, 
                    count, expectation->is_output ? "outputs" : "inputs", names);
 }
 
-enum status expectations_apply(struct predictor_model *model, struct expectation *expectations, size_t count,
-                               struct error *err)
+enum status expect_apply(struct predictor_model *model, struct expectation *expectations, size_t count,
+                         struct error *err)
 {
   for (size_t i = 0; i < count; i++)
     XSP_TRY(expectations[i].is_output ? name_only_one(model->outputs, model->output_count, &expectations[i], err)

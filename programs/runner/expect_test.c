@@ -73,7 +73,7 @@ static void the_text_keeps_all(void **state)
 static void what_the_model_leaves_free_is_taken_from_the_manifest(void **state)
 {
   struct expectation both[] = {whole_a(), whole_b()};
-  assert_int_equal(expectations_apply(&model, both, 2, NULL), STATUS_OK);
+  assert_int_equal(expect_apply(&model, both, 2, NULL), STATUS_OK);
   assert_int_equal(infos[0].shape[2], 224);
   assert_int_equal(infos[0].shape[0], -1);
   assert_string_equal(infos[0].dimension_name[0], "N");
@@ -83,18 +83,18 @@ static void what_does_not_fit_is_refused(void **state)
 {
   struct error err = {0};
   struct expectation both[] = {whole_a(), whole_b()};
-  assert_int_equal(expectations_apply(&model, both, 1, &err), STATUS_INPUT); // b is not listed
+  assert_int_equal(expect_apply(&model, both, 1, &err), STATUS_INPUT); // b is not listed
   assert_non_null(strstr(err.why, "an input b that the manifest does not list"));
   both[1].info.type = TENSOR_FLOAT;
-  assert_int_equal(expectations_apply(&model, both, 2, &err), STATUS_INPUT);
+  assert_int_equal(expect_apply(&model, both, 2, &err), STATUS_INPUT);
   assert_string_equal(err.where, "m.yml:4");
   assert_string_equal(err.advice, "type: int64");
   both[1] = whole_b();
   both[1].fill = (struct fill_rule){RULE_UNIFORM, 0, 1};
-  assert_int_equal(expectations_apply(&model, both, 2, &err), STATUS_INPUT);
+  assert_int_equal(expect_apply(&model, both, 2, &err), STATUS_INPUT);
   both[1] = whole_b();
   both[0].info.shape[1] = 4;
-  assert_int_equal(expectations_apply(&model, both, 2, &err), STATUS_INPUT);
+  assert_int_equal(expect_apply(&model, both, 2, &err), STATUS_INPUT);
   assert_non_null(strstr(err.why, "dimension 1 of input a is 3 in the model, here it is 4"));
 }
 
@@ -102,15 +102,15 @@ static void outputs_are_compared_where_they_are_told(void **state)
 {
   struct expectation output = expect(&(struct expectation){
       .is_output = true, .where = "m.yml:9", .info = {.name = "y", .rank = 1, .shape = {5}}, .has_shape = true});
-  assert_int_equal(expectations_apply(&model, &output, 1, NULL), STATUS_OK);
+  assert_int_equal(expect_apply(&model, &output, 1, NULL), STATUS_OK);
   struct tensor_info told = {.name = "y", .rank = 1, .shape = {4}};
   model.outputs = &told;
   model.output_count = 1;
-  assert_int_equal(expectations_apply(&model, &output, 1, NULL), STATUS_INPUT);
+  assert_int_equal(expect_apply(&model, &output, 1, NULL), STATUS_INPUT);
   told.has_no_shape = true;
-  assert_int_equal(expectations_apply(&model, &output, 1, NULL), STATUS_OK);
+  assert_int_equal(expect_apply(&model, &output, 1, NULL), STATUS_OK);
   told.name = "z";
-  assert_int_equal(expectations_apply(&model, &output, 1, NULL), STATUS_INPUT);
+  assert_int_equal(expect_apply(&model, &output, 1, NULL), STATUS_INPUT);
 }
 
 static void values_follow_the_rule(void **state)
@@ -118,7 +118,7 @@ static void values_follow_the_rule(void **state)
   double wide[64];
   struct tensor_info info = {.name = "x", .type = TENSOR_DOUBLE};
   struct tensor tensor = {.info = &info, .data = wide, .size_bytes = sizeof wide};
-  tensor_fill(&tensor, &(struct fill_rule){RULE_UNIFORM, -2, 3}, 1);
+  fill_tensor(&tensor, &(struct fill_rule){RULE_UNIFORM, -2, 3}, 1);
   double least = 3, most = -2;
   for (size_t i = 0; i < 64; i++) {
     assert_true(wide[i] >= -2 && wide[i] < 3);
@@ -130,7 +130,7 @@ static void values_follow_the_rule(void **state)
   info.type = TENSOR_INT8;
   tensor = (struct tensor){.info = &info, .data = small, .size_bytes = sizeof small};
   bool seen[4] = {false};
-  tensor_fill(&tensor, &(struct fill_rule){RULE_INTEGERS, -1, 2}, 1);
+  fill_tensor(&tensor, &(struct fill_rule){RULE_INTEGERS, -1, 2}, 1);
   for (size_t i = 0; i < 64; i++) {
     assert_true(small[i] >= -1 && small[i] <= 2);
     seen[small[i] + 1] = true;
@@ -139,9 +139,9 @@ static void values_follow_the_rule(void **state)
   uint16_t half[1];
   info.type = TENSOR_FLOAT16;
   tensor = (struct tensor){.info = &info, .data = half, .size_bytes = sizeof half};
-  tensor_fill(&tensor, &(struct fill_rule){RULE_CONSTANT, 2.5, 0}, 1);
+  fill_tensor(&tensor, &(struct fill_rule){RULE_CONSTANT, 2.5, 0}, 1);
   assert_int_equal(half[0], 0x4100);
-  tensor_fill(&tensor, &(struct fill_rule){RULE_CONSTANT, 1e9, 0}, 1);
+  fill_tensor(&tensor, &(struct fill_rule){RULE_CONSTANT, 1e9, 0}, 1);
   assert_int_equal(half[0], 0x7bff);
 }
 

@@ -183,7 +183,7 @@ static void put_default(char *at, const struct tensor *tensor, enum meaning mean
     put_integer(at, type, integer_value(meaning, type, element, rank > 0 ? tensor->shape[rank - 1] : 1, state));
 }
 
-void tensor_fill(struct tensor *tensor, const struct fill_rule *rule, uint64_t seed)
+void fill_tensor(struct tensor *tensor, const struct fill_rule *rule, uint64_t seed)
 {
   enum tensor_type type = tensor->info->type;
   enum meaning meaning = meaning_of(tensor->info->name);

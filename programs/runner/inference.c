@@ -17,7 +17,7 @@ XSP_SITE_FULL(prepare_site, XSP_LEVEL_APPLICATION, "prepare inputs", "preprocess
 XSP_SITE_FULL(preprocess_site, XSP_LEVEL_APPLICATION, "preprocess", "preprocess", "runner");
 XSP_SITE_FULL(postprocess_site, XSP_LEVEL_APPLICATION, "postprocess", "postprocess", "runner");
 
-static int64_t ticks_to_ns(const struct runner *runner, uint64_t ticks)
+static int64_t ticks_to_ns(const struct runner_state *runner, uint64_t ticks)
 {
   uint64_t ticks_passed = xsp_clock_ticks() - runner->first_ticks,
            ns_passed = clock_now_ns(CLOCK_MONOTONIC) - runner->first_ns;
@@ -35,20 +35,20 @@ static enum status read_batch(const char *text, int64_t *ret_batch, struct error
   return STATUS_OK;
 }
 
-static enum status make_inputs(struct runner *runner, int64_t batch, struct error *err)
+static enum status make_inputs(struct runner_state *runner, int64_t batch, struct error *err)
 {
-  XSP_TRY(inputs_prepare(&runner->inputs, &runner->model, &runner->arguments, batch, err));
+  XSP_TRY(inference_inputs_prepare(&runner->inputs, &runner->model, &runner->arguments, batch, err));
   runner->model.batch = batch;
   if (runner->predictor->prepare == NULL)
     return STATUS_OK;
   enum status status = runner->predictor->prepare(&runner->model, runner->inputs.tensors, err);
   if (status != STATUS_OK)
-    inputs_done(&runner->inputs); // nothing is prepared
+    inference_inputs_done(&runner->inputs); // nothing is prepared
   return status;
 }
 
 // The inputs are made once for a batch size, not for each inference: tag `once`.
-static enum status prepare(struct runner *runner, int64_t batch, struct error *err)
+static enum status prepare(struct runner_state *runner, int64_t batch, struct error *err)
 {
   if (runner->predictor->resume != NULL)
     XSP_TRY(runner->predictor->resume(&runner->model, err));
@@ -62,12 +62,12 @@ static enum status prepare(struct runner *runner, int64_t batch, struct error *e
   return status;
 }
 
-static uint64_t listener_ticks(const struct runner *runner)
+static uint64_t listener_ticks(const struct runner_state *runner)
 {
   return runner->model.own_ticks != NULL ? runner->model.own_ticks() : 0;
 }
 
-static struct xsp_span emit_interval(struct runner *runner, struct xsp_site *site,
+static struct xsp_span emit_interval(struct runner_state *runner, struct xsp_site *site,
                                      const struct predictor_interval *interval)
 {
   if (runner->interval_track == 0) {
@@ -90,7 +90,7 @@ static struct xsp_span emit_interval(struct runner *runner, struct xsp_site *sit
   return xsp_span_emit(site, &emitted);
 }
 
-static void tag_model(struct xsp_span *span, const struct runner *runner, uint64_t start_ns)
+static void tag_model(struct xsp_span *span, const struct runner_state *runner, uint64_t start_ns)
 {
   const struct predictor_model *model = &runner->model;
   xsp_span_tag_int(span, "batch_size", model->batch);
@@ -103,7 +103,7 @@ static void tag_model(struct xsp_span *span, const struct runner *runner, uint64
 }
 
 // One inference in another process: its span has that process's times, without the transport.
-static enum status predict_elsewhere(struct runner *runner, struct error *err)
+static enum status predict_elsewhere(struct runner_state *runner, struct error *err)
 {
   struct predictor_model *model = &runner->model;
   XSP_TRY(runner->predictor->predict(model, runner->inputs.tensors, err));
@@ -125,7 +125,7 @@ static enum status predict_elsewhere(struct runner *runner, struct error *err)
 }
 
 // One inference inside one model span. `kind` as in the protocol: "0", "1" or "cold". own_ns is what xsp's code took between its start and its end.
-static enum status predict(struct runner *runner, int64_t batch, const char *kind, struct error *err)
+static enum status predict(struct runner_state *runner, int64_t batch, const char *kind, struct error *err)
 {
   XSP_TRY(prepare(runner, batch, err));
   runner->model.is_cold = strcmp(kind, "cold") == 0;
@@ -148,14 +148,14 @@ static enum status predict(struct runner *runner, int64_t batch, const char *kin
 }
 
 // The inputs' values are others than before.
-static enum status refresh(struct runner *runner, struct error *err)
+static enum status refresh(struct runner_state *runner, struct error *err)
 {
   return runner->predictor->refresh != NULL ? runner->predictor->refresh(&runner->model, runner->inputs.tensors, err)
                                             : STATUS_OK;
 }
 
 // An inference whose input is made of the pictures, and what is found in `output`; NULL: nothing.
-enum status inference_of_pictures(struct runner *runner, const char *kind, const char *output, struct error *err)
+enum status inference_of_pictures(struct runner_state *runner, const char *kind, const char *output, struct error *err)
 {
   int64_t batch = (int64_t)runner->pictures.paths.count;
   if (runner->predictor->read_output == NULL)
@@ -164,40 +164,40 @@ enum status inference_of_pictures(struct runner *runner, const char *kind, const
   if (batch == 0)
     return error_set(err, STATUS_USE, "wrong use of xsp-runner", "infer", NULL, "there are no pictures");
   XSP_TRY(prepare(runner, batch, err));
-  XSP_TRY(pictures_fill(&runner->pictures, &runner->arguments, &runner->code, &runner->inputs, err));
+  XSP_TRY(inference_pictures_fill(&runner->pictures, &runner->arguments, &runner->code, &runner->inputs, err));
   runner->model.keep_outputs = true;
   XSP_TRY(refresh(runner, err));
   XSP_TRY(predict(runner, batch, kind, err));
   if (output != NULL)
     XSP_TRY(results_send(runner->predictor, &runner->model, &runner->arguments, &runner->pictures, &runner->code,
                          output, err));
-  pictures_clear(&runner->pictures);
+  inference_pictures_clear(&runner->pictures);
   xsp_tracers_flush();
   return STATUS_OK;
 }
 
 // Prepares the pictures and keeps them for queries.
-enum status inference_load(struct runner *runner, struct error *err)
+enum status inference_load(struct runner_state *runner, struct error *err)
 {
   size_t count = runner->pictures.paths.count;
   struct tensor *tensor = NULL;
   if (count == 0)
     return error_set(err, STATUS_USE, "wrong use of xsp-runner", "load", NULL, "there are no pictures");
   XSP_TRY(prepare(runner, (int64_t)count, err));
-  XSP_TRY(pictures_fill(&runner->pictures, &runner->arguments, &runner->code, &runner->inputs, err));
-  XSP_TRY(pictures_input(&runner->arguments, &runner->inputs, count, &tensor, err));
-  pictures_clear(&runner->pictures);
+  XSP_TRY(inference_pictures_fill(&runner->pictures, &runner->arguments, &runner->code, &runner->inputs, err));
+  XSP_TRY(inference_pictures_input(&runner->arguments, &runner->inputs, count, &tensor, err));
+  inference_pictures_clear(&runner->pictures);
   return samples_add(&runner->samples, tensor, count, err);
 }
 
 // One inference of loaded pictures, from `first` on, once its time has come.
-enum status inference_query(struct runner *runner, char **fields, struct error *err)
+enum status inference_query(struct runner_state *runner, char **fields, struct error *err)
 {
   int64_t count = 0;
   struct tensor *tensor = NULL;
   XSP_TRY(read_batch(fields[4], &count, err));
   XSP_TRY(prepare(runner, count, err));
-  XSP_TRY(pictures_input(&runner->arguments, &runner->inputs, (size_t)count, &tensor, err));
+  XSP_TRY(inference_pictures_input(&runner->arguments, &runner->inputs, (size_t)count, &tensor, err));
   runner->arrival_ns = strtoull(fields[2], NULL, 10);
   if (runner->arrival_ns != 0)
     samples_wait(runner->arrival_ns);
@@ -211,14 +211,14 @@ enum status inference_query(struct runner *runner, char **fields, struct error *
 }
 
 // ---- requests --------------------------------------------------------------------------------------------------------
-enum status inference_prepare(struct runner *runner, const char *batch, struct error *err)
+enum status inference_prepare(struct runner_state *runner, const char *batch, struct error *err)
 {
   int64_t count = 0;
   XSP_TRY(read_batch(batch, &count, err));
   return prepare(runner, count, err);
 }
 
-enum status inference_predict(struct runner *runner, const char *batch, const char *kind, struct error *err)
+enum status inference_predict(struct runner_state *runner, const char *batch, const char *kind, struct error *err)
 {
   int64_t count = 0;
   XSP_TRY(read_batch(batch, &count, err));

@@ -282,26 +282,26 @@ static enum status prepare(struct inputs *inputs, const struct predictor_model *
     } else {
       XSP_TRY(allocate(tensor, err));
       struct fill_rule rule = fill_rule_of(arguments, tensor->info);
-      tensor_fill(tensor, &rule, arguments->seed);
+      fill_tensor(tensor, &rule, arguments->seed);
     }
   }
   inputs->batch = batch;
   return STATUS_OK;
 }
 
-enum status inputs_prepare(struct inputs *inputs, const struct predictor_model *model,
-                           const struct runner_arguments *arguments, int64_t batch, struct error *err)
+enum status inference_inputs_prepare(struct inputs *inputs, const struct predictor_model *model,
+                                     const struct runner_arguments *arguments, int64_t batch, struct error *err)
 {
-  inputs_done(inputs);
+  inference_inputs_done(inputs);
   inputs->tensors = memory_new(model->input_count + 1, sizeof *inputs->tensors);
   inputs->count = model->input_count;
   enum status status = prepare(inputs, model, arguments, batch, err);
   if (status != STATUS_OK)
-    inputs_done(inputs);
+    inference_inputs_done(inputs);
   return status;
 }
 
-void inputs_done(struct inputs *inputs)
+void inference_inputs_done(struct inputs *inputs)
 {
   for (size_t i = 0; i < inputs->count; i++)
     free(inputs->tensors[i].data);

@@ -24,7 +24,7 @@ static int reset(void **state)
 
 static int clean(void **state)
 {
-  inputs_done(&inputs);
+  inference_inputs_done(&inputs);
   return 0;
 }
 
@@ -37,12 +37,12 @@ static void set_input(unsigned at, const char *name, enum tensor_type type, unsi
 static void batch_is_dimension_zero_or_the_one_named_so(void **state)
 {
   set_input(0, "x", TENSOR_FLOAT, 2, (int64_t[]){-1, 3});
-  assert_int_equal(inputs_prepare(&inputs, &model, &arguments, 4, NULL), STATUS_OK);
+  assert_int_equal(inference_inputs_prepare(&inputs, &model, &arguments, 4, NULL), STATUS_OK);
   assert_int_equal(inputs.tensors[0].shape[0], 4);
   assert_int_equal(inputs.tensors[0].size_bytes, 48);
   set_input(0, "x", TENSOR_INT64, 2, (int64_t[]){5, -1});
   infos[0].dimension_name[1] = "Batch_Size";
-  assert_int_equal(inputs_prepare(&inputs, &model, &arguments, 6, NULL), STATUS_OK);
+  assert_int_equal(inference_inputs_prepare(&inputs, &model, &arguments, 6, NULL), STATUS_OK);
   assert_int_equal(inputs.tensors[0].shape[0], 5);
   assert_int_equal(inputs.tensors[0].shape[1], 6);
 }
@@ -54,7 +54,7 @@ static void a_name_means_the_same_in_all_inputs(void **state)
   set_input(1, "b", TENSOR_FLOAT, 2, (int64_t[]){3, -1});
   infos[0].dimension_name[0] = "rows"; // dimension 0: the batch, and so is every "rows"
   infos[1].dimension_name[1] = "rows";
-  assert_int_equal(inputs_prepare(&inputs, &model, &arguments, 9, NULL), STATUS_OK);
+  assert_int_equal(inference_inputs_prepare(&inputs, &model, &arguments, 9, NULL), STATUS_OK);
   assert_int_equal(inputs.tensors[1].shape[1], 9);
 }
 
@@ -65,12 +65,12 @@ static void sizes_come_from_dim(void **state)
   infos[0].dimension_name[1] = "seq";
   arguments.dims = dims;
   arguments.dim_count = 2;
-  assert_int_equal(inputs_prepare(&inputs, &model, &arguments, 2, NULL), STATUS_OK);
+  assert_int_equal(inference_inputs_prepare(&inputs, &model, &arguments, 2, NULL), STATUS_OK);
   assert_int_equal(inputs.tensors[0].shape[1], 11);
   assert_int_equal(inputs.tensors[0].shape[2], 13);
   struct error err = {0};
   arguments.dim_count = 1;
-  assert_int_equal(inputs_prepare(&inputs, &model, &arguments, 2, &err), STATUS_INPUT);
+  assert_int_equal(inference_inputs_prepare(&inputs, &model, &arguments, 2, &err), STATUS_INPUT);
   assert_non_null(strstr(err.why, "\"x.2\""));
   assert_string_equal(err.advice, "--dim x.2=N");
   assert_int_equal(inputs.batch, 0);
@@ -85,15 +85,15 @@ static void the_batch_is_not_set_by_dim(void **state)
   infos[0].dimension_name[0] = "N";
   arguments.dims = &dim;
   arguments.dim_count = 1;
-  assert_int_equal(inputs_prepare(&inputs, &model, &arguments, 1, &err), STATUS_USE);
+  assert_int_equal(inference_inputs_prepare(&inputs, &model, &arguments, 1, &err), STATUS_USE);
   assert_string_equal(err.advice, "--batch 4");
-  assert_int_equal(inputs_prepare(&inputs, &model, &arguments, 4, NULL), STATUS_OK); // the same twice
-  inputs_done(&inputs);
+  assert_int_equal(inference_inputs_prepare(&inputs, &model, &arguments, 4, NULL), STATUS_OK); // the same twice
+  inference_inputs_done(&inputs);
   infos[0].dimension_name[0] = "rows"; // no batch by its name: may be fixed, but then there is none
   dim.name = "rows";
-  assert_int_equal(inputs_prepare(&inputs, &model, &arguments, 2, &err), STATUS_INPUT);
+  assert_int_equal(inference_inputs_prepare(&inputs, &model, &arguments, 2, &err), STATUS_INPUT);
   assert_non_null(strstr(err.why, "no free batch dimension"));
-  assert_int_equal(inputs_prepare(&inputs, &model, &arguments, 1, NULL), STATUS_OK);
+  assert_int_equal(inference_inputs_prepare(&inputs, &model, &arguments, 1, NULL), STATUS_OK);
   assert_int_equal(inputs.tensors[0].shape[0], 4);
 }
 
@@ -101,18 +101,18 @@ static void absurd_sizes_are_refused(void **state)
 {
   struct error err = {0};
   set_input(0, "x", TENSOR_DOUBLE, 3, (int64_t[]){-1, INT64_MAX, INT64_MAX});
-  assert_int_equal(inputs_prepare(&inputs, &model, &arguments, 2, &err), STATUS_INPUT);
+  assert_int_equal(inference_inputs_prepare(&inputs, &model, &arguments, 2, &err), STATUS_INPUT);
   set_input(0, "x", TENSOR_DOUBLE, 2, (int64_t[]){-1, INT64_C(1) << 40});
-  assert_int_equal(inputs_prepare(&inputs, &model, &arguments, 1, &err), STATUS_INPUT);
+  assert_int_equal(inference_inputs_prepare(&inputs, &model, &arguments, 1, &err), STATUS_INPUT);
   set_input(0, "x", (enum tensor_type)99, 1, (int64_t[]){-1});
-  assert_int_equal(inputs_prepare(&inputs, &model, &arguments, 1, &err), STATUS_INPUT);
+  assert_int_equal(inference_inputs_prepare(&inputs, &model, &arguments, 1, &err), STATUS_INPUT);
   assert_non_null(strstr(err.why, "99"));
 }
 
 static void the_same_seed_gives_the_same_bytes(void **state)
 {
   set_input(0, "image", TENSOR_FLOAT, 2, (int64_t[]){-1, 4});
-  assert_int_equal(inputs_prepare(&inputs, &model, &arguments, 2, NULL), STATUS_OK);
+  assert_int_equal(inference_inputs_prepare(&inputs, &model, &arguments, 2, NULL), STATUS_OK);
   float first[8];
   memcpy(first, inputs.tensors[0].data, sizeof first);
   // Written down: a change of these is a change of what every earlier profile measured.
@@ -120,21 +120,21 @@ static void the_same_seed_gives_the_same_bytes(void **state)
   for (int i = 0; i < 8; i++)
     assert_true(first[i] >= -1 && first[i] < 1);
   assert_memory_equal(first, expected, sizeof expected);
-  assert_int_equal(inputs_prepare(&inputs, &model, &arguments, 4, NULL), STATUS_OK);
+  assert_int_equal(inference_inputs_prepare(&inputs, &model, &arguments, 4, NULL), STATUS_OK);
   assert_memory_equal(first, inputs.tensors[0].data, sizeof first); // rows do not depend on the batch
   arguments.seed = 8;
-  assert_int_equal(inputs_prepare(&inputs, &model, &arguments, 2, NULL), STATUS_OK);
+  assert_int_equal(inference_inputs_prepare(&inputs, &model, &arguments, 2, NULL), STATUS_OK);
   assert_memory_not_equal(first, inputs.tensors[0].data, sizeof first);
   arguments.seed = 7;
   infos[0].name = "other";
-  assert_int_equal(inputs_prepare(&inputs, &model, &arguments, 2, NULL), STATUS_OK);
+  assert_int_equal(inference_inputs_prepare(&inputs, &model, &arguments, 2, NULL), STATUS_OK);
   assert_memory_not_equal(first, inputs.tensors[0].data, sizeof first);
 }
 
 static const int64_t *integers(const char *name)
 {
   set_input(0, name, TENSOR_INT64, 2, (int64_t[]){-1, 4});
-  assert_int_equal(inputs_prepare(&inputs, &model, &arguments, 8, NULL), STATUS_OK);
+  assert_int_equal(inference_inputs_prepare(&inputs, &model, &arguments, 8, NULL), STATUS_OK);
   return inputs.tensors[0].data;
 }
 
@@ -153,11 +153,11 @@ static void names_say_what_integers_may_be(void **state)
 static void halves_are_what_floats_are(void **state)
 {
   set_input(0, "x", TENSOR_FLOAT, 1, (int64_t[]){-1});
-  assert_int_equal(inputs_prepare(&inputs, &model, &arguments, 64, NULL), STATUS_OK);
+  assert_int_equal(inference_inputs_prepare(&inputs, &model, &arguments, 64, NULL), STATUS_OK);
   float floats[64];
   memcpy(floats, inputs.tensors[0].data, sizeof floats);
   infos[0].type = TENSOR_FLOAT16;
-  assert_int_equal(inputs_prepare(&inputs, &model, &arguments, 64, NULL), STATUS_OK);
+  assert_int_equal(inference_inputs_prepare(&inputs, &model, &arguments, 64, NULL), STATUS_OK);
   for (int i = 0; i < 64; i++) {
     uint16_t half;
     memcpy(&half, (char *)inputs.tensors[0].data + 2 * i, 2);

@@ -59,7 +59,7 @@ static void model_name(const char *path, char *name, size_t size)
   snprintf(name, size, "%.*s", (int)length, base);
 }
 
-static enum status choose_predictor(struct runner *runner, struct error *err)
+static enum status choose_predictor(struct runner_state *runner, struct error *err)
 {
   const char *path = runner->arguments.options.model_path, *name = runner->arguments.predictor;
   runner->predictor = name != NULL ? predictor_find(name) : predictor_for_file(path);
@@ -72,7 +72,7 @@ static enum status choose_predictor(struct runner *runner, struct error *err)
                    "no predictor is known for files of this name");
 }
 
-static enum status open_model(struct runner *runner, struct error *err)
+static enum status open_model(struct runner_state *runner, struct error *err)
 {
   XSP_TRY(choose_predictor(runner, err));
   struct xsp_span span = xsp_span_start(&load_site);
@@ -81,7 +81,7 @@ static enum status open_model(struct runner *runner, struct error *err)
   xsp_span_finish(&span);
   XSP_TRY(status);
   runner->is_open = true;
-  XSP_TRY(expectations_apply(&runner->model, runner->arguments.expectations, runner->arguments.expectation_count, err));
+  XSP_TRY(expect_apply(&runner->model, runner->arguments.expectations, runner->arguments.expectation_count, err));
   char name[NAME_MAX + 1];
   model_name(runner->arguments.options.model_path, name, sizeof name);
   runner->site = xsp_site_create("runner", XSP_LEVEL_MODEL, name, NULL);
@@ -99,7 +99,7 @@ static void describe_tensors(int fd, const char *kind, const struct tensor_info 
   }
 }
 
-static enum status answer(struct runner *runner, char *line, struct error *err)
+static enum status answer(struct runner_state *runner, char *line, struct error *err)
 {
   char *fields[PROTOCOL_FIELDS];
   size_t count = protocol_parse(line, fields);
@@ -113,12 +113,12 @@ static enum status answer(struct runner *runner, char *line, struct error *err)
   if (count == 3 && strcmp(request, "predict") == 0)
     return inference_predict(runner, fields[1], fields[2], err);
   if ((count == 2 || count == 3 || count == 7) && strcmp(request, "picture") == 0)
-    return pictures_add(&runner->pictures, fields + 1, count - 1, err);
+    return inference_pictures_add(&runner->pictures, fields + 1, count - 1, err);
   if ((count == 2 || count == 3) && strcmp(request, "infer") == 0)
     return inference_of_pictures(runner, fields[1], count == 3 ? fields[2] : NULL, err);
   if (count == 3 && strcmp(request, "read") == 0)
-    return tensor_send(runner->predictor, &runner->model, &runner->inputs, fields[1], fields[2], &runner->arguments,
-                       err);
+    return results_send_tensor(runner->predictor, &runner->model, &runner->inputs, fields[1], fields[2],
+                               &runner->arguments, err);
   if (count == 1 && strcmp(request, "load") == 0)
     return inference_load(runner, err);
   if (count == 5 && strcmp(request, "query") == 0)
@@ -126,7 +126,7 @@ static enum status answer(struct runner *runner, char *line, struct error *err)
   if (count == 1 && strcmp(request, "describe") == 0) {
     describe_tensors(runner->arguments.control_fd, "input", runner->model.inputs, runner->model.input_count);
     describe_tensors(runner->arguments.control_fd, "output", runner->model.outputs, runner->model.output_count);
-    layers_describe(&runner->model, runner->arguments.control_fd);
+    inference_layers_describe(&runner->model, runner->arguments.control_fd);
     return STATUS_OK;
   }
   if (count == 1 && strcmp(request, "flush") == 0)
@@ -149,7 +149,7 @@ static size_t cudnn_version(void)
   return 0;
 }
 
-static enum status serve(struct runner *runner, struct error *err)
+static enum status serve(struct runner_state *runner, struct error *err)
 {
   int fd = runner->arguments.control_fd;
   const struct predictor_model *model = &runner->model;
@@ -175,7 +175,7 @@ static enum status serve(struct runner *runner, struct error *err)
   return STATUS_OK;
 }
 
-static enum status run(struct runner *runner, int count, char **values, struct error *err)
+static enum status run(struct runner_state *runner, int count, char **values, struct error *err)
 {
   XSP_TRY(arguments_parse(count, values, &runner->arena, &runner->arguments, err));
   fcntl(runner->arguments.control_fd, F_SETFD, FD_CLOEXEC);
@@ -205,7 +205,7 @@ static enum status run(struct runner *runner, int count, char **values, struct e
 int main(int count, char **values)
 {
   prepare_process();
-  struct runner runner = {.arguments.control_fd = -1};
+  struct runner_state runner = {.arguments.control_fd = -1};
   struct error err = {0};
   enum status status = run(&runner, count, values, &err);
   if (status != STATUS_OK && runner.arguments.control_fd >= 0)
@@ -217,8 +217,8 @@ int main(int count, char **values)
   }
   if (runner.is_open)
     predictor_close(runner.predictor, &runner.model);
-  inputs_done(&runner.inputs);
-  pictures_done(&runner.pictures);
+  inference_inputs_done(&runner.inputs);
+  inference_pictures_done(&runner.pictures);
   code_stop(&runner.code);
   samples_done(&runner.samples);
   if (status == STATUS_OK && !runner.was_asked_to_end && runner.arguments.options.work_directory != NULL) // xsp is gone

@@ -86,7 +86,7 @@ static void send_boxes_of_item(const struct sending *sending, const struct boxes
   boxes_done(&boxes);
 }
 
-enum status boxes_send(const struct sending *sending, struct error *err)
+enum status results_send_boxes(const struct sending *sending, struct error *err)
 {
   const struct boxes_form *form = &sending->expectation->form.boxes;
   struct box_outputs outputs = {0};

@@ -34,7 +34,7 @@ static enum status compare_label(const struct sending *sending, size_t item, con
   const struct picture_item *picture = &sending->pictures->items.items[item];
   struct image label = {0};
   struct buf bytes = {0};
-  enum status status = picture_read_file(picture->label, &bytes, err);
+  enum status status = inference_picture_read_file(picture->label, &bytes, err);
   if (status == STATUS_OK)
     status = image_decode_classes(bytes.data, bytes.length, picture->label, &label, err);
   buf_done(&bytes);
@@ -80,7 +80,7 @@ static enum status send_mask_of_item(const struct sending *sending, const struct
   return status;
 }
 
-enum status masks_send(const struct sending *sending, struct error *err)
+enum status results_send_masks(const struct sending *sending, struct error *err)
 {
   const struct mask_form *form = &sending->expectation->form.mask;
   struct output_values values = {0};

@@ -47,7 +47,7 @@ static enum status read_tensor(const struct sending *sending, const char *name, 
 {
   const struct pictures *pictures = sending->pictures;
   size_t number = 0;
-  XSP_TRY(output_find(sending->model, name, &number, err));
+  XSP_TRY(inference_output_find(sending->model, name, &number, err));
   XSP_TRY(sending->predictor->read_output(sending->model, number, ret_tensor, err));
   *ret_info = *ret_tensor->info;
   if (sending->code->runs_after && name == sending->expectation->info.name) {

@@ -36,8 +36,8 @@ enum status output_values_wrong(const struct output_values *values, const char *
                                 const char *why);
 
 // Each adds the lines of one kind of output.
-enum status boxes_send(const struct sending *sending, struct error *err) MUST_CHECK;
-enum status masks_send(const struct sending *sending, struct error *err) MUST_CHECK;
-enum status texts_send(const struct sending *sending, struct error *err) MUST_CHECK;
+enum status results_send_boxes(const struct sending *sending, struct error *err) MUST_CHECK;
+enum status results_send_masks(const struct sending *sending, struct error *err) MUST_CHECK;
+enum status results_send_texts(const struct sending *sending, struct error *err) MUST_CHECK;
 
 #endif

@@ -11,7 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
-enum status output_find(const struct predictor_model *model, const char *name, size_t *ret_number, struct error *err)
+enum status inference_output_find(const struct predictor_model *model, const char *name, size_t *ret_number,
+                                  struct error *err)
 {
   size_t count = model->output_count + model->layer_output_count;
   for (*ret_number = 0; *ret_number < count; ++*ret_number)
@@ -27,7 +28,7 @@ static enum status find_tensor(const struct predictor *predictor, struct predict
 {
   size_t number = 0;
   if (strcmp(kind, "output") == 0) {
-    XSP_TRY(output_find(model, name, &number, err));
+    XSP_TRY(inference_output_find(model, name, &number, err));
     return predictor->read_output(model, number, ret_tensor, err);
   }
   for (size_t i = 0; i < inputs->count; i++)
@@ -54,8 +55,9 @@ static enum status put_values(const struct tensor *tensor, int fd, struct error 
   return STATUS_OK;
 }
 
-enum status tensor_send(const struct predictor *predictor, struct predictor_model *model, const struct inputs *inputs,
-                        const char *kind, const char *name, const struct runner_arguments *arguments, struct error *err)
+enum status results_send_tensor(const struct predictor *predictor, struct predictor_model *model,
+                                const struct inputs *inputs, const char *kind, const char *name,
+                                const struct runner_arguments *arguments, struct error *err)
 {
   struct tensor tensor = {0};
   struct error problem = {0};
@@ -82,7 +84,7 @@ enum status tensor_send(const struct predictor *predictor, struct predictor_mode
   return STATUS_OK;
 }
 
-void layers_describe(const struct predictor_model *model, int control_fd)
+void inference_layers_describe(const struct predictor_model *model, int control_fd)
 {
   for (size_t i = 0; i < model->layer_output_count; i++) {
     const struct tensor_info *info = &model->outputs[model->output_count + i];

@@ -22,7 +22,7 @@ XSP_SITE_FULL(resize_site, XSP_LEVEL_APPLICATION, "resize", "preprocess", "runne
 XSP_SITE_FULL(crop_site, XSP_LEVEL_APPLICATION, "crop", "preprocess", "runner");
 XSP_SITE_FULL(normalize_site, XSP_LEVEL_APPLICATION, "normalize", "preprocess", "runner");
 
-enum status pictures_add(struct pictures *pictures, char *const *fields, size_t count, struct error *err)
+enum status inference_pictures_add(struct pictures *pictures, char *const *fields, size_t count, struct error *err)
 {
   int64_t numbers[3] = {0}; // offset, size, CRC-32
   if (pictures->paths.count == PICTURES_MOST)
@@ -43,7 +43,7 @@ enum status pictures_add(struct pictures *pictures, char *const *fields, size_t 
   return STATUS_OK;
 }
 
-void pictures_clear(struct pictures *pictures)
+void inference_pictures_clear(struct pictures *pictures)
 {
   for (size_t i = 0; i < pictures->paths.count; i++) {
     free(pictures->paths.items[i]);
@@ -63,14 +63,14 @@ static void close_file(struct pictures *pictures)
   pictures->open_path = NULL;
 }
 
-void pictures_done(struct pictures *pictures)
+void inference_pictures_done(struct pictures *pictures)
 {
-  pictures_clear(pictures);
+  inference_pictures_clear(pictures);
   close_file(pictures);
 }
 
 // ---- one picture -----------------------------------------------------------------------------------------------------
-enum status picture_read_file(const char *path, struct buf *bytes, struct error *err)
+enum status inference_picture_read_file(const char *path, struct buf *bytes, struct error *err)
 {
   buf_init(bytes, DATA_ITEM_BYTES_MOST);
   return input_file_read(path, what, bytes, err);
@@ -99,7 +99,7 @@ static enum status decode(struct pictures *pictures, size_t number, const char *
   struct buf bytes;
   enum status status = pictures->items.items[number].name != NULL
                            ? read_part(pictures, number, &bytes, err)
-                           : picture_read_file(pictures->paths.items[number], &bytes, err);
+                           : inference_picture_read_file(pictures->paths.items[number], &bytes, err);
   if (status == STATUS_OK)
     status = image_decode(bytes.data, bytes.length, picture->color, name, ret_image, err);
   buf_done(&bytes);
@@ -174,8 +174,8 @@ static enum status find_tensor(const struct inputs *inputs, const struct expecta
   return STATUS_OK;
 }
 
-enum status pictures_input(const struct runner_arguments *arguments, const struct inputs *inputs, size_t count,
-                           struct tensor **ret_tensor, struct error *err)
+enum status inference_pictures_input(const struct runner_arguments *arguments, const struct inputs *inputs,
+                                     size_t count, struct tensor **ret_tensor, struct error *err)
 {
   const struct expectation *expectation = NULL;
   size_t item_bytes = 0;
@@ -184,8 +184,8 @@ enum status pictures_input(const struct runner_arguments *arguments, const struc
   return find_tensor(inputs, expectation, count, ret_tensor, &item_bytes, err);
 }
 
-enum status pictures_fill(struct pictures *pictures, const struct runner_arguments *arguments, struct code *code,
-                          struct inputs *inputs, struct error *err)
+enum status inference_pictures_fill(struct pictures *pictures, const struct runner_arguments *arguments,
+                                    struct code *code, struct inputs *inputs, struct error *err)
 {
   const struct expectation *expectation = NULL;
   struct tensor *tensor = NULL;

@@ -14,7 +14,7 @@ struct picture_item {         // texts are owned
   char *name;                 // of a part of the file; NULL: it is all of it
   uint64_t offset, size;      // of the part
   uint32_t crc32;             // the same
-  struct picture_place place; // by pictures_fill
+  struct picture_place place; // by inference_pictures_fill
 };
 struct pictures {                    // of the coming inference; starts as {0}
   VECTOR(char *) paths;              // owned
@@ -25,18 +25,19 @@ struct pictures {                    // of the coming inference; starts as {0}
 };
 
 // `fields`: what the request `picture` has after that word. STATUS_USE: there are PICTURES_MOST already, or a part has no place.
-enum status pictures_add(struct pictures *pictures, char *const *fields, size_t count, struct error *err) MUST_CHECK;
+enum status inference_pictures_add(struct pictures *pictures, char *const *fields, size_t count,
+                                   struct error *err) MUST_CHECK;
 // Fills the inputs, by `code` last, which are prepared for as many items as there are pictures. STATUS_INPUT: a file that is no picture, or the manifest
 // has no input, or several, with `type: image`.
-enum status pictures_fill(struct pictures *pictures, const struct runner_arguments *arguments, struct code *code,
-                          struct inputs *inputs, struct error *err) MUST_CHECK;
+enum status inference_pictures_fill(struct pictures *pictures, const struct runner_arguments *arguments,
+                                    struct code *code, struct inputs *inputs, struct error *err) MUST_CHECK;
 // The input that pictures are for, prepared for `count` of them. Errors as above.
-enum status pictures_input(const struct runner_arguments *arguments, const struct inputs *inputs, size_t count,
-                           struct tensor **ret_tensor, struct error *err) MUST_CHECK;
-void pictures_clear(struct pictures *pictures); // before the next inference
-void pictures_done(struct pictures *pictures);
+enum status inference_pictures_input(const struct runner_arguments *arguments, const struct inputs *inputs,
+                                     size_t count, struct tensor **ret_tensor, struct error *err) MUST_CHECK;
+void inference_pictures_clear(struct pictures *pictures); // before the next inference
+void inference_pictures_done(struct pictures *pictures);
 
 // The whole file; at most 256 MiB. `bytes` starts as {0}, and is the caller's also after an error.
-enum status picture_read_file(const char *path, struct buf *bytes, struct error *err) MUST_CHECK;
+enum status inference_picture_read_file(const char *path, struct buf *bytes, struct error *err) MUST_CHECK;
 
 #endif

@@ -39,7 +39,7 @@ static void send_text_of_item(const struct sending *sending, const struct output
   }
 }
 
-enum status texts_send(const struct sending *sending, struct error *err)
+enum status results_send_texts(const struct sending *sending, struct error *err)
 {
   struct output_values values = {0};
   enum status status = output_values_read(sending, sending->expectation->info.name, false, &values, err);
@@ -79,11 +79,11 @@ enum status results_send(const struct predictor *predictor, struct predictor_mod
     }
   }
   struct xsp_span span = xsp_span_start(&postprocess_site);
-  enum status status = kind == OUTPUT_BOXES  ? boxes_send(&sending, err)
-                       : kind == OUTPUT_MASK ? masks_send(&sending, err)
-                       : kind == OUTPUT_TEXT
-                           ? texts_send(&sending, err)
-                           : scores_send(predictor, model, name, pictures, code, arguments->control_fd, &lines, err);
+  enum status status = kind == OUTPUT_BOXES  ? results_send_boxes(&sending, err)
+                       : kind == OUTPUT_MASK ? results_send_masks(&sending, err)
+                       : kind == OUTPUT_TEXT ? results_send_texts(&sending, err)
+                                             : results_send_scores(predictor, model, name, pictures, code,
+                                                                   arguments->control_fd, &lines, err);
   xsp_span_finish(&span);
   control_flush(&lines, sending.fd); // not in the span: xsp's reading is no work on the output
   buf_done(&lines);

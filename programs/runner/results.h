@@ -13,8 +13,8 @@ enum status results_send(const struct predictor *predictor, struct predictor_mod
                          const char *name, struct error *err) MUST_CHECK;
 
 // scores.c: adds the best classes of each item to `lines`, as control_add does.
-enum status scores_send(const struct predictor *predictor, struct predictor_model *model, const char *name,
-                        const struct pictures *pictures, struct code *code, int fd, struct buf *lines,
-                        struct error *err) MUST_CHECK;
+enum status results_send_scores(const struct predictor *predictor, struct predictor_model *model, const char *name,
+                                const struct pictures *pictures, struct code *code, int fd, struct buf *lines,
+                                struct error *err) MUST_CHECK;
 
 #endif

@@ -7,7 +7,7 @@
 #include "programs/runner/pictures.h"
 #include "programs/runner/samples.h"
 
-struct runner {
+struct runner_state {
   struct runner_arguments arguments;
   struct arena arena;
   const struct predictor *predictor;
@@ -25,12 +25,14 @@ struct runner {
 };
 
 // Requests of trace/format/protocol.h. Errors: those of the predictor, and STATUS_USE for a request that makes no sense.
-enum status inference_prepare(struct runner *runner, const char *batch, struct error *err) MUST_CHECK;
-enum status inference_predict(struct runner *runner, const char *batch, const char *kind, struct error *err) MUST_CHECK;
+enum status inference_prepare(struct runner_state *runner, const char *batch, struct error *err) MUST_CHECK;
+enum status inference_predict(struct runner_state *runner, const char *batch, const char *kind,
+                              struct error *err) MUST_CHECK;
 // `output`: whose results are sent; NULL: none.
-enum status inference_of_pictures(struct runner *runner, const char *kind, const char *output,
+enum status inference_of_pictures(struct runner_state *runner, const char *kind, const char *output,
                                   struct error *err) MUST_CHECK;
-enum status inference_load(struct runner *runner, struct error *err) MUST_CHECK;
-enum status inference_query(struct runner *runner, char **fields, struct error *err) MUST_CHECK; // all of the request
+enum status inference_load(struct runner_state *runner, struct error *err) MUST_CHECK;
+enum status inference_query(struct runner_state *runner, char **fields,
+                            struct error *err) MUST_CHECK; // all of the request
 
 #endif

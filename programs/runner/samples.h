@@ -10,7 +10,7 @@ struct samples {
   size_t count, item_bytes;
 };
 
-// Adds what pictures_fill has just put into `tensor`, `count` pictures. STATUS_MEMORY.
+// Adds what inference_pictures_fill has just put into `tensor`, `count` pictures. STATUS_MEMORY.
 enum status samples_add(struct samples *samples, const struct tensor *tensor, size_t count,
                         struct error *err) MUST_CHECK;
 // Fills the tensor with `count` samples from `first` on; after the last one comes the first.

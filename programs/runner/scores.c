@@ -33,14 +33,14 @@ static void send_best(struct buf *lines, int fd, size_t item, const float *score
   }
 }
 
-enum status scores_send(const struct predictor *predictor, struct predictor_model *model, const char *name,
-                        const struct pictures *pictures, struct code *code, int fd, struct buf *lines,
-                        struct error *err)
+enum status results_send_scores(const struct predictor *predictor, struct predictor_model *model, const char *name,
+                                const struct pictures *pictures, struct code *code, int fd, struct buf *lines,
+                                struct error *err)
 {
   size_t number = 0, classes = 0;
   int64_t batch = (int64_t)pictures->paths.count;
   struct tensor output = {0};
-  XSP_TRY(output_find(model, name, &number, err));
+  XSP_TRY(inference_output_find(model, name, &number, err));
   XSP_TRY(predictor->read_output(model, number, &output, err));
   if (code->runs_after)
     XSP_TRY(code_after(code, pictures->names.items, pictures->paths.count, &output, err));

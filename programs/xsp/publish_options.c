@@ -60,8 +60,8 @@ static enum status send_waiting(struct publisher *publisher, const struct publis
   return status;
 }
 
-enum status publish_now(struct publisher *publisher, struct store *store, bool is_json,
-                        struct publish_result *ret_result, struct error *err)
+enum status publish_options_now(struct publisher *publisher, struct store *store, bool is_json,
+                                struct publish_result *ret_result, struct error *err)
 {
   *ret_result = (struct publish_result){0};
   if (store != NULL)
@@ -69,18 +69,19 @@ enum status publish_now(struct publisher *publisher, struct store *store, bool i
   return send_waiting(publisher, &(struct publish_result){0}, ret_result, err);
 }
 
-void publish_after(struct publisher *publisher, struct store *store)
+void publish_options_after(struct publisher *publisher, struct store *store)
 {
   struct error err = {0};
   struct publish_result result;
   if (publisher == NULL || store == NULL)
     return;
   let_signals_end();
-  if (publish_now(publisher, store, false, &result, &err) != STATUS_OK)
+  if (publish_options_now(publisher, store, false, &result, &err) != STATUS_OK)
     output_error(&err);
 }
 
-void publish_rest(struct publisher *publisher, publish_fill *fill, void *context, const struct publish_result *before)
+void publish_options_rest(struct publisher *publisher, publish_fill *fill, void *context,
+                          const struct publish_result *before)
 {
   struct error err = {0};
   struct publish_result result;

@@ -42,12 +42,13 @@ enum status publish_options_read(const struct invocation *invocation, struct pub
                                  struct error *err) MUST_CHECK;
 // Sends the spans of `store` (NULL: none) after those that wait already, and prints how many. A signal that ends xsp
 // leaves in the spool what is not sent. *ret_result is valid even after an error.
-enum status publish_now(struct publisher *publisher, struct store *store, bool is_json,
-                        struct publish_result *ret_result, struct error *err) MUST_CHECK;
+enum status publish_options_now(struct publisher *publisher, struct store *store, bool is_json,
+                                struct publish_result *ret_result, struct error *err) MUST_CHECK;
 // The same after a measurement, whose file is complete: an error is printed and changes no exit status. Ctrl-C ends xsp
 // from here on. Either may be NULL: then nothing is done.
-void publish_after(struct publisher *publisher, struct store *store);
+void publish_options_after(struct publisher *publisher, struct store *store);
 // The same with what `fill` puts into the sink, where *before was sent already; both are counted.
-void publish_rest(struct publisher *publisher, publish_fill *fill, void *context, const struct publish_result *before);
+void publish_options_rest(struct publisher *publisher, publish_fill *fill, void *context,
+                          const struct publish_result *before);
 
 #endif

@@ -33,7 +33,7 @@ static enum status named_format(const struct invocation *invocation, enum report
   return STATUS_OK;
 }
 
-enum status reader_format(const struct invocation *invocation, enum report_format *ret_format, struct error *err)
+enum status verb_reader_format(const struct invocation *invocation, enum report_format *ret_format, struct error *err)
 {
   XSP_TRY(named_format(invocation, ret_format, err));
   if (!invocation_has(invocation, "raw"))
@@ -75,7 +75,7 @@ static enum status open_detailed(const char *path, const struct reader_detail *d
   return STATUS_OK;
 }
 
-enum status reader_open(const char *path, struct store **ret_store, struct error *err)
+enum status verb_reader_open(const char *path, struct store **ret_store, struct error *err)
 {
   return open_detailed(path, NULL, ret_store, err);
 }
@@ -191,21 +191,22 @@ static enum status open_files(const char *const *paths, size_t path_count, bool 
                    "none of the %zu files can be read", ret_files->left_out.count);
 }
 
-enum status reader_files_open(const char *const *paths, size_t path_count, bool are_many,
-                              const struct reader_detail *detail, struct reader_files *ret_files, struct error *err)
+enum status verb_reader_files_open(const char *const *paths, size_t path_count, bool are_many,
+                                   const struct reader_detail *detail, struct reader_files *ret_files,
+                                   struct error *err)
 {
   *ret_files = (struct reader_files){0};
   return open_files(paths, path_count, are_many, detail, ret_files, err);
 }
 
-enum status reader_files_visit(const char *const *paths, size_t path_count, reader_visit *visit, void *context,
-                               struct reader_files *ret_files, struct error *err)
+enum status verb_reader_files_visit(const char *const *paths, size_t path_count, reader_visit *visit, void *context,
+                                    struct reader_files *ret_files, struct error *err)
 {
   *ret_files = (struct reader_files){.visit = visit, .context = context};
   return open_files(paths, path_count, true, NULL, ret_files, err);
 }
 
-void reader_files_close(struct reader_files *files)
+void verb_reader_files_close(struct reader_files *files)
 {
   for (size_t i = 0; i < files->stores.count; i++)
     store_close(files->stores.items[i]);

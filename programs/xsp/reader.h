@@ -10,10 +10,10 @@
 #include "store/store.h"
 
 // --format and --json of a verb with is_reader; STATUS_USE for an unknown or a contradictory format.
-enum status reader_format(const struct invocation *invocation, enum report_format *ret_format,
-                          struct error *err) MUST_CHECK;
+enum status verb_reader_format(const struct invocation *invocation, enum report_format *ret_format,
+                               struct error *err) MUST_CHECK;
 // Opens a file, or fetches the spans of a database, and makes sure that they are correlated. The caller closes with store_close.
-enum status reader_open(const char *path, struct store **ret_store, struct error *err) MUST_CHECK;
+enum status verb_reader_open(const char *path, struct store **ret_store, struct error *err) MUST_CHECK;
 
 struct reader_detail {
   enum trace_detail detail;
@@ -39,15 +39,15 @@ struct reader_files {
 // With `are_many` (the question is about all of them) a folder means the `*.xsp` in it, by name; a folder without any
 // is STATUS_INPUT; unreadable files, and one that was given before, are reported on stderr and left out, and where nothing else is
 // left, that is the error. Else every path is a file, and the first that cannot be read is the error. The caller ends with
-// reader_files_close, also after an error. `detail`: of databases; NULL: everything.
-enum status reader_files_open(const char *const *paths, size_t path_count, bool are_many,
-                              const struct reader_detail *detail, struct reader_files *ret_files,
-                              struct error *err) MUST_CHECK;
-void reader_files_close(struct reader_files *files);
+// verb_reader_files_close, also after an error. `detail`: of databases; NULL: everything.
+enum status verb_reader_files_open(const char *const *paths, size_t path_count, bool are_many,
+                                   const struct reader_detail *detail, struct reader_files *ret_files,
+                                   struct error *err) MUST_CHECK;
+void verb_reader_files_close(struct reader_files *files);
 // As with `are_many`, but each file is closed after `visit`, so that there may be any number. STATUS_INPUT of `visit` leaves the file
 // out, as one that cannot be read.
-enum status reader_files_visit(const char *const *paths, size_t path_count, reader_visit *visit, void *context,
-                               struct reader_files *ret_files, struct error *err) MUST_CHECK;
+enum status verb_reader_files_visit(const char *const *paths, size_t path_count, reader_visit *visit, void *context,
+                                    struct reader_files *ret_files, struct error *err) MUST_CHECK;
 
 // Tables of several analyses, to be printed together. Starts as {0}.
 struct answers {

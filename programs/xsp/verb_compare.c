@@ -42,7 +42,7 @@ static const char *split_side(struct arena *arena, const char *argument, const c
 static enum status open_side(struct sides *sides, int which, const char *argument, struct error *err)
 {
   const char *path = split_side(&sides->arena, argument, &sides->experiments[which]);
-  return reader_files_open(&path, 1, is_folder(path), NULL, &sides->files[which], err);
+  return verb_reader_files_open(&path, 1, is_folder(path), NULL, &sides->files[which], err);
 }
 
 // Of one file with two experiments, these are the sides.
@@ -54,7 +54,7 @@ static enum status open_both_in(struct sides *sides, const char *path, struct er
     return error_set(err, STATUS_USE, "wrong use", path, "xsp compare A B; --history takes a folder as one",
                      "the other side is missing");
   for (int which = 0; which < 2; which++)
-    XSP_TRY(reader_files_open(&path, 1, false, NULL, &sides->files[which], err));
+    XSP_TRY(verb_reader_files_open(&path, 1, false, NULL, &sides->files[which], err));
   XSP_TRY(store_experiments(sides->files[0].stores.items[0], &sides->arena, &experiments, &count, err));
   if (count != 2)
     return error_set(err, STATUS_USE, "wrong use", path, "xsp compare A B; a side may be FILE:EXPERIMENT",
@@ -148,7 +148,7 @@ static enum status compare_history(const struct invocation *invocation, struct s
                                    const struct compare_request *request, struct compare_answer *ret, struct error *err)
 {
   struct reader_files *files = &sides->files[0];
-  XSP_TRY(reader_files_open(invocation->arguments, invocation->argument_count, true, NULL, files, err));
+  XSP_TRY(verb_reader_files_open(invocation->arguments, invocation->argument_count, true, NULL, files, err));
   return analyze_history(files->stores.items, files->stores.count, request, &sides->arena, ret, err);
 }
 
@@ -169,7 +169,7 @@ static enum status compare(const struct invocation *invocation, struct sides *si
   enum report_format format;
   double above_pct = -INFINITY;
   bool is_history = invocation->argument_count > 2 || invocation_has(invocation, "history");
-  XSP_TRY(reader_format(invocation, &format, err));
+  XSP_TRY(verb_reader_format(invocation, &format, err));
   XSP_TRY(invocation_percent(invocation, "fail-above", 0, 1e6, &above_pct, err));
   XSP_TRY(read_request(invocation, &request, err));
   XSP_TRY(check_output(invocation, is_history, err));
@@ -192,7 +192,7 @@ static enum status run(const struct invocation *invocation, struct error *err)
   struct sides sides = {0};
   enum status status = compare(invocation, &sides, err);
   for (int which = 0; which < 2; which++)
-    reader_files_close(&sides.files[which]);
+    verb_reader_files_close(&sides.files[which]);
   arena_done(&sides.arena);
   return status;
 }

@@ -106,8 +106,9 @@ static enum status publish(const struct invocation *invocation, struct publisher
   struct publish_result result;
   XSP_TRY(check_publishing(invocation, err));
   if (invocation->argument_count > 0)
-    XSP_TRY(reader_open(invocation->arguments[0], &store, err));
-  enum status status = publish_now(publisher, store, format != NULL && strcmp(format, "otlp") == 0, &result, err);
+    XSP_TRY(verb_reader_open(invocation->arguments[0], &store, err));
+  enum status status =
+      publish_options_now(publisher, store, format != NULL && strcmp(format, "otlp") == 0, &result, err);
   store_close(store);
   enum status printed = STATUS_OK;
   if (invocation_has(invocation, "json"))
@@ -129,7 +130,7 @@ static enum status export_file(const struct invocation *invocation, struct error
   const char *format = NULL;
   XSP_TRY(chosen_format(invocation, path, &format, err));
   struct store *store = NULL;
-  XSP_TRY(reader_open(invocation->arguments[0], &store, err));
+  XSP_TRY(verb_reader_open(invocation->arguments[0], &store, err));
   const struct report_export_options options = {invocation_has(invocation, "force"), invocation_has(invocation, "raw"),
                                                 invocation_value(invocation, "metric")};
   enum status status = report_export_file(store, format, path, &options, err);

@@ -68,7 +68,7 @@ static enum status add_file(struct journal_file *journal, const char *path, stru
   struct store *store = NULL;
   struct store_call_paths paths;
   struct arena arena = {0};
-  XSP_TRY(reader_open(path, &store, err));
+  XSP_TRY(verb_reader_open(path, &store, err));
   enum status status = report_otlp_requests(store, false, &sink, err);
   if (status == STATUS_OK)
     status = store_call_paths(store, &arena, &paths, err);
@@ -101,7 +101,7 @@ static enum status run(const struct invocation *invocation, struct error *err)
   struct journal_file journal = {0};
   if (path == NULL)
     return error_set(err, STATUS_USE, "wrong use", "merge", "-o OUT.xsp", "the output's name is missing");
-  import_catch_signals();
+  import_store_catch_signals();
   XSP_TRY(store_create(path, invocation_has(invocation, "force"), &store, err));
   store_warn_of_leftover(store, output_message);
   enum status status = fill(store, invocation, &journal, &arena, err);
@@ -109,7 +109,7 @@ static enum status run(const struct invocation *invocation, struct error *err)
   status = store_end(store, status, err);
   arena_done(&arena);
   if (status != STATUS_OK) {
-    import_leave_interrupted();
+    import_store_leave_interrupted();
     return status;
   }
   output_message("xsp: wrote %s", path);

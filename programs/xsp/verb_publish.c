@@ -44,7 +44,7 @@ static enum status add_report(void *context, struct store *store, struct error *
   }
   if (!is_wanted || !publishing->with_reports)
     return STATUS_OK;
-  return site_add_report(publishing->site, store, (size_t)publishing->max_spans, err);
+  return history_site_add_report(publishing->site, store, (size_t)publishing->max_spans, err);
 }
 
 static enum status publish(const struct invocation *invocation, struct history_inputs *inputs,
@@ -60,9 +60,9 @@ static enum status publish(const struct invocation *invocation, struct history_i
   publishing->selection = &inputs->selection;
   publishing->with_reports = !invocation_has(invocation, "without-reports");
   request.limit = (size_t)inputs->limit;
-  XSP_TRY(site_open(folder, &publishing->site, err));
+  XSP_TRY(history_site_open(folder, &publishing->site, err));
   XSP_TRY(history_inputs_read(inputs, &publishing->history, add_report, publishing, err));
-  XSP_TRY(site_publish(publishing->site, &publishing->history, &request, &pages, err));
+  XSP_TRY(history_site_publish(publishing->site, &publishing->history, &request, &pages, err));
   output_message("xsp: wrote %zu pages to %s (open index.html in a browser)", pages, folder);
   return inputs->files.broken.status; // of files that were left out, and named
 }
@@ -72,7 +72,7 @@ static enum status run(const struct invocation *invocation, struct error *err)
   struct history_inputs inputs = {0};
   struct publishing publishing = {0};
   enum status status = publish(invocation, &inputs, &publishing, err);
-  site_close(publishing.site);
+  history_site_close(publishing.site);
   history_done(&publishing.history);
   history_inputs_close(&inputs);
   return status;

@@ -129,7 +129,7 @@ static enum status add_columns(void *context, const char *const *names, size_t c
 }
 
 // Texts of SQL may hold NUL bytes, tables' texts cannot: they become U+FFFD.
-static const char *table_text(struct arena *arena, const struct store_cell *cell)
+static const char *text_without_nul(struct arena *arena, const struct store_cell *cell)
 {
   struct buf text = {0};
   for (size_t i = 0; i < cell->length; i++)
@@ -147,7 +147,7 @@ static struct table_cell cell_of(struct arena *arena, const struct store_cell *f
   case STORE_DOUBLE:
     return (struct table_cell){CELL_REAL, {.real = from->real}};
   case STORE_TEXT:
-    return (struct table_cell){CELL_TEXT, {.text = table_text(arena, from)}};
+    return (struct table_cell){CELL_TEXT, {.text = text_without_nul(arena, from)}};
   case STORE_BLOB:
     return (struct table_cell){CELL_TEXT, {.text = blob_text(arena, from)}};
   default:
@@ -184,9 +184,9 @@ static enum status print_table(struct store *store, const char *sql, enum report
 static enum status run(const struct invocation *invocation, struct error *err)
 {
   enum report_format format;
-  XSP_TRY(reader_format(invocation, &format, err));
+  XSP_TRY(verb_reader_format(invocation, &format, err));
   struct store *store = NULL;
-  XSP_TRY(reader_open(invocation->arguments[0], &store, err));
+  XSP_TRY(verb_reader_open(invocation->arguments[0], &store, err));
   const char *sql = invocation->arguments[1];
   enum status status = STATUS_OK;
   if (strcasestr(sql, "context_metric") != NULL) // computed from all spans: only where it is asked for

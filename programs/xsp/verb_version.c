@@ -11,7 +11,7 @@
 static enum status run(const struct invocation *invocation, struct error *err)
 {
   enum report_format format;
-  XSP_TRY(reader_format(invocation, &format, err));
+  XSP_TRY(verb_reader_format(invocation, &format, err));
   struct buf out = {0};
   if (format == REPORT_JSON) {
     struct json_writer json;

@@ -184,7 +184,7 @@ static bool take_member(void *context, struct json_reader *json, const char *key
   return true;
 }
 
-bool answer_read(struct slice body, struct arena *arena, struct answer *ret_answer)
+bool agent_answer_read(struct slice body, struct arena *arena, struct answer *ret_answer)
 {
   struct reading reading = {.arena = arena, .answer = ret_answer};
   *ret_answer = (struct answer){0};
@@ -210,7 +210,7 @@ static bool take_problem(void *context, struct json_reader *json, const char *ke
   return true;
 }
 
-void answer_problem(struct slice body, char *text, size_t size)
+void agent_answer_problem(struct slice body, char *text, size_t size)
 {
   text[0] = 0;
   (void)json_each_of_text(body.data, body.length, take_problem, &(struct problem){text, size});

@@ -17,8 +17,8 @@ struct answer { // of GET /evaluations/{id}
   size_t table_count;
 };
 // Texts in `arena`. False: malformed.
-bool answer_read(struct slice body, struct arena *arena, struct answer *ret_answer);
+bool agent_answer_read(struct slice body, struct arena *arena, struct answer *ret_answer);
 // Of {"error": {"message": …}}, cut; empty: there is none.
-void answer_problem(struct slice body, char *text, size_t size);
+void agent_answer_problem(struct slice body, char *text, size_t size);
 
 #endif

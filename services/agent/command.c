@@ -49,7 +49,7 @@ static unsigned put_models(struct agent *agent, const char *user, const struct s
   for (size_t i = 0; i < submission->model_count; i++) {
     bool is_forbidden;
     const char *model = submission->models[i];
-    const char *path = models_find(agent->models, model, framework, user, arena, &is_forbidden);
+    const char *path = agent_models_find(agent->models, model, framework, user, arena, &is_forbidden);
     *vector_add(&arguments->list) = path;
     if (is_forbidden)
       snprintf(why, WHY_BYTES, "%s may not use %s: its manifest has permissions", user, model);
@@ -87,8 +87,8 @@ static unsigned put_all(struct agent *agent, const char *user, const struct subm
   return 0;
 }
 
-unsigned command_make(struct agent *agent, const char *user, const struct submission *submission, struct arena *arena,
-                      const char *const **ret_arguments, char why[WHY_BYTES])
+unsigned agent_command_make(struct agent *agent, const char *user, const struct submission *submission,
+                            struct arena *arena, const char *const **ret_arguments, char why[WHY_BYTES])
 {
   struct arguments arguments = {0};
   unsigned status = put_all(agent, user, submission, arena, &arguments, why);
@@ -107,8 +107,8 @@ static bool has_user(const struct agent *agent, const char *name)
   return user != NULL && user->name != NULL;
 }
 
-enum status command_of_request(void *context, const char *user, const char *request, struct arena *arena,
-                               const char *const **ret_arguments, struct error *err)
+enum status agent_command_of_request(void *context, const char *user, const char *request, struct arena *arena,
+                                     const char *const **ret_arguments, struct error *err)
 {
   static const char what[] = "cannot evaluate";
   struct agent *agent = context;
@@ -117,7 +117,8 @@ enum status command_of_request(void *context, const char *user, const char *requ
   if (user[0] != 0 && !has_user(agent, user)) // of an earlier agent
     return error_set(err, STATUS_INPUT, what, NULL, NULL, "%s is not in --users any more", user);
   const char *problem = submission_read(slice_of(request), arena, &submission);
-  if (problem == NULL && command_make(agent, user[0] != 0 ? user : NULL, &submission, arena, ret_arguments, why) != 0)
+  if (problem == NULL &&
+      agent_command_make(agent, user[0] != 0 ? user : NULL, &submission, arena, ret_arguments, why) != 0)
     problem = why;
   return problem == NULL ? STATUS_OK : error_set(err, STATUS_INPUT, what, NULL, NULL, "%s", problem);
 }

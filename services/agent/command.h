@@ -9,10 +9,10 @@
 
 struct agent;
 // `user`: NULL is the owner. *ret_arguments in `arena`, ends with NULL. 0, or the HTTP status and in `why` the reason of a refusal.
-unsigned command_make(struct agent *agent, const char *user, const struct submission *submission, struct arena *arena,
-                      const char *const **ret_arguments, char why[512]);
+unsigned agent_command_make(struct agent *agent, const char *user, const struct submission *submission,
+                            struct arena *arena, const char *const **ret_arguments, char why[512]);
 // The same for struct queue_options.
-enum status command_of_request(void *agent, const char *user, const char *request, struct arena *arena,
-                               const char *const **ret_arguments, struct error *err) MUST_CHECK;
+enum status agent_command_of_request(void *agent, const char *user, const char *request, struct arena *arena,
+                                     const char *const **ret_arguments, struct error *err) MUST_CHECK;
 
 #endif

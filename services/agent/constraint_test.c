@@ -171,15 +171,15 @@ static void test_records(void **state)
   struct json_writer json;
   (void)state;
   json_start(&json, &text);
-  record_write(&record, &json);
-  assert_true(record_read((struct slice){text.data, text.length}, &arena, &back));
+  agent_record_write(&record, &json);
+  assert_true(agent_record_read((struct slice){text.data, text.length}, &arena, &back));
   json_start(&json, &again);
-  record_write(&back, &json);
+  agent_record_write(&back, &json);
   assert_string_equal(text.data, again.data);
   assert_null(back.interconnect);
   assert_int_equal(back.gpu_memory_bytes, 0);
   for (size_t length = 0; length < text.length; length++) // no part of it is a record
-    assert_false(record_read((struct slice){text.data, length}, &arena, &back));
+    assert_false(agent_record_read((struct slice){text.data, length}, &arena, &back));
   static const char *const wrong[] = {"{}",
                                       "[]",
                                       "{\"name\":\"a\"}",
@@ -192,9 +192,9 @@ static void test_records(void **state)
                                       "{\"name\":\"a\",\"url\":\"http://h\",\"frameworks\":[1]}",
                                       "{\"name\":\"a\\n\",\"url\":\"http://h\"}"};
   for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
-    assert_false(record_read(slice_of(wrong[i]), &arena, &back));
-  assert_true(record_read(slice_of("{\"name\":\"a\",\"url\":\"http://h:1\",\"new\":{\"x\":[1]},\"cpus\":null}"), &arena,
-                          &back));
+    assert_false(agent_record_read(slice_of(wrong[i]), &arena, &back));
+  assert_true(agent_record_read(slice_of("{\"name\":\"a\",\"url\":\"http://h:1\",\"new\":{\"x\":[1]},\"cpus\":null}"),
+                                &arena, &back));
   buf_done(&text);
   buf_done(&again);
   arena_done(&arena);

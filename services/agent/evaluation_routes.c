@@ -64,7 +64,7 @@ static void add(struct exchange *exchange, const struct submission *submission)
   buf_done(&request);
 }
 
-void evaluation_add(struct exchange *exchange)
+void agent_evaluation_add(struct exchange *exchange)
 {
   struct arena arena = {0};
   struct submission submission;
@@ -75,7 +75,7 @@ void evaluation_add(struct exchange *exchange)
   if (problem != NULL) {
     exchange_refuse(exchange, 400, "not an evaluation: %s", problem);
   } else {
-    unsigned refusal = command_make(agent_of(exchange), exchange->user, &submission, &arena, &ignored, why);
+    unsigned refusal = agent_command_make(agent_of(exchange), exchange->user, &submission, &arena, &ignored, why);
     if (refusal != 0)
       exchange_refuse(exchange, refusal, "%s", why);
     else
@@ -120,7 +120,7 @@ static void put_table(struct exchange *exchange, struct json_writer *json, const
   buf_done(&text);
 }
 
-void evaluation_show(struct exchange *exchange)
+void agent_evaluation_show(struct exchange *exchange)
 {
   struct job_view job;
   if (!find_job(exchange, &job))
@@ -135,7 +135,7 @@ void evaluation_show(struct exchange *exchange)
   buf_text(text, "\n");
 }
 
-void evaluations_show(struct exchange *exchange)
+void agent_evaluations_show(struct exchange *exchange)
 {
   struct arena arena = {0};
   struct job_view *jobs;
@@ -159,7 +159,7 @@ void evaluations_show(struct exchange *exchange)
   arena_done(&arena);
 }
 
-void evaluation_file(struct exchange *exchange)
+void agent_evaluation_file(struct exchange *exchange)
 {
   struct job_view job;
   uint64_t bytes;
@@ -172,7 +172,7 @@ void evaluation_file(struct exchange *exchange)
     exchange_reply_file(exchange, 200, "application/vnd.sqlite3", file, 0, bytes);
 }
 
-void evaluation_remove(struct exchange *exchange)
+void agent_evaluation_remove(struct exchange *exchange)
 {
   struct job_view job;
   if (!find_job(exchange, &job))

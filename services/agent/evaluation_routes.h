@@ -5,10 +5,10 @@
 
 struct exchange;
 
-void evaluations_show(struct exchange *exchange);
-void evaluation_add(struct exchange *exchange);
-void evaluation_show(struct exchange *exchange);
-void evaluation_file(struct exchange *exchange);
-void evaluation_remove(struct exchange *exchange);
+void agent_evaluations_show(struct exchange *exchange);
+void agent_evaluation_add(struct exchange *exchange);
+void agent_evaluation_show(struct exchange *exchange);
+void agent_evaluation_file(struct exchange *exchange);
+void agent_evaluation_remove(struct exchange *exchange);
 
 #endif

@@ -10,25 +10,25 @@
 
 static const char json_type[] = "application/json";
 
-void models_show(struct exchange *exchange)
+void agent_models_show(struct exchange *exchange)
 {
   struct arena arena = {0};
   struct json_writer json;
   struct agent_model *models;
   size_t count;
-  models_list(agent_of(exchange)->models, exchange->user, &arena, &models, &count);
+  agent_models_list(agent_of(exchange)->models, exchange->user, &arena, &models, &count);
   struct buf *text = exchange_reply(exchange, 200, json_type);
   json_start(&json, text);
   json_object(&json);
   json_key(&json, "models");
-  record_write_models(models, count, &json);
+  agent_record_write_models(models, count, &json);
   json_object_end(&json);
   buf_text(text, "\n");
   arena_done(&arena);
 }
 
 // Names by which POST /evaluations takes them: what lies in the folder of data itself.
-void data_show(struct exchange *exchange)
+void agent_data_show(struct exchange *exchange)
 {
   const char *folder = agent_of(exchange)->data;
   struct dirent **entries = NULL;
@@ -58,14 +58,14 @@ static bool lacks_token(struct exchange *exchange)
   return true;
 }
 
-void model_put(struct exchange *exchange)
+void agent_model_put(struct exchange *exchange)
 {
   struct agent *agent = agent_of(exchange);
   struct error err = {0};
   if (lacks_token(exchange))
     return;
   const struct slice text = {exchange->body.data, exchange->body.length};
-  enum status status = models_publish(agent->models, exchange->parts[0], text, &err);
+  enum status status = agent_models_publish(agent->models, exchange->parts[0], text, &err);
   if (status != STATUS_OK) {
     exchange_refuse_error(exchange, status == STATUS_INPUT ? 400 : 500, &err);
     return;
@@ -74,12 +74,12 @@ void model_put(struct exchange *exchange)
   exchange_reply(exchange, 204, json_type);
 }
 
-void model_remove(struct exchange *exchange)
+void agent_model_remove(struct exchange *exchange)
 {
   struct agent *agent = agent_of(exchange);
   if (lacks_token(exchange))
     return;
-  if (!models_delete(agent->models, exchange->parts[0])) {
+  if (!agent_models_delete(agent->models, exchange->parts[0])) {
     exchange_refuse(exchange, 404, "there is no model %s; /models lists all by \"file\"", exchange->parts[0]);
     return;
   }
@@ -87,7 +87,7 @@ void model_remove(struct exchange *exchange)
   exchange_reply(exchange, 204, json_type);
 }
 
-void system_show(struct exchange *exchange)
+void agent_system_show(struct exchange *exchange)
 {
   struct buf *text = exchange_reply(exchange, 200, json_type);
   agent_describe(agent_of(exchange), text);

@@ -5,10 +5,10 @@
 
 struct exchange;
 
-void models_show(struct exchange *exchange);
-void model_put(struct exchange *exchange);
-void model_remove(struct exchange *exchange);
-void data_show(struct exchange *exchange);
-void system_show(struct exchange *exchange);
+void agent_models_show(struct exchange *exchange);
+void agent_model_put(struct exchange *exchange);
+void agent_model_remove(struct exchange *exchange);
+void agent_data_show(struct exchange *exchange);
+void agent_system_show(struct exchange *exchange);
 
 #endif

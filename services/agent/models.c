@@ -35,8 +35,8 @@ struct models {
   size_t count;
 };
 
-enum status models_open(const char *folder, const struct agent_record *record, message_fn message,
-                        struct models **ret_models, struct error *err)
+enum status agent_models_open(const char *folder, const struct agent_record *record, message_fn message,
+                              struct models **ret_models, struct error *err)
 {
   struct models *models = *ret_models = memory_new(1, sizeof *models);
   *models = (struct models){.folder = folder, .record = record, .message = message};
@@ -49,7 +49,7 @@ enum status models_open(const char *folder, const struct agent_record *record, m
   return STATUS_OK;
 }
 
-void models_close(struct models *models)
+void agent_models_close(struct models *models)
 {
   if (models == NULL)
     return;
@@ -179,8 +179,8 @@ static bool may_use(const struct agent_model *model, const char *user)
   return user == NULL || (model->users != NULL ? has_name(model->users, user) : may_view(model, user));
 }
 
-void models_list(struct models *models, const char *user, struct arena *arena, struct agent_model **ret_models,
-                 size_t *ret_count)
+void agent_models_list(struct models *models, const char *user, struct arena *arena, struct agent_model **ret_models,
+                       size_t *ret_count)
 {
   struct names names = {0};
   struct buf state = {0};
@@ -204,12 +204,12 @@ void models_list(struct models *models, const char *user, struct arena *arena, s
   vector_done(&names.list);
 }
 
-const char *models_find(struct models *models, const char *requirement, const char *framework, const char *user,
-                        struct arena *arena, bool *ret_is_forbidden)
+const char *agent_models_find(struct models *models, const char *requirement, const char *framework, const char *user,
+                              struct arena *arena, bool *ret_is_forbidden)
 {
   struct agent_record visible = {0}, usable = {0};
   struct constraints constraints = {0};
-  models_list(models, user, arena, &visible.models, &visible.model_count);
+  agent_models_list(models, user, arena, &visible.models, &visible.model_count);
   usable.models = arena_alloc_array(arena, visible.model_count + 1, sizeof *usable.models);
   for (size_t i = 0; i < visible.model_count; i++)
     if (may_use(&visible.models[i], user))
@@ -232,7 +232,7 @@ static enum status write_file(const char *temporary, const char *path, struct sl
   int file = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
   if (file < 0)
     return cannot_write(path, err);
-  bool is_written = file_write(file, text.data, text.length);
+  bool is_written = file_place_write(file, text.data, text.length);
   is_written = close(file) == 0 && is_written && rename(temporary, path) == 0;
   if (is_written)
     return STATUS_OK;
@@ -241,7 +241,7 @@ static enum status write_file(const char *temporary, const char *path, struct sl
   return status;
 }
 
-enum status models_publish(struct models *models, const char *file, struct slice text, struct error *err)
+enum status agent_models_publish(struct models *models, const char *file, struct slice text, struct error *err)
 {
   struct arena arena = {0};
   struct manifest manifest;
@@ -267,7 +267,7 @@ enum status models_publish(struct models *models, const char *file, struct slice
   return status;
 }
 
-bool models_delete(struct models *models, const char *file)
+bool agent_models_delete(struct models *models, const char *file)
 {
   struct arena arena = {0};
   bool is_deleted = false;

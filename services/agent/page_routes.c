@@ -22,20 +22,20 @@ FILE_IN(agent_page_script, XSP_AGENT_PAGE "/page.js");
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; connect-src 'self'; base-uri 'none'; "      \
   "form-action 'none'; frame-ancestors 'none'"
 
-void page_html(struct exchange *exchange)
+void agent_show_html(struct exchange *exchange)
 {
   buf_put(exchange_reply(exchange, 200, "text/html; charset=utf-8"), agent_page_html,
           (size_t)(agent_page_html_end - agent_page_html));
   exchange_add_header(exchange, "Content-Security-Policy", "%s", POLICY);
 }
 
-void page_style(struct exchange *exchange)
+void agent_show_style(struct exchange *exchange)
 {
   buf_put(exchange_reply(exchange, 200, "text/css; charset=utf-8"), agent_page_style,
           (size_t)(agent_page_style_end - agent_page_style));
 }
 
-void page_script(struct exchange *exchange)
+void agent_show_script(struct exchange *exchange)
 {
   buf_put(exchange_reply(exchange, 200, "text/javascript; charset=utf-8"), agent_page_script,
           (size_t)(agent_page_script_end - agent_page_script));

@@ -5,8 +5,8 @@
 
 struct exchange;
 
-void page_html(struct exchange *exchange);
-void page_style(struct exchange *exchange);
-void page_script(struct exchange *exchange);
+void agent_show_html(struct exchange *exchange);
+void agent_show_style(struct exchange *exchange);
+void agent_show_script(struct exchange *exchange);
 
 #endif

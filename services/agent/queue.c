@@ -16,7 +16,7 @@
 #include <sys/random.h>
 
 // ---- jobs --------------------------------------------------------------------------------------------------------------
-enum status queue_keep(struct queue *queue, const struct job *job, struct error *err)
+enum status queue_keep(struct queue *queue, const struct queue_job *job, struct error *err)
 {
   const struct job_record record = {
       .number = job->number,
@@ -29,7 +29,7 @@ enum status queue_keep(struct queue *queue, const struct job *job, struct error 
   return job_folder_write(&queue->folder, job->id, &record, err);
 }
 
-void queue_note(struct queue *queue, const struct job *job)
+void queue_note(struct queue *queue, const struct queue_job *job)
 {
   struct error err = {0};
   char line[1200];
@@ -40,16 +40,16 @@ void queue_note(struct queue *queue, const struct job *job)
                          job_state_names[job->state]);
 }
 
-static void free_job(struct job *job)
+static void free_job(struct queue_job *job)
 {
   free(job->request);
   free(job);
 }
 
 // Locked. Takes it from the list and from the disk.
-static void drop(struct queue *queue, struct job *job)
+static void drop(struct queue *queue, struct queue_job *job)
 {
-  struct job **place = &queue->first;
+  struct queue_job **place = &queue->first;
   while (*place != job)
     place = &(*place)->next;
   *place = job->next;
@@ -60,9 +60,9 @@ static void drop(struct queue *queue, struct job *job)
 void queue_drop_oldest(struct queue *queue, const struct queue_user *user)
 {
   size_t finished = 0;
-  for (struct job *job = queue->first; job != NULL; job = job->next)
+  for (struct queue_job *job = queue->first; job != NULL; job = job->next)
     finished += job_is_over(job) && job->of == user;
-  for (struct job *job = queue->first, *next; job != NULL && finished > QUEUE_FINISHED_MOST; job = next) {
+  for (struct queue_job *job = queue->first, *next; job != NULL && finished > QUEUE_FINISHED_MOST; job = next) {
     next = job->next;
     if (job_is_over(job) && job->of == user) {
       drop(queue, job);
@@ -72,18 +72,18 @@ void queue_drop_oldest(struct queue *queue, const struct queue_user *user)
 }
 
 // Locked.
-static struct job *find(struct queue *queue, const char *id)
+static struct queue_job *find(struct queue *queue, const char *id)
 {
-  struct job *job = queue->first;
+  struct queue_job *job = queue->first;
   while (job != NULL && strcmp(job->id, id) != 0)
     job = job->next;
   return job;
 }
 
 // Locked. Where its number has it.
-static void insert(struct queue *queue, struct job *job)
+static void insert(struct queue *queue, struct queue_job *job)
 {
-  struct job **place = &queue->first;
+  struct queue_job **place = &queue->first;
   while (*place != NULL && (*place)->number <= job->number)
     place = &(*place)->next;
   job->next = *place;
@@ -95,7 +95,7 @@ static void insert(struct queue *queue, struct job *job)
 // One that ran when its agent was killed waits again, but not for ever: maybe the agent ended because of it.
 static void take_over(struct queue *queue, const char *id, const struct job_record *record)
 {
-  struct job *job = memory_new(1, sizeof *job);
+  struct queue_job *job = memory_new(1, sizeof *job);
   snprintf(job->id, sizeof job->id, "%s", id);
   job->of = queue_user_of(queue, record->user);
   snprintf(job->line, sizeof job->line, "%s", record->error != NULL ? record->error : "");
@@ -158,13 +158,13 @@ void queue_stop(struct queue *queue)
     return;
   pthread_mutex_lock(&queue->lock);
   queue->is_ending = true;
-  for (struct job *job = queue->first; job != NULL; job = job->next)
+  for (struct queue_job *job = queue->first; job != NULL; job = job->next)
     queue_end_process(job);
   pthread_cond_broadcast(&queue->work);
   pthread_mutex_unlock(&queue->lock);
   for (unsigned i = 0; i < queue->worker_count; i++)
     pthread_join(queue->workers[i], NULL);
-  for (struct job *job = queue->first, *next; job != NULL; job = next) {
+  for (struct queue_job *job = queue->first, *next; job != NULL; job = next) {
     next = job->next;
     free_job(job);
   }
@@ -179,7 +179,7 @@ void queue_stop(struct queue *queue)
 }
 
 // Locked.
-static void view(const struct job *job, struct job_view *ret_job)
+static void view(const struct queue_job *job, struct job_view *ret_job)
 {
   *ret_job = (struct job_view){.state = job->state, .place = job->place};
   memcpy(ret_job->id, job->id, sizeof ret_job->id);
@@ -188,7 +188,7 @@ static void view(const struct job *job, struct job_view *ret_job)
 }
 
 // Locked.
-static enum queue_result add(struct queue *queue, struct job *job, struct error *err)
+static enum queue_result add(struct queue *queue, struct queue_job *job, struct error *err)
 {
   if (job->of->waiting >= queue->options.waiting_most_each)
     return QUEUE_FULL_FOR_USER;
@@ -207,7 +207,7 @@ enum queue_result queue_add(struct queue *queue, const char *user, const char *r
                             struct error *err)
 {
   uint8_t number[QUEUE_ID_DIGITS / 2];
-  struct job *job = memory_new(1, sizeof *job);
+  struct queue_job *job = memory_new(1, sizeof *job);
   if (getrandom(number, sizeof number, 0) != (ssize_t)sizeof number)
     memset(number, 0, sizeof number);
   hex_encode(job->id, number, sizeof number);
@@ -228,7 +228,7 @@ enum queue_result queue_add(struct queue *queue, const char *user, const char *r
 bool queue_find(struct queue *queue, const char *id, struct job_view *ret_job)
 {
   pthread_mutex_lock(&queue->lock);
-  const struct job *job = find(queue, id);
+  const struct queue_job *job = find(queue, id);
   if (job != NULL)
     view(job, ret_job);
   pthread_mutex_unlock(&queue->lock);
@@ -241,11 +241,11 @@ void queue_list(struct queue *queue, struct arena *arena, struct job_view **ret_
 {
   size_t count = 0;
   pthread_mutex_lock(&queue->lock);
-  for (const struct job *job = queue->first; job != NULL; job = job->next)
+  for (const struct queue_job *job = queue->first; job != NULL; job = job->next)
     count++;
   *ret_jobs = arena_alloc_array(arena, count + 1, sizeof **ret_jobs);
   *ret_count = 0;
-  for (const struct job *job = queue->first; job != NULL; job = job->next)
+  for (const struct queue_job *job = queue->first; job != NULL; job = job->next)
     view(job, &(*ret_jobs)[(*ret_count)++]);
   pthread_mutex_unlock(&queue->lock);
   for (size_t i = 0; i < count; i++)
@@ -253,7 +253,7 @@ void queue_list(struct queue *queue, struct arena *arena, struct job_view **ret_
 }
 
 // Locked. The record has it before the process has ended: if the agent is killed in between, it does not begin again.
-static void cancel(struct queue *queue, struct job *job)
+static void cancel(struct queue *queue, struct queue_job *job)
 {
   job->is_cancelled = true;
   if (job->state == JOB_QUEUED)
@@ -267,7 +267,7 @@ static void cancel(struct queue *queue, struct job *job)
 bool queue_remove(struct queue *queue, const char *id)
 {
   pthread_mutex_lock(&queue->lock);
-  struct job *job = find(queue, id);
+  struct queue_job *job = find(queue, id);
   if (job != NULL && job_is_over(job))
     drop(queue, job);
   else if (job != NULL)
@@ -294,7 +294,7 @@ size_t queue_busy(struct queue *queue)
 {
   size_t busy = 0;
   pthread_mutex_lock(&queue->lock);
-  for (const struct job *job = queue->first; job != NULL; job = job->next)
+  for (const struct queue_job *job = queue->first; job != NULL; job = job->next)
     busy += !job_is_over(job);
   pthread_mutex_unlock(&queue->lock);
   return busy;

@@ -27,7 +27,7 @@ static int compare(uint64_t a, uint64_t b)
 // Each round has one evaluation of each user who has another one. Within a round the order stays: who begins one is served last.
 static int by_turn(const void *left, const void *right)
 {
-  const struct job *a = *(struct job *const *)left, *b = *(struct job *const *)right;
+  const struct queue_job *a = *(struct queue_job *const *)left, *b = *(struct queue_job *const *)right;
   int order = compare(a->round, b->round);
   if (order == 0)
     order = compare(a->of->served, b->of->served);
@@ -36,10 +36,10 @@ static int by_turn(const void *left, const void *right)
 
 void queue_order(struct queue *queue)
 {
-  VECTOR(struct job *) waiting = {0};
+  VECTOR(struct queue_job *) waiting = {0};
   for (struct queue_user *user = queue->users; user != NULL; user = user->next)
     user->waiting = 0;
-  for (struct job *job = queue->first; job != NULL; job = job->next) {
+  for (struct queue_job *job = queue->first; job != NULL; job = job->next) {
     job->place = 0;
     if (job->state != JOB_QUEUED)
       continue;
@@ -56,9 +56,9 @@ void queue_order(struct queue *queue)
   vector_done(&waiting);
 }
 
-struct job *queue_begin(struct queue *queue)
+struct queue_job *queue_begin(struct queue *queue)
 {
-  struct job *job = queue->first;
+  struct queue_job *job = queue->first;
   while (job != NULL && job->place != 1)
     job = job->next;
   if (job == NULL)

@@ -13,7 +13,7 @@
 // One evaluation for each letter, of the user with that name.
 static void add(struct queue *queue, const char *users)
 {
-  struct job **last = &queue->first;
+  struct queue_job **last = &queue->first;
   while (*last != NULL)
     last = &(*last)->next;
   for (; *users != 0; users++, last = &(*last)->next) {
@@ -29,10 +29,10 @@ static void add(struct queue *queue, const char *users)
 static void begin(struct queue *queue, size_t most, char *ret_users, uint64_t *ret_numbers)
 {
   uint64_t expected[64] = {0};
-  for (const struct job *job = queue->first; job != NULL; job = job->next)
+  for (const struct queue_job *job = queue->first; job != NULL; job = job->next)
     expected[job->place] = job->number;
   size_t count = 0;
-  for (struct job *job; count < most && (job = queue_begin(queue)) != NULL; count++) {
+  for (struct queue_job *job; count < most && (job = queue_begin(queue)) != NULL; count++) {
     ret_users[count] = job->of->name[0];
     ret_numbers[count] = job->number;
     assert_int_equal(job->number, expected[count + 1]);
@@ -42,7 +42,7 @@ static void begin(struct queue *queue, size_t most, char *ret_users, uint64_t *r
 
 static void clear(struct queue *queue)
 {
-  for (struct job *job = queue->first, *next; job != NULL; job = next) {
+  for (struct queue_job *job = queue->first, *next; job != NULL; job = next) {
     next = job->next;
     free(job);
   }

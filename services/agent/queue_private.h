@@ -20,7 +20,7 @@ struct queue_user {
   struct queue_user *next;
 };
 
-struct job {
+struct queue_job {
   char id[QUEUE_ID_DIGITS + 1];
   struct queue_user *of;
   char *request; // owned
@@ -32,7 +32,7 @@ struct job {
   pid_t process;                                 // 0: none
   uint64_t kill_ns;                              // when it gets SIGKILL; 0: nobody ended it
   char line[sizeof((struct job_view *)0)->line]; // of one that has failed
-  struct job *next;
+  struct queue_job *next;
 };
 
 struct queue {
@@ -40,7 +40,7 @@ struct queue {
   struct job_folder folder;
   pthread_mutex_t lock;
   pthread_cond_t work;
-  struct job *first;        // in the order of their numbers
+  struct queue_job *first;  // in the order of their numbers
   uint64_t number;          // the last one that was given
   struct queue_user *users; // all that ever gave one: of the agent's list, and those of before
   uint64_t served;          // how many have begun
@@ -51,23 +51,24 @@ struct queue {
 };
 
 // ---- queue.c, locked
-static inline bool job_is_over(const struct job *job)
+static inline bool job_is_over(const struct queue_job *job)
 {
   return job->state > JOB_RUNNING;
 }
-enum status queue_keep(struct queue *queue, const struct job *job, struct error *err) MUST_CHECK; // writes its record
-void queue_note(struct queue *queue, const struct job *job); // the same; a failure is reported
+enum status queue_keep(struct queue *queue, const struct queue_job *job,
+                       struct error *err) MUST_CHECK;              // writes its record
+void queue_note(struct queue *queue, const struct queue_job *job); // the same; a failure is reported
 void queue_drop_oldest(struct queue *queue, const struct queue_user *user);
 
 // ---- queue_order.c, locked
 struct queue_user *queue_user_of(struct queue *queue, const char *name); // made if there is none
 // After each change of what waits: sets places, and how many wait.
 void queue_order(struct queue *queue);
-struct job *queue_begin(struct queue *queue); // the next one, which is JOB_RUNNING now; NULL: none waits
+struct queue_job *queue_begin(struct queue *queue); // the next one, which is JOB_RUNNING now; NULL: none waits
 
 // ---- queue_run.c
 void *queue_work(void *queue);                                        // a worker's thread
-void queue_end_process(struct job *job);                              // locked; it has five seconds
+void queue_end_process(struct queue_job *job);                        // locked; it has five seconds
 void queue_progress(const struct queue *queue, struct job_view *job); // not locked: its file may grow
 
 #endif

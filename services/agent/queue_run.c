@@ -19,7 +19,7 @@
 #define LOOK_MS 500
 #define GRACE_NS UINT64_C(5000000000) // from SIGTERM, after which xsp keeps what it has, to SIGKILL
 
-void queue_end_process(struct job *job)
+void queue_end_process(struct queue_job *job)
 {
   if (job->process <= 0 || job->kill_ns != 0)
     return;
@@ -78,7 +78,8 @@ static enum status start_in(const char *folder, const char *const *arguments, st
   return status;
 }
 
-static enum status start(const struct queue *queue, const struct job *job, struct child *ret_child, struct error *err)
+static enum status start(const struct queue *queue, const struct queue_job *job, struct child *ret_child,
+                         struct error *err)
 {
   const struct queue_options *options = &queue->options;
   struct arena arena = {0};
@@ -94,7 +95,7 @@ static enum status start(const struct queue *queue, const struct job *job, struc
 }
 
 // Until it has ended; it is not reaped yet.
-static void wait_for(struct queue *queue, struct job *job, struct child *child)
+static void wait_for(struct queue *queue, struct queue_job *job, struct child *child)
 {
   const uint64_t limit_ns = queue->options.limit_s * UINT64_C(1000000000), begun_ns = clock_now_ns(CLOCK_MONOTONIC);
   while (child_wait(child, LOOK_MS, NULL) != CHILD_ENDED) {
@@ -110,7 +111,7 @@ static void wait_for(struct queue *queue, struct job *job, struct child *child)
 }
 
 // Locked. One that the agent's own end has ended waits again, as if it had not begun.
-static void conclude(const struct queue *queue, struct job *job, int how)
+static void conclude(const struct queue *queue, struct queue_job *job, int how)
 {
   if (job->is_cancelled) {
     job->state = JOB_CANCELLED;
@@ -135,7 +136,7 @@ static void conclude(const struct queue *queue, struct job *job, int how)
   }
 }
 
-static void run(struct queue *queue, struct job *job)
+static void run(struct queue *queue, struct queue_job *job)
 {
   char line[sizeof job->line];
   struct child child = {.process = 0};
@@ -169,7 +170,7 @@ void *queue_work(void *context)
   struct queue *queue = context;
   pthread_mutex_lock(&queue->lock);
   while (!queue->is_ending) {
-    struct job *job = queue_begin(queue);
+    struct queue_job *job = queue_begin(queue);
     if (job == NULL) {
       pthread_cond_wait(&queue->work, &queue->lock);
       continue;

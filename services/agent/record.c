@@ -9,7 +9,7 @@
 #include <string.h>
 
 // clang-format off
-const struct record_field record_fields[] = {
+const struct record_field agent_record_fields[] = {
     {"name", false, offsetof(struct agent_record, name)},
     {"url", false, offsetof(struct agent_record, url)},
     {"jobs", true, offsetof(struct agent_record, jobs)},
@@ -39,7 +39,7 @@ bool agent_url_is_valid(const char *url)
 }
 
 // ---- writing ---------------------------------------------------------------------------------------------------------
-void record_write_models(const struct agent_model *models, size_t count, struct json_writer *json)
+void agent_record_write_models(const struct agent_model *models, size_t count, struct json_writer *json)
 {
   json_array(json);
   for (size_t i = 0; i < count; i++) {
@@ -55,10 +55,10 @@ void record_write_models(const struct agent_model *models, size_t count, struct 
   json_array_end(json);
 }
 
-void record_write(const struct agent_record *record, struct json_writer *json)
+void agent_record_write(const struct agent_record *record, struct json_writer *json)
 {
   json_object(json);
-  for (const struct record_field *field = record_fields; field->key != NULL; field++) {
+  for (const struct record_field *field = agent_record_fields; field->key != NULL; field++) {
     if (!field->is_number)
       json_member_string(json, field->key, record_text(record, field->offset));
     else if (field->offset == offsetof(struct agent_record, busy))
@@ -75,7 +75,7 @@ void record_write(const struct agent_record *record, struct json_writer *json)
   }
   json_array_end(json);
   json_key(json, "models");
-  record_write_models(record->models, record->model_count, json);
+  agent_record_write_models(record->models, record->model_count, json);
   json_object_end(json);
 }
 
@@ -178,7 +178,7 @@ static bool take_member(void *context, struct json_reader *json, const char *key
 {
   struct reading *reading = context;
   char *record = (char *)reading->record;
-  for (const struct record_field *field = record_fields; field->key != NULL; field++)
+  for (const struct record_field *field = agent_record_fields; field->key != NULL; field++)
     if (strcmp(field->key, key) == 0)
       return field->is_number ? take_number(json, (int64_t *)(void *)(record + field->offset))
                               : take_text(reading->arena, json, (const char **)(void *)(record + field->offset));
@@ -189,7 +189,7 @@ static bool take_member(void *context, struct json_reader *json, const char *key
   return true;
 }
 
-bool record_read(struct slice text, struct arena *arena, struct agent_record *ret_record)
+bool agent_record_read(struct slice text, struct arena *arena, struct agent_record *ret_record)
 {
   struct reading reading = {.arena = arena, .record = ret_record};
   *ret_record = (struct agent_record){0};

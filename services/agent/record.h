@@ -44,10 +44,10 @@ bool agent_name_is_valid(const char *name);
 // An address that an agent may have: http or https, a host, no credentials, no path.
 bool agent_url_is_valid(const char *url);
 
-void record_write(const struct agent_record *record, struct json_writer *json);
-void record_write_models(const struct agent_model *models, size_t count, struct json_writer *json); // an array
+void agent_record_write(const struct agent_record *record, struct json_writer *json);
+void agent_record_write_models(const struct agent_model *models, size_t count, struct json_writer *json); // an array
 // In `arena`. False: not a record; unknown members are passed over.
-bool record_read(struct slice text, struct arena *arena, struct agent_record *ret_record);
+bool agent_record_read(struct slice text, struct arena *arena, struct agent_record *ret_record);
 
 // The text and number fields of a record, for whoever goes over all of them.
 struct record_field {
@@ -55,7 +55,7 @@ struct record_field {
   bool is_number;
   size_t offset; // in struct agent_record
 };
-extern const struct record_field record_fields[]; // ends with {0}
+extern const struct record_field agent_record_fields[]; // ends with {0}
 static inline const char *record_text(const struct agent_record *record, size_t offset)
 {
   return *(const char *const *)(const void *)((const char *)record + offset);

@@ -16,7 +16,7 @@ enum status registry_agents(struct etcd *etcd, message_fn message, struct arena 
   for (size_t i = 0; i < entries.count; i++) {
     struct agent_record *record = &ret_agents->items[ret_agents->count];
     const struct slice key = entries.items[i].key;
-    bool is_record = record_read(entries.items[i].value, arena, record) && key.length > strlen(REGISTRY_PREFIX) &&
+    bool is_record = agent_record_read(entries.items[i].value, arena, record) && key.length > strlen(REGISTRY_PREFIX) &&
                      slice_is(slice_after(key, strlen(REGISTRY_PREFIX)), record->name);
     if (is_record)
       ret_agents->count++;

@@ -64,7 +64,7 @@ static enum remote_result result_of(struct remote *remote, struct error *err)
     error_set(err, STATUS_SYSTEM, what, agent, NULL, "%s", remote->answer.problem);
     return REMOTE_LOST;
   }
-  answer_problem(body_of(remote), problem, sizeof problem);
+  agent_answer_problem(body_of(remote), problem, sizeof problem);
   error_set(err, STATUS_SYSTEM, what, agent, code == 401 ? "--token-file FILE with the agent's token" : NULL, "%s",
             problem[0] != 0 ? problem : "it is not an agent");
   const bool is_known = remote->id[0] != 0;
@@ -106,7 +106,7 @@ enum remote_result remote_submit(struct remote *remote, const struct submission 
   json_start(&json, &body);
   submission_write(submission, &json);
   enum remote_result result = ask(remote, "POST", "", &body, 0, err);
-  if (result == REMOTE_OK && !answer_read(body_of(remote), &arena, answer))
+  if (result == REMOTE_OK && !agent_answer_read(body_of(remote), &arena, answer))
     result = malformed(remote, err);
   if (result == REMOTE_OK)
     memcpy(remote->id, answer->id, sizeof remote->id);
@@ -118,7 +118,7 @@ enum remote_result remote_submit(struct remote *remote, const struct submission 
 enum remote_result remote_look(struct remote *remote, struct arena *arena, struct answer *ret_answer, struct error *err)
 {
   enum remote_result result = ask(remote, "GET", "", NULL, 0, err);
-  if (result == REMOTE_OK && !answer_read(body_of(remote), arena, ret_answer))
+  if (result == REMOTE_OK && !agent_answer_read(body_of(remote), arena, ret_answer))
     return malformed(remote, err);
   return result;
 }

@@ -25,9 +25,9 @@ void agent_describe(struct agent *agent, struct buf *out)
   struct arena arena = {0};
   struct agent_record record = agent->record;
   record.busy = (int64_t)queue_busy(agent->queue);
-  models_list(agent->models, "", &arena, &record.models, &record.model_count);
+  agent_models_list(agent->models, "", &arena, &record.models, &record.model_count);
   json_start(&json, out);
-  record_write(&record, &json);
+  agent_record_write(&record, &json);
   arena_done(&arena);
 }
 
@@ -104,7 +104,7 @@ static enum status find_models(struct agent *agent, struct error *err)
   char *found = given != NULL ? realpath(given, NULL) : NULL; // evaluations run in folders of their own
   const char *folder = found != NULL ? arena_format(&agent->arena, "%s", found) : given;
   free(found);
-  return models_open(folder, &agent->record, agent->options.message, &agent->models, err);
+  return agent_models_open(folder, &agent->record, agent->options.message, &agent->models, err);
 }
 
 static enum status start(struct agent *agent, struct error *err)
@@ -133,7 +133,7 @@ static enum status start(struct agent *agent, struct error *err)
                                       .waiting_most = options->waiting_most,
                                       .waiting_most_each = options->waiting_most_each,
                                       .limit_s = options->limit_s,
-                                      .command = command_of_request,
+                                      .command = agent_command_of_request,
                                       .changed = agent_changed,
                                       .context = agent,
                                       .message = options->message};
@@ -176,7 +176,7 @@ void agent_stop(struct agent *agent)
   http_server_stop(agent->http);         // nobody asks the queue any more
   queue_stop(agent->queue);
   registration_free(agent->registration); // agent_changed uses it until here
-  models_close(agent->models);
+  agent_models_close(agent->models);
   arena_done(&agent->arena);
   free(agent);
 }

@@ -36,8 +36,8 @@ struct control {
   bool is_over; // locked
 };
 
-enum status control_open(const struct publisher *publisher, const struct control_options *options,
-                         struct control **ret_control, struct error *err)
+enum status publish_control_open(const struct publisher *publisher, const struct control_options *options,
+                                 struct control **ret_control, struct error *err)
 {
   static const char traces[] = "/v1/traces";
   struct control *control = *ret_control = memory_new(1, sizeof *control);
@@ -65,7 +65,7 @@ enum status control_open(const struct publisher *publisher, const struct control
   return address_http(&control->address, &control->http, err);
 }
 
-const char *control_job(const struct control *control)
+const char *publish_control_job(const struct control *control)
 {
   return control->job;
 }
@@ -101,7 +101,7 @@ static void report(struct control *control)
   buf_done(&text);
   const struct http_answer *answer = &control->answer;
   bool is_answered =
-      answer->code == 200 && reply_read_levels((struct slice){answer->body.data, answer->body.length}, &mask);
+      answer->code == 200 && publish_reply_read_levels((struct slice){answer->body.data, answer->body.length}, &mask);
   if (is_answered)
     __atomic_store_n(&control->wanted_mask, mask & control->options.possible_mask, __ATOMIC_RELAXED);
   if (!is_answered && !control->was_unanswered && answer->code == 0)
@@ -129,7 +129,7 @@ static void *report_until_over(void *context)
   return NULL;
 }
 
-uint32_t control_wanted(void *context)
+uint32_t publish_control_wanted(void *context)
 {
   struct control *control = context;
   if (!control->has_thread) { // with all signals blocked: they are the program's
@@ -144,7 +144,7 @@ uint32_t control_wanted(void *context)
   return mask;
 }
 
-void control_close(struct control *control)
+void publish_control_close(struct control *control)
 {
   if (control == NULL)
     return;

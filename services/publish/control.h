@@ -16,12 +16,13 @@ struct control_options {
 struct control;
 // Makes up the job's number without connecting. STATUS_USE: the publisher's address is not an xsp serve's. Both must outlive
 // the control: texts of *options, and the publisher.
-enum status control_open(const struct publisher *publisher, const struct control_options *options,
-                         struct control **ret_control, struct error *err) MUST_CHECK;
-const char *control_job(const struct control *control); // its number: 32 hex digits
+enum status publish_control_open(const struct publisher *publisher, const struct control_options *options,
+                                 struct control **ret_control, struct error *err) MUST_CHECK;
+const char *publish_control_job(const struct control *control); // its number: 32 hex digits
 // What is wanted now, of `control`; one thread. The first call starts to report: a program that runs by then inherits nothing
 // of the connection.
-uint32_t control_wanted(void *control);
-void control_close(struct control *control); // NULL: nothing. Waits for a request in progress, at most two seconds
+uint32_t publish_control_wanted(void *control);
+void publish_control_close(
+    struct control *control); // NULL: nothing. Waits for a request in progress, at most two seconds
 
 #endif

@@ -199,11 +199,11 @@ static enum reply_verdict post(struct publisher *publisher, const struct request
                                       .form = request->is_json ? HTTP_JSON_PACKED : HTTP_PROTOBUF_PACKED,
                                       .timeout_ms = (int64_t)(left_ms > 1000 ? left_ms : 1000)};
     http_send(publisher->http, &post, answer);
-    enum reply_verdict verdict = answer->code != 0 ? reply_verdict_of(answer->code)
+    enum reply_verdict verdict = answer->code != 0 ? publish_reply_verdict_of(answer->code)
                                  : answer->is_lost ? REPLY_RETRY
                                                    : REPLY_STOP;
     const struct slice body = {answer->body.data, answer->body.length};
-    bool is_read = reply_read(body, reply_form_of(answer->type), verdict == REPLY_ACCEPTED, ret_reply);
+    bool is_read = publish_reply_read(body, publish_reply_form_of(answer->type), verdict == REPLY_ACCEPTED, ret_reply);
     if (verdict == REPLY_ACCEPTED && !is_read)
       return REPLY_STOP;
     if (verdict != REPLY_RETRY)
@@ -257,7 +257,7 @@ static enum status send_halves(struct publisher *publisher, const struct request
   enum status status = STATUS_OK;
   struct buf raw = {0}, halves[2] = {{0}, {0}}, packed = {0};
   *ret_is_split = request->span_count >= 2 && gzip_unpack(request->body, request->raw_length, &raw) &&
-                  request_split((struct slice){raw.data, raw.length}, request->is_json, &halves[0], &halves[1]);
+                  publish_request_split((struct slice){raw.data, raw.length}, request->is_json, &halves[0], &halves[1]);
   buf_done(&raw);
   for (int i = 0; i < 2 && *ret_is_split && status == STATUS_OK; i++) {
     uint32_t first_count = request->span_count / 2;

@@ -8,7 +8,7 @@
 
 #include <strings.h>
 
-enum reply_form reply_form_of(const char *content_type)
+enum reply_form publish_reply_form_of(const char *content_type)
 {
   struct slice rest = slice_of(content_type), type;
   if (!slice_cut(&rest, ';', &type))
@@ -25,7 +25,7 @@ enum reply_form reply_form_of(const char *content_type)
   return REPLY_OTHER;
 }
 
-enum reply_verdict reply_verdict_of(long code)
+enum reply_verdict publish_reply_verdict_of(long code)
 {
   if (code >= 200 && code < 300)
     return REPLY_ACCEPTED;
@@ -131,7 +131,7 @@ static bool read_json_members(struct json_reader *json, bool is_accepted, struct
   return json->event == JSON_OBJECT_END && json_next(json) == JSON_END;
 }
 
-bool reply_read(struct slice body, enum reply_form form, bool is_accepted, struct reply *ret_reply)
+bool publish_reply_read(struct slice body, enum reply_form form, bool is_accepted, struct reply *ret_reply)
 {
   *ret_reply = (struct reply){0};
   bool is_read = body.length == 0;
@@ -168,7 +168,7 @@ static bool read_wanted(struct json_reader *json, uint32_t *ret_mask)
   return is_found && json->event == JSON_OBJECT_END && json_next(json) == JSON_END;
 }
 
-bool reply_read_levels(struct slice body, uint32_t *ret_mask)
+bool publish_reply_read_levels(struct slice body, uint32_t *ret_mask)
 {
   struct json_reader json;
   uint32_t mask = 0;

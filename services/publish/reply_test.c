@@ -20,24 +20,24 @@ static void test_verdicts(void **state)
                 {415, REPLY_STOP},     {400, REPLY_REFUSED},  {408, REPLY_REFUSED},   {422, REPLY_REFUSED},
                 {500, REPLY_REFUSED},  {501, REPLY_REFUSED},  {505, REPLY_REFUSED}};
   for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
-    assert_int_equal(reply_verdict_of(wanted[i].code), wanted[i].verdict);
+    assert_int_equal(publish_reply_verdict_of(wanted[i].code), wanted[i].verdict);
 }
 
 static void test_forms(void **state)
 {
-  assert_int_equal(reply_form_of("application/x-protobuf"), REPLY_PROTOBUF);
-  assert_int_equal(reply_form_of("Application/JSON; charset=utf-8"), REPLY_JSON);
-  assert_int_equal(reply_form_of("text/plain"), REPLY_TEXT);
-  assert_int_equal(reply_form_of("application/jsonp"), REPLY_OTHER);
-  assert_int_equal(reply_form_of(""), REPLY_OTHER);
-  assert_int_equal(reply_form_of(NULL), REPLY_OTHER);
+  assert_int_equal(publish_reply_form_of("application/x-protobuf"), REPLY_PROTOBUF);
+  assert_int_equal(publish_reply_form_of("Application/JSON; charset=utf-8"), REPLY_JSON);
+  assert_int_equal(publish_reply_form_of("text/plain"), REPLY_TEXT);
+  assert_int_equal(publish_reply_form_of("application/jsonp"), REPLY_OTHER);
+  assert_int_equal(publish_reply_form_of(""), REPLY_OTHER);
+  assert_int_equal(publish_reply_form_of(NULL), REPLY_OTHER);
 }
 
 static void check(const char *text, size_t length, enum reply_form form, bool is_accepted, bool is_read,
                   int64_t rejected, const char *message)
 {
   struct reply reply;
-  assert_int_equal(reply_read((struct slice){text, length}, form, is_accepted, &reply), is_read);
+  assert_int_equal(publish_reply_read((struct slice){text, length}, form, is_accepted, &reply), is_read);
   assert_int_equal(reply.rejected_count, rejected);
   assert_string_equal(reply.message, message);
 }
@@ -78,7 +78,7 @@ static void test_long_messages(void **state)
   char text[1000];
   struct reply reply;
   memset(text, 'x', sizeof text);
-  assert_true(reply_read((struct slice){text, sizeof text}, REPLY_TEXT, false, &reply));
+  assert_true(publish_reply_read((struct slice){text, sizeof text}, REPLY_TEXT, false, &reply));
   assert_int_equal(strlen(reply.message), sizeof reply.message - 1);
 }
 
@@ -88,11 +88,11 @@ static void test_levels(void **state)
       "", "{}", "[]", "{\"wanted\":7}", "{\"wanted\":\"L/M\"}", "{\"wanted\":\"M\"", "{\"more\":{\"wanted\":\"M\"}}"};
   uint32_t mask = 7;
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
-    assert_false(reply_read_levels(slice_of(bad[i]), &mask));
+    assert_false(publish_reply_read_levels(slice_of(bad[i]), &mask));
   assert_int_equal(mask, 7);
-  assert_true(reply_read_levels(slice_of("{\"id\":[1],\"wanted\":\"M/L\"}"), &mask));
+  assert_true(publish_reply_read_levels(slice_of("{\"id\":[1],\"wanted\":\"M/L\"}"), &mask));
   assert_int_equal(mask, XSP_LEVEL_MASK(XSP_LEVEL_MODEL) | XSP_LEVEL_MASK(XSP_LEVEL_LAYER));
-  assert_true(reply_read_levels(slice_of("{\"wanted\":\"none\"}"), &mask));
+  assert_true(publish_reply_read_levels(slice_of("{\"wanted\":\"none\"}"), &mask));
   assert_int_equal(mask, 0);
 }
 

@@ -107,7 +107,7 @@ static bool split_json(struct slice request, struct buf *first, struct buf *seco
   return true;
 }
 
-bool request_split(struct slice request, bool is_json, struct buf *first, struct buf *second)
+bool publish_request_split(struct slice request, bool is_json, struct buf *first, struct buf *second)
 {
   return is_json ? split_json(request, first, second) : split_protobuf(request, first, second);
 }

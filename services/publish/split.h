@@ -8,6 +8,6 @@
 
 // Appends a request with the first half of the spans of `request` to first, one with the others to second; both have its
 // resource and scope. `request` is as report_otlp_requests makes it. False: it has fewer than two spans, or is another.
-bool request_split(struct slice request, bool is_json, struct buf *first, struct buf *second);
+bool publish_request_split(struct slice request, bool is_json, struct buf *first, struct buf *second);
 
 #endif

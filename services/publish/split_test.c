@@ -13,7 +13,8 @@ static void check(const char *request, size_t length, bool is_json, const char *
 {
   struct buf halves[2] = {{0}, {0}};
   const char *wanted[2] = {first, second};
-  assert_int_equal(request_split((struct slice){request, length}, is_json, &halves[0], &halves[1]), first != NULL);
+  assert_int_equal(publish_request_split((struct slice){request, length}, is_json, &halves[0], &halves[1]),
+                   first != NULL);
   for (int i = 0; i < 2; i++) {
     if (first != NULL) {
       assert_int_equal(halves[i].length, strlen(wanted[i]));

@@ -133,7 +133,7 @@ static enum status lock(struct spool *spool, const char *name, int *ret_file, st
 
 static enum status put_bytes(struct spool *spool, const void *bytes, size_t length, struct error *err)
 {
-  return file_write(spool->target, bytes, length)
+  return file_place_write(spool->target, bytes, length)
              ? STATUS_OK
              : error_set_errno(err, STATUS_SYSTEM, cannot_keep, spool->path, "--spool FOLDER, with room for them");
 }

@@ -85,7 +85,7 @@ static enum status list_journals(struct journal *journal, struct error *err)
 static void note_resources(struct journal *journal, enum otlp_encoding encoding, struct slice body)
 {
   struct request_verdict verdict;
-  request_check(encoding, body, journal->options.seed, &verdict);
+  serve_request_check(encoding, body, journal->options.seed, &verdict);
   for (size_t i = 0; i < verdict.resource_count; i++)
     (void)map_at(&journal->resources, map_number(verdict.resources[i]), NULL);
 }

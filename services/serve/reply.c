@@ -36,12 +36,12 @@ static void put_reasons(const struct request_verdict *verdict, struct buf *out)
 {
   for (size_t i = 0; i < REQUEST_REASONS; i++)
     if (verdict->rejected[i] > 0)
-      buf_format(out, "%s%" PRIu64 " %s", out->length > 0 ? ", " : "", verdict->rejected[i], request_reasons[i]);
+      buf_format(out, "%s%" PRIu64 " %s", out->length > 0 ? ", " : "", verdict->rejected[i], serve_request_reasons[i]);
 }
 
 void reply_success(enum otlp_encoding encoding, const struct request_verdict *verdict, struct buf *out)
 {
-  uint64_t rejected = request_rejected(verdict);
+  uint64_t rejected = serve_request_rejected(verdict);
   struct buf reasons = {0};
   struct json_writer json;
   put_reasons(verdict, &reasons);

@@ -13,7 +13,7 @@
 
 #define NESTED_BYTES_MOST ((size_t)16 << 20) // of one value as JSON text
 
-const char *const request_reasons[REQUEST_REASONS] = {
+const char *const serve_request_reasons[REQUEST_REASONS] = {
     [REQUEST_NO_ID] = "no span id",
     [REQUEST_BAD_ID] = "bad span id",
     [REQUEST_BAD_PARENT] = "bad parent id",
@@ -201,7 +201,8 @@ static enum status check_scope(void *context, struct slice name, struct error *e
 }
 
 // ---- the request -----------------------------------------------------------------------------------------------------
-void request_check(enum otlp_encoding encoding, struct slice body, uint64_t seed, struct request_verdict *ret_verdict)
+void serve_request_check(enum otlp_encoding encoding, struct slice body, uint64_t seed,
+                         struct request_verdict *ret_verdict)
 {
   *ret_verdict = (struct request_verdict){0};
   struct check check = {.verdict = ret_verdict, .seed = seed};
@@ -225,7 +226,7 @@ void request_check(enum otlp_encoding encoding, struct slice body, uint64_t seed
   buf_done(&check.text);
 }
 
-uint64_t request_rejected(const struct request_verdict *verdict)
+uint64_t serve_request_rejected(const struct request_verdict *verdict)
 {
   uint64_t sum = 0;
   for (size_t i = 0; i < REQUEST_REASONS; i++)

@@ -22,7 +22,7 @@ enum request_reason {
   REQUEST_LONG_DURATION,
   REQUEST_REASONS,
 };
-extern const char *const request_reasons[REQUEST_REASONS]; // as the importer counts them
+extern const char *const serve_request_reasons[REQUEST_REASONS]; // as the importer counts them
 
 struct request_verdict {
   uint64_t spans;                     // of the request
@@ -34,7 +34,8 @@ struct request_verdict {
 };
 
 // `body` is followed by OTLP_JSON_PADDING zero bytes. `seed`: of the hashes, one for the process.
-void request_check(enum otlp_encoding encoding, struct slice body, uint64_t seed, struct request_verdict *ret_verdict);
-uint64_t request_rejected(const struct request_verdict *verdict); // spans, for all reasons
+void serve_request_check(enum otlp_encoding encoding, struct slice body, uint64_t seed,
+                         struct request_verdict *ret_verdict);
+uint64_t serve_request_rejected(const struct request_verdict *verdict); // spans, for all reasons
 
 #endif

@@ -126,7 +126,7 @@ static void forget_what_is_gone(int folder)
       if (is_upload(&uploads, &files.list.items[i]))
         put_line(&left, files.list.items[i].name, files.list.items[i].bytes, files.list.items[i].changed_ns);
     int list = regular_file_open(folder, UPLOADS ".new", O_WRONLY | O_CREAT | O_TRUNC, &facts);
-    bool is_written = list >= 0 && file_write(list, left.data, left.length) && fsync(list) == 0;
+    bool is_written = list >= 0 && file_place_write(list, left.data, left.length) && fsync(list) == 0;
     if (list >= 0)
       close(list);
     if (is_written)

@@ -28,7 +28,7 @@ static enum body_coding coding_of(const struct exchange *exchange)
   return body_coding_of(exchange_header(exchange, MHD_HTTP_HEADER_CONTENT_ENCODING));
 }
 
-void traces_begin(struct exchange *exchange)
+void serve_traces_begin(struct exchange *exchange)
 {
   _Static_assert(OTLP_JSON_PADDING < EXCHANGE_BODY_SPARE, "a body and its zeros are one allocation");
   buf_init(&exchange->body, serve_of(exchange)->options.limit_body_bytes + EXCHANGE_BODY_SPARE + 1);
@@ -40,7 +40,7 @@ void traces_begin(struct exchange *exchange)
   }
 }
 
-void traces_refuse(struct exchange *exchange)
+void serve_traces_refuse(struct exchange *exchange)
 {
   enum otlp_encoding encoding = encoding_of(exchange);
   reply_error(encoding, exchange->status, exchange->message,
@@ -76,10 +76,10 @@ static void succeed(struct exchange *exchange, const struct request_verdict *ver
 static void check_and_keep(struct exchange *exchange, struct slice body)
 {
   struct request_verdict *verdict = memory_new(1, sizeof *verdict); // large for a stack that each connection has
-  request_check(encoding_of(exchange), body, serve_of(exchange)->seed, verdict);
+  serve_request_check(encoding_of(exchange), body, serve_of(exchange)->seed, verdict);
   if (verdict->problem != NULL)
     exchange_refuse(exchange, 400, "%s", verdict->problem);
-  else if (verdict->spans > request_rejected(verdict))
+  else if (verdict->spans > serve_request_rejected(verdict))
     keep(exchange, body, verdict);
   if (exchange->status == 0)
     succeed(exchange, verdict);
@@ -98,7 +98,7 @@ static void expand(struct exchange *exchange, struct buf *expanded)
                     limit);
 }
 
-void traces_answer(struct exchange *exchange)
+void serve_traces_answer(struct exchange *exchange)
 {
   static const char zeros[OTLP_JSON_PADDING] = "";
   sem_t *expansions = &serve_of(exchange)->expansions;

@@ -5,8 +5,8 @@
 
 struct exchange;
 
-void traces_begin(struct exchange *exchange);
-void traces_answer(struct exchange *exchange);
-void traces_refuse(struct exchange *exchange); // an error in OTLP's form
+void serve_traces_begin(struct exchange *exchange);
+void serve_traces_answer(struct exchange *exchange);
+void serve_traces_refuse(struct exchange *exchange); // an error in OTLP's form
 
 #endif

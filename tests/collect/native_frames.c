@@ -31,7 +31,7 @@ __attribute__((noinline)) static void outer(struct xsp_site *site)
 int main(void)
 {
   struct xsp_site *site = xsp_site_create("operator", XSP_LEVEL_LAYER, "native_frames", NULL);
-  if (!native_frames_setup(NULL))
+  if (!frames_native_setup(NULL))
     return 1;
 #line 300
   outer(site);

@@ -30,12 +30,13 @@ static void set_url(struct client *client, const char *settings)
   buf_format(&client->url, "%s?wait_end_of_query=1%s", client->address->url, settings);
 }
 
-void client_drop_settings(struct client *client)
+void clickhouse_client_drop_settings(struct client *client)
 {
   set_url(client, "");
 }
 
-enum status client_open(const struct clickhouse_address *address, struct client **ret_client, struct error *err)
+enum status clickhouse_client_open(const struct clickhouse_address *address, struct client **ret_client,
+                                   struct error *err)
 {
   const char *const names[] = {"X-ClickHouse-User", "X-ClickHouse-Key"}, *const values[] = {address->user,
                                                                                             address->password};
@@ -61,7 +62,7 @@ enum status client_open(const struct clickhouse_address *address, struct client 
   return status;
 }
 
-void client_close(struct client *client)
+void clickhouse_client_close(struct client *client)
 {
   if (client == NULL)
     return;
@@ -81,20 +82,20 @@ static enum status refused(struct client *client, struct error *err)
 {
   char why[REPLY_PROBLEM_SIZE];
   long code = client->answer.code;
-  reply_problem(refusal_of(client), why);
+  clickhouse_reply_problem(refusal_of(client), why);
   const char *advice = code == 401 || code == 403 ? "CLICKHOUSE_USER and CLICKHOUSE_PASSWORD"
                                                   : "?table=NAME, of OpenTelemetry's exporter";
   return error_set(err, STATUS_INPUT, "the database refuses the query", client->address->given, advice,
                    "HTTP status %ld%s%s", code, why[0] != 0 ? ": " : "", why);
 }
 
-bool client_refusal_has(const struct client *client, const char *text)
+bool clickhouse_client_refusal_has(const struct client *client, const char *text)
 {
   return slice_contains(refusal_of(client), text);
 }
 
-enum status client_query(struct client *client, const char *sql, struct buf *reply, int fd, int64_t *ret_bytes,
-                         struct error *err)
+enum status clickhouse_client_query(struct client *client, const char *sql, struct buf *reply, int fd,
+                                    int64_t *ret_bytes, struct error *err)
 {
   const char *given = client->address->given;
   struct http_answer *answer = &client->answer;

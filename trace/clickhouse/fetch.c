@@ -44,8 +44,8 @@ static enum status ask_for_runs(struct fetch *fetch, const struct buf *sql, stru
   struct buf reply;
   int64_t bytes;
   buf_init(&reply, RUNS_BYTES_MOST);
-  enum status status = client_query(fetch->client, sql->data, &reply, -1, &bytes, err);
-  if (status == STATUS_OK && !reply_read_runs((struct slice){reply.data, reply.length}, ret_runs))
+  enum status status = clickhouse_client_query(fetch->client, sql->data, &reply, -1, &bytes, err);
+  if (status == STATUS_OK && !clickhouse_reply_read_runs((struct slice){reply.data, reply.length}, ret_runs))
     status = error_set(err, STATUS_INPUT, "cannot read the reply", fetch->address->given,
                        "the HTTP port of ClickHouse, 8123", "it is not a list of runs");
   buf_done(&reply);
@@ -59,10 +59,10 @@ static enum status find_columns(struct fetch *fetch, struct error *err)
   buf_init(&reply, RUNS_BYTES_MOST);
   sql_columns(fetch->address, &sql);
   struct error first = {0};
-  enum status status = client_query(fetch->client, sql.data, &reply, -1, &bytes, &first);
-  if (status == STATUS_INPUT && client_refusal_has(fetch->client, "READONLY")) {
-    client_drop_settings(fetch->client);
-    status = client_query(fetch->client, sql.data, &reply, -1, &bytes, err);
+  enum status status = clickhouse_client_query(fetch->client, sql.data, &reply, -1, &bytes, &first);
+  if (status == STATUS_INPUT && clickhouse_client_refusal_has(fetch->client, "READONLY")) {
+    clickhouse_client_drop_settings(fetch->client);
+    status = clickhouse_client_query(fetch->client, sql.data, &reply, -1, &bytes, err);
   } else if (status != STATUS_OK && err != NULL) {
     *err = first;
   }
@@ -104,14 +104,14 @@ static enum status find_loose(struct fetch *fetch, const struct sql_question *qu
     return status;
   for (size_t i = 0; i < fetch->loose.runs.count; i++)
     *vector_add(&fetch->whole.runs) = fetch->loose.runs.items[i];
-  reply_runs_done(&fetch->loose);
+  clickhouse_reply_runs_done(&fetch->loose);
   return STATUS_OK;
 }
 
 static enum status append(struct fetch *fetch, struct buf *sql, struct error *err)
 {
   int64_t bytes = 0;
-  enum status status = client_query(fetch->client, sql->data, NULL, fetch->fd, &bytes, err);
+  enum status status = clickhouse_client_query(fetch->client, sql->data, NULL, fetch->fd, &bytes, err);
   fetch->report->bytes += bytes;
   buf_clear(sql);
   return status;
@@ -127,7 +127,7 @@ static enum status add_up(struct fetch *fetch, const struct sql_question *questi
   enum status status = append(fetch, &sql, &refused);
   buf_done(&sql);
   *ret_is_done = status == STATUS_OK;
-  if (status == STATUS_OK || client_refusal_has(fetch->client, SQL_LOOSE))
+  if (status == STATUS_OK || clickhouse_client_refusal_has(fetch->client, SQL_LOOSE))
     return STATUS_OK;
   if (err != NULL)
     *err = refused;
@@ -185,8 +185,8 @@ static enum status find_deep(struct fetch *fetch, const struct sql_question *que
   buf_done(&sql);
   for (size_t i = 0; i < deep.runs.count; i++)
     *vector_add(&fetch->whole.runs) = deep.runs.items[i];
-  reply_runs_done(&deep);
-  reply_runs_done(&fetch->loose);
+  clickhouse_reply_runs_done(&deep);
+  clickhouse_reply_runs_done(&fetch->loose);
   return status;
 }
 
@@ -198,7 +198,7 @@ static enum status ask(struct fetch *fetch, struct error *err)
   XSP_TRY(find_columns(fetch, err));
   XSP_TRY(list_runs(fetch, err));
   enum status status = ask_for_all(fetch, &question, &refused);
-  if (status != STATUS_OK && client_refusal_has(fetch->client, SQL_DEEP)) {
+  if (status != STATUS_OK && clickhouse_client_refusal_has(fetch->client, SQL_DEEP)) {
     XSP_TRY(find_deep(fetch, &question, err));
     XSP_TRY(start_again(fetch, err));
     return ask_for_all(fetch, &question, err);
@@ -218,13 +218,13 @@ enum status clickhouse_fetch(const char *given, enum trace_detail detail, const 
   *ret_report = (struct clickhouse_report){0};
   enum status status = clickhouse_address_read(given, &arena, &address, err);
   if (status == STATUS_OK)
-    status = client_open(&address, &fetch.client, err);
+    status = clickhouse_client_open(&address, &fetch.client, err);
   if (status == STATUS_OK)
     status = ask(&fetch, err);
-  client_close(fetch.client);
-  reply_runs_done(&fetch.runs);
-  reply_runs_done(&fetch.whole);
-  reply_runs_done(&fetch.loose);
+  clickhouse_client_close(fetch.client);
+  clickhouse_reply_runs_done(&fetch.runs);
+  clickhouse_reply_runs_done(&fetch.whole);
+  clickhouse_reply_runs_done(&fetch.loose);
   arena_done(&arena);
   return status;
 }

@@ -31,24 +31,24 @@ static bool read_line(struct slice line, struct reply_run *run)
   return line.data == NULL;
 }
 
-bool reply_read_runs(struct slice text, struct reply_runs *ret_runs)
+bool clickhouse_reply_read_runs(struct slice text, struct reply_runs *ret_runs)
 {
   struct slice line;
   *ret_runs = (struct reply_runs){0};
   while (text.length > 0 && slice_cut(&text, '\n', &line))
     if (!read_line(line, vector_add(&ret_runs->runs))) {
-      reply_runs_done(ret_runs);
+      clickhouse_reply_runs_done(ret_runs);
       return false;
     }
   return true;
 }
 
-void reply_runs_done(struct reply_runs *runs)
+void clickhouse_reply_runs_done(struct reply_runs *runs)
 {
   vector_done(&runs->runs);
 }
 
-void reply_problem(struct slice text, char problem[REPLY_PROBLEM_SIZE])
+void clickhouse_reply_problem(struct slice text, char problem[REPLY_PROBLEM_SIZE])
 {
   size_t length = 0;
   text = slice_trim(text);

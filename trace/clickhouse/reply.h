@@ -12,15 +12,15 @@ struct reply_run {
   bool has_metrics;
   bool is_repeated; // some id came more than once
 };
-struct reply_runs { // reply_runs_done frees it
+struct reply_runs { // clickhouse_reply_runs_done frees it
   VECTOR(struct reply_run) runs;
 };
 // False: it is not such a list.
-bool reply_read_runs(struct slice text, struct reply_runs *ret_runs);
-void reply_runs_done(struct reply_runs *runs);
+bool clickhouse_reply_read_runs(struct slice text, struct reply_runs *ret_runs);
+void clickhouse_reply_runs_done(struct reply_runs *runs);
 
 #define REPLY_PROBLEM_SIZE 400
 // The first line of a refusal, without control bytes.
-void reply_problem(struct slice text, char problem[REPLY_PROBLEM_SIZE]);
+void clickhouse_reply_problem(struct slice text, char problem[REPLY_PROBLEM_SIZE]);
 
 #endif

@@ -10,7 +10,7 @@
 static void test_list(void **state)
 {
   struct reply_runs runs;
-  assert_true(reply_read_runs(slice_of("18446744073709551615\t56\t5\t0\t0\t1\n7\t1\t0\t1\t1\t0\n"), &runs));
+  assert_true(clickhouse_reply_read_runs(slice_of("18446744073709551615\t56\t5\t0\t0\t1\n7\t1\t0\t1\t1\t0\n"), &runs));
   assert_int_equal(runs.runs.count, 2);
   assert_true(runs.runs.items[0].run == UINT64_MAX);
   assert_int_equal(runs.runs.items[0].spans, 56);
@@ -18,10 +18,10 @@ static void test_list(void **state)
   assert_true(runs.runs.items[0].is_repeated && !runs.runs.items[0].has_metrics);
   assert_int_equal(runs.runs.items[1].foreign, 1);
   assert_true(runs.runs.items[1].has_metrics && !runs.runs.items[1].is_repeated);
-  reply_runs_done(&runs);
-  assert_true(reply_read_runs(slice_of(""), &runs));
+  clickhouse_reply_runs_done(&runs);
+  assert_true(clickhouse_reply_read_runs(slice_of(""), &runs));
   assert_int_equal(runs.runs.count, 0);
-  reply_runs_done(&runs);
+  clickhouse_reply_runs_done(&runs);
 }
 
 static void test_no_list(void **state)
@@ -39,7 +39,7 @@ static void test_no_list(void **state)
                                       "1\t2\t3\t4\t5\t\n"};
   for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
     struct reply_runs runs;
-    assert_false(reply_read_runs(slice_of(texts[i]), &runs));
+    assert_false(clickhouse_reply_read_runs(slice_of(texts[i]), &runs));
     assert_null(runs.runs.items);
   }
 }
@@ -47,12 +47,12 @@ static void test_no_list(void **state)
 static void test_problem(void **state)
 {
   char problem[REPLY_PROBLEM_SIZE], longer[2 * REPLY_PROBLEM_SIZE];
-  reply_problem(slice_of("\n Code: 60. DB::Exception: no table\nat line 2\n"), problem);
+  clickhouse_reply_problem(slice_of("\n Code: 60. DB::Exception: no table\nat line 2\n"), problem);
   assert_string_equal(problem, "Code: 60. DB::Exception: no table");
-  reply_problem((struct slice){NULL, 0}, problem);
+  clickhouse_reply_problem((struct slice){NULL, 0}, problem);
   assert_string_equal(problem, "");
   memset(longer, 'x', sizeof longer);
-  reply_problem((struct slice){longer, sizeof longer}, problem);
+  clickhouse_reply_problem((struct slice){longer, sizeof longer}, problem);
   assert_int_equal(strlen(problem), REPLY_PROBLEM_SIZE - 1);
 }
 

@@ -11,7 +11,7 @@
 // What the table has, and whether all columns that queries can use instead of maps are in this description.
 void sql_columns(const struct clickhouse_address *address, struct buf *sql);
 bool sql_has_columns(struct slice description);
-// The list of runs, as reply_read_runs reads it. `finds_repeated`: with reply_run.is_repeated, which takes longer.
+// The list of runs, as clickhouse_reply_read_runs reads it. `finds_repeated`: with reply_run.is_repeated, which takes longer.
 void sql_runs(const struct clickhouse_address *address, bool finds_repeated, struct buf *sql);
 struct sql_question {
   const struct clickhouse_address *address;

@@ -10,7 +10,8 @@
 void arrivals_open(struct collect_session *session, bool is_new)
 {
   struct stat facts; // without the file each process joins at once
-  session->arrivals_file = place_file(session->folder, "arrivals", is_new ? O_RDONLY | O_CREAT : O_RDONLY, &facts);
+  session->arrivals_file =
+      collect_place_file(session->folder, "arrivals", is_new ? O_RDONLY | O_CREAT : O_RDONLY, &facts);
 }
 
 static bool is_one(const struct session_arrival *entry)

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-const char *catalog_check(const struct catalog_view *view)
+const char *catalog_read_check(const struct catalog_view *view)
 {
   struct catalog_head head;
   if (view->size < sizeof head)

@@ -22,7 +22,7 @@ struct catalog_view {
 };
 
 // NULL: fine. Else what is wrong, a static text.
-const char *catalog_check(const struct catalog_view *view);
+const char *catalog_read_check(const struct catalog_view *view);
 // All: false where `id` names no complete entry of that type inside the view.
 bool catalog_read_string(const struct catalog_view *view, uint32_t id, const char **ret_text, uint32_t *ret_length);
 bool catalog_read_site(const struct catalog_view *view, uint32_t id, struct catalog_site *ret_site);

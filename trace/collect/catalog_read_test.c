@@ -36,7 +36,7 @@ static void test_reads(void **state)
   const char *text;
   uint32_t length;
   struct catalog_site got;
-  assert_null(catalog_check(&view));
+  assert_null(catalog_read_check(&view));
   assert_true(catalog_read_string(&view, string_id, &text, &length));
   assert_int_equal(length, 5);
   assert_memory_equal(text, "hello", 5);
@@ -80,16 +80,16 @@ static void test_heads(void **state)
 {
   struct catalog_head *head = (void *)bytes;
   view.size = sizeof *head - 1;
-  assert_non_null(catalog_check(&view));
+  assert_non_null(catalog_read_check(&view));
   view.size = 512;
   head->head_size = 513;
-  assert_non_null(catalog_check(&view));
+  assert_non_null(catalog_read_check(&view));
   head->head_size = sizeof *head;
   head->version = 9;
-  assert_non_null(catalog_check(&view));
+  assert_non_null(catalog_read_check(&view));
   head->version = SESSION_VERSION;
   head->magic = 0;
-  assert_non_null(catalog_check(&view));
+  assert_non_null(catalog_read_check(&view));
 }
 
 static void test_frames_and_paths(void **state)

@@ -70,7 +70,7 @@ static void drain_ring(struct drain *drain, struct ring_file *ring, const struct
   struct record record;
   for (uint32_t i = 0; i < ring->view.record_count && has_next(ring, head) && !rows_failed(drain); i++) {
     end_replay(ring);
-    enum ring_slot slot = ring_read(&ring->view, ring->position, &record);
+    enum ring_read_slot slot = ring_read(&ring->view, ring->position, &record);
     if (slot == RING_SLOT_OVERWRITTEN) { // a hostile writer, or a limit that was not kept: the rest is still good
       drain->session->counts.overwritten++;
     } else if (slot == RING_SLOT_EMPTY || is_later(&record, horizon)) {
@@ -95,7 +95,7 @@ static void drain_rest(struct drain *drain, struct ring_file *ring, const struct
   struct record record;
   for (uint64_t i = 0; i < count && has_next(ring, first) && !rows_failed(drain); i++, ring->position++) {
     end_replay(ring);
-    enum ring_slot slot = ring_read(&ring->view, ring->position, &record);
+    enum ring_read_slot slot = ring_read(&ring->view, ring->position, &record);
     // A flight recorder that still writes: a slot handed out again may hold half of a new record under the old mark.
     if (drain->session->flight_recorder &&
         __atomic_load_n(&head->producer.head, __ATOMIC_ACQUIRE) > ring->position + count)
@@ -172,13 +172,13 @@ static enum status run_drain(struct collect_session *session, struct store *stor
   uint64_t begin = clock_now_ns(CLOCK_THREAD_CPUTIME_ID);
   struct drain *drain = rows_new(session, store, run_id, err);
   const struct ring_output output = {drain, rows_span, rows_fact, rows_thread_name};
-  session_find_files(session, is_final);
-  session_calibrate(session, is_final);
+  collect_session_find_files(session, is_final);
+  collect_session_calibrate(session, is_final);
   (void)names_refresh(&session->names);
   rows_begin(drain);
   drain_rings(drain, &output, is_final);
   rows_flush(drain);
-  session_note_faults(session);
+  collect_session_note_faults(session);
   enum status status = drain->status;
   free(drain);
   if (status != STATUS_OK)

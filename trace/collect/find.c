@@ -33,7 +33,7 @@ static bool is_kept(int file)
 }
 
 // Whether another process has the session mapped. Not by the process files: one that was only forked has none yet.
-bool find_has_process(const char *directory)
+bool collect_find_has_process(const char *directory)
 {
   pid_t processes[2] = {0};
   size_t count = proc_in(directory, PROC_MAPPED, processes, 2);
@@ -47,16 +47,16 @@ static void look(const char *path, const struct look *look)
   char real[4096];
   int folder = -1;
   struct stat facts;
-  if (place_open(path, "", real, sizeof real, &folder, NULL) != STATUS_OK)
+  if (collect_place_open(path, "", real, sizeof real, &folder, NULL) != STATUS_OK)
     return;
-  int lock = place_file(folder, "session", look->found != NULL ? O_RDONLY : O_RDWR, &facts);
+  int lock = collect_place_file(folder, "session", look->found != NULL ? O_RDONLY : O_RDWR, &facts);
   bool is_left_over = lock < 0 && look->found != NULL && fstat(folder, &facts) == 0;
   bool is_new = lock >= 0 || is_left_over;
-  bool is_in_use = lock >= 0 && place_is_locked(lock);
+  bool is_in_use = lock >= 0 && collect_place_is_locked(lock);
   if (lock >= 0 && is_kept(lock)) {
     is_new = false;
-    if (look->found == NULL && !find_has_process(real) && place_lock(lock)) {
-      place_remove(folder, real);
+    if (look->found == NULL && !collect_find_has_process(real) && collect_place_lock(lock)) {
+      collect_place_remove(folder, real);
       folder = -1;
     }
   }

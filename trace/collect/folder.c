@@ -45,11 +45,11 @@ static enum status make_file(int folder, const char *name, size_t size, int *ret
                              struct error *err)
 {
   struct stat facts;
-  int file = place_file(folder, name, O_RDWR | O_CREAT | O_EXCL, &facts);
+  int file = collect_place_file(folder, name, O_RDWR | O_CREAT | O_EXCL, &facts);
   if (file < 0)
     return error_set_errno(err, STATUS_SYSTEM, making, name, NULL);
   int error = posix_fallocate(file, 0, (off_t)size);
-  void *bytes = error ? MAP_FAILED : guard_map(size, PROT_READ | PROT_WRITE, MAP_SHARED, file);
+  void *bytes = error ? MAP_FAILED : collect_guard_map(size, PROT_READ | PROT_WRITE, MAP_SHARED, file);
   if (bytes == MAP_FAILED) {
     error = error ? error : errno;
     close(file);
@@ -96,7 +96,7 @@ static enum status make_catalog(struct collect_session *session, struct error *e
   head->used = sizeof *head;
   head->allocated = CATALOG_FIRST_BYTES;
   __atomic_store_n(&head->magic, CATALOG_MAGIC, __ATOMIC_RELEASE);
-  guard_unmap(bytes, CATALOG_FIRST_BYTES);
+  collect_guard_unmap(bytes, CATALOG_FIRST_BYTES);
   return STATUS_OK;
 }
 
@@ -104,7 +104,7 @@ static enum status make_catalog(struct collect_session *session, struct error *e
 static enum status map_catalog(struct collect_session *session, const char *what, struct error *err)
 {
   for (uint64_t window = CATALOG_MAXIMUM_BYTES; window >= CATALOG_FIRST_BYTES; window /= 2) {
-    void *bytes = guard_map(window, PROT_READ, MAP_SHARED | MAP_NORESERVE, session->names.catalog_file);
+    void *bytes = collect_guard_map(window, PROT_READ, MAP_SHARED | MAP_NORESERVE, session->names.catalog_file);
     if (bytes != MAP_FAILED) {
       session->names.catalog.bytes = bytes;
       session->names.catalog_window = window;
@@ -122,7 +122,7 @@ static enum status fill_folder(struct collect_session *session, const struct col
   void *bytes = NULL;
   XSP_TRY(make_file(session->folder, "session", SESSION_FILE_SIZE, &session->lock, &bytes, err));
   session->head = bytes;
-  (void)place_lock(session->lock); // nobody else knows the folder yet
+  (void)collect_place_lock(session->lock); // nobody else knows the folder yet
   arrivals_open(session, true);
   fill_session(session->head, options, session->directory);
   struct session_control *control = (void *)((char *)bytes + SESSION_CONTROL_OFFSET);
@@ -180,15 +180,16 @@ static enum status make_directory(struct collect_session *session, const struct 
   }
   const char *made = wish ? wish : path;
   enum status status =
-      options->is_bounded ? place_bound(made, making, options->memory_limit + OTHER_BYTES, err) : STATUS_OK;
+      options->is_bounded ? collect_place_bound(made, making, options->memory_limit + OTHER_BYTES, err) : STATUS_OK;
   if (status != STATUS_OK) {
     (void)rmdir(made);
     return status;
   }
-  return place_open(made, making, session->directory, sizeof session->directory, &session->folder, err);
+  return collect_place_open(made, making, session->directory, sizeof session->directory, &session->folder, err);
 }
 
-enum status folder_create(struct collect_session *session, const struct collect_options *options, struct error *err)
+enum status collect_folder_create(struct collect_session *session, const struct collect_options *options,
+                                  struct error *err)
 {
   struct collect_options own = *options;
   if (own.memory_limit == 0 && own.is_bounded) // of what is around it
@@ -199,7 +200,7 @@ enum status folder_create(struct collect_session *session, const struct collect_
     return error_set(err, STATUS_USE, making, session->directory, "xsp recover", "the folder holds a session already");
   enum status status = fill_folder(session, &own, err);
   if (status != STATUS_OK) {
-    place_remove(session->folder, session->directory);
+    collect_place_remove(session->folder, session->directory);
     session->folder = -1;
   }
   return status;
@@ -211,7 +212,7 @@ static enum status open_file(const struct collect_session *session, const char *
                              int *ret_file, struct error *err)
 {
   struct stat facts;
-  int file = place_file(session->folder, name, flags, &facts);
+  int file = collect_place_file(session->folder, name, flags, &facts);
   char path[PATH_MAX];
   snprintf(path, sizeof path, "%s/%s", session->directory, name);
   if (file < 0 && errno == ENOENT)
@@ -245,14 +246,15 @@ static enum status check_session(struct collect_session *session, struct error *
   return STATUS_OK;
 }
 
-enum status folder_open(struct collect_session *session, const char *directory, struct error *err)
+enum status collect_folder_open(struct collect_session *session, const char *directory, struct error *err)
 {
-  XSP_TRY(place_open(directory, adopting, session->directory, sizeof session->directory, &session->folder, err));
+  XSP_TRY(
+      collect_place_open(directory, adopting, session->directory, sizeof session->directory, &session->folder, err));
   XSP_TRY(open_file(session, "session", O_RDWR, SESSION_FILE_SIZE, &session->lock, err));
-  if (!place_lock(session->lock))
+  if (!collect_place_lock(session->lock))
     return error_set(err, STATUS_SYSTEM, adopting, directory, "again when that process has ended",
                      "another xsp drains it");
-  void *bytes = guard_map(SESSION_FILE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, session->lock);
+  void *bytes = collect_guard_map(SESSION_FILE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, session->lock);
   if (bytes == MAP_FAILED)
     return error_set_errno(err, STATUS_SYSTEM, adopting, directory, NULL);
   session->head = bytes;
@@ -260,7 +262,7 @@ enum status folder_open(struct collect_session *session, const char *directory, 
   XSP_TRY(open_file(session, "catalog", O_RDONLY, sizeof(struct catalog_head), &session->names.catalog_file, err));
   XSP_TRY(map_catalog(session, adopting, err));
   (void)names_refresh(&session->names);
-  const char *problem = catalog_check(&session->names.catalog);
+  const char *problem = catalog_read_check(&session->names.catalog);
   if (problem)
     return error_set(err, STATUS_INPUT, adopting, directory, NULL, "%s", problem);
   arrivals_open(session, false);
@@ -275,7 +277,7 @@ enum status folder_open(struct collect_session *session, const char *directory, 
 // DIR/collector: "run N" padded to ORIGIN_HEAD bytes, then a line "RUN<tab>PATH" for each run that was drained into.
 #define ORIGIN_HEAD 32
 
-void folder_write_origin(int file, const char *store_path, int64_t run_id)
+void collect_folder_write_origin(int file, const char *store_path, int64_t run_id)
 {
   char line[2 * PATH_MAX], here[PATH_MAX] = "";
   if (file < 0)

@@ -47,7 +47,7 @@ static bool install(void)
   return sigaction(SIGBUS, &action, &before) == 0;
 }
 
-void *guard_map(size_t size, int protection, int flags, int file)
+void *collect_guard_map(size_t size, int protection, int flags, int file)
 {
   if (ranges.count == 0 && !install())
     return MAP_FAILED;
@@ -59,7 +59,7 @@ void *guard_map(size_t size, int protection, int flags, int file)
   return bytes;
 }
 
-void guard_unmap(const void *bytes, size_t size)
+void collect_guard_unmap(const void *bytes, size_t size)
 {
   for (size_t i = 0; i < ranges.count; i++)
     if (ranges.items[i].begin == (uintptr_t)bytes) {
@@ -73,7 +73,7 @@ void guard_unmap(const void *bytes, size_t size)
   vector_done(&ranges);
 }
 
-uint64_t guard_faults(void)
+uint64_t collect_guard_faults(void)
 {
   return faults;
 }

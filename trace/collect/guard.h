@@ -10,8 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-void *guard_map(size_t size, int protection, int flags, int file); // mmap of the file's start, guarded
-void guard_unmap(const void *bytes, size_t size);
-uint64_t guard_faults(void); // pages replaced so far
+void *collect_guard_map(size_t size, int protection, int flags, int file); // mmap of the file's start, guarded
+void collect_guard_unmap(const void *bytes, size_t size);
+uint64_t collect_guard_faults(void); // pages replaced so far
 
 #endif

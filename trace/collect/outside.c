@@ -25,13 +25,13 @@ static struct track_entry *main_track(struct collect_session *session, int64_t r
   struct tracks *tracks = &session->tracks;
   for (uint32_t i = 0; i < tracks->entries.count; i++) {
     struct track_entry *entry = &tracks->entries.items[i];
-    const struct process_head *head = session_process(session, entry->process);
+    const struct process_head *head = collect_session_process(session, entry->process);
     if (entry->run_id == run_id && entry->number == 0 && entry->thread == pid && head && head->pid == pid)
       return entry;
   }
   uint32_t process = 0;
   for (uint32_t i = 0; i < session->processes.count; i++) {
-    const struct process_head *head = session_process(session, i);
+    const struct process_head *head = collect_session_process(session, i);
     if (head && head->pid == pid && head->start_realtime_ns >= arrival->start_realtime_ns)
       process = i;
   }
@@ -70,7 +70,7 @@ static enum status add_span(struct drain *drain, const struct collect_outside_sp
   // On the line of the session's first clock reading, like every other time: spans of the program lie inside.
   int64_t start_ns = clock_map_realtime(&session->clock, span->start_ns);
   int64_t end_ns = clock_map_realtime(&session->clock, span->end_ns);
-  struct store_span row = {.span_id = ring_span_id(OUTSIDE_RING, number),
+  struct store_span row = {.span_id = ring_decode_span_id(OUTSIDE_RING, number),
                            .start_ns = start_ns,
                            .duration_ns = end_ns > start_ns ? end_ns - start_ns : 0,
                            .trace_id = session->run_trace,
@@ -89,7 +89,7 @@ enum status collect_add_span(struct collect_session *session, struct store *stor
                              const struct collect_outside_span *span, int64_t *ret_span_id, struct error *err)
 {
   struct drain *drain = rows_new(session, store, run_id, err);
-  session_find_files(session, false);
+  collect_session_find_files(session, false);
   enum status status = add_span(drain, span, ret_span_id);
   free(drain);
   return status;
@@ -100,7 +100,7 @@ void collect_traceparent(struct collect_session *session, char *ret_header)
   uint8_t parent[8];
   struct session_head *head = session->head;
   uint64_t number = __atomic_load_n(&head->outside_spans, __ATOMIC_RELAXED) + 1;
-  uint64_t id = session_public_id(head->span_base, (uint64_t)ring_span_id(OUTSIDE_RING, number));
+  uint64_t id = session_public_id(head->span_base, (uint64_t)ring_decode_span_id(OUTSIDE_RING, number));
   __atomic_store_n(&head->program_span, id, __ATOMIC_RELAXED); // partner: xsp_traceparent_out
   for (size_t i = 0; i < sizeof parent; i++)
     parent[i] = (uint8_t)(id >> (56 - 8 * i));
@@ -112,7 +112,7 @@ void collect_traceparent(struct collect_session *session, char *ret_header)
 bool collect_process(const struct collect_session *session, size_t *cursor, struct collect_process *ret_process)
 {
   while (*cursor < session->processes.count) {
-    const struct process_head *head = session_process(session, (uint32_t)(*cursor)++);
+    const struct process_head *head = collect_session_process(session, (uint32_t)(*cursor)++);
     if (!head)
       continue;
     *ret_process = (struct collect_process){.process_id = head->pid,
@@ -140,7 +140,7 @@ static void find_new_files(struct collect_session *session)
   session->seen_processes = processes;
   session->seen_rings = rings;
   if (has_new || session->looks++ % LOOKS_PER_SEARCH == 0)
-    session_find_files(session, false);
+    collect_session_find_files(session, false);
 }
 
 uint64_t collect_waiting(struct collect_session *session, bool *ret_is_half_full)
@@ -154,12 +154,12 @@ uint64_t collect_waiting(struct collect_session *session, bool *ret_is_half_full
     if (ring->state != FILE_MAPPED)
       continue;
     uint64_t head = __atomic_load_n(&ring->view.head->producer.head, __ATOMIC_ACQUIRE);
-    session_look_for_quiet(session, i, head, now_ns);
+    collect_session_look_for_quiet(session, i, head, now_ns);
     uint64_t own = head > ring->position ? head - ring->position : 0;
     waiting += own;
     *ret_is_half_full |= own >= ring->view.record_count / 2;
   }
-  session_note_faults(session);
+  collect_session_note_faults(session);
   return waiting;
 }
 

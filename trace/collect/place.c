@@ -36,8 +36,8 @@ static enum status check_owner(int folder, const char *path, const char *what, s
   return STATUS_OK;
 }
 
-enum status place_open(const char *directory, const char *what, char *ret_path, size_t size, int *ret_folder,
-                       struct error *err)
+enum status collect_place_open(const char *directory, const char *what, char *ret_path, size_t size, int *ret_folder,
+                               struct error *err)
 {
   char path[PATH_MAX];
   *ret_folder = -1;
@@ -58,7 +58,7 @@ enum status place_open(const char *directory, const char *what, char *ret_path, 
   return STATUS_OK;
 }
 
-int place_file(int folder, const char *name, int flags, struct stat *ret_facts)
+int collect_place_file(int folder, const char *name, int flags, struct stat *ret_facts)
 {
   int file = regular_file_open(folder, name, flags, ret_facts);
   if (file < 0 || ret_facts->st_uid == geteuid())
@@ -99,18 +99,18 @@ static bool is_bounded(const char *path)
   return is_own;
 }
 
-bool place_lock(int file)
+bool collect_place_lock(int file)
 {
   return fcntl(file, F_OFD_SETLK, &(struct flock){.l_type = F_WRLCK}) == 0;
 }
 
-bool place_is_locked(int file)
+bool collect_place_is_locked(int file)
 {
   struct flock lock = {.l_type = F_WRLCK};
   return fcntl(file, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
 }
 
-enum status place_bound(const char *path, const char *what, uint64_t bytes, struct error *err)
+enum status collect_place_bound(const char *path, const char *what, uint64_t bytes, struct error *err)
 {
   char options[128];
   snprintf(options, sizeof options, "size=%" PRIu64 ",nr_inodes=%u,mode=0700", bytes, FILES_MOST);
@@ -119,7 +119,7 @@ enum status place_bound(const char *path, const char *what, uint64_t bytes, stru
   return error_set_errno(err, STATUS_SYSTEM, what, path, "a machine or container in which xsp may mount a tmpfs");
 }
 
-void place_remove(int folder, const char *path)
+void collect_place_remove(int folder, const char *path)
 {
   DIR *entries = fdopendir(folder);
   if (!entries) {

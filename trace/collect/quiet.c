@@ -28,7 +28,7 @@ static bool shrink(struct collect_session *session, uint32_t number, uint32_t ke
   struct stat facts;
   char name[32];
   snprintf(name, sizeof name, "ring-%u", number);
-  int file = position == ring->resume && backed > keep ? place_file(session->folder, name, O_RDWR, &facts) : -1;
+  int file = position == ring->resume && backed > keep ? collect_place_file(session->folder, name, O_RDWR, &facts) : -1;
   if (file < 0)
     return false;
   bool is_done = (uint64_t)facts.st_size > from && fallocate(file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
@@ -73,7 +73,7 @@ static void ask(struct collect_session *session, uint32_t number, uint64_t keep)
 }
 
 // A ring that was never more than a quarter full of `keep` slots for a while needs no more of them.
-void session_look_for_quiet(struct collect_session *session, uint32_t number, uint64_t position, int64_t now_ns)
+void collect_session_look_for_quiet(struct collect_session *session, uint32_t number, uint64_t position, int64_t now_ns)
 {
   struct ring_file *ring = &session->rings.items[number];
   uint64_t waiting = position > ring->resume ? position - ring->resume : 0, least = session->head->ring_records,

@@ -21,7 +21,7 @@ void ring_decode_done(struct ring_decoder *decoder)
   decoder->seen = NULL;
 }
 
-uint64_t ring_unwrap(uint64_t reference, uint32_t id)
+uint64_t ring_decode_unwrap(uint64_t reference, uint32_t id)
 {
   int64_t distance = (int32_t)(id - (uint32_t)reference);
   if (distance < 0 && (uint64_t)-distance >= reference)
@@ -29,7 +29,7 @@ uint64_t ring_unwrap(uint64_t reference, uint32_t id)
   return reference + (uint64_t)distance;
 }
 
-int64_t ring_span_id(uint32_t ring, uint64_t unwrapped)
+int64_t ring_decode_span_id(uint32_t ring, uint64_t unwrapped)
 {
   uint64_t round = (unwrapped >> 32) & 0x7f;
   return (int64_t)(round << 56 | (uint64_t)(ring & 0xffffff) << 32 | (uint32_t)unwrapped);
@@ -78,7 +78,7 @@ static void release_facts(struct ring_decoder *decoder, const struct ring_output
     const struct ring_fact *fact = &decoder->facts.items[i];
     if (is_tag_or_log(fact->record.type)) {
       if (output->fact != NULL)
-        output->fact(output->context, ring_span_id(decoder->number, fact->id), &fact->record);
+        output->fact(output->context, ring_decode_span_id(decoder->number, fact->id), &fact->record);
     } else {
       decoder->facts.items[kept++] = *fact;
     }
@@ -158,14 +158,14 @@ static void complete(struct ring_decoder *decoder, struct decoded_span *span, ui
 
 static void decode_span(struct ring_decoder *decoder, const struct record *record, const struct ring_output *output)
 {
-  uint64_t id = ring_unwrap(decoder->highest, record->id);
+  uint64_t id = ring_decode_unwrap(decoder->highest, record->id);
   if (is_seen(decoder, id)) {
     decoder->repeated++;
     return;
   }
   move_window(decoder, id);
   mark_seen(decoder, id);
-  struct decoded_span span = {.span_id = ring_span_id(decoder->number, id),
+  struct decoded_span span = {.span_id = ring_decode_span_id(decoder->number, id),
                               .start = record->start,
                               .duration = record->duration,
                               .thread = decoder->thread,
@@ -206,11 +206,11 @@ void ring_decode(struct ring_decoder *decoder, const struct record *record, uint
       decoder->malformed++;
       return;
     }
-    uint64_t id = ring_unwrap(decoder->highest, record->id);
+    uint64_t id = ring_decode_unwrap(decoder->highest, record->id);
     if (!is_seen(decoder, id))
       keep_fact(decoder, record, id, position, output);
     else if (output->fact != NULL)
-      output->fact(output->context, ring_span_id(decoder->number, id), record);
+      output->fact(output->context, ring_decode_span_id(decoder->number, id), record);
     return;
   case RECORD_THREAD:
     decoder->thread = record->start;
@@ -233,13 +233,13 @@ void ring_decode_open(struct ring_decoder *decoder, const struct open_span *open
 {
   if (open->start == 0 || open->id == 0)
     return;
-  uint64_t id = ring_unwrap(decoder->highest, open->id);
+  uint64_t id = ring_decode_unwrap(decoder->highest, open->id);
   if (is_seen(decoder, id))
     return; // killed between the record's commit and the removal from the list
   move_window(decoder, id);
   mark_seen(decoder, id);
   decoder->open++;
-  struct decoded_span span = {.span_id = ring_span_id(decoder->number, id),
+  struct decoded_span span = {.span_id = ring_decode_span_id(decoder->number, id),
                               .start = open->start,
                               .thread = decoder->thread,
                               .process = decoder->process,

@@ -69,8 +69,8 @@ void ring_decode_open(struct ring_decoder *decoder, const struct open_span *open
 // The first position that has to be read again to rebuild the facts that wait now; `position` where none waits.
 uint64_t ring_decode_resume(const struct ring_decoder *decoder, uint64_t position);
 // The 64-bit number of a 32-bit id that lies near `reference`.
-uint64_t ring_unwrap(uint64_t reference, uint32_t id);
+uint64_t ring_decode_unwrap(uint64_t reference, uint32_t id);
 // ring << 32 | id, with the times that ids went round in the bits above.
-int64_t ring_span_id(uint32_t ring, uint64_t unwrapped);
+int64_t ring_decode_span_id(uint32_t ring, uint64_t unwrapped);
 
 #endif

@@ -90,27 +90,27 @@ static void test_check_refuses(void **state)
   size_t size;
   struct ring_head *head = make_ring(&size);
   struct ring_view view;
-  assert_null(ring_check(head, size, 7, &view));
+  assert_null(ring_read_check(head, size, 7, &view));
   assert_int_equal(view.record_count, COUNT);
-  assert_non_null(ring_check(head, RING_HEAD_SIZE - 1, 7, &view));
-  assert_non_null(ring_check(head, size - 1, 7, &view));
-  assert_non_null(ring_check(head, size, 8, &view));
+  assert_non_null(ring_read_check(head, RING_HEAD_SIZE - 1, 7, &view));
+  assert_non_null(ring_read_check(head, size - 1, 7, &view));
+  assert_non_null(ring_read_check(head, size, 8, &view));
   head->size[0].records = COUNT - 1;
-  assert_non_null(ring_check(head, size, 7, &view));
+  assert_non_null(ring_read_check(head, size, 7, &view));
   head->size[0].records = COUNT * 2;
-  assert_non_null(ring_check(head, size, 7, &view));
+  assert_non_null(ring_read_check(head, size, 7, &view));
   head->size[0].records = UINT32_C(1) << 31;
-  assert_non_null(ring_check(head, size, 7, &view));
+  assert_non_null(ring_read_check(head, size, 7, &view));
   head->size[0].records = 0;
-  assert_non_null(ring_check(head, size, 7, &view));
+  assert_non_null(ring_read_check(head, size, 7, &view));
   head->size[0].records = COUNT;
   head->version = SESSION_VERSION + 1;
-  assert_non_null(ring_check(head, size, 7, &view));
+  assert_non_null(ring_read_check(head, size, 7, &view));
   head->version = SESSION_VERSION;
   head->head_size = 10;
-  assert_non_null(ring_check(head, size, 7, &view));
+  assert_non_null(ring_read_check(head, size, 7, &view));
   head->magic ^= 1;
-  assert_non_null(ring_check(head, size, 7, &view));
+  assert_non_null(ring_read_check(head, size, 7, &view));
   free(head);
 }
 
@@ -119,7 +119,7 @@ static void test_slots(void **state)
   size_t size;
   struct ring_head *head = make_ring(&size);
   struct ring_view view;
-  assert_null(ring_check(head, size, 7, &view));
+  assert_null(ring_read_check(head, size, 7, &view));
   struct record record;
   put(head, 0, span_record(1, 10, 5));
   put(head, 2, span_record(3, 30, 5)); // slot 1: handed out, never committed
@@ -168,7 +168,7 @@ static void test_sizes_are_followed(void **state)
     put_at(head, position, 4 * COUNT);
   struct ring_view view;
   struct record record;
-  assert_null(ring_check(head, size, 7, &view));
+  assert_null(ring_read_check(head, size, 7, &view));
   assert_int_equal(view.record_count, 4 * COUNT);
   uint64_t read = 0, last = 0;
   for (uint64_t position = 5 * COUNT - 50;; position++, read++) {
@@ -194,7 +194,7 @@ static void test_sizes_are_followed(void **state)
   put_at(head, 8 * COUNT + 3, 4 * COUNT);
   ring_set_size(head, 8 * COUNT + 4, 8 * COUNT + 4, COUNT);
   put_at(head, 8 * COUNT + 4, COUNT);
-  assert_null(ring_check(head, size, 7, &view));
+  assert_null(ring_read_check(head, size, 7, &view));
   assert_int_equal(view.record_count, COUNT);
   for (uint64_t position = 8 * COUNT + 3; position < 8 * COUNT + 5; position++) {
     assert_int_equal(ring_seek(&view, position), position);
@@ -208,7 +208,7 @@ static void test_sizes_are_followed(void **state)
   assert_int_equal(view.until, 10 * COUNT);
   // Nonsense.
   head->size[(head->size_count - 1) % RING_SIZES].records = 8 * COUNT; // more than the file has
-  assert_non_null(ring_check(head, size, 7, &view));
+  assert_non_null(ring_read_check(head, size, 7, &view));
   head->size_count = 0;
   assert_int_equal(ring_seek(&view, 5), 5);
   free(head);
@@ -276,11 +276,11 @@ static void test_traces_and_remote_parents(void **state)
 
 static void test_ids_go_round(void **state)
 {
-  assert_int_equal(ring_unwrap(0, 1), 1);
-  assert_int_equal(ring_unwrap(0, UINT32_MAX), UINT32_MAX);
-  assert_int_equal(ring_unwrap(UINT32_MAX, 2), (UINT64_C(1) << 32) + 2);
-  assert_int_equal(ring_unwrap((UINT64_C(1) << 32) + 2, UINT32_MAX), UINT32_MAX);
-  assert_int_equal(ring_unwrap(100, 40), 40);
+  assert_int_equal(ring_decode_unwrap(0, 1), 1);
+  assert_int_equal(ring_decode_unwrap(0, UINT32_MAX), UINT32_MAX);
+  assert_int_equal(ring_decode_unwrap(UINT32_MAX, 2), (UINT64_C(1) << 32) + 2);
+  assert_int_equal(ring_decode_unwrap((UINT64_C(1) << 32) + 2, UINT32_MAX), UINT32_MAX);
+  assert_int_equal(ring_decode_unwrap(100, 40), 40);
   struct ring_decoder decoder;
   ring_decode_start(&decoder, 3, 1, 1);
   for (uint32_t i = 0; i < 4; i++)

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 
 // Each word is read once: a hostile writer may change it behind the check.
-uint32_t ring_slots(const struct ring_head *head)
+uint32_t ring_read_slots(const struct ring_head *head)
 {
   uint32_t count = __atomic_load_n(&head->size_count, __ATOMIC_ACQUIRE);
   uint64_t records = __atomic_load_n(&head->size[(count - 1) % RING_SIZES].records, __ATOMIC_RELAXED);
@@ -13,7 +13,7 @@ uint32_t ring_slots(const struct ring_head *head)
   return is_sound ? (uint32_t)records : 0;
 }
 
-const char *ring_check(void *bytes, size_t size, uint32_t number, struct ring_view *ret_view)
+const char *ring_read_check(void *bytes, size_t size, uint32_t number, struct ring_view *ret_view)
 {
   struct ring_head *head = bytes;
   if (size < RING_HEAD_SIZE)
@@ -26,7 +26,7 @@ const char *ring_check(void *bytes, size_t size, uint32_t number, struct ring_vi
     return "the ring's head is broken";
   if (head->number != number || number > RING_NUMBER_MAXIMUM)
     return "the ring's number is not its file's";
-  uint32_t count = ring_slots(head);
+  uint32_t count = ring_read_slots(head);
   if (count == 0)
     return "the ring's size is absurd";
   if ((size - RING_HEAD_SIZE) / sizeof(struct record) < count)

@@ -18,16 +18,16 @@ struct ring_view {
   uint64_t until;        // the first position for which ring_seek has to be asked again
 };
 
-enum ring_slot {
+enum ring_read_slot {
   RING_SLOT_RECORD,
   RING_SLOT_EMPTY,       // not written yet, or its writer was killed or is interrupted
   RING_SLOT_OVERWRITTEN, // holds a later record
 };
 
 // NULL: fine, `*ret_view` is filled, for position 0. Else what is wrong, a static text.
-const char *ring_check(void *bytes, size_t size, uint32_t number, struct ring_view *ret_view);
+const char *ring_read_check(void *bytes, size_t size, uint32_t number, struct ring_view *ret_view);
 // The slots of the ring now; 0: its head makes no sense.
-uint32_t ring_slots(const struct ring_head *head);
+uint32_t ring_read_slots(const struct ring_head *head);
 
 // The ring's size when it wrote `position`. Returns the position, or where the writer went on where a size ended there. For
 // positions from the ring's tail up to a head that was read (acquire) before; at a new head, ask again.
@@ -51,7 +51,7 @@ static inline uint64_t ring_seek(struct ring_view *view, uint64_t position)
 
 // The record at `position`, below `until`, copied. Partner of the acquire load: capture's release store of `commit`, written
 // last.
-static inline enum ring_slot ring_read(const struct ring_view *view, uint64_t position, struct record *ret_record)
+static inline enum ring_read_slot ring_read(const struct ring_view *view, uint64_t position, struct record *ret_record)
 {
   uint64_t place = position & (view->slots - 1);
   if (place >= view->record_count)

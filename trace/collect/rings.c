@@ -32,7 +32,7 @@ static size_t ring_file_bytes(int file, size_t size)
 {
   struct ring_head head;
   bool has_head = pread(file, &head, sizeof head, 0) == (ssize_t)sizeof head;
-  size_t used = ring_bytes(has_head ? ring_slots(&head) : 0);
+  size_t used = ring_bytes(has_head ? ring_read_slots(&head) : 0);
   return used < size ? used : size;
 }
 
@@ -40,14 +40,14 @@ static size_t ring_file_bytes(int file, size_t size)
 static void *map_file(const struct collect_session *session, const char *name, bool is_ring, size_t *ret_size)
 {
   struct stat status;
-  int file = place_file(session->folder, name, is_ring ? O_RDWR : O_RDONLY, &status);
+  int file = collect_place_file(session->folder, name, is_ring ? O_RDWR : O_RDONLY, &status);
   if (file < 0)
     return NULL;
   void *bytes = MAP_FAILED;
   *ret_size = is_ring ? ring_file_bytes(file, (size_t)status.st_size) : (size_t)status.st_size;
   errno = ENOENT; // just created, still empty
   if (*ret_size > 0)
-    bytes = guard_map(*ret_size, PROT_READ | (is_ring ? PROT_WRITE : 0), MAP_SHARED, file);
+    bytes = collect_guard_map(*ret_size, PROT_READ | (is_ring ? PROT_WRITE : 0), MAP_SHARED, file);
   int error = errno;
   close(file);
   errno = error;
@@ -69,13 +69,13 @@ static void map_process(struct collect_session *session, uint32_t number)
   else if (size < sizeof *head)
     problem = "the file is cut short";
   else if (__atomic_load_n(&head->magic, __ATOMIC_ACQUIRE) == 0) {
-    guard_unmap(head, size); // being made
+    collect_guard_unmap(head, size); // being made
     return;
   } else if (head->magic != PROCESS_MAGIC || head->version != SESSION_VERSION || head->number != number)
     problem = "the file is none of ours";
   if (problem) {
     if (head)
-      guard_unmap(head, size);
+      collect_guard_unmap(head, size);
     process->state = FILE_BROKEN;
     report_broken(session, "process", number, problem);
     return;
@@ -107,7 +107,7 @@ static void start_reading(struct collect_session *session, struct ring_file *rin
 
 static void unmap_ring(struct ring_file *ring)
 {
-  guard_unmap(ring->bytes, ring->size);
+  collect_guard_unmap(ring->bytes, ring->size);
   ring->bytes = NULL;
 }
 
@@ -122,7 +122,7 @@ static const char *map_ring_file(const struct collect_session *session, uint32_t
     ret_ring->bytes = map_file(session, name, true, &ret_ring->size);
     if (!ret_ring->bytes)
       return "cannot be mapped";
-    problem = ring_check(ret_ring->bytes, ret_ring->size, number, &ret_ring->view);
+    problem = ring_read_check(ret_ring->bytes, ret_ring->size, number, &ret_ring->view);
     if (!problem)
       return NULL;
     bool is_unmade = ret_ring->size < sizeof(uint64_t) || *(const uint64_t *)ret_ring->bytes == 0;
@@ -153,7 +153,7 @@ static void map_ring(struct collect_session *session, uint32_t number)
 static void remap_resized(struct collect_session *session, struct ring_file *ring, uint32_t number)
 {
   struct ring_file resized = {0};
-  if (ring_slots(ring->view.head) == ring->view.record_count)
+  if (ring_read_slots(ring->view.head) == ring->view.record_count)
     return;
   const char *problem = map_ring_file(session, number, &resized);
   if (problem) {
@@ -166,7 +166,7 @@ static void remap_resized(struct collect_session *session, struct ring_file *rin
   ring->view = resized.view;
 }
 
-void session_find_files(struct collect_session *session, bool is_final)
+void collect_session_find_files(struct collect_session *session, bool is_final)
 {
   uint32_t processes = __atomic_load_n(&session->head->next_process, __ATOMIC_ACQUIRE);
   uint32_t rings = __atomic_load_n(&session->head->next_ring, __ATOMIC_ACQUIRE);
@@ -202,16 +202,16 @@ void session_find_files(struct collect_session *session, bool is_final)
   }
 }
 
-void session_note_faults(struct collect_session *session)
+void collect_session_note_faults(struct collect_session *session)
 {
-  if (guard_faults() == session->faults_seen)
+  if (collect_guard_faults() == session->faults_seen)
     return;
-  session->faults_seen = guard_faults();
+  session->faults_seen = collect_guard_faults();
   if (session->broken_files++ == 0)
     snprintf(session->problem, sizeof session->problem, "a file of the session was cut short while it was read");
 }
 
-const struct process_head *session_process(const struct collect_session *session, uint32_t number)
+const struct process_head *collect_session_process(const struct collect_session *session, uint32_t number)
 {
   if (number >= session->processes.count || session->processes.items[number].state != FILE_MAPPED)
     return NULL;
@@ -222,13 +222,13 @@ const struct process_head *session_process(const struct collect_session *session
 // thousand children must not fill /dev/shm.
 static bool is_over(const struct collect_session *session, const struct ring_file *ring)
 {
-  const struct process_head *process = session_process(session, ring->view.head->process);
+  const struct process_head *process = collect_session_process(session, ring->view.head->process);
   return process && __atomic_load_n(&process->ended, __ATOMIC_ACQUIRE) == 1 && process->pid != 0 &&
          process->pid <= INT32_MAX && kill((pid_t)process->pid, 0) != 0 && errno == ESRCH &&
          __atomic_load_n(&ring->view.head->producer.head, __ATOMIC_ACQUIRE) == ring->position;
 }
 
-void ring_counts_add(const struct ring_file *ring, struct collect_counts *counts)
+void ring_read_counts_add(const struct ring_file *ring, struct collect_counts *counts)
 {
   counts->dropped += __atomic_load_n(&ring->view.head->producer.dropped, __ATOMIC_RELAXED);
   counts->misused += ring->decoder.repeated;
@@ -243,7 +243,7 @@ static void retire(struct collect_session *session, struct ring_file *ring, uint
   for (uint32_t i = 0; i < RING_OPEN_SPANS; i++)
     if (__atomic_load_n(&producer->open[i].start, __ATOMIC_RELAXED) != 0)
       return; // to be reported by the final drain
-  ring_counts_add(ring, &session->counts);
+  ring_read_counts_add(ring, &session->counts);
   session->counts.orphans += ring->decoder.facts.count;
   char name[32];
   file_name("ring", number, name);
@@ -273,7 +273,7 @@ static void give_back(struct collect_session *session, struct ring_file *ring)
   __atomic_store_n(&head->tail, resume, __ATOMIC_RELEASE);
 }
 
-void session_give_back(struct collect_session *session)
+void collect_session_give_back(struct collect_session *session)
 {
   for (uint32_t i = 0; i < session->rings.count; i++) {
     struct ring_file *ring = &session->rings.items[i];
@@ -286,7 +286,7 @@ void session_give_back(struct collect_session *session)
   }
 }
 
-void session_close_files(struct collect_session *session)
+void collect_session_close_files(struct collect_session *session)
 {
   for (uint32_t i = 0; i < session->rings.count; i++)
     if (session->rings.items[i].state == FILE_MAPPED) {
@@ -295,7 +295,7 @@ void session_close_files(struct collect_session *session)
     }
   for (uint32_t i = 0; i < session->processes.count; i++)
     if (session->processes.items[i].state == FILE_MAPPED)
-      guard_unmap(session->processes.items[i].head, session->processes.items[i].size);
+      collect_guard_unmap(session->processes.items[i].head, session->processes.items[i].size);
   vector_done(&session->rings);
   vector_done(&session->processes);
 }

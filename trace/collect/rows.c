@@ -75,7 +75,7 @@ struct track_process rows_describe(const struct collect_session *session, uint32
                                    char command[257])
 {
   struct track_process described = {0, NULL, 0};
-  const struct process_head *head = session_process(session, process);
+  const struct process_head *head = collect_session_process(session, process);
   if (!head)
     return described;
   memcpy(command, head->command, sizeof head->command);
@@ -99,7 +99,7 @@ static void publish_track(struct drain *drain, struct track_entry *entry)
 // The thread that a made track stands for; 0: the track is its own.
 static uint32_t thread_of(struct drain *drain, uint32_t process, uint32_t number)
 {
-  const struct process_head *head = number != 0 ? session_process(drain->session, process) : NULL;
+  const struct process_head *head = number != 0 ? collect_session_process(drain->session, process) : NULL;
   uint32_t id = made_track(head, number);
   struct catalog_track made;
   return id != 0 && names_track(&drain->session->names, id, &made) ? made.thread_id : 0;
@@ -190,7 +190,7 @@ static int64_t parent_of(const struct collect_session *session, const struct dec
   const struct ring_file *ring =
       span->parent.ring < session->rings.count ? &session->rings.items[span->parent.ring] : NULL;
   uint64_t reference = ring && ring->state == FILE_MAPPED ? ring->decoder.highest : 0;
-  return ring_span_id(span->parent.ring, ring_unwrap(reference, span->parent.id));
+  return ring_decode_span_id(span->parent.ring, ring_decode_unwrap(reference, span->parent.id));
 }
 
 static void add_span_tags(struct drain *drain, const struct decoded_span *span, const struct names_site *site)
@@ -368,5 +368,5 @@ void rows_begin(struct drain *drain)
   drain->status = store_add_trace(drain->store, drain->run_id, session->trace_text, &session->run_trace, drain->err);
   if (!rows_failed(drain))
     drain->status = note_trace(drain);
-  session_write_origin(session);
+  collect_session_write_origin(session);
 }

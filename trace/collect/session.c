@@ -53,7 +53,7 @@ static void read_calibrations(struct collect_session *session)
     (void)clock_map_add(&session->clock, &fresh[i]);
 }
 
-void session_calibrate(struct collect_session *session, bool write_always)
+void collect_session_calibrate(struct collect_session *session, bool write_always)
 {
   read_calibrations(session);
   if (session->foreign_boot)
@@ -92,7 +92,7 @@ static void session_begin(struct collect_session *session)
   struct stat facts;
   tracks_open(&session->tracks, session->folder);
   // Where it cannot be kept (-1), recovery needs the file's name as an argument.
-  session->origin_file = place_file(session->folder, "collector", O_RDWR | O_CREAT, &facts);
+  session->origin_file = collect_place_file(session->folder, "collector", O_RDWR | O_CREAT, &facts);
 }
 
 enum status collect_create(const struct collect_options *options, struct collect_session **ret_session,
@@ -101,13 +101,13 @@ enum status collect_create(const struct collect_options *options, struct collect
   struct collect_session *session = session_new();
   *ret_session = NULL;
   find_remove_ended();
-  enum status status = folder_create(session, options, err);
+  enum status status = collect_folder_create(session, options, err);
   if (status != STATUS_OK) {
-    collect_close(session, false); // folder_create took back what it made
+    collect_close(session, false); // collect_folder_create took back what it made
     return status;
   }
   session_begin(session);
-  session_calibrate(session, true);
+  collect_session_calibrate(session, true);
   session->patient_records = options->patient_records;
   if (options->quiet_ns > 0)
     session->quiet_ns = options->quiet_ns;
@@ -131,13 +131,13 @@ bool collect_overwrites(const struct collect_session *session)
 
 bool collect_has_process(const struct collect_session *session)
 {
-  return find_has_process(session->directory);
+  return collect_find_has_process(session->directory);
 }
 
 void collect_keep(struct collect_session *session)
 {
   if (!session->has_failed)
-    session_give_back(session);
+    collect_session_give_back(session);
   __atomic_or_fetch(&session->head->flags, SESSION_KEPT, __ATOMIC_RELAXED);
 }
 
@@ -145,10 +145,10 @@ enum status collect_adopt(const char *directory, struct collect_session **ret_se
 {
   struct collect_session *session = session_new();
   *ret_session = NULL;
-  enum status status = folder_open(session, directory, err);
+  enum status status = collect_folder_open(session, directory, err);
   if (status == STATUS_OK) {
     session_begin(session);
-    session_calibrate(session, true);
+    collect_session_calibrate(session, true);
     if (!clock_map_usable(&session->clock))
       status = error_set(err, STATUS_INPUT, "cannot adopt the capture session", directory, NULL,
                          session->foreign_boot
@@ -159,7 +159,7 @@ enum status collect_adopt(const char *directory, struct collect_session **ret_se
     collect_close(session, false);
     return status;
   }
-  session_find_files(session, true);
+  collect_session_find_files(session, true);
   *ret_session = session;
   return STATUS_OK;
 }
@@ -179,7 +179,7 @@ void collect_counts(const struct collect_session *session, struct collect_counts
   struct collect_counts counts = session->counts;
   counts.lost += __atomic_load_n(&session->head->lost, __ATOMIC_RELAXED);
   for (uint32_t i = 0; i < session->processes.count; i++) {
-    const struct process_head *process = session_process(session, i);
+    const struct process_head *process = collect_session_process(session, i);
     if (!process)
       continue;
     counts.lost += __atomic_load_n(&process->lost, __ATOMIC_RELAXED);
@@ -188,7 +188,7 @@ void collect_counts(const struct collect_session *session, struct collect_counts
   for (uint32_t i = 0; i < session->rings.count; i++) {
     const struct ring_file *ring = &session->rings.items[i];
     if (ring->state == FILE_MAPPED)
-      ring_counts_add(ring, &counts);
+      ring_read_counts_add(ring, &counts);
   }
   counts.clock_step_ns = session->clock.step_ns;
   *ret_counts = counts;
@@ -206,7 +206,7 @@ const char *collect_messages(const struct collect_session *session, struct arena
 {
   const char *text = session->broken_files ? arena_format(arena, "%s\n", session->problem) : "";
   for (uint32_t i = 0; i < session->processes.count; i++) {
-    const struct process_head *process = session_process(session, i);
+    const struct process_head *process = collect_session_process(session, i);
     if (!process)
       continue;
     char message[sizeof process->message + 1];
@@ -237,25 +237,25 @@ enum status collect_commit(struct collect_session *session, struct store *store,
   XSP_TRY(store_commit(store, err));
   store_unfinished_keep(store);
   if (!session->has_failed)
-    session_give_back(session);
+    collect_session_give_back(session);
   return STATUS_OK;
 }
 
-void session_write_origin(struct collect_session *session)
+void collect_session_write_origin(struct collect_session *session)
 {
   bool is_new = true;
   for (size_t i = 0; i < session->origin_runs.count && is_new; i++)
     is_new = session->origin_runs.items[i] != session->run_id;
   if (is_new)
     *vector_add(&session->origin_runs) = session->run_id;
-  folder_write_origin(session->origin_file, is_new ? store_path(session->store) : NULL, session->run_id);
+  collect_folder_write_origin(session->origin_file, is_new ? store_path(session->store) : NULL, session->run_id);
 }
 
 struct collect_workload collect_workload(const struct collect_session *session, struct arena *arena)
 {
   struct collect_workload workload = {"", session->clock.count ? session->clock.knots[0].realtime_ns : 0};
   for (uint32_t i = 0; i < session->processes.count; i++) {
-    const struct process_head *process = session_process(session, i);
+    const struct process_head *process = collect_session_process(session, i);
     if (!process)
       continue;
     char command[sizeof process->command];
@@ -287,7 +287,7 @@ void collect_set_known(struct collect_session *session, const int64_t *span_ids,
 
 void collect_set_drained(struct collect_session *session, const struct store_drained *rows, size_t count)
 {
-  session_find_files(session, false);
+  collect_session_find_files(session, false);
   for (size_t i = 0; i < count; i++) {
     if (rows[i].ring < 0 || (uint64_t)rows[i].ring >= session->rings.count || rows[i].position < 0)
       continue;
@@ -303,15 +303,15 @@ void collect_close(struct collect_session *session, bool remove)
 {
   if (!session)
     return;
-  session_close_files(session);
+  collect_session_close_files(session);
   if (session->head)
-    guard_unmap(session->head, SESSION_FILE_SIZE);
+    collect_guard_unmap(session->head, SESSION_FILE_SIZE);
   if (session->names.catalog.bytes)
-    guard_unmap(session->names.catalog.bytes, session->names.catalog_window);
+    collect_guard_unmap(session->names.catalog.bytes, session->names.catalog_window);
   if (session->names.catalog_file >= 0)
     close(session->names.catalog_file);
   if (remove && session->folder >= 0) {
-    place_remove(session->folder, session->directory);
+    collect_place_remove(session->folder, session->directory);
     if (session->is_own) // what programs left in it
       folder_remove_tree(session->directory);
   } else if (session->folder >= 0)

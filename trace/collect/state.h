@@ -123,12 +123,13 @@ struct collect_session {
 };
 
 // rings.c
-void session_find_files(struct collect_session *session, bool is_final);
-const struct process_head *session_process(const struct collect_session *session, uint32_t number); // NULL: unknown
-void session_give_back(struct collect_session *session);   // after a commit: what was read is safe
-void session_note_faults(struct collect_session *session); // files that were cut short while they were read
-void ring_counts_add(const struct ring_file *ring, struct collect_counts *counts);
-void session_close_files(struct collect_session *session);
+void collect_session_find_files(struct collect_session *session, bool is_final);
+const struct process_head *collect_session_process(const struct collect_session *session,
+                                                   uint32_t number); // NULL: unknown
+void collect_session_give_back(struct collect_session *session);     // after a commit: what was read is safe
+void collect_session_note_faults(struct collect_session *session);   // files that were cut short while they were read
+void ring_read_counts_add(const struct ring_file *ring, struct collect_counts *counts);
+void collect_session_close_files(struct collect_session *session);
 // arrivals.c: read when they are asked for, not while the program runs
 void arrivals_open(struct collect_session *session, bool is_new);
 // The entries from `cursor` on, 0 at first; false: there is no further one. Texts end with NUL.
@@ -137,20 +138,21 @@ bool arrivals_next(const struct collect_session *session, size_t *cursor, struct
 bool arrivals_find(const struct collect_session *session, uint64_t pid, struct session_arrival *ret_arrival);
 // quiet.c
 // `position`: the ring's head.
-void session_look_for_quiet(struct collect_session *session, uint32_t number, uint64_t position, int64_t now_ns);
+void collect_session_look_for_quiet(struct collect_session *session, uint32_t number, uint64_t position,
+                                    int64_t now_ns);
 // folder.c
-// Both fill directory, folder, lock, head, and the file and mapping of names. On failure folder_create leaves no
+// Both fill directory, folder, lock, head, and the file and mapping of names. On failure collect_folder_create leaves no
 // folder behind; the handle is to be closed in any case.
-enum status folder_create(struct collect_session *session, const struct collect_options *options,
-                          struct error *err) MUST_CHECK;
-enum status folder_open(struct collect_session *session, const char *directory, struct error *err) MUST_CHECK;
+enum status collect_folder_create(struct collect_session *session, const struct collect_options *options,
+                                  struct error *err) MUST_CHECK;
+enum status collect_folder_open(struct collect_session *session, const char *directory, struct error *err) MUST_CHECK;
 // `store_path` NULL: the run is in the file already, only the present run changes.
-void folder_write_origin(int file, const char *store_path, int64_t run_id);
+void collect_folder_write_origin(int file, const char *store_path, int64_t run_id);
 // find.c
-bool find_has_process(const char *directory); // that has the session mapped, other than this one
-void find_remove_ended(void);                 // sessions that were kept (collect_keep), and whose processes have ended
+bool collect_find_has_process(const char *directory); // that has the session mapped, other than this one
+void find_remove_ended(void); // sessions that were kept (collect_keep), and whose processes have ended
 // session.c
-void session_calibrate(struct collect_session *session, bool write_always);
-void session_write_origin(struct collect_session *session);
+void collect_session_calibrate(struct collect_session *session, bool write_always);
+void collect_session_write_origin(struct collect_session *session);
 
 #endif

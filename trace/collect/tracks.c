@@ -35,7 +35,7 @@ void tracks_save(const struct tracks *tracks, const struct track_entry *entry)
 void tracks_open(struct tracks *tracks, int folder)
 {
   struct stat facts;
-  tracks->file = place_file(folder, "tracks", O_RDWR | O_CREAT, &facts);
+  tracks->file = collect_place_file(folder, "tracks", O_RDWR | O_CREAT, &facts);
   struct track_saved saved;
   for (uint32_t i = 0; tracks->file >= 0 && i < TRACKS_SAVED_MAXIMUM; i++) {
     if (pread(tracks->file, &saved, sizeof saved, (off_t)(i * sizeof saved)) != (ssize_t)sizeof saved)

@@ -96,7 +96,7 @@ static enum status count_run(struct store *store, int64_t run_id, bool has_progr
   return STATUS_OK;
 }
 
-enum status import_account(struct store *store, struct import_account *ret_account, struct error *err)
+enum status correlate_account(struct store *store, struct import_account *ret_account, struct error *err)
 {
   *ret_account = (struct import_account){0};
   struct arena arena = {0};
@@ -112,8 +112,8 @@ enum status import_account(struct store *store, struct import_account *ret_accou
   return status;
 }
 
-enum status import_account_run(struct store *store, int64_t run_id, struct import_account *ret_account,
-                               struct error *err)
+enum status correlate_account_run(struct store *store, int64_t run_id, struct import_account *ret_account,
+                                  struct error *err)
 {
   struct arena columns = {0};
   *ret_account = (struct import_account){0};

@@ -25,11 +25,11 @@ struct import_account {
   uint64_t open; // spans that never finished
 };
 // All runs of a store that was correlated.
-enum status import_account(struct store *store, struct import_account *ret_account, struct error *err) MUST_CHECK;
+enum status correlate_account(struct store *store, struct import_account *ret_account, struct error *err) MUST_CHECK;
 
 // One run of `xsp run`: the span of the program itself (category program) encloses what lies in no range of the program, and
 // does not make it attributed.
-enum status import_account_run(struct store *store, int64_t run_id, struct import_account *ret_account,
-                               struct error *err) MUST_CHECK;
+enum status correlate_account_run(struct store *store, int64_t run_id, struct import_account *ret_account,
+                                  struct error *err) MUST_CHECK;
 
 #endif

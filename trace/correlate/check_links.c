@@ -237,11 +237,11 @@ static void compare_operators(const struct work *work, const struct numbers *num
   }
   // Numbers of one sequence hit numbers of another by accident: few agree.
   links->is_trap = links->with_both > 0 && links->same_number >= links->with_both - links->with_both / 10 &&
-                   check_links_sum(links, LINK_AGREES) < links->with_both / 2 + 1;
+                   link_check_sum(links, LINK_AGREES) < links->with_both / 2 + 1;
 }
 
 // ---- all runs --------------------------------------------------------------------------------------------------------
-size_t check_links_sum(const struct run_links *links, enum link_outcome outcome)
+size_t link_check_sum(const struct run_links *links, enum link_outcome outcome)
 {
   size_t sum = 0;
   for (unsigned level = 0; level < XSP_LEVEL_COUNT; level++)
@@ -273,8 +273,8 @@ static enum status compare_run(struct work *work, struct check_links *links, str
   return STATUS_OK;
 }
 
-enum status check_links_compare(struct store *store, struct arena *arena, struct check_links *ret_links,
-                                struct error *err)
+enum status link_check_compare(struct store *store, struct arena *arena, struct check_links *ret_links,
+                               struct error *err)
 {
   struct store_run *runs;
   size_t count;
@@ -289,6 +289,6 @@ enum status check_links_compare(struct store *store, struct arena *arena, struct
   }
   for (size_t i = 0; i < ret_links->count; i++)
     for (int outcome = 0; outcome < LINK_OUTCOMES && !ret_links->links[i].is_trap; outcome++)
-      ret_links->total[outcome] += check_links_sum(&ret_links->links[i], (enum link_outcome)outcome);
+      ret_links->total[outcome] += link_check_sum(&ret_links->links[i], (enum link_outcome)outcome);
   return STATUS_OK;
 }

@@ -37,8 +37,8 @@ struct check_links {
   size_t total[LINK_OUTCOMES]; // without traps
 };
 
-enum status check_links_compare(struct store *store, struct arena *arena, struct check_links *ret_links,
-                                struct error *err) MUST_CHECK;
-size_t check_links_sum(const struct run_links *links, enum link_outcome outcome);
+enum status link_check_compare(struct store *store, struct arena *arena, struct check_links *ret_links,
+                               struct error *err) MUST_CHECK;
+size_t link_check_sum(const struct run_links *links, enum link_outcome outcome);
 
 #endif

@@ -40,7 +40,8 @@ static enum status collect_run(struct store *store, struct arena *arena, struct 
   return store_tracks(store, info->run->run_id, arena, &tracks, &info->track_count, err);
 }
 
-enum status info_collect(struct store *store, struct arena *arena, struct info_file *ret_file, struct error *err)
+enum status correlate_info_collect(struct store *store, struct arena *arena, struct info_file *ret_file,
+                                   struct error *err)
 {
   *ret_file =
       (struct info_file){.path = store_path(store), .format_version = store_format_version(store), .size_bytes = -1};

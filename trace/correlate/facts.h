@@ -35,7 +35,7 @@ struct info_file {
 };
 
 // Everything lives in `arena` and in the store.
-enum status info_collect(struct store *store, struct arena *arena, struct info_file *ret_file,
-                         struct error *err) MUST_CHECK;
+enum status correlate_info_collect(struct store *store, struct arena *arena, struct info_file *ret_file,
+                                   struct error *err) MUST_CHECK;
 
 #endif

@@ -110,8 +110,8 @@ static void merge(const struct order_input *input, const uint32_t *rows, struct 
   }
 }
 
-bool lanes_sort(const struct order_input *input, const uint32_t *rows, size_t count, uint32_t *sorted,
-                struct arena *scratch)
+bool order_lanes_sort(const struct order_input *input, const uint32_t *rows, size_t count, uint32_t *sorted,
+                      struct arena *scratch)
 {
   struct lanes lanes = {.run_most = count / RUN_ROWS + LANES};
   lanes.run = arena_alloc_array(scratch, lanes.run_most + 1, sizeof *lanes.run);

@@ -246,7 +246,7 @@ static void carry(struct launches *launches, int64_t id)
     launches->carried[call->row / 8] |= (uint8_t)(1u << call->row % 8);
 }
 
-void launches_join(struct launches *launches, const struct store_spans *spans, const struct survey *survey,
+void launches_join(struct launches *launches, const struct store_spans *spans, const struct parents_survey *survey,
                    struct arena *arena, uint32_t *parent_row, uint8_t *basis)
 {
   settle(launches, spans, arena);

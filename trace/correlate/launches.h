@@ -47,7 +47,7 @@ static inline void launches_note(struct launches *launches, const struct store_s
 uint32_t launches_of(struct launches *launches, const struct store_spans *spans, uint32_t row);
 
 // Gives executions the parents of their launches: rows and bases, which may carry marks.
-void launches_join(struct launches *launches, const struct store_spans *spans, const struct survey *survey,
+void launches_join(struct launches *launches, const struct store_spans *spans, const struct parents_survey *survey,
                    struct arena *arena, uint32_t *parent_row, uint8_t *basis);
 // Where launches share their id: loads what else is recorded of them and of their executions, and decides again.
 enum status launches_learn(struct launches *launches, const struct store_spans *spans, correlate_load_facts *load,

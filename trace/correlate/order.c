@@ -53,7 +53,7 @@ uint32_t *order_rows(const struct order_input *input, uint32_t *rows, size_t cou
 {
   if (count < 2)
     return rows;
-  if (lanes_sort(input, rows, count, room, scratch))
+  if (order_lanes_sort(input, rows, count, room, scratch))
     return room;
   sort_rows(input, rows, count, scratch);
   return rows;

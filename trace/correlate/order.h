@@ -23,7 +23,7 @@ int order_compare_ties(const struct order_input *input, uint32_t a, uint32_t b);
 
 // lanes.c: writes `rows` in order to `sorted`; both have room for `count`. False, having read little of `rows` in a
 // hopeless case: too many orders lie one over the other; sort by other means.
-bool lanes_sort(const struct order_input *input, const uint32_t *rows, size_t count, uint32_t *sorted,
-                struct arena *scratch);
+bool order_lanes_sort(const struct order_input *input, const uint32_t *rows, size_t count, uint32_t *sorted,
+                      struct arena *scratch);
 
 #endif

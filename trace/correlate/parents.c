@@ -32,14 +32,14 @@
 #define BLOCK_ROWS 1024u // 46 KiB of columns
 #define ROWS_AHEAD 48u   // of the forward sweep: some 200 ns
 
-static enum status map_ids(const struct store_spans *spans, const struct survey *survey, struct parents *parents,
-                           struct error *err)
+static enum status map_ids(const struct store_spans *spans, const struct parents_survey *survey,
+                           struct parents *parents, struct error *err)
 {
   bool is_rising = survey->ids_rise >> 63 != 0;
   parents->first_id = spans->count > 0 ? rows_id(spans, 0) : 1;
   parents->ids_are_dense = spans->span_id == NULL;
   if (parents->ids_are_dense)
-    return parents->first_id >= 1 ? STATUS_OK : survey_refuse(spans, err);
+    return parents->first_id >= 1 ? STATUS_OK : parents_survey_refuse(spans, err);
   uint64_t width = spans->count > 0 ? (uint64_t)spans->span_id[spans->count - 1] - (uint64_t)spans->span_id[0] : 0;
   parents->ids_are_dense = is_rising && width + 1 == spans->count;
   if (parents->ids_are_dense || (is_rising && !survey->has_named))
@@ -51,7 +51,7 @@ static enum status map_ids(const struct store_spans *spans, const struct survey 
   for (size_t i = 0; i < spans->count; i++) {
     uint32_t *row = id_map_slot(&parents->row_of_id, (uint64_t)spans->span_id[i]);
     if (*row != ROW_NONE)
-      return survey_bad_span(err, spans, i, "repeats the id of an earlier span");
+      return parents_survey_bad_span(err, spans, i, "repeats the id of an earlier span");
     *row = (uint32_t)i;
   }
   return STATUS_OK;
@@ -227,18 +227,18 @@ static void sweep_block(const struct store_spans *spans, bool has_open, size_t f
   }
 }
 
-PHASE enum status sweep_backward(const struct store_spans *spans, struct survey *survey, struct parents *parents,
-                                 struct error *err)
+PHASE enum status sweep_backward(const struct store_spans *spans, struct parents_survey *survey,
+                                 struct parents *parents, struct error *err)
 {
-  *survey = (struct survey){.ids_rise = UINT64_MAX};
+  *survey = (struct parents_survey){.ids_rise = UINT64_MAX};
   for (size_t end = spans->count; end > 0;) {
     size_t first = end > BLOCK_ROWS ? end - BLOCK_ROWS : 0;
-    survey_block(spans, first, end, survey);
+    parents_survey_block(spans, first, end, survey);
     if (survey->is_bad >> 63 != 0)
-      return survey_refuse(spans, err);
+      return parents_survey_refuse(spans, err);
     memset(parents->row + first, 0xff, (end - first) * sizeof *parents->row);
     if (survey->needs_marks)
-      survey_mark(spans, first, end, parents->basis);
+      parents_survey_mark(spans, first, end, parents->basis);
     sweep_block(spans, survey->has_open, first, end, parents);
     end = first;
   }
@@ -333,7 +333,7 @@ static void sort_forward(const struct store_spans *spans, struct parents *parent
 }
 
 // What follows from the launches: parents of executions, and which calls are launches.
-static void settle_links(const struct store_spans *spans, const struct survey *survey, struct parents *parents)
+static void settle_links(const struct store_spans *spans, const struct parents_survey *survey, struct parents *parents)
 {
   parents->has_links = survey->has_named || survey->has_executions;
   parents->has_bases = survey->has_bases;
@@ -346,7 +346,7 @@ enum status parents_find(const struct store_spans *spans, const struct store_tra
                          struct parents *ret_parents, struct error *err)
 {
   *ret_parents = (struct parents){0};
-  struct survey survey;
+  struct parents_survey survey;
   if (spans->count >= ROW_NONE)
     return error_set(err, STATUS_INPUT, WHAT, NULL, NULL, "a run of %zu spans is too long", spans->count);
   ret_parents->row = arena_alloc_array(&ret_parents->arena, spans->count + 1, sizeof *ret_parents->row);

@@ -5,13 +5,13 @@
 
 #include <inttypes.h>
 
-enum status survey_bad_span(struct error *err, const struct store_spans *spans, size_t row, const char *why)
+enum status parents_survey_bad_span(struct error *err, const struct store_spans *spans, size_t row, const char *why)
 {
   return error_set(err, STATUS_INPUT, "cannot relate spans", NULL, NULL, "span %" PRId64 " (row %zu) %s",
                    rows_id(spans, row), row, why);
 }
 
-static void survey_flags(const struct store_spans *spans, size_t first, size_t end, struct survey *survey)
+static void survey_flags(const struct store_spans *spans, size_t first, size_t end, struct parents_survey *survey)
 {
   uint8_t flags = 0;
   uint8_t closed = 0; // flags of spans that could enclose others
@@ -30,7 +30,7 @@ static void survey_flags(const struct store_spans *spans, size_t first, size_t e
   survey->needs_marks |= has_bases || (flags & STORE_SPAN_PLACED) || (closed & STORE_SPAN_CALL);
 }
 
-static void survey_ids(const int64_t *ids, size_t first, size_t end, struct survey *survey)
+static void survey_ids(const int64_t *ids, size_t first, size_t end, struct parents_survey *survey)
 {
   uint64_t is_bad = 0;
   uint64_t ids_rise = UINT64_MAX;
@@ -43,7 +43,7 @@ static void survey_ids(const int64_t *ids, size_t first, size_t end, struct surv
 }
 
 // A sum overflows where its sign is that of neither summand.
-void survey_block(const struct store_spans *spans, size_t first, size_t end, struct survey *survey)
+void parents_survey_block(const struct store_spans *spans, size_t first, size_t end, struct parents_survey *survey)
 {
   uint64_t is_bad = 0;
   uint64_t named = 0;
@@ -73,26 +73,26 @@ void survey_block(const struct store_spans *spans, size_t first, size_t end, str
   survey->has_marks |= survey->needs_marks;
 }
 
-enum status survey_refuse(const struct store_spans *spans, struct error *err)
+enum status parents_survey_refuse(const struct store_spans *spans, struct error *err)
 {
   size_t i = 0;
   for (; i < spans->count && rows_id(spans, i) >= 1; i++) {
     int64_t end;
     if (spans->duration_ns[i] < 0)
-      return survey_bad_span(err, spans, i, "ends before it starts");
+      return parents_survey_bad_span(err, spans, i, "ends before it starts");
     if (__builtin_add_overflow(spans->start_ns[i], spans->duration_ns[i], &end))
-      return survey_bad_span(err, spans, i, "ends beyond the largest time");
+      return parents_survey_bad_span(err, spans, i, "ends beyond the largest time");
     if (spans->level[i] >= XSP_LEVEL_COUNT)
-      return survey_bad_span(err, spans, i, "is of no known level");
+      return parents_survey_bad_span(err, spans, i, "is of no known level");
     if (spans->kind[i] > XSP_KIND_EXECUTION)
-      return survey_bad_span(err, spans, i, "is of no known kind");
+      return parents_survey_bad_span(err, spans, i, "is of no known kind");
     if (STORE_BASIS_OF_FLAGS(rows_flags(spans, i)) >= BASIS_COUNT)
-      return survey_bad_span(err, spans, i, "has a parent of no known basis");
+      return parents_survey_bad_span(err, spans, i, "has a parent of no known basis");
   }
-  return survey_bad_span(err, spans, i, "has an id below 1");
+  return parents_survey_bad_span(err, spans, i, "has an id below 1");
 }
 
-void survey_mark(const struct store_spans *spans, size_t first, size_t end, uint8_t *basis)
+void parents_survey_mark(const struct store_spans *spans, size_t first, size_t end, uint8_t *basis)
 {
   for (size_t i = first; i < end; i++) {
     uint8_t flags = rows_flags(spans, i);

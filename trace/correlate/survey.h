@@ -5,7 +5,7 @@
 
 #include "correlate/rows.h"
 
-struct survey {
+struct parents_survey {
   uint64_t is_bad, ids_rise; // in the sign bit
   bool has_named;            // recorded parents
   bool has_executions, has_calls, has_steps, has_open;
@@ -20,11 +20,11 @@ struct survey {
 #define MARKS 0xe0u
 
 // Adds rows [first, end) to the survey. Blocks come last first, the survey starts as {.ids_rise = UINT64_MAX}.
-void survey_block(const struct store_spans *spans, size_t first, size_t end, struct survey *survey);
-// Says what is wrong with the first of the spans that survey_block found fault with.
-enum status survey_refuse(const struct store_spans *spans, struct error *err);
-enum status survey_bad_span(struct error *err, const struct store_spans *spans, size_t row, const char *why);
+void parents_survey_block(const struct store_spans *spans, size_t first, size_t end, struct parents_survey *survey);
+// Says what is wrong with the first of the spans that parents_survey_block found fault with.
+enum status parents_survey_refuse(const struct store_spans *spans, struct error *err);
+enum status parents_survey_bad_span(struct error *err, const struct store_spans *spans, size_t row, const char *why);
 // Marks and bases of rows [first, end) whose block needs marks; `basis` is that of row 0.
-void survey_mark(const struct store_spans *spans, size_t first, size_t end, uint8_t *basis);
+void parents_survey_mark(const struct store_spans *spans, size_t first, size_t end, uint8_t *basis);
 
 #endif

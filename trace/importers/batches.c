@@ -135,7 +135,7 @@ static void *storing_thread(void *context)
 }
 
 // ---- the parser's side ----------------------------------------------------------------------------------------------
-struct batches *batches_create(struct store *store, unsigned threads)
+struct batches *import_batches_create(struct store *store, unsigned threads)
 {
   struct batches *batches = memory_new(1, sizeof *batches);
   batches->store = store;
@@ -160,7 +160,7 @@ static enum status wait_for(struct batches *batches, unsigned most, struct error
   return status;
 }
 
-struct batch *batches_current(struct batches *batches)
+struct batch *import_batches_current(struct batches *batches)
 {
   (void)wait_for(batches, BATCHES_MOST - 1, NULL);
   struct batch **current = &batches->ring[batches->filled % BATCHES_MOST];
@@ -179,15 +179,15 @@ static void hand_over(struct batches *batches)
     store_oldest(batches);
 }
 
-enum status batches_push(struct batches *batches, struct error *err)
+enum status import_batches_push(struct batches *batches, struct error *err)
 {
   hand_over(batches);
   return wait_for(batches, BATCHES_MOST, err);
 }
 
-enum status batches_wait(struct batches *batches, struct error *err)
+enum status import_batches_wait(struct batches *batches, struct error *err)
 {
-  (void)batches_current(batches);
+  (void)import_batches_current(batches);
   hand_over(batches);
   enum status status = wait_for(batches, 0, err);
   batches->texts.count = 0;
@@ -196,7 +196,7 @@ enum status batches_wait(struct batches *batches, struct error *err)
   return status;
 }
 
-void batches_free(struct batches *batches)
+void import_batches_free(struct batches *batches)
 {
   if (batches == NULL)
     return;

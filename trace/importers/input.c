@@ -157,7 +157,7 @@ static enum status copy_to(struct input *input, int fd, struct error *err)
 {
   const char *advice = "TMPDIR=FOLDER with more room";
   for (;;) {
-    if (!file_write(fd, input->at, (size_t)(input->end - input->at)))
+    if (!file_place_write(fd, input->at, (size_t)(input->end - input->at)))
       return error_set_errno(err, STATUS_SYSTEM, "cannot decompress", input->private_->temporary, advice);
     input->at = input->end;
     if (input->is_last)

@@ -43,7 +43,7 @@ struct open_span {
   bool is_tied; // begins when a span ended
 };
 struct pairing { // of one lane after the other
-  struct lanes *lanes;
+  struct import_lanes *lanes;
   struct lane *lane;
   VECTOR(struct open_span) opened;
   size_t all, levels[XSP_LEVEL_COUNT];
@@ -53,14 +53,14 @@ struct pairing { // of one lane after the other
 };
 
 // ---- events ----------------------------------------------------------------------------------------------------------
-uint32_t lanes_add(struct lanes *lanes, uint32_t track_id)
+uint32_t import_lanes_add(struct import_lanes *lanes, uint32_t track_id)
 {
   vector_add(&lanes->lanes)->track_id = track_id;
   return (uint32_t)lanes->lanes.count;
 }
 
 // Lanes of asynchronous spans come by the million, mostly with two events each: vector_add would make room for eight.
-static struct lane_event *add_event(struct lanes *lanes, uint32_t number, enum event_kind kind, int64_t time_ns)
+static struct lane_event *add_event(struct import_lanes *lanes, uint32_t number, enum event_kind kind, int64_t time_ns)
 {
   struct lane *lane = &lanes->lanes.items[number - 1];
   if (lane->events.count == 0) {
@@ -82,14 +82,15 @@ static void keep_span(struct lane_event *event, const struct store_span *span)
   event->flags = span->flags;
 }
 
-static void keep_name(struct lanes *lanes, struct lane_event *event, uint32_t name)
+static void keep_name(struct import_lanes *lanes, struct lane_event *event, uint32_t name)
 {
   event->pair_name = name;
   if (name > lanes->most_name)
     lanes->most_name = name;
 }
 
-enum status lanes_complete(struct lanes *lanes, uint32_t number, const struct store_span *span, struct error *err)
+enum status import_lanes_complete(struct import_lanes *lanes, uint32_t number, const struct store_span *span,
+                                  struct error *err)
 {
   struct lane *lane = &lanes->lanes.items[number - 1];
   lane->has_complete = true;
@@ -104,14 +105,14 @@ enum status lanes_complete(struct lanes *lanes, uint32_t number, const struct st
   return STATUS_OK;
 }
 
-void lanes_begin(struct lanes *lanes, uint32_t number, const struct store_span *span, uint32_t name)
+void import_lanes_begin(struct import_lanes *lanes, uint32_t number, const struct store_span *span, uint32_t name)
 {
   struct lane_event *event = add_event(lanes, number, EVENT_BEGIN, span->start_ns);
   keep_span(event, span);
   keep_name(lanes, event, name);
 }
 
-void lanes_end(struct lanes *lanes, uint32_t number, const struct lane_end *end)
+void import_lanes_end(struct import_lanes *lanes, uint32_t number, const struct lane_end *end)
 {
   struct lane_event *event = add_event(lanes, number, EVENT_END, end->time_ns);
   keep_name(lanes, event, end->name);
@@ -119,7 +120,7 @@ void lanes_end(struct lanes *lanes, uint32_t number, const struct lane_end *end)
   event->first_tag = lanes->tags.count;
 }
 
-void lanes_end_tag(struct lanes *lanes, uint32_t number, const struct store_tag *tag)
+void import_lanes_end_tag(struct import_lanes *lanes, uint32_t number, const struct store_tag *tag)
 {
   const struct lane *lane = &lanes->lanes.items[number - 1];
   lane->events.items[lane->events.count - 1].tag_count++;
@@ -169,7 +170,7 @@ static void open_span(struct pairing *pairing, size_t index)
   event->flags |= STORE_SPAN_OPEN; // until it ends
 }
 
-static void give_tags(const struct lanes *lanes, const struct lane_event *end, int64_t span_id)
+static void give_tags(const struct import_lanes *lanes, const struct lane_event *end, int64_t span_id)
 {
   for (uint32_t i = 0; i < end->tag_count; i++) {
     struct store_tag tag = lanes->tags.items[end->first_tag + i];
@@ -262,7 +263,7 @@ static enum status pair_up(struct pairing *pairing, struct error *err)
   return emit(pairing, err);
 }
 
-enum status lanes_finish(struct lanes *lanes, struct error *err)
+enum status import_lanes_finish(struct import_lanes *lanes, struct error *err)
 {
   struct pairing pairing = {.lanes = lanes};
   enum status status = STATUS_OK;
@@ -277,7 +278,7 @@ enum status lanes_finish(struct lanes *lanes, struct error *err)
   return status;
 }
 
-void lanes_done(struct lanes *lanes)
+void import_lanes_done(struct import_lanes *lanes)
 {
   for (size_t i = 0; i < lanes->lanes.count; i++)
     vector_done(&lanes->lanes.items[i].events);

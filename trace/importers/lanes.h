@@ -14,12 +14,12 @@
 #include "importers/importer.h"
 
 struct lane;
-struct lanes { // starts as {.import = …}
+struct import_lanes { // starts as {.import = …}
   struct import *import;
   VECTOR(struct lane) lanes;
   VECTOR(struct store_tag) tags; // of end events: their span is not known yet
   uint32_t most_name;
-  uint64_t open_count;     // after lanes_finish: spans that never ended
+  uint64_t open_count;     // after import_lanes_finish: spans that never ended
   uint64_t misnamed_count; // end events whose name no open span had
 };
 struct lane_end {
@@ -27,16 +27,17 @@ struct lane_end {
   uint32_t name;   // of import_string; 0: none
   uint64_t offset; // of the event in the file
 };
-uint32_t lanes_add(struct lanes *lanes, uint32_t track_id); // a new lane: 1, 2, …
+uint32_t import_lanes_add(struct import_lanes *lanes, uint32_t track_id); // a new lane: 1, 2, …
 // A complete event; span->track_id is filled in.
-enum status lanes_complete(struct lanes *lanes, uint32_t lane, const struct store_span *span,
-                           struct error *err) MUST_CHECK;
+enum status import_lanes_complete(struct import_lanes *lanes, uint32_t lane, const struct store_span *span,
+                                  struct error *err) MUST_CHECK;
 // A begin event; its duration is not known yet. `name` is the file's, of import_string.
-void lanes_begin(struct lanes *lanes, uint32_t lane, const struct store_span *span, uint32_t name);
-void lanes_end(struct lanes *lanes, uint32_t lane, const struct lane_end *end);
-void lanes_end_tag(struct lanes *lanes, uint32_t lane, const struct store_tag *tag); // of the last end event
+void import_lanes_begin(struct import_lanes *lanes, uint32_t lane, const struct store_span *span, uint32_t name);
+void import_lanes_end(struct import_lanes *lanes, uint32_t lane, const struct lane_end *end);
+void import_lanes_end_tag(struct import_lanes *lanes, uint32_t lane,
+                          const struct store_tag *tag); // of the last end event
 // At the end of the file: all spans leave, in the order in which they begin. STATUS_INPUT: a duration is beyond 64 bits.
-enum status lanes_finish(struct lanes *lanes, struct error *err) MUST_CHECK;
-void lanes_done(struct lanes *lanes);
+enum status import_lanes_finish(struct import_lanes *lanes, struct error *err) MUST_CHECK;
+void import_lanes_done(struct import_lanes *lanes);
 
 #endif

@@ -14,7 +14,7 @@ struct sink *sink_create(struct store *store, unsigned threads, struct arena *re
   sink->results = results;
   sink->next_run_id = 1;
   sink->next_experiment_id = 1;
-  sink->batches = batches_create(store, threads);
+  sink->batches = import_batches_create(store, threads);
   return sink;
 }
 
@@ -47,7 +47,7 @@ void sink_free(struct sink *sink)
 {
   if (sink == NULL)
     return;
-  batches_free(sink->batches);
+  import_batches_free(sink->batches);
   forget_file(sink);
   vector_done(&sink->runs);
   vector_done(&sink->run_notes);
@@ -120,7 +120,7 @@ static void report(struct sink *sink, struct import_file *file)
 enum status sink_end(struct sink *sink, struct import_file *ret_file, struct error *err)
 {
   sink_resolve(sink);
-  enum status status = batches_wait(sink->batches, err);
+  enum status status = import_batches_wait(sink->batches, err);
   sink->batch = NULL;
   XSP_TRY(status);
   XSP_TRY(sink_check(sink, err));

@@ -12,9 +12,9 @@
 // ---- batches.c: rows on their way from the parsing thread to the store, in batches of fixed size, a bounded number of
 // them, filled by one thread and written by another (or by the same)
 //
-//      parser ─ fills ring[filled] ─ batches_push ─▶ filled ≥ stored ─▶ storing thread: ids → store's ids, store_add_…
+//      parser ─ fills ring[filled] ─ import_batches_push ─▶ filled ≥ stored ─▶ storing thread: ids → store's ids, store_add_…
 //
-// The store belongs to the storing side from the first push until batches_wait has returned, and to the caller then.
+// The store belongs to the storing side from the first push until import_batches_wait has returned, and to the caller then.
 #define BATCH_SPANS 2048u // small enough that a batch is in the second-level cache when it is stored
 #define BATCH_TAGS 8192u
 #define BATCH_TEXTS 2048u
@@ -49,15 +49,15 @@ struct batch {
 
 struct batches;
 
-// threads 1, or no thread can be had: batches_push writes itself.
-struct batches *batches_create(struct store *store, unsigned threads);
+// threads 1, or no thread can be had: import_batches_push writes itself.
+struct batches *import_batches_create(struct store *store, unsigned threads);
 // The batch to be filled; empty after every push.
-struct batch *batches_current(struct batches *batches);
+struct batch *import_batches_current(struct batches *batches);
 // Hands the current batch over. Returns the first error of the storing side, then and ever after.
-enum status batches_push(struct batches *batches, struct error *err) MUST_CHECK;
+enum status import_batches_push(struct batches *batches, struct error *err) MUST_CHECK;
 // Hands over what is left and waits until all is with the store. Then the next file may begin: its ids count from 1.
-enum status batches_wait(struct batches *batches, struct error *err) MUST_CHECK;
-void batches_free(struct batches *batches); // what was not written is dropped; ends the thread. NULL is fine
+enum status import_batches_wait(struct batches *batches, struct error *err) MUST_CHECK;
+void import_batches_free(struct batches *batches); // what was not written is dropped; ends the thread. NULL is fine
 
 // ---- the sink
 #define SINK_NOTES_MOST 64u

@@ -27,7 +27,7 @@ static enum status push(struct sink *sink, struct error *err)
 {
   struct error error = {0};
   sink_resolve(sink);
-  enum status status = batches_push(sink->batches, &error);
+  enum status status = import_batches_push(sink->batches, &error);
   const volatile sig_atomic_t *cancel = sink->import->options->cancel;
   if (status == STATUS_OK && cancel != NULL && *cancel != 0)
     status = error_set(&error, STATUS_SYSTEM, "cannot import", sink->path, "it again", "it was interrupted");
@@ -55,7 +55,7 @@ static struct batch *open_batch(struct import *import)
   if (sink->batch != NULL && !has_room(sink->batch) && push(sink, NULL) != STATUS_OK)
     return NULL;
   if (sink->batch == NULL) {
-    sink->batch = batches_current(sink->batches);
+    sink->batch = import_batches_current(sink->batches);
     sink->batch_run = NULL;
   }
   return sink->batch;

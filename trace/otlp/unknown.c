@@ -52,8 +52,7 @@ void otlp_unknown_add(struct otlp_unknown *unknown, enum otlp_message message, s
   unknown->has_pending = true;
   size_t i = 0;
   for (; i < unknown->name_count; i++)
-    if (unknown->names[i].message == message &&
-        slice_is((struct slice){name.data, length}, unknown->names[i].name))
+    if (unknown->names[i].message == message && slice_is((struct slice){name.data, length}, unknown->names[i].name))
       break;
   if (i == OTLP_UNKNOWN_NAMES) {
     unknown->other_pending++;

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <xsp/call_path.h>
 
-void call_paths_done(struct call_paths *paths)
+void store_call_paths_done(struct call_paths *paths)
 {
   interner_done(&paths->frames);
   vector_done(&paths->contexts);
@@ -86,17 +86,17 @@ static struct store_frame frame_at(const struct store *store, uint32_t number) /
   return frame;
 }
 
-enum status call_paths_write(struct store *store, struct error *err)
+enum status store_call_paths_write(struct store *store, struct error *err)
 {
   struct call_paths *paths = &store->call_paths;
   for (; paths->frames_written < interner_count(&paths->frames); paths->frames_written++) {
     struct store_frame frame = frame_at(store, paths->frames_written);
-    XSP_TRY(rows_insert(store, ROWS_FRAME, 0, &frame, 1, err));
+    XSP_TRY(store_rows_insert(store, ROWS_FRAME, 0, &frame, 1, err));
   }
   size_t left = paths->contexts.count - paths->contexts_written;
   if (left == 0)
     return STATUS_OK;
-  XSP_TRY(rows_insert(store, ROWS_CONTEXT, 0, paths->contexts.items + paths->contexts_written, left, err));
+  XSP_TRY(store_rows_insert(store, ROWS_CONTEXT, 0, paths->contexts.items + paths->contexts_written, left, err));
   paths->contexts_written += (uint32_t)left;
   return STATUS_OK;
 }
@@ -104,7 +104,7 @@ enum status call_paths_write(struct store *store, struct error *err)
 static enum status put_contexts(struct store *store, const struct run_chunks *run, const uint32_t *context_ids,
                                 struct error *err)
 {
-  const struct series *series = &run->series[SERIES_SPAN];
+  const struct reader_series *series = &run->series[SERIES_SPAN];
   for (size_t i = 0; i < series->part_count; i++)
     XSP_TRY(pending_write_column(store, run->run_id, SERIES_SPAN, (int64_t)i, STORE_CONTEXT_ID,
                                  context_ids + series->parts[i].first_row, series->parts[i].row_count, err));
@@ -138,11 +138,11 @@ enum status store_put_contexts(struct store *store, int64_t run_id, const uint32
 enum status store_name_frames(struct store *store, store_find_name *find, void *context, struct error *err)
 {
   struct call_paths *paths = &store->call_paths;
-  XSP_TRY(call_paths_write(store, err));
+  XSP_TRY(store_call_paths_write(store, err));
   for (; paths->frames_named < paths->frames_written; paths->frames_named++) {
     struct store_frame frame = frame_at(store, paths->frames_named);
     if (frame.kind == XSP_FRAME_NATIVE && frame.name == NULL && find(context, &frame))
-      XSP_TRY(rows_insert(store, ROWS_FRAME, 0, &frame, 1, err));
+      XSP_TRY(store_rows_insert(store, ROWS_FRAME, 0, &frame, 1, err));
   }
   return STATUS_OK;
 }
@@ -182,9 +182,9 @@ enum status store_call_paths(struct store *store, struct arena *arena, struct st
 {
   *ret_paths = (struct store_call_paths){0};
   if (store->is_writing)
-    XSP_TRY(call_paths_write(store, err));
-  XSP_TRY(rows_list(store, ROWS_FRAME, 0, arena, &ret_paths->frames, &ret_paths->frame_count, err));
-  XSP_TRY(rows_list(store, ROWS_CONTEXT, 0, arena, &ret_paths->contexts, &ret_paths->context_count, err));
+    XSP_TRY(store_call_paths_write(store, err));
+  XSP_TRY(store_rows_list(store, ROWS_FRAME, 0, arena, &ret_paths->frames, &ret_paths->frame_count, err));
+  XSP_TRY(store_rows_list(store, ROWS_CONTEXT, 0, arena, &ret_paths->contexts, &ret_paths->context_count, err));
   const char *why = find_bad_frame(ret_paths);
   if (why == NULL) {
     uint32_t *depths = memory_new(ret_paths->context_count, sizeof *depths);
@@ -232,7 +232,7 @@ enum status store_put_context_metrics(struct store *store, const struct store_co
                                       struct error *err)
 {
   XSP_TRY(make_table(store, "context_metric", "mean REAL, variance REAL, exclusive_sum INTEGER", err));
-  return rows_insert(store, ROWS_CONTEXT_METRIC, 0, rows, count, err);
+  return store_rows_insert(store, ROWS_CONTEXT_METRIC, 0, rows, count, err);
 }
 
 enum status store_put_context_samples(struct store *store, const struct store_context_sample *rows, size_t count,
@@ -242,14 +242,14 @@ enum status store_put_context_samples(struct store *store, const struct store_co
   if (count == 0)
     return STATUS_OK;
   XSP_TRY(make_table(store, "context_sample", "squares_high INTEGER, squares_low INTEGER", err));
-  return rows_insert(store, ROWS_CONTEXT_SAMPLE, 0, rows, count, err);
+  return store_rows_insert(store, ROWS_CONTEXT_SAMPLE, 0, rows, count, err);
 }
 
 enum status store_put_drained(struct store *store, const struct store_drained *rows, size_t count, struct error *err)
 {
   XSP_TRY(writer_check(store, err));
   XSP_TRY(writer_execute(store, err, "CREATE TABLE IF NOT EXISTS drained(ring INTEGER PRIMARY KEY, position INTEGER)"));
-  return rows_insert(store, ROWS_DRAINED, 0, rows, count, err);
+  return store_rows_insert(store, ROWS_DRAINED, 0, rows, count, err);
 }
 
 enum status store_drained(struct store *store, struct arena *arena, struct store_drained **ret_rows, size_t *ret_count,
@@ -257,7 +257,7 @@ enum status store_drained(struct store *store, struct arena *arena, struct store
 {
   *ret_rows = NULL;
   *ret_count = 0;
-  return store_is_folded(store) ? rows_list(store, ROWS_DRAINED, 0, arena, ret_rows, ret_count, err) : STATUS_OK;
+  return store_is_folded(store) ? store_rows_list(store, ROWS_DRAINED, 0, arena, ret_rows, ret_count, err) : STATUS_OK;
 }
 
 enum status store_context_samples(struct store *store, int64_t run_id, struct arena *arena,
@@ -267,7 +267,7 @@ enum status store_context_samples(struct store *store, int64_t run_id, struct ar
   *ret_count = 0;
   if (!has_table(store, "context_sample"))
     return STATUS_OK;
-  XSP_TRY(rows_list(store, ROWS_CONTEXT_SAMPLE, run_id, arena, ret_rows, ret_count, err));
+  XSP_TRY(store_rows_list(store, ROWS_CONTEXT_SAMPLE, run_id, arena, ret_rows, ret_count, err));
   for (size_t i = 0; i < *ret_count; i++) {
     const struct store_context_sample *row = &(*ret_rows)[i];
     if (row->context_id < 1 || row->context_id > store->reader.context_count || row->count < 1)

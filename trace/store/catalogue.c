@@ -19,7 +19,7 @@ static void free_run(struct run_chunks *run)
   }
 }
 
-void catalogue_free(struct reader *reader)
+void store_catalogue_free(struct reader *reader)
 {
   while (reader->newest != NULL)
     reader_free_block(reader, reader->newest);
@@ -50,10 +50,10 @@ static struct run_chunks *add_run(struct reader *reader, int64_t run_id)
 }
 
 // The part of a row of the table: the last one, or a new one after it. STATUS_OK sets *ret_part.
-static enum status add_part(struct reader *reader, struct series *series, int64_t number, int64_t row_count,
-                            struct part **ret_part, struct error *err)
+static enum status add_part(struct reader *reader, struct reader_series *series, int64_t number, int64_t row_count,
+                            struct reader_part **ret_part, struct error *err)
 {
-  struct part *last = series->part_count == 0 ? NULL : &series->parts[series->part_count - 1];
+  struct reader_part *last = series->part_count == 0 ? NULL : &series->parts[series->part_count - 1];
   if (row_count < 1 || row_count > STORE_CHUNK_ROWS)
     return problem_broken(err, reader->path, "a chunk claims %lld rows", (long long)row_count);
   if (last != NULL && number == (int64_t)series->part_count - 1) {
@@ -64,10 +64,10 @@ static enum status add_part(struct reader *reader, struct series *series, int64_
   }
   if (number != (int64_t)series->part_count)
     return problem_broken(err, reader->path, "part %zu of a run's %ss is missing", series->part_count,
-                          series_kinds[series->name].name);
+                          store_series_kinds[series->name].name);
   series->parts = vector_room(series->parts, series->part_count, &series->part_capacity, 1, sizeof *series->parts);
   *ret_part = &series->parts[series->part_count++];
-  **ret_part = (struct part){.first_row = series->row_count, .row_count = (uint32_t)row_count};
+  **ret_part = (struct reader_part){.first_row = series->row_count, .row_count = (uint32_t)row_count};
   series->row_count += (uint64_t)row_count;
   return STATUS_OK;
 }
@@ -86,12 +86,12 @@ static enum status add_row(struct reader *reader, struct run_chunks *run, sqlite
   if (run == NULL)
     run = add_run(reader, sqlite3_column_int64(row, AT_RUN_ID));
   for (unsigned s = 0; s < SERIES_COUNT; s++) {
-    const struct series_kind *kind = &series_kinds[s];
-    struct series *series = &run->series[s];
+    const struct series_kind *kind = &store_series_kinds[s];
+    struct reader_series *series = &run->series[s];
     bool is_derived = s == SERIES_TAG && text_equal(row, AT_SERIES, SCHEMA_DERIVED_TAGS);
     if (!is_derived && !text_equal(row, AT_SERIES, kind->name))
       continue;
-    struct part *part = NULL;
+    struct reader_part *part = NULL;
     int64_t number = sqlite3_column_int64(row, AT_PART);
     if (is_derived && __builtin_add_overflow(number, (int64_t)series->recorded_count, &number))
       number = -1;
@@ -100,19 +100,19 @@ static enum status add_row(struct reader *reader, struct run_chunks *run, sqlite
     for (unsigned column = 0; column < kind->column_count; column++)
       if (text_equal(row, AT_COLUMN, kind->columns[column].name))
         part->slot[column] =
-            (struct slot){sqlite3_column_int64(row, AT_CHUNK_ID), sqlite3_column_int64(row, AT_MINIMUM),
-                          sqlite3_column_int64(row, AT_MAXIMUM), NULL};
+            (struct reader_slot){sqlite3_column_int64(row, AT_CHUNK_ID), sqlite3_column_int64(row, AT_MINIMUM),
+                                 sqlite3_column_int64(row, AT_MAXIMUM), NULL};
   }
   return STATUS_OK; // series and columns of later versions are not ours to judge
 }
 
 // Column kind is what correlate made of it, where it did: everything that asks for the kind gets that. The stored one
 // is then in the other slot.
-static void exchange_kinds(struct series *series)
+static void exchange_kinds(struct reader_series *series)
 {
   for (size_t i = 0; i < series->part_count; i++) {
-    struct slot *slots = series->parts[i].slot;
-    struct slot stored = slots[STORE_KIND];
+    struct reader_slot *slots = series->parts[i].slot;
+    struct reader_slot stored = slots[STORE_KIND];
     slots[STORE_KIND] = slots[STORE_DERIVED_KIND];
     slots[STORE_DERIVED_KIND] = stored;
     for (unsigned column = STORE_KIND; column <= STORE_DERIVED_KIND; column += STORE_DERIVED_KIND - STORE_KIND)
@@ -124,12 +124,12 @@ static void exchange_kinds(struct series *series)
 // An optional column is there for all parts of a correlated run or counts as missing.
 static bool settle_optional(struct run_chunks *run, unsigned column)
 {
-  struct series *series = &run->series[SERIES_SPAN];
+  struct reader_series *series = &run->series[SERIES_SPAN];
   bool has_all = run->has_derived;
   for (size_t i = 0; i < series->part_count; i++)
     has_all &= series->parts[i].slot[column].chunk_id != 0;
   for (size_t i = 0; i < series->part_count && !has_all; i++)
-    series->parts[i].slot[column] = (struct slot){0};
+    series->parts[i].slot[column] = (struct reader_slot){0};
   return has_all;
 }
 
@@ -137,8 +137,8 @@ static enum status check_run(struct reader *reader, struct run_chunks *run, stru
 {
   run->has_derived = run->series[SERIES_SPAN].part_count > 0;
   for (unsigned s = 0; s < SERIES_COUNT; s++) {
-    const struct series *series = &run->series[s];
-    const struct series_kind *kind = &series_kinds[s];
+    const struct reader_series *series = &run->series[s];
+    const struct series_kind *kind = &store_series_kinds[s];
     for (size_t i = 0; i < series->part_count; i++)
       for (unsigned column = 0; column < kind->column_count; column++) {
         if (series->parts[i].slot[column].chunk_id != 0)
@@ -163,20 +163,20 @@ static void apply_overlay(struct reader *reader, const struct overlay *overlay)
   struct run_chunks *run = reader_run(reader, overlay->run_id);
   if (run == NULL || run->series[SERIES_SPAN].row_count != overlay->row_count)
     return; // it does not describe rows that were added since
-  struct series *series = &run->series[SERIES_SPAN];
+  struct reader_series *series = &run->series[SERIES_SPAN];
   if (series->part_count > 0 &&
       series->parts[0].slot[STORE_DERIVED_KIND].chunk_id != 0) // the file's, which this one replaces
     exchange_kinds(series);
   for (size_t i = 0; i < series->part_count; i++)
     for (unsigned column = STORE_BASE_COLUMNS; column < STORE_COLUMNS; column++) {
-      struct slot *slot = &series->parts[i].slot[column];
+      struct reader_slot *slot = &series->parts[i].slot[column];
       if (overlay->columns[column] == NULL) {
-        *slot = (struct slot){0};
+        *slot = (struct reader_slot){0};
         continue;
       }
       struct block *block = memory_new(1, sizeof *block);
-      size_t width = chunk_type_size(series_kinds[SERIES_SPAN].columns[column].type);
-      *slot = (struct slot){-1, INT64_MIN, INT64_MAX, block};
+      size_t width = chunk_type_size(store_series_kinds[SERIES_SPAN].columns[column].type);
+      *slot = (struct reader_slot){-1, INT64_MIN, INT64_MAX, block};
       block->values = (const char *)overlay->columns[column] + series->parts[i].first_row * width;
       block->owner = &slot->block;
       block->pins = 1;
@@ -219,7 +219,7 @@ static void forget_blocks(struct reader *reader, struct run_chunks *run)
           reader_free_block(reader, run->series[s].parts[i].slot[column].block);
 }
 
-enum status catalogue_load_run(struct reader *reader, int64_t run_id, struct error *err)
+enum status store_catalogue_load_run(struct reader *reader, int64_t run_id, struct error *err)
 {
   struct run_chunks *known = reader_run(reader, run_id);
   struct run_chunks fresh;
@@ -229,8 +229,8 @@ enum status catalogue_load_run(struct reader *reader, int64_t run_id, struct err
     status = check_run(reader, &fresh, err);
   if (status != STATUS_OK || known == NULL) {
     free_run(&fresh);
-    catalogue_free(reader);
-    return status != STATUS_OK ? status : catalogue_load(reader, err);
+    store_catalogue_free(reader);
+    return status != STATUS_OK ? status : store_catalogue_load(reader, err);
   }
   forget_blocks(reader, known);
   free_run(known);
@@ -238,7 +238,7 @@ enum status catalogue_load_run(struct reader *reader, int64_t run_id, struct err
   return STATUS_OK;
 }
 
-enum status catalogue_load(struct reader *reader, struct error *err)
+enum status store_catalogue_load(struct reader *reader, struct error *err)
 {
   enum status status = read_rows(reader, NULL, err);
   for (size_t i = 0; i < reader->run_count && status == STATUS_OK; i++)
@@ -246,6 +246,6 @@ enum status catalogue_load(struct reader *reader, struct error *err)
   for (struct overlay *overlay = reader->overlays; overlay != NULL && status == STATUS_OK; overlay = overlay->next)
     apply_overlay(reader, overlay);
   if (status != STATUS_OK)
-    catalogue_free(reader);
+    store_catalogue_free(reader);
   return status;
 }

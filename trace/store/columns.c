@@ -9,7 +9,7 @@
 
 static const char what[] = "cannot read trace";
 
-static bool has_column(const struct series *series, unsigned column)
+static bool has_column(const struct reader_series *series, unsigned column)
 {
   return series->part_count > 0 && series->parts[0].slot[column].chunk_id != 0;
 }
@@ -25,8 +25,8 @@ enum status store_find_run(struct store *store, int64_t run_id, struct run_chunk
 }
 
 // The run's spans; *ret_series is NULL where it has none. Derived columns of the mask must be there.
-static enum status find_spans(struct store *store, int64_t run_id, uint32_t *column_mask, struct series **ret_series,
-                              struct error *err)
+static enum status find_spans(struct store *store, int64_t run_id, uint32_t *column_mask,
+                              struct reader_series **ret_series, struct error *err)
 {
   struct run_chunks *run;
   *ret_series = NULL;
@@ -45,11 +45,11 @@ static enum status find_spans(struct store *store, int64_t run_id, uint32_t *col
 // The pointer to a column's values in struct store_columns.
 static void *array_of(struct store_columns *columns, unsigned column)
 {
-  return (char *)columns + series_kinds[SERIES_SPAN].columns[column].offset;
+  return (char *)columns + store_series_kinds[SERIES_SPAN].columns[column].offset;
 }
 
 // The stored column that answers for `column`.
-static unsigned column_for(const struct series *series, unsigned column, uint32_t column_mask)
+static unsigned column_for(const struct reader_series *series, unsigned column, uint32_t column_mask)
 {
   bool is_derived = has_column(series, STORE_DERIVED_KIND); // then its slot has the stored kind, see catalogue.c
   if (column == STORE_DERIVED_KIND)
@@ -57,7 +57,7 @@ static unsigned column_for(const struct series *series, unsigned column, uint32_
   return column == STORE_KIND && is_derived && (column_mask & STORE_KIND_AS_STORED) ? STORE_DERIVED_KIND : column;
 }
 
-static bool is_zero(const struct series *series, unsigned column)
+static bool is_zero(const struct reader_series *series, unsigned column)
 {
   bool is_all = true;
   for (size_t i = 0; i < series->part_count; i++)
@@ -66,7 +66,7 @@ static bool is_zero(const struct series *series, unsigned column)
 }
 
 // Of the columns of the mask those that need an array; sets spans->first_id.
-static uint32_t leave_out(struct store *store, const struct series *series, uint32_t column_mask,
+static uint32_t leave_out(struct store *store, const struct reader_series *series, uint32_t column_mask,
                           struct store_spans *spans)
 {
   static const unsigned may_be_zero[] = {STORE_RECORDED_PARENT_ID, STORE_CORRELATION_ID, STORE_FLAGS, STORE_CONTEXT_ID};
@@ -92,13 +92,13 @@ static void narrow(const int64_t *wide, uint32_t count, int32_t *ret_narrow)
     ret_narrow[i] = (int32_t)wide[i]; // checked on decode
 }
 
-static enum status load_observations(struct store *store, const struct series *series, int32_t *ret_observations,
+static enum status load_observations(struct store *store, const struct reader_series *series, int32_t *ret_observations,
                                      struct error *err)
 {
   int64_t *wide = memory_new(STORE_CHUNK_ROWS, sizeof *wide);
   enum status status = STATUS_OK;
   for (size_t i = 0; i < series->part_count && status == STATUS_OK; i++) {
-    const struct part *part = &series->parts[i];
+    const struct reader_part *part = &series->parts[i];
     status = reader_part_column(&store->reader, series, part, STORE_OBSERVATION, wide, err);
     if (status == STATUS_OK)
       narrow(wide, part->row_count, ret_observations + part->first_row);
@@ -107,14 +107,15 @@ static enum status load_observations(struct store *store, const struct series *s
   return status;
 }
 
-static enum status load_columns(struct store *store, const struct series *series, uint32_t column_mask,
+static enum status load_columns(struct store *store, const struct reader_series *series, uint32_t column_mask,
                                 struct arena *arena, struct store_columns *columns, struct error *err)
 {
   for (unsigned column = 0; column < STORE_COLUMNS; column++) {
     if ((column_mask & STORE_BIT(column)) == 0)
       continue;
     bool is_observation = column == STORE_OBSERVATION;
-    size_t width = is_observation ? sizeof(int32_t) : chunk_type_size(series_kinds[SERIES_SPAN].columns[column].type);
+    size_t width =
+        is_observation ? sizeof(int32_t) : chunk_type_size(store_series_kinds[SERIES_SPAN].columns[column].type);
     XSP_TRY(reader_check_memory(&store->reader, series, column, series->row_count, width, err));
     void *array = arena_alloc_array(arena, series->row_count + 1, width);
     XSP_TRY(is_observation ? load_observations(store, series, array, err)
@@ -128,8 +129,8 @@ static enum status load_columns(struct store *store, const struct series *series
 enum status store_load_spans(struct store *store, int64_t run_id, uint32_t column_mask, struct arena *arena,
                              struct store_spans *ret_spans, struct error *err)
 {
-  static struct series none = {.name = SERIES_SPAN};
-  struct series *series;
+  static struct reader_series none = {.name = SERIES_SPAN};
+  struct reader_series *series;
   *ret_spans = (struct store_spans){0};
   column_mask &= ~STORE_ALL_DERIVED;
   XSP_TRY(find_spans(store, run_id, &column_mask, &series, err));
@@ -152,7 +153,7 @@ bool store_has_derived(struct store *store, int64_t run_id)
 enum status store_load_derived_columns(struct store *store, int64_t run_id, uint32_t column_mask, struct arena *arena,
                                        struct store_derived *ret_derived, struct error *err)
 {
-  struct series *series;
+  struct reader_series *series;
   *ret_derived = (struct store_derived){0};
   column_mask &= STORE_ALL_DERIVED;
   XSP_TRY(find_spans(store, run_id, &column_mask, &series, err));
@@ -172,7 +173,7 @@ enum status store_load_derived(struct store *store, int64_t run_id, struct arena
 
 // ---- part by part ----------------------------------------------------------------------------------------------------
 // Reads the columns of the mask that have a buffer.
-static enum status read_part(struct store *store, const struct series *series, const struct part *part,
+static enum status read_part(struct store *store, const struct reader_series *series, const struct reader_part *part,
                              uint32_t column_mask, void *const *buffers, struct store_columns *ret_columns,
                              struct error *err)
 {
@@ -192,17 +193,17 @@ static enum status read_part(struct store *store, const struct series *series, c
 enum status store_walk_spans_from(struct store *store, int64_t run_id, uint32_t column_mask, size_t first, size_t end,
                                   store_visit *visit, void *context, struct error *err)
 {
-  struct series *series;
+  struct reader_series *series;
   struct arena arena = {0};
   void *buffers[STORE_COLUMNS] = {0};
   XSP_TRY(find_spans(store, run_id, &column_mask, &series, err));
   for (unsigned column = 0; column < STORE_COLUMNS && series != NULL; column++)
     if ((column_mask & STORE_BIT(column)) != 0)
-      buffers[column] =
-          arena_alloc_array(&arena, STORE_CHUNK_ROWS, chunk_type_size(series_kinds[SERIES_SPAN].columns[column].type));
+      buffers[column] = arena_alloc_array(&arena, STORE_CHUNK_ROWS,
+                                          chunk_type_size(store_series_kinds[SERIES_SPAN].columns[column].type));
   enum status status = STATUS_OK;
   for (size_t i = 0; series != NULL && i < series->part_count && status == STATUS_OK; i++) {
-    const struct part *part = &series->parts[i];
+    const struct reader_part *part = &series->parts[i];
     struct store_columns columns;
     if (part->first_row >= end || part->first_row + part->row_count <= first)
       continue;

@@ -13,7 +13,7 @@ static enum status write_observations(struct store *store, int64_t run_id, const
                                       size_t count, struct error *err)
 {
   XSP_TRY(writer_execute(store, err, "DELETE FROM observation WHERE run_id = %lld", (long long)run_id));
-  return rows_insert(store, ROWS_OBSERVATION, run_id, observations, count, err);
+  return store_rows_insert(store, ROWS_OBSERVATION, run_id, observations, count, err);
 }
 
 enum status store_put_observations(struct store *store, int64_t run_id, const struct store_observation *observations,
@@ -39,19 +39,19 @@ enum status store_drop_derived(struct store *store, int64_t run_id, struct error
   struct pending_run *run = pending_find(store, run_id);
   for (unsigned column = STORE_BASE_COLUMNS; column < STORE_COLUMNS && run->has_derived; column++)
     XSP_TRY(writer_execute(store, err, "DELETE FROM chunk WHERE run_id = %lld AND series = 'span' AND \"column\" = %Q",
-                           (long long)run_id, series_kinds[SERIES_SPAN].columns[column].name));
+                           (long long)run_id, store_series_kinds[SERIES_SPAN].columns[column].name));
   run->has_derived = false;
   reader_invalidate_run(&store->reader, run_id);
   return STATUS_OK;
 }
 
 // ---- into the file ---------------------------------------------------------------------------------------------------
-static enum status write_column(struct store *store, int64_t run_id, const struct series *series,
+static enum status write_column(struct store *store, int64_t run_id, const struct reader_series *series,
                                 const struct store_derived_source *source, unsigned column, void *values,
                                 struct error *err)
 {
   for (size_t i = 0; i < series->part_count; i++) {
-    const struct part *part = &series->parts[i];
+    const struct reader_part *part = &series->parts[i];
     source->fill(source->context, (enum store_column)column, (size_t)part->first_row, part->row_count, values);
     XSP_TRY(pending_write_column(store, run_id, SERIES_SPAN, (int64_t)i, column, values, part->row_count, err));
   }
@@ -82,14 +82,14 @@ static const void *derived_column(const struct store_derived *derived, unsigned 
 {
   const void *values;
   const struct store_columns columns = {.derived = *derived};
-  memcpy(&values, (const char *)&columns + series_kinds[SERIES_SPAN].columns[column].offset, sizeof values);
+  memcpy(&values, (const char *)&columns + store_series_kinds[SERIES_SPAN].columns[column].offset, sizeof values);
   return values;
 }
 
 static void fill_from_arrays(void *context, enum store_column column, size_t first_row, size_t count, void *ret_values)
 {
   const struct store_derived *derived = context;
-  size_t width = chunk_type_size(series_kinds[SERIES_SPAN].columns[column].type);
+  size_t width = chunk_type_size(store_series_kinds[SERIES_SPAN].columns[column].type);
   const char *values = derived_column(derived, column);
   if (column != STORE_OBSERVATION)
     memcpy(ret_values, values + first_row * width, count * width);
@@ -122,7 +122,7 @@ static void fill_overlay(struct overlay *overlay, const struct store_derived *de
   for (unsigned column = STORE_BASE_COLUMNS; column < STORE_COLUMNS; column++) {
     if (derived_column(derived, column) == NULL)
       continue;
-    size_t width = chunk_type_size(series_kinds[SERIES_SPAN].columns[column].type);
+    size_t width = chunk_type_size(store_series_kinds[SERIES_SPAN].columns[column].type);
     overlay->columns[column] = memory_resize(NULL, derived->count, width);
     fill_from_arrays((void *)(uintptr_t)derived, (enum store_column)column, 0, derived->count,
                      overlay->columns[column]);

@@ -18,7 +18,7 @@ static enum status write_part(struct store *store, int64_t run_id, int64_t part,
   const void *const columns[TAG_COLUMNS] = {
       [TAG_SPAN_ID] = rows->span_id, [TAG_KEY] = rows->key, [TAG_TYPE] = rows->type, [TAG_VALUE] = rows->value};
   for (unsigned i = 0; i < TAG_COLUMNS; i++)
-    XSP_TRY(pending_write_chunk(store, run_id, SCHEMA_DERIVED_TAGS, part, &series_kinds[SERIES_TAG].columns[i],
+    XSP_TRY(pending_write_chunk(store, run_id, SCHEMA_DERIVED_TAGS, part, &store_series_kinds[SERIES_TAG].columns[i],
                                 columns[i], count, err));
   return STATUS_OK;
 }

@@ -27,7 +27,7 @@ int sqlite3_xspsqlite_init(sqlite3 *db, char **ret_message, const sqlite3_api_ro
   reader->is_guest = true;
   // The last module registered owns the reader: closing a connection drops its modules in no promised order, but only
   // after all cursors are gone.
-  int code = table_register(db, reader);
+  int code = store_table_register(db, reader);
   if (code == SQLITE_OK) // a module that is never used: its destructor frees the reader with the connection
     code = sqlite3_create_module_v2(db, "xsp_reader", &(sqlite3_module){0}, reader, free_reader);
   return code;

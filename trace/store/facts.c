@@ -10,7 +10,7 @@ static enum status add(struct store *store, enum row_table table, int64_t key, c
                        struct error *err)
 {
   XSP_TRY(writer_check(store, err));
-  return rows_insert(store, table, key, rows, count, err);
+  return store_rows_insert(store, table, key, rows, count, err);
 }
 
 enum status store_add_experiment(struct store *store, const struct store_experiment *experiment, struct error *err)
@@ -72,13 +72,13 @@ enum status store_add_note(struct store *store, int64_t run_id, const char *key,
 enum status store_experiments(struct store *store, struct arena *arena, struct store_experiment **ret,
                               size_t *ret_count, struct error *err)
 {
-  return rows_list(store, ROWS_EXPERIMENT, 0, arena, ret, ret_count, err);
+  return store_rows_list(store, ROWS_EXPERIMENT, 0, arena, ret, ret_count, err);
 }
 
 enum status store_runs(struct store *store, struct arena *arena, struct store_run **ret, size_t *ret_count,
                        struct error *err)
 {
-  return rows_list(store, ROWS_RUN, 0, arena, ret, ret_count, err);
+  return store_rows_list(store, ROWS_RUN, 0, arena, ret, ret_count, err);
 }
 
 // Defines `function`, which lists a table's rows of one run, system or experiment.
@@ -86,7 +86,7 @@ enum status store_runs(struct store *store, struct arena *arena, struct store_ru
   enum status function(struct store *store, int64_t key, struct arena *arena, struct row **ret, size_t *ret_count,     \
                        struct error *err)                                                                              \
   {                                                                                                                    \
-    return rows_list(store, table, key, arena, ret, ret_count, err);                                                   \
+    return store_rows_list(store, table, key, arena, ret, ret_count, err);                                             \
   }
 LIST(store_system, store_system_value, ROWS_SYSTEM)
 LIST(store_workload, store_system_value, ROWS_WORKLOAD)
@@ -100,11 +100,11 @@ LIST(store_traces, store_trace, ROWS_TRACE)
 enum status store_outputs(struct store *store, int64_t experiment_id, int64_t first, struct arena *arena,
                           struct store_output **ret, size_t *ret_count, struct error *err)
 {
-  return rows_list_from(store, ROWS_OUTPUT, experiment_id, (size_t)first, 256, arena, ret, ret_count, err);
+  return store_rows_list_from(store, ROWS_OUTPUT, experiment_id, (size_t)first, 256, arena, ret, ret_count, err);
 }
 
 enum status store_logs_from(struct store *store, int64_t run_id, size_t first, size_t end, struct arena *arena,
                             struct store_log **ret, size_t *ret_count, struct error *err)
 {
-  return rows_list_from(store, ROWS_LOG_FROM, run_id, first, end, arena, ret, ret_count, err);
+  return store_rows_list_from(store, ROWS_LOG_FROM, run_id, first, end, arena, ret, ret_count, err);
 }

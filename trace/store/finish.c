@@ -135,7 +135,7 @@ static void close_handle(struct store *store)
   close_database(store);
   pending_free(store);
   strings_done(&store->strings);
-  call_paths_done(&store->call_paths);
+  store_call_paths_done(&store->call_paths);
   if (store->lock_file >= 0)
     close(store->lock_file);
   free(store->path);

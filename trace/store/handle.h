@@ -120,17 +120,17 @@ enum status writer_step(struct store *store, sqlite3_stmt *statement, struct err
 enum status writer_execute(struct store *store, struct error *err, const char *sql_format, ...) MUST_CHECK;
 
 // rows.c: inserts or replaces `count` structs of the table; `key`: the column that the struct does not have.
-enum status rows_insert(struct store *store, enum row_table table, int64_t key, const void *rows, size_t count,
-                        struct error *err) MUST_CHECK;
+enum status store_rows_insert(struct store *store, enum row_table table, int64_t key, const void *rows, size_t count,
+                              struct error *err) MUST_CHECK;
 // Rows as an array of the table's structs in `arena`; its address goes to *ret_array.
-enum status rows_list(struct store *store, enum row_table table, int64_t key, struct arena *arena, void *ret_array,
-                      size_t *ret_count, struct error *err) MUST_CHECK;
-// The same where the table's rows are those between two places; rows_last_log: the last one of the logs.
-enum status rows_list_from(struct store *store, enum row_table table, int64_t key, size_t first, size_t end,
-                           struct arena *arena, void *ret_array, size_t *ret_count, struct error *err) MUST_CHECK;
-enum status rows_last_log(struct store *store, size_t *ret_place, struct error *err) MUST_CHECK;
+enum status store_rows_list(struct store *store, enum row_table table, int64_t key, struct arena *arena,
+                            void *ret_array, size_t *ret_count, struct error *err) MUST_CHECK;
+// The same where the table's rows are those between two places; store_rows_last_log: the last one of the logs.
+enum status store_rows_list_from(struct store *store, enum row_table table, int64_t key, size_t first, size_t end,
+                                 struct arena *arena, void *ret_array, size_t *ret_count, struct error *err) MUST_CHECK;
+enum status store_rows_last_log(struct store *store, size_t *ret_place, struct error *err) MUST_CHECK;
 
 // table_kinds.c: the virtual tables
-int table_register(sqlite3 *db, struct reader *reader);
+int store_table_register(sqlite3 *db, struct reader *reader);
 
 #endif

@@ -39,11 +39,11 @@ static void name_pending(struct store *store, int64_t run_id, struct naming *nam
   (void)name_in(naming, series->columns[STORE_SPAN_ID], series->columns[STORE_RECORDED_PARENT_ID], series->row_count);
 }
 
-static enum status name_parts(struct store *store, int64_t run_id, const struct series *series, struct naming *naming,
-                              int64_t *span_ids, int64_t *parent_ids, struct error *err)
+static enum status name_parts(struct store *store, int64_t run_id, const struct reader_series *series,
+                              struct naming *naming, int64_t *span_ids, int64_t *parent_ids, struct error *err)
 {
   for (size_t i = 0; i < series->part_count; i++) {
-    const struct part *part = &series->parts[i];
+    const struct reader_part *part = &series->parts[i];
     XSP_TRY(reader_part_column(&store->reader, series, part, STORE_SPAN_ID, span_ids, err));
     XSP_TRY(reader_part_column(&store->reader, series, part, STORE_RECORDED_PARENT_ID, parent_ids, err));
     if (name_in(naming, span_ids, parent_ids, part->row_count))

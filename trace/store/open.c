@@ -80,7 +80,7 @@ enum status store_configure(struct store *store, struct error *err)
   sqlite3 *db = store->db;
   sqlite3_extended_result_codes(db, 1);
   sqlite3_limit(db, SQLITE_LIMIT_LENGTH, LARGEST_VALUE_BYTES);
-  if (table_register(db, &store->reader) != SQLITE_OK)
+  if (store_table_register(db, &store->reader) != SQLITE_OK)
     return problem_sqlite(err, what, store->path, db);
   return STATUS_OK;
 }

@@ -19,7 +19,8 @@ struct call_paths {       // starts as {0}
   struct buf key;
 };
 
-void call_paths_done(struct call_paths *paths);
-enum status call_paths_write(struct store *store, struct error *err) MUST_CHECK; // what the file does not have yet
+void store_call_paths_done(struct call_paths *paths);
+enum status store_call_paths_write(struct store *store,
+                                   struct error *err) MUST_CHECK; // what the file does not have yet
 
 #endif

@@ -62,7 +62,7 @@ enum status pending_write_chunk(struct store *store, int64_t run_id, const char 
 enum status pending_write_column(struct store *store, int64_t run_id, enum series_name series, int64_t part,
                                  unsigned column, const void *values, uint32_t count, struct error *err)
 {
-  const struct series_kind *kind = &series_kinds[series];
+  const struct series_kind *kind = &store_series_kinds[series];
   return pending_write_chunk(store, run_id, kind->name, part, &kind->columns[column], values, count, err);
 }
 
@@ -75,7 +75,7 @@ static enum status write_part(struct store *store, struct pending_run *run, enum
 {
   struct pending_series *series = &run->series[name];
   reader_invalidate(&store->reader);
-  for (unsigned column = 0; column < series_kinds[name].base_count; column++)
+  for (unsigned column = 0; column < store_series_kinds[name].base_count; column++)
     XSP_TRY(pending_write_column(store, run->run_id, name, series->part, column, series->columns[column],
                                  series->row_count, err));
   store->dirty_count -= series->is_dirty;
@@ -113,7 +113,7 @@ enum status pending_flush(struct store *store, struct error *err)
     for (unsigned s = 0; s < SERIES_COUNT; s++)
       if (run->series[s].is_dirty)
         XSP_TRY(write_part(store, run, (enum series_name)s, err));
-  XSP_TRY(call_paths_write(store, err));
+  XSP_TRY(store_call_paths_write(store, err));
   return write_strings(store, err);
 }
 
@@ -127,8 +127,8 @@ static uint32_t reserve(struct pending_series *series, enum series_name name, si
   uint32_t capacity = series->capacity == 0 ? FIRST_ROWS : series->capacity;
   while (capacity < series->row_count + more)
     capacity *= 2;
-  for (unsigned column = 0; column < series_kinds[name].base_count; column++) {
-    size_t width = chunk_type_size(series_kinds[name].columns[column].type);
+  for (unsigned column = 0; column < store_series_kinds[name].base_count; column++) {
+    size_t width = chunk_type_size(store_series_kinds[name].columns[column].type);
     series->columns[column] = memory_resize(series->columns[column], capacity, width);
   }
   series->capacity = capacity;
@@ -153,8 +153,8 @@ static void append_column(const struct column_kind *kind, const char *restrict f
 static void append(struct pending_series *series, enum series_name name, const char *rows, size_t row_bytes,
                    uint32_t count)
 {
-  const struct column_kind *kinds = series_kinds[name].columns;
-  for (unsigned column = 0; column < series_kinds[name].base_count; column++)
+  const struct column_kind *kinds = store_series_kinds[name].columns;
+  for (unsigned column = 0; column < store_series_kinds[name].base_count; column++)
     append_column(&kinds[column], rows + kinds[column].row_offset, row_bytes, count,
                   (char *)series->columns[column] + series->row_count * chunk_type_size(kinds[column].type));
   // A text's id is the lower half of the value (the file's integers are little-endian, see chunk.c); a mask, not a
@@ -276,5 +276,5 @@ enum status store_place(struct store *store, int64_t run_id, struct store_place 
   const struct pending_run *run = pending_find(store, run_id);
   *ret_place =
       (struct store_place){.spans = row_count(&run->series[SERIES_SPAN]), .tags = row_count(&run->series[SERIES_TAG])};
-  return rows_last_log(store, &ret_place->logs, err);
+  return store_rows_last_log(store, &ret_place->logs, err);
 }

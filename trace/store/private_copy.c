@@ -23,7 +23,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-enum part { PART_FILE, PART_JOURNAL, PART_LOG, PARTS };
+enum reader_part { PART_FILE, PART_JOURNAL, PART_LOG, PARTS };
 static const char *const endings[PARTS] = {"", "-journal", "-wal"};
 
 struct original {
@@ -44,7 +44,7 @@ static bool is_own(const struct stat *facts)
   return facts->st_uid == geteuid() || facts->st_uid == 0;
 }
 
-static bool has_part(const struct original *original, enum part part)
+static bool has_part(const struct original *original, enum reader_part part)
 {
   return original->parts[part] >= 0 || original->problems[part] != 0;
 }
@@ -52,7 +52,7 @@ static bool has_part(const struct original *original, enum part part)
 static enum status check_own(const struct original *original, struct error *err)
 {
   bool is_all_own = is_own(&original->folder);
-  for (enum part part = PART_FILE; part < PARTS; part++)
+  for (enum reader_part part = PART_FILE; part < PARTS; part++)
     is_all_own &= !has_part(original, part) || is_own(&original->facts[part]);
   if (is_all_own && (original->folder.st_mode & (S_IWGRP | S_IWOTH)) == 0)
     return STATUS_OK;
@@ -67,7 +67,7 @@ static enum status check_own(const struct original *original, struct error *err)
 static bool leave_out_strangers(struct original *original)
 {
   bool has_left_out = false;
-  for (enum part part = PART_JOURNAL; part < PARTS; part++) {
+  for (enum reader_part part = PART_JOURNAL; part < PARTS; part++) {
     const struct stat *facts = &original->facts[part];
     if (!has_part(original, part) || is_own(facts) || facts->st_uid == original->facts[PART_FILE].st_uid)
       continue;
@@ -83,7 +83,7 @@ static bool leave_out_strangers(struct original *original)
 // What will be replayed has to be readable; what was left out does not.
 static enum status check_opened(const struct original *original, struct error *err)
 {
-  for (enum part part = PART_JOURNAL; part < PARTS; part++)
+  for (enum reader_part part = PART_JOURNAL; part < PARTS; part++)
     if (original->problems[part] != 0) {
       errno = original->problems[part];
       return error_set_errno(err, STATUS_INPUT, original->what, original->shown_path,
@@ -93,7 +93,7 @@ static enum status check_opened(const struct original *original, struct error *e
 }
 
 // A journal that is a link or a FIFO is none: SQLite makes regular files.
-static bool open_part(struct original *original, int folder, const char *name, enum part part)
+static bool open_part(struct original *original, int folder, const char *name, enum reader_part part)
 {
   struct stat *facts = &original->facts[part];
   original->parts[part] = regular_file_open(folder, name, O_RDONLY, facts);
@@ -114,7 +114,7 @@ static enum status open_original(struct original *original, struct error *err)
   enum status status = STATUS_OK;
   if (folder < 0 || fstat(folder, &original->folder) != 0)
     status = error_set_errno(err, STATUS_INPUT, original->what, original->shown_path, NULL);
-  for (enum part part = PART_FILE; part < PARTS && status == STATUS_OK; part++) {
+  for (enum reader_part part = PART_FILE; part < PARTS && status == STATUS_OK; part++) {
     char name[NAME_MAX + 16];
     snprintf(name, sizeof name, "%s%s", basename(name_path), endings[part]);
     if (!open_part(original, folder, name, part))
@@ -142,7 +142,7 @@ static bool find_data(int file, off_t size, off_t *start, off_t *ret_end)
 static uint64_t data_bytes(const struct original *original)
 {
   uint64_t bytes = 0;
-  for (enum part part = PART_FILE; part < PARTS; part++)
+  for (enum reader_part part = PART_FILE; part < PARTS; part++)
     if (original->parts[part] >= 0)
       for (off_t start = 0, end; find_data(original->parts[part], original->facts[part].st_size, &start, &end);
            start = end)
@@ -210,7 +210,7 @@ static enum status make_copy(const struct original *original, struct copy *copy,
   free(folder);
   if (is_copied)
     XSP_TRY(check_room(original, copy, err));
-  for (enum part part = PART_FILE; part < PARTS && is_copied; part++) {
+  for (enum reader_part part = PART_FILE; part < PARTS && is_copied; part++) {
     char path[sizeof copy->path + 16];
     snprintf(path, sizeof path, "%s%s", copy->path, endings[part]);
     if (original->parts[part] < 0)
@@ -311,7 +311,7 @@ enum status database_connect_to_copy(const char *path, enum database_trust trust
     status = check_opened(&original, err);
   if (status == STATUS_OK)
     status = connect_to(&original, ret_db, err);
-  for (enum part part = PART_FILE; part < PARTS; part++)
+  for (enum reader_part part = PART_FILE; part < PARTS; part++)
     if (original.parts[part] >= 0)
       close(original.parts[part]);
   return status;

@@ -24,7 +24,7 @@ void reader_start(struct reader *reader, struct sqlite3 *db, const char *path, s
 
 void reader_done(struct reader *reader)
 {
-  catalogue_free(reader);
+  store_catalogue_free(reader);
   while (reader->overlays != NULL) {
     struct overlay *overlay = reader->overlays;
     reader->overlays = overlay->next;
@@ -49,7 +49,7 @@ void reader_rest(struct reader *reader)
 void reader_invalidate(struct reader *reader)
 {
   if (reader->cursors == 0)
-    catalogue_free(reader);
+    store_catalogue_free(reader);
 }
 
 void reader_invalidate_run(struct reader *reader, int64_t run_id)
@@ -106,17 +106,17 @@ enum status reader_refresh(struct reader *reader, struct error *err)
   reader->stale_run_id = 0;
   if (reader->is_loaded && version == reader->data_version) {
     if (stale_run_id != 0)
-      XSP_TRY(catalogue_load_run(reader, stale_run_id, err));
+      XSP_TRY(store_catalogue_load_run(reader, stale_run_id, err));
     reader->is_loaded = true;
     return STATUS_OK;
   }
-  catalogue_free(reader);
+  store_catalogue_free(reader);
   if (!reader->is_writer) {
     reader->strings = &reader->own_strings;
     XSP_TRY(strings_load(reader->strings, reader->db, reader->path, err));
     reader->context_count = count_contexts(reader->db);
   }
-  XSP_TRY(catalogue_load(reader, err));
+  XSP_TRY(store_catalogue_load(reader, err));
   reader->data_version = version;
   reader->is_loaded = true;
   return STATUS_OK;
@@ -164,7 +164,7 @@ static enum status check_values(const struct reader *reader, const struct column
   struct column_kind limits = *kind;
   if (kind->is_string)
     limits.most = (int64_t)strings_count(reader->strings) - 1;
-  else if (kind == &series_kinds[SERIES_SPAN].columns[STORE_CONTEXT_ID])
+  else if (kind == &store_series_kinds[SERIES_SPAN].columns[STORE_CONTEXT_ID])
     limits.most = reader->context_count;
   if (in_range(&limits, count, values))
     return STATUS_OK;
@@ -188,10 +188,11 @@ static enum status fetch_chunk(struct reader *reader, int64_t chunk_id, const ui
 }
 
 // `are_zeros`: ret_values holds zeros already, which then are not written: memory that was never touched costs nothing.
-static enum status decode_chunk(struct reader *reader, const struct series *series, const struct part *part,
-                                unsigned column, bool are_zeros, void *ret_values, struct error *err)
+static enum status decode_chunk(struct reader *reader, const struct reader_series *series,
+                                const struct reader_part *part, unsigned column, bool are_zeros, void *ret_values,
+                                struct error *err)
 {
-  const struct column_kind *kind = &series_kinds[series->name].columns[column];
+  const struct column_kind *kind = &store_series_kinds[series->name].columns[column];
   int64_t chunk_id = part->slot[column].chunk_id;
   if (chunk_id == 0 && kind->absent_is_zero) {
     if (!are_zeros)
@@ -212,10 +213,10 @@ static enum status decode_chunk(struct reader *reader, const struct series *seri
   return status;
 }
 
-bool reader_is_counting(struct reader *reader, const struct series *series, unsigned column, int64_t *ret_first)
+bool reader_is_counting(struct reader *reader, const struct reader_series *series, unsigned column, int64_t *ret_first)
 {
   for (size_t i = 0; i < series->part_count; i++) {
-    const struct part *part = &series->parts[i];
+    const struct reader_part *part = &series->parts[i];
     const uint8_t *data = NULL;
     size_t size = 0;
     int64_t first = 0;
@@ -231,22 +232,23 @@ bool reader_is_counting(struct reader *reader, const struct series *series, unsi
   return series->part_count > 0;
 }
 
-enum status reader_part_column(struct reader *reader, const struct series *series, const struct part *part,
-                               unsigned column, void *ret_values, struct error *err)
+enum status reader_part_column(struct reader *reader, const struct reader_series *series,
+                               const struct reader_part *part, unsigned column, void *ret_values, struct error *err)
 {
   const struct block *block = part->slot[column].block;
   if (block == NULL)
     return decode_chunk(reader, series, part, column, false, ret_values, err);
-  memcpy(ret_values, block->values, part->row_count * chunk_type_size(series_kinds[series->name].columns[column].type));
+  memcpy(ret_values, block->values,
+         part->row_count * chunk_type_size(store_series_kinds[series->name].columns[column].type));
   return STATUS_OK;
 }
 
-enum status reader_column(struct reader *reader, const struct series *series, unsigned column, bool are_zeros,
+enum status reader_column(struct reader *reader, const struct reader_series *series, unsigned column, bool are_zeros,
                           void *ret_values, struct error *err)
 {
-  size_t width = chunk_type_size(series_kinds[series->name].columns[column].type);
+  size_t width = chunk_type_size(store_series_kinds[series->name].columns[column].type);
   for (size_t i = 0; i < series->part_count; i++) {
-    const struct part *part = &series->parts[i];
+    const struct reader_part *part = &series->parts[i];
     void *to = (char *)ret_values + part->first_row * width;
     XSP_TRY(part->slot[column].block != NULL ? reader_part_column(reader, series, part, column, to, err)
                                              : decode_chunk(reader, series, part, column, are_zeros, to, err));
@@ -288,13 +290,13 @@ static void make_room(struct reader *reader, size_t size)
   }
 }
 
-enum status reader_pin(struct reader *reader, const struct series *series, struct part *part, unsigned column,
-                       struct block **ret_block, struct error *err)
+enum status reader_pin(struct reader *reader, const struct reader_series *series, struct reader_part *part,
+                       unsigned column, struct block **ret_block, struct error *err)
 {
-  struct slot *slot = &part->slot[column];
+  struct reader_slot *slot = &part->slot[column];
   struct block *block = slot->block;
   if (block == NULL) {
-    size_t size = part->row_count * chunk_type_size(series_kinds[series->name].columns[column].type);
+    size_t size = part->row_count * chunk_type_size(store_series_kinds[series->name].columns[column].type);
     make_room(reader, size);
     block = memory_resize(NULL, 1, sizeof *block + size);
     enum status status = decode_chunk(reader, series, part, column, false, block + 1, err);
@@ -315,8 +317,8 @@ enum status reader_pin(struct reader *reader, const struct series *series, struc
   return STATUS_OK;
 }
 
-enum status reader_list(struct reader *reader, struct series *series, unsigned column, const struct key_list **ret_list,
-                        struct error *err)
+enum status reader_list(struct reader *reader, struct reader_series *series, unsigned column,
+                        const struct key_list **ret_list, struct error *err)
 {
   *ret_list = series->lists[column];
   if (*ret_list != NULL || series->row_count >= UINT32_MAX)
@@ -337,23 +339,23 @@ enum status reader_list(struct reader *reader, struct series *series, unsigned c
 }
 
 // A few broken bytes can claim billions of rows: what cannot fit into this machine is refused before it is asked for.
-enum status reader_check_memory(const struct reader *reader, const struct series *series, unsigned column,
+enum status reader_check_memory(const struct reader *reader, const struct reader_series *series, unsigned column,
                                 uint64_t row_count, size_t width, struct error *err)
 {
   uint64_t machine_bytes = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
   if (row_count <= machine_bytes / width)
     return STATUS_OK;
   return error_set(err, STATUS_MEMORY, what, reader->path, NULL, "column %s of %llu rows does not fit into memory",
-                   series_kinds[series->name].columns[column].name, (unsigned long long)row_count);
+                   store_series_kinds[series->name].columns[column].name, (unsigned long long)row_count);
 }
 
-struct part *reader_part_of(const struct series *series, uint64_t row)
+struct reader_part *reader_part_of(const struct reader_series *series, uint64_t row)
 {
   size_t guess = row / STORE_CHUNK_ROWS; // right in every file that xsp writes: only the last part is not full
   if (guess < series->part_count && series->parts[guess].first_row <= row &&
       row - series->parts[guess].first_row < series->parts[guess].row_count)
     return &series->parts[guess];
-  const struct part *parts = series->parts; // the last one that does not begin after the row
+  const struct reader_part *parts = series->parts; // the last one that does not begin after the row
   return &series->parts[sorted_lower_bound_u64(row + 1, &parts->first_row, series->part_count, sizeof *parts) - 1];
 }
 
@@ -375,7 +377,7 @@ enum status reader_add_overlay(struct reader *reader, struct overlay *overlay, s
   struct overlay *old = *at;
   overlay->next = old != NULL ? old->next : NULL;
   *at = overlay;
-  catalogue_free(reader); // its blocks point into the old one
+  store_catalogue_free(reader); // its blocks point into the old one
   overlay_free(old);
   return reader_refresh(reader, err);
 }

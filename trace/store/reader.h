@@ -18,19 +18,19 @@ struct block {
   unsigned pins;
   const void *values; // after this struct, or an overlay's
 };
-struct slot {
+struct reader_slot {
   int64_t chunk_id; // 0: the part lacks this column
   int64_t minimum, maximum;
   struct block *block; // NULL: not decoded at present
 };
-struct part {
+struct reader_part {
   uint64_t first_row;
   uint32_t row_count;
-  struct slot slot[STORE_COLUMNS]; // of series_kinds[].columns
+  struct reader_slot slot[STORE_COLUMNS]; // of store_series_kinds[].columns
 };
-struct series {
+struct reader_series {
   enum series_name name;
-  struct part *parts;
+  struct reader_part *parts;
   size_t part_count, part_capacity;
   size_t recorded_count; // parts before the derived ones (SCHEMA_DERIVED_TAGS)
   uint64_t row_count;
@@ -38,7 +38,7 @@ struct series {
 };
 struct run_chunks {
   int64_t run_id;
-  struct series series[SERIES_COUNT];
+  struct reader_series series[SERIES_COUNT];
   bool has_derived;
 };
 struct overlay { // derived columns that exist in memory only
@@ -80,25 +80,26 @@ void reader_invalidate_run(struct reader *reader, int64_t run_id); // of one run
 enum status reader_refresh(struct reader *reader, struct error *err) MUST_CHECK;
 struct run_chunks *reader_run(struct reader *reader, int64_t run_id); // NULL: no spans and no tags
 // The decoded column, pinned: the caller decrements its `pins`.
-enum status reader_pin(struct reader *reader, const struct series *series, struct part *part, unsigned column,
-                       struct block **ret_block, struct error *err) MUST_CHECK;
+enum status reader_pin(struct reader *reader, const struct reader_series *series, struct reader_part *part,
+                       unsigned column, struct block **ret_block, struct error *err) MUST_CHECK;
 // A part's column into `ret_values` (row_count values of the column's type), past the cache.
-enum status reader_part_column(struct reader *reader, const struct series *series, const struct part *part,
-                               unsigned column, void *ret_values, struct error *err) MUST_CHECK;
+enum status reader_part_column(struct reader *reader, const struct reader_series *series,
+                               const struct reader_part *part, unsigned column, void *ret_values,
+                               struct error *err) MUST_CHECK;
 // A whole column into `ret_values` (row_count values of the column's type), past the cache. `are_zeros`: it holds zeros.
-enum status reader_column(struct reader *reader, const struct series *series, unsigned column, bool are_zeros,
+enum status reader_column(struct reader *reader, const struct reader_series *series, unsigned column, bool are_zeros,
                           void *ret_values, struct error *err) MUST_CHECK;
 // Whether an int64 column counts up by one through all parts: the common case for span_id, which needs no array.
-bool reader_is_counting(struct reader *reader, const struct series *series, unsigned column, int64_t *ret_first);
+bool reader_is_counting(struct reader *reader, const struct reader_series *series, unsigned column, int64_t *ret_first);
 // The rows of each value of an int64 column. *ret_list NULL with STATUS_OK: too many rows for an index.
 struct key_list;
-enum status reader_list(struct reader *reader, struct series *series, unsigned column, const struct key_list **ret_list,
-                        struct error *err) MUST_CHECK;
+enum status reader_list(struct reader *reader, struct reader_series *series, unsigned column,
+                        const struct key_list **ret_list, struct error *err) MUST_CHECK;
 // STATUS_MEMORY where row_count values of `width` bytes are more than this machine has.
-enum status reader_check_memory(const struct reader *reader, const struct series *series, unsigned column,
+enum status reader_check_memory(const struct reader *reader, const struct reader_series *series, unsigned column,
                                 uint64_t row_count, size_t width, struct error *err) MUST_CHECK;
 // The part that holds `row` of the series.
-struct part *reader_part_of(const struct series *series, uint64_t row);
+struct reader_part *reader_part_of(const struct reader_series *series, uint64_t row);
 enum status reader_add_overlay(struct reader *reader, struct overlay *overlay,
                                struct error *err) MUST_CHECK; // takes it
 void overlay_free(struct overlay *overlay);
@@ -110,9 +111,9 @@ void reader_add_block(struct reader *reader, struct block *block); // as the new
 void reader_free_block(struct reader *reader, struct block *block);
 
 // catalogue.c, for reader.c alone: which chunks there are. STATUS_INPUT where parts are missing, repeated, or disagree.
-enum status catalogue_load(struct reader *reader, struct error *err) MUST_CHECK;
+enum status store_catalogue_load(struct reader *reader, struct error *err) MUST_CHECK;
 // Reads the chunks of one run anew: an import that correlates thousands of runs, one by one, changes one at a time.
-enum status catalogue_load_run(struct reader *reader, int64_t run_id, struct error *err) MUST_CHECK;
-void catalogue_free(struct reader *reader); // with all cached columns
+enum status store_catalogue_load_run(struct reader *reader, int64_t run_id, struct error *err) MUST_CHECK;
+void store_catalogue_free(struct reader *reader); // with all cached columns
 
 #endif

@@ -238,8 +238,8 @@ static void bind_field(sqlite3_stmt *statement, int at, enum field_type type, co
   }
 }
 
-enum status rows_insert(struct store *store, enum row_table table, int64_t key, const void *rows, size_t count,
-                        struct error *err)
+enum status store_rows_insert(struct store *store, enum row_table table, int64_t key, const void *rows, size_t count,
+                              struct error *err)
 {
   const struct row_kind *kind = &kinds[table];
   sqlite3_stmt **statement = &store->row_statements[table];
@@ -336,13 +336,13 @@ static void read_field(sqlite3_stmt *row, int column, enum field_type type, stru
   }
 }
 
-enum status rows_list(struct store *store, enum row_table table, int64_t key, struct arena *arena, void *ret_array,
-                      size_t *ret_count, struct error *err)
+enum status store_rows_list(struct store *store, enum row_table table, int64_t key, struct arena *arena,
+                            void *ret_array, size_t *ret_count, struct error *err)
 {
-  return rows_list_from(store, table, key, 0, 0, arena, ret_array, ret_count, err);
+  return store_rows_list_from(store, table, key, 0, 0, arena, ret_array, ret_count, err);
 }
 
-enum status rows_last_log(struct store *store, size_t *ret_place, struct error *err)
+enum status store_rows_last_log(struct store *store, size_t *ret_place, struct error *err)
 {
   sqlite3_stmt *statement = NULL;
   sqlite3_prepare_v2(store->db, "SELECT max(rowid) FROM log", -1, &statement, NULL);
@@ -352,8 +352,8 @@ enum status rows_last_log(struct store *store, size_t *ret_place, struct error *
   return is_read ? STATUS_OK : problem_sqlite(err, "cannot read trace", store->path, store->db);
 }
 
-enum status rows_list_from(struct store *store, enum row_table table, int64_t key, size_t first, size_t end,
-                           struct arena *arena, void *ret_array, size_t *ret_count, struct error *err)
+enum status store_rows_list_from(struct store *store, enum row_table table, int64_t key, size_t first, size_t end,
+                                 struct arena *arena, void *ret_array, size_t *ret_count, struct error *err)
 {
   const struct row_kind *kind = &kinds[table];
   sqlite3_stmt *statement = prepare(store->db, kind, false);

@@ -42,11 +42,11 @@ enum status scan_pin(struct scan *scan, unsigned column, struct error *err)
 }
 
 // ---- selecting within a part -----------------------------------------------------------------------------------------
-static bool may_match(const struct scan *scan, const struct part *part)
+static bool may_match(const struct scan *scan, const struct reader_part *part)
 {
   for (unsigned i = 0; i < scan->filter_count; i++) {
     const struct scan_filter *filter = &scan->filters[i];
-    const struct slot *slot = &part->slot[filter->column];
+    const struct reader_slot *slot = &part->slot[filter->column];
     if (slot->chunk_id == 0 || slot->maximum < filter->least || slot->minimum > filter->most)
       return false;
   }
@@ -66,7 +66,7 @@ static uint32_t select_first(struct scan *scan, const struct scan_filter *filter
 {
   uint16_t *restrict selected = scan->selected;
   uint32_t count = 0;
-  switch (series_kinds[scan->name].columns[filter->column].type) {
+  switch (store_series_kinds[scan->name].columns[filter->column].type) {
   case CHUNK_INT64:
     SELECT_FIRST(int64_t);
     break;
@@ -99,7 +99,7 @@ static enum status enter_part(struct scan *scan, bool *ret_any, struct error *er
   *ret_any = may_match(scan, scan->part);
   for (unsigned i = 0; i < scan->filter_count && *ret_any; i++) {
     const struct scan_filter *filter = &scan->filters[i];
-    const struct slot *slot = &scan->part->slot[filter->column];
+    const struct reader_slot *slot = &scan->part->slot[filter->column];
     if (slot->minimum >= filter->least && slot->maximum <= filter->most)
       continue;
     if (scan->selected == NULL) // one more: the last place is written, never used, by a branchless store
@@ -179,7 +179,7 @@ enum status scan_next_plain(struct scan *scan, struct error *err)
 // ---- rows of one key -------------------------------------------------------------------------------------------------
 static void go_to(struct scan *scan, uint64_t row)
 {
-  struct part *part = scan->part;
+  struct reader_part *part = scan->part;
   if (part == NULL || row < part->first_row || row - part->first_row >= part->row_count) {
     scan_leave_part(scan);
     part = reader_part_of(scan->series, row);

@@ -42,12 +42,12 @@ struct scan {
   // where it stands; valid while not at_end
   bool at_end;
   const struct run_chunks *run;
-  struct part *part;
+  struct reader_part *part;
   uint32_t row; // into values[]: within the part, or within what was gathered for an order
 
   // private
   size_t run_index, part_index;
-  struct series *series;
+  struct reader_series *series;
   uint16_t *selected; // room for one part
   bool is_selected;   // `selected` lists the part's matching rows; else all match
   uint32_t selected_count, selected_at;
@@ -94,7 +94,7 @@ static inline enum status scan_need(struct scan *scan, unsigned column, struct e
 static inline int64_t scan_value_at(const struct scan *scan, unsigned column, uint32_t row)
 {
   const void *values = scan->values[column];
-  switch (series_kinds[scan->name].columns[column].type) {
+  switch (store_series_kinds[scan->name].columns[column].type) {
   case CHUNK_INT64:
     return ((const int64_t *)values)[row];
   case CHUNK_UINT32:

@@ -15,8 +15,8 @@
 
 struct ordered_part {
   const struct run_chunks *run;
-  struct part *part;
-  struct series *series;
+  struct reader_part *part;
+  struct reader_series *series;
 };
 
 struct scan_order {
@@ -98,7 +98,7 @@ static enum status order_pin(struct scan *scan, unsigned column, struct error *e
 static void gather(const struct scan *scan, unsigned column, const uint32_t *places, size_t count, void *ret_values)
 {
   const void *const *bases = scan->order->bases[column];
-  switch (series_kinds[scan->name].columns[column].type) {
+  switch (store_series_kinds[scan->name].columns[column].type) {
   case CHUNK_INT64:
     GATHER(int64_t);
     break;
@@ -121,7 +121,7 @@ static enum status read_keys(struct scan *scan, uint8_t column, uint32_t *keys, 
       keys[i] = (uint32_t)(order->parts.items[order->places.items[i] >> 16].run - scan->reader->runs);
   } else {
     XSP_TRY(order_pin(scan, column, err));
-    bool is_byte = series_kinds[scan->name].columns[column].type == CHUNK_UINT8;
+    bool is_byte = store_series_kinds[scan->name].columns[column].type == CHUNK_UINT8;
     for (size_t i = 0; i < order->places.count; i++) {
       const void *base = order->bases[column][order->places.items[i] >> 16];
       uint32_t row = order->places.items[i] & 0xffff;

@@ -77,7 +77,7 @@ static const struct column_kind tag_columns[TAG_COLUMNS] = {
     [TAG_VALUE] = {"value", CHUNK_INT64, false, ANY, offsetof(struct store_tag, value), 0, false},
 };
 
-const struct series_kind series_kinds[SERIES_COUNT] = {
+const struct series_kind store_series_kinds[SERIES_COUNT] = {
     [SERIES_SPAN] = {"span", span_columns, STORE_COLUMNS, STORE_BASE_COLUMNS},
     [SERIES_TAG] = {"tag", tag_columns, TAG_COLUMNS, TAG_COLUMNS},
 };

@@ -34,6 +34,6 @@ struct series_kind {
   unsigned column_count;
   unsigned base_count; // columns that every part has
 };
-extern const struct series_kind series_kinds[SERIES_COUNT];
+extern const struct series_kind store_series_kinds[SERIES_COUNT];
 
 #endif

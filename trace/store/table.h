@@ -20,7 +20,7 @@ enum render {
   RENDER_OBSERVATION, // -1 is NULL
   RENDER_OWN,         // the table's own business: never pushed down
 };
-struct table_column {
+struct store_table_column {
   const char *name, *type; // of the declaration
   unsigned column;         // stored column
   enum render render;
@@ -30,14 +30,14 @@ struct table_column {
 struct table_kind {
   const char *name;
   enum series_name series;
-  const struct table_column *columns;
+  const struct store_table_column *columns;
   unsigned column_count;
   unsigned unique; // SQL column that is unique within a run; column_count: none
   enum status (*put_own)(struct scan *scan, int column, sqlite3_context *context, struct error *err); // RENDER_OWN
 };
 
 // One object for every use of the table in statements of one connection.
-struct table {
+struct store_table {
   sqlite3_vtab base;
   const struct table_kind *kind;
   struct reader *reader;
@@ -48,14 +48,14 @@ struct table_cursor {
 };
 
 #define TABLE_KINDS 2
-extern const struct table_kind table_kinds[TABLE_KINDS]; // table_kinds.c
+extern const struct table_kind store_table_kinds[TABLE_KINDS]; // table_kinds.c
 
 // Texts of enums.
 struct table_names {
   const char *(*name)(unsigned value);
   bool (*from_name)(const char *text, size_t length, unsigned *ret_value);
 };
-extern const struct table_names table_names[RENDER_OWN + 1]; // by render; NULL: none
+extern const struct table_names store_table_names[RENDER_OWN + 1]; // by render; NULL: none
 
 static inline bool table_is_text(enum render render)
 {
@@ -63,12 +63,13 @@ static inline bool table_is_text(enum render render)
 }
 
 // The text of a stored value; NULL: SQL NULL.
-const char *table_text_of(const struct reader *reader, enum render render, uint32_t value, size_t *ret_length);
-void table_put_text(sqlite3_context *context, const struct reader *reader, enum render render, uint32_t value);
-int table_failed(sqlite3_vtab *table, enum status status, const struct error *err); // SQLite's code, with a message
+const char *store_table_text_of(const struct reader *reader, enum render render, uint32_t value, size_t *ret_length);
+void store_table_put_text(sqlite3_context *context, const struct reader *reader, enum render render, uint32_t value);
+int store_table_failed(sqlite3_vtab *table, enum status status,
+                       const struct error *err); // SQLite's code, with a message
 
 // table_plan.c: which constraints and orders a scan takes over, and the scan of them.
-int table_best_index(sqlite3_vtab *table, sqlite3_index_info *info);
-int table_filter(sqlite3_vtab_cursor *cursor, int number, const char *text, int count, sqlite3_value **values);
+int store_table_best_index(sqlite3_vtab *table, sqlite3_index_info *info);
+int store_table_filter(sqlite3_vtab_cursor *cursor, int number, const char *text, int count, sqlite3_value **values);
 
 #endif

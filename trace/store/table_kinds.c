@@ -80,7 +80,7 @@ static enum status put_tag_value(struct scan *scan, int column, sqlite3_context 
     memcpy(&real, &value, sizeof real);
     sqlite3_result_double(context, real);
   } else if (value == 0 || (value > 0 && value < strings_count(scan->reader->strings))) {
-    table_put_text(context, scan->reader, RENDER_NAME, (uint32_t)value);
+    store_table_put_text(context, scan->reader, RENDER_NAME, (uint32_t)value);
   } else {
     return problem_broken(err, scan->reader->path, "a tag refers to string %lld, which does not exist",
                           (long long)value);
@@ -90,7 +90,7 @@ static enum status put_tag_value(struct scan *scan, int column, sqlite3_context 
 
 // ---- the tables -----------------------------------------------------------------------------------------------------
 // The contract's columns in its order, then ours.
-static const struct table_column span_columns[SQL_COLUMNS] = {
+static const struct store_table_column span_columns[SQL_COLUMNS] = {
     [SQL_RUN_ID] = {"run_id", "INTEGER", 0, RENDER_RUN, false, false},
     [SQL_SPAN_ID] = {"span_id", "INTEGER", STORE_SPAN_ID, RENDER_ID, true, true},
     [SQL_TRACE_ID] = {"trace_id", "INTEGER", STORE_TRACE_ID, RENDER_ID, false, false},
@@ -116,7 +116,7 @@ static const struct table_column span_columns[SQL_COLUMNS] = {
     [SQL_FORWARD_ID] = {"forward_id", "INTEGER", STORE_FORWARD_ID, RENDER_ID, true, true},
     [SQL_CONTEXT_ID] = {"context_id", "INTEGER", STORE_CONTEXT_ID, RENDER_ID, false, true},
 };
-static const struct table_column tag_columns[] = {
+static const struct store_table_column tag_columns[] = {
     {"run_id", "INTEGER", 0, RENDER_RUN, false, false},
     {"span_id", "INTEGER", TAG_SPAN_ID, RENDER_ID, true, true},
     {"key", "TEXT", TAG_KEY, RENDER_NAME, false, false},
@@ -124,7 +124,7 @@ static const struct table_column tag_columns[] = {
 };
 #define TAG_SQL_COLUMNS (sizeof tag_columns / sizeof tag_columns[0])
 
-const struct table_kind table_kinds[TABLE_KINDS] = {
+const struct table_kind store_table_kinds[TABLE_KINDS] = {
     {"span", SERIES_SPAN, span_columns, SQL_COLUMNS, SQL_SPAN_ID, put_span_value},
     {"tag", SERIES_TAG, tag_columns, TAG_SQL_COLUMNS, TAG_SQL_COLUMNS, put_tag_value},
 };

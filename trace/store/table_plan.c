@@ -79,7 +79,7 @@ static void use_constraints(struct plan *plan)
     const struct sqlite3_index_constraint *constraint = &plan->info->aConstraint[i];
     if (i == plan->key || !constraint->usable || constraint->iColumn < 0)
       continue;
-    const struct table_column *column = &plan->kind->columns[constraint->iColumn];
+    const struct store_table_column *column = &plan->kind->columns[constraint->iColumn];
     if (can_equal(plan, i)) {
       use(plan, i, '=', true);
       plan->has_run |= column->render == RENDER_RUN;
@@ -91,7 +91,7 @@ static void use_constraints(struct plan *plan)
   }
 }
 
-static bool can_order(const struct table_column *column)
+static bool can_order(const struct store_table_column *column)
 {
   return column->render == RENDER_RUN || table_is_text(column->render);
 }
@@ -114,13 +114,13 @@ static int plan_order(const struct plan *plan, uint64_t rows, uint64_t parts)
   return order;
 }
 
-int table_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
+int store_table_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 {
-  struct table *table = (struct table *)base;
+  struct store_table *table = (struct store_table *)base;
   struct error err = {0};
   enum status status = reader_refresh(table->reader, &err);
   if (status != STATUS_OK)
-    return table_failed(base, status, &err);
+    return store_table_failed(base, status, &err);
   uint64_t rows = 0;
   uint64_t parts = 0;
   for (size_t i = 0; i < table->reader->run_count; i++) {
@@ -182,8 +182,8 @@ static bool text_of(const struct reader *reader, enum render render, sqlite3_val
   size_t length = (size_t)sqlite3_value_bytes(value);
   unsigned number = 0;
   bool is_found = text != NULL &&
-                  (table_names[render].from_name != NULL
-                       ? table_names[render].from_name(text, length, &number)
+                  (store_table_names[render].from_name != NULL
+                       ? store_table_names[render].from_name(text, length, &number)
                        : (length > 0 || render == RENDER_NAME) && strings_find(reader->strings, text, length, &number));
   *ret_stored = number;
   return is_found;
@@ -195,7 +195,7 @@ static void add_filter(struct scan *scan, unsigned column, int64_t least, int64_
     scan->filters[scan->filter_count++] = (struct scan_filter){column, least, most};
 }
 
-static void add_equality(struct scan *scan, const struct table_column *column, bool is_key, sqlite3_value *value)
+static void add_equality(struct scan *scan, const struct store_table_column *column, bool is_key, sqlite3_value *value)
 {
   int64_t stored = 0;
   bool can_match = table_is_text(column->render)
@@ -216,7 +216,7 @@ static void add_equality(struct scan *scan, const struct table_column *column, b
   }
 }
 
-static void add_range(struct scan *scan, const struct table_column *column, char operator, sqlite3_value * value)
+static void add_range(struct scan *scan, const struct store_table_column *column, char operator, sqlite3_value * value)
 {
   if (sqlite3_value_type(value) == SQLITE_NULL) {
     scan->is_empty = true;
@@ -231,10 +231,10 @@ static void add_range(struct scan *scan, const struct table_column *column, char
     add_filter(scan, column->column, INT64_MIN, bound);
 }
 
-int table_filter(sqlite3_vtab_cursor *base, int number, const char *text, int count, sqlite3_value **values)
+int store_table_filter(sqlite3_vtab_cursor *base, int number, const char *text, int count, sqlite3_value **values)
 {
   struct table_cursor *cursor = (struct table_cursor *)base;
-  struct table *table = (struct table *)base->pVtab;
+  struct store_table *table = (struct store_table *)base->pVtab;
   struct scan *scan = &cursor->scan;
   scan->least_run = INT64_MIN;
   scan->most_run = INT64_MAX;
@@ -242,7 +242,7 @@ int table_filter(sqlite3_vtab_cursor *base, int number, const char *text, int co
   scan->is_empty = scan->by_key = false;
   scan->order_count = 0;
   for (int i = 0; i < count; i++) {
-    const struct table_column *column = &table->kind->columns[text[2 * i] - 'A'];
+    const struct store_table_column *column = &table->kind->columns[text[2 * i] - 'A'];
     if (text[2 * i + 1] == '=')
       add_equality(scan, column, i == 0 && (number & PLAN_KEY) != 0, values[i]);
     else
@@ -252,11 +252,11 @@ int table_filter(sqlite3_vtab_cursor *base, int number, const char *text, int co
     unsigned term = (unsigned)number >> (PLAN_ORDER_SHIFT + 7 * i) & 127;
     if (term == 0)
       break;
-    const struct table_column *column = &table->kind->columns[term / 2 - 1];
+    const struct store_table_column *column = &table->kind->columns[term / 2 - 1];
     scan->orders[scan->order_count++] = (struct scan_order_term){
         column->render == RENDER_RUN ? SCAN_ORDER_RUN : (uint8_t)column->column, term % 2 != 0};
   }
   struct error err = {0};
   enum status status = scan_start(scan, &err);
-  return status == STATUS_OK ? SQLITE_OK : table_failed(base->pVtab, status, &err);
+  return status == STATUS_OK ? SQLITE_OK : store_table_failed(base->pVtab, status, &err);
 }

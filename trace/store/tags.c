@@ -15,7 +15,7 @@ struct tag_rows {
 };
 struct tag_reading {
   struct store *store;
-  const struct series *series;
+  const struct reader_series *series;
   const uint32_t *keys; // those that are wanted; NULL: all
   size_t key_count;
   uint32_t least, most; // of keys
@@ -32,10 +32,10 @@ static bool is_wanted(const struct tag_reading *reading, uint32_t key)
 }
 
 // Leaves the part's keys in reading->rows where it has wanted ones.
-static enum status count_part(struct tag_reading *reading, const struct part *part, size_t *ret_count,
+static enum status count_part(struct tag_reading *reading, const struct reader_part *part, size_t *ret_count,
                               struct error *err)
 {
-  const struct slot *slot = &part->slot[TAG_KEY];
+  const struct reader_slot *slot = &part->slot[TAG_KEY];
   *ret_count = 0;
   if (part->first_row >= reading->end || part->first_row + part->row_count <= reading->first)
     return STATUS_OK;
@@ -49,7 +49,7 @@ static enum status count_part(struct tag_reading *reading, const struct part *pa
 }
 
 // After count_part; as many as it counted.
-static enum status fill_tags(struct tag_reading *reading, const struct part *part, struct store_tag *tags,
+static enum status fill_tags(struct tag_reading *reading, const struct reader_part *part, struct store_tag *tags,
                              struct error *err)
 {
   struct reader *reader = &reading->store->reader;
@@ -75,7 +75,7 @@ static enum status fill_tags(struct tag_reading *reading, const struct part *par
 static enum status read_tags(struct tag_reading *reading, struct arena *arena, struct store_tag **ret_tags,
                              size_t *ret_count, struct error *err)
 {
-  const struct series *series = reading->series;
+  const struct reader_series *series = reading->series;
   size_t count = 0, more;
   for (size_t i = 0; i < series->recorded_count; i++) {
     XSP_TRY(count_part(reading, &series->parts[i], &more, err));

@@ -118,7 +118,7 @@ static void name_kernel(struct question *question, const struct kernels *kernels
     of->name = kernels->names[i];
   }
   of->name_is_kernel = true;
-  of->name_pct = share_pct(most_ms, kernels_figures_of_all(question, kernels).latency.value);
+  of->name_pct = analyze_share_pct(most_ms, kernels_figures_of_all(question, kernels).latency.value);
 }
 
 // The type with most device time of layers, else the layer: what the page lists by operator.
@@ -144,7 +144,7 @@ static enum status name_operators(struct question *question, struct cause *of, s
     }
   }
   interner_done(&names);
-  of->name_pct = share_pct(most_ms, all_ms);
+  of->name_pct = analyze_share_pct(most_ms, all_ms);
   return STATUS_OK;
 }
 
@@ -154,7 +154,7 @@ static enum status name_work(struct question *question, struct cause *of, struct
   struct kernels kernels;
   XSP_TRY(kernels_load(question, question->batch_size, KERNELS_ALONE, &kernels, err));
   double kernels_ms = kernels_figures_of_all(question, &kernels).latency.value;
-  of->unattributed_pct = share_pct(question_value(question, kernels.set, kernels.outside_ms), kernels_ms);
+  of->unattributed_pct = analyze_share_pct(question_value(question, kernels.set, kernels.outside_ms), kernels_ms);
   if (of->has_layers && of->unattributed_pct < 50)
     return name_operators(question, of, err);
   name_kernel(question, &kernels, of);
@@ -212,7 +212,7 @@ static double slower_times(struct question *question, const struct view_set *set
   const struct view_set *model = view_rule(question->view, set->batch_size, XSP_LEVEL_MODEL, &from);
   if (model == NULL || from != NULL)
     return NAN;
-  return share_pct(question_model_latency(question, set), question_model_latency(question, model)) / 100;
+  return analyze_share_pct(question_model_latency(question, set), question_model_latency(question, model)) / 100;
 }
 
 static enum status load_figures(struct question *question, const struct view_set *set, struct cause *of,
@@ -222,14 +222,15 @@ static enum status load_figures(struct question *question, const struct view_set
   XSP_TRY(time_parts_load(question->view, set, question->scratch, &parts, err));
   double all_ms = question_model_latency(question, set);
   for (size_t part = 0; part < TIME_PARTS; part++)
-    of->part_pct[part] = share_pct(question_value(question, set, parts.parts[part]), all_ms);
+    of->part_pct[part] = analyze_share_pct(question_value(question, set, parts.parts[part]), all_ms);
   // The smaller of two: the first steps of a trace lack the work of those before it, and work may belong to no step.
   double busy_pct = fmax(of->part_pct[TIME_KERNELS] + of->part_pct[TIME_COPIES],
-                         share_pct(question_value(question, set, parts.work), all_ms));
+                         analyze_share_pct(question_value(question, set, parts.work), all_ms));
   of->idle_pct = parts.has_device ? fmax(100 - busy_pct, 0) : NAN;
-  of->loader_pct = share_pct(question_value(question, set, parts.loader), all_ms);
-  of->kernel_ms =
-      share_pct(question_value(question, set, parts.kernel_sums), question_value(question, set, parts.kernels)) / 100;
+  of->loader_pct = analyze_share_pct(question_value(question, set, parts.loader), all_ms);
+  of->kernel_ms = analyze_share_pct(question_value(question, set, parts.kernel_sums),
+                                    question_value(question, set, parts.kernels)) /
+                  100;
   of->slower_times = slower_times(question, set);
   of->has_layers = parts.has_layers;
   of->has_devices = parts.has_devices;
@@ -237,7 +238,7 @@ static enum status load_figures(struct question *question, const struct view_set
   of->launch = parts.launch;
   of->launch_ms = parts.launch_ms;
   of->host = parts.host_name;
-  of->host_pct = share_pct(question_value(question, set, parts.host), all_ms);
+  of->host_pct = analyze_share_pct(question_value(question, set, parts.host), all_ms);
   of->levels = set->levels_text;
   of->is_of_program = parts.has_program;
   return STATUS_OK;
@@ -265,7 +266,7 @@ static enum status cause_of(const struct experiment_runs *experiment, const stru
   struct arena scratch = {0};
   struct question question;
   struct view *view = arena_alloc(arena, sizeof *view);
-  cache_next_question(request->cache);
+  analyze_cache_next_question(request->cache);
   *ret_cause = (struct cause){.store = experiment->store,
                               .experiment_id = experiment->experiment->experiment_id,
                               .experiment = experiment->name,

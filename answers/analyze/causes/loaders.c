@@ -13,7 +13,7 @@ static const char *const loader_names[] = {
     "*load[ _-]data*",
 };
 
-bool time_is_loader(const char *name)
+bool finding_time_is_loader(const char *name)
 {
   for (size_t i = 0; i < sizeof loader_names / sizeof loader_names[0]; i++)
     if (fnmatch(loader_names[i], name, FNM_CASEFOLD) == 0)

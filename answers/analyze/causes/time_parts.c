@@ -40,7 +40,7 @@ static bool names_loader(struct parts_run *of, uint32_t name)
   uint64_t *known = map_at(&of->loaders, map_number(name), NULL);
   if (*known == 0) {
     const char *text = store_text(of->columns.store, name, NULL);
-    *known = time_is_loader(text) ? 1 : 2;
+    *known = finding_time_is_loader(text) ? 1 : 2;
     of->has_processes |= *known == 1 && strstr(text, "_MultiProcessing") != NULL;
   }
   return *known == 1;

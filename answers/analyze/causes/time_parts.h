@@ -24,7 +24,7 @@ struct time_parts {              // values: one per observation of the set, in m
       *call; // the call with most of TIME_CALLS, of all observations; NULL: none has most. Lives as the store does
 };
 
-bool time_is_loader(const char *name); // of a span: it waits for input data
+bool finding_time_is_loader(const char *name); // of a span: it waits for input data
 
 // Loads the set's runs one by one. `arena`: of the values.
 enum status time_parts_load(const struct view *view, const struct view_set *set, struct arena *arena,

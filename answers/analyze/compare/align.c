@@ -246,8 +246,8 @@ static struct align_pair *in_order(const struct alignment *of)
   return sorted;
 }
 
-struct align_result align_layers(const struct align_layer *a, size_t a_count, const struct align_layer *b,
-                                 size_t b_count, struct arena *arena)
+struct align_result compare_align_layers(const struct align_layer *a, size_t a_count, const struct align_layer *b,
+                                         size_t b_count, struct arena *arena)
 {
   struct alignment of = {start_side(a, a_count, arena), start_side(b, b_count, arena), arena, NULL, 0, false};
   of.pairs = arena_alloc_array(arena, a_count + 1, sizeof *of.pairs);

@@ -11,7 +11,7 @@
 
 struct align_layer {
   uint32_t name;      // equal names have equal numbers, on both sides
-  uint32_t operation; // operator_family, or a number above OPERATOR_FAMILIES for each type without one
+  uint32_t operation; // flops_operator_family, or a number above OPERATOR_FAMILIES for each type without one
   uint64_t shape;     // shape_number
 };
 #define ALIGN_GROUP_MOST 12 // layers of a pair's side
@@ -31,8 +31,8 @@ struct align_result {
 
 // Layers in order of execution. Between equal names, time and memory grow with the product of
 // the numbers of layers, up to 64 MB. The answer is in `arena`.
-struct align_result align_layers(const struct align_layer *a, size_t a_count, const struct align_layer *b,
-                                 size_t b_count, struct arena *arena);
+struct align_result compare_align_layers(const struct align_layer *a, size_t a_count, const struct align_layer *b,
+                                         size_t b_count, struct arena *arena);
 
 // ---- what a layer is (operators.c) ----------------------------------------------------------------------------------
 enum operator_family { // numbers of operators; further ones are those of types without a family
@@ -56,7 +56,7 @@ enum operator_family { // numbers of operators; further ones are those of types 
   OPERATOR_FAMILIES
 };
 // The family of a type in any framework's spelling ("aten::conv2d", "Conv", "CONV_2D"); OPERATOR_FAMILIES: it has none.
-uint32_t operator_family(const char *type);
+uint32_t flops_operator_family(const char *type);
 static inline bool operator_is_fusible(uint32_t operation)
 {
   return operation >= OPERATOR_NORMALISATION && operation < OPERATOR_FAMILIES;

@@ -26,7 +26,7 @@ static struct network read_network(const char *text)
   for (; sscanf(text, " %15[^:]:%31[^:]:%d%n", name, type, &size, &length) == 3; text += length) {
     uint32_t number = name[1] == 0 ? (uint32_t)name[0] : 256 + (uint32_t)atoi(name);
     network.layers[network.count++] =
-        (struct align_layer){number, operator_family(type[0] == '?' ? NULL : type), (uint64_t)size};
+        (struct align_layer){number, flops_operator_family(type[0] == '?' ? NULL : type), (uint64_t)size};
   }
   return network;
 }
@@ -43,7 +43,7 @@ static void expect(const char *a_text, const char *b_text, const char *pairs)
   struct network a = read_network(a_text), b = read_network(b_text);
   struct arena arena = {0};
   char text[1024] = "";
-  struct align_result result = align_layers(a.layers, a.count, b.layers, b.count, &arena);
+  struct align_result result = compare_align_layers(a.layers, a.count, b.layers, b.count, &arena);
   for (size_t i = 0; i < result.count; i++) {
     strcat(text, i > 0 ? " " : "");
     put_group(text, &result.pairs[i].a);
@@ -125,12 +125,12 @@ static void test_many_layers(void **unused)
     a[i] = (struct align_layer){i, OPERATOR_CONVOLUTION, i % 97 + 1};
     b[i] = (struct align_layer){i + 100000, OPERATOR_CONVOLUTION, i % 97 + 1};
   }
-  struct align_result result = align_layers(a, count, b + 1, count, &arena); // one later
+  struct align_result result = compare_align_layers(a, count, b + 1, count, &arena); // one later
   assert_int_equal(result.count, count);
   assert_int_equal(result.pairs[1].a.items[0], 1);
   assert_int_equal(result.pairs[1].b.items[0], 0);
   assert_false(result.is_cut);
-  result = align_layers(a, 2 * count, b, 2 * count, &arena);
+  result = compare_align_layers(a, 2 * count, b, 2 * count, &arena);
   assert_true(result.is_cut);
   assert_int_equal(result.count, 2 * count); // in order
   arena_done(&arena);
@@ -166,7 +166,7 @@ static void test_operators_in_all_spellings(void **unused)
       {NULL, OPERATOR_NONE},
   };
   for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
-    assert_int_equal(operator_family(known[i].type), known[i].family);
+    assert_int_equal(flops_operator_family(known[i].type), known[i].family);
 }
 
 static void test_shapes_in_any_order(void **unused)

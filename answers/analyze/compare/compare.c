@@ -174,7 +174,7 @@ static enum status run_case(struct comparing *comparing, const struct experiment
   if (status == STATUS_OK)
     status = start_side(comparing, &of[1], b, &sides[1], err);
   if (status == STATUS_OK)
-    status = pairs_compare(comparing, sides, err);
+    status = compare_pairs_of_sides(comparing, sides, err);
   if (status == STATUS_OK)
     list_runs(comparing, sides);
   arena_done(&scratch);
@@ -226,9 +226,9 @@ enum status analyze_compare(const struct compare_side *a, const struct compare_s
   table_start(&comparing.table, arena);
   enum status status = run_cases(&comparing, of, err);
   if (status == STATUS_OK)
-    status = systems_answer(of, arena, ret, err);
+    status = analyze_systems_answer(of, arena, ret, err);
   if (status == STATUS_OK)
-    rows_answer(&comparing, ret);
+    compare_rows_answer(&comparing, ret);
   interner_done(&comparing.names);
   vector_done(&comparing.rows);
   for (int k = 0; k < 2; k++) {

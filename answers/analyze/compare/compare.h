@@ -18,7 +18,7 @@ struct item {                      // a layer, or the kernels of one name in a l
   size_t layer;                    // of kernels: its place among the side's layers; ITEM_NONE
   double *values_ms;               // per observation of the part's set; NaN: absent
 };
-struct part {          // what a side has at one level. No items: of the model, the set's latencies
+struct compare_part {  // what a side has at one level. No items: of the model, the set's latencies
   struct view_set set; // pooled over the side's experiments; observation_count 0: there is none
   struct item *items;
   size_t count;
@@ -27,7 +27,7 @@ struct side { // experiments whose runs are pooled
   const struct experiment_runs **experiments;
   struct question **questions; // one per experiment
   size_t count;
-  struct part model, layers, kernels;
+  struct compare_part model, layers, kernels;
 };
 struct row {
   const char *kind; // "model", "layer", "kernel"
@@ -70,24 +70,25 @@ enum status sides_load_layers(struct comparing *comparing, struct side sides[2],
                               struct error *err) MUST_CHECK;
 enum status sides_load_kernels(struct comparing *comparing, struct side sides[2], bool *ret_are_comparable,
                                struct error *err) MUST_CHECK;
-bool has_observations(const struct view *view, int64_t batch_size); // that are no warm-up
+bool side_has_observations(const struct view *view, int64_t batch_size); // that are no warm-up
 // Whose observations are compared as models. Without a model level those of the highest level that there is; NULL: none.
-const struct view_set *latency_set(const struct question *question);
+const struct view_set *side_latency_set(const struct question *question);
 // The runs of several sets as one, in question->scratch. Figures over it are to be asked of `question`.
-struct view_set sets_pool(struct question *question, const struct view_set *const *sets, size_t count);
+struct view_set side_sets_pool(struct question *question, const struct view_set *const *sets, size_t count);
 
 // ---- pairs.c --------------------------------------------------------------------------------------------------------
 // Adds a row for each model, layer and kernel that both sides have.
-enum status pairs_compare(struct comparing *comparing, struct side sides[2], struct error *err) MUST_CHECK;
+enum status compare_pairs_of_sides(struct comparing *comparing, struct side sides[2], struct error *err) MUST_CHECK;
 
 // ---- rows.c ---------------------------------------------------------------------------------------------------------
 // Adds a row, and fills its samples, difference and verdict. Values as of item; NULL: the set's own latencies.
-void rows_add(struct comparing *comparing, const struct side sides[2], const struct view_set *a_set, const double *a_ms,
-              const struct view_set *b_set, const double *b_ms, bool are_comparable, struct row row);
-void rows_add_unpaired(struct comparing *comparing, const struct side sides[2], unsigned which,
-                       const struct view_set *set, const struct item *item, const char *kind);
+void compare_rows_add(struct comparing *comparing, const struct side sides[2], const struct view_set *a_set,
+                      const double *a_ms, const struct view_set *b_set, const double *b_ms, bool are_comparable,
+                      struct row row);
+void compare_rows_add_unpaired(struct comparing *comparing, const struct side sides[2], unsigned which,
+                               const struct view_set *set, const struct item *item, const char *kind);
 // Sorts the rows, and makes the tables.
-void rows_answer(struct comparing *comparing, struct compare_answer *ret);
+void compare_rows_answer(struct comparing *comparing, struct compare_answer *ret);
 // The summary of an answer whose verdict and model are filled.
 void compare_summarize(struct table_builder *table, const struct compare_request *request,
                        const struct compare_answer *answer, int64_t batch_size);
@@ -98,7 +99,7 @@ struct experiments { // of one side
   size_t count;
 };
 // What differs between the sides: the values of each fact in all experiments of one, and of the other.
-enum status systems_answer(const struct experiments of[2], struct arena *arena, struct compare_answer *ret,
-                           struct error *err) MUST_CHECK;
+enum status analyze_systems_answer(const struct experiments of[2], struct arena *arena, struct compare_answer *ret,
+                                   struct error *err) MUST_CHECK;
 
 #endif

@@ -44,8 +44,8 @@ static enum status load_point(struct history *history, struct analyze_request *a
   XSP_TRY(view_load(of, asked->cold, scratch, &view, err));
   XSP_TRY(question_start(&question, &analysis_history, asked, &view, history->arena, scratch, err));
   if (first == NULL || first->batch_size > 0)
-    XSP_TRY(question_batch(&question, has_observations, "observations", err));
-  const struct view_set *set = latency_set(&question);
+    XSP_TRY(question_batch(&question, side_has_observations, "observations", err));
+  const struct view_set *set = side_latency_set(&question);
   if (set != NULL && first != NULL)
     set = view_find(&view, question.batch_size, first->levels);
   if (set == NULL)
@@ -154,7 +154,7 @@ static enum status judge(const struct history *history, struct compare_answer *r
   size_t a = is_steady ? 0 : last.change - 1, b = is_steady ? history->count - 1 : last.change;
   struct experiment_runs sides[2] = {*history->points[a].of, *history->points[b].of};
   const struct experiments of[2] = {{&sides[0], 1}, {&sides[1], 1}};
-  return systems_answer(of, history->arena, ret, err);
+  return analyze_systems_answer(of, history->arena, ret, err);
 }
 
 static void answer_rows(struct history *history, struct compare_answer *ret)

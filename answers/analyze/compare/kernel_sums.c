@@ -11,7 +11,7 @@
 
 struct sums { // of one side
   struct comparing *comparing;
-  const struct part *layers;
+  const struct compare_part *layers;
   struct map layer_places; // of the side's layers, by name and occurrence, as merge_layers pairs them
   struct map places;       // of items, by layer and name
   VECTOR(struct item) items;
@@ -121,7 +121,7 @@ enum status sides_load_kernels(struct comparing *comparing, struct side sides[2]
       first = first == NULL ? sets[i] : first;
       *ret_are_comparable &= level_set_equal(sets[i]->levels, first->levels);
     }
-    side->kernels.set = sets_pool(side->questions[0], sets, side->count);
+    side->kernels.set = side_sets_pool(side->questions[0], sets, side->count);
     add_side(comparing, kernels, side);
   }
   if (!*ret_are_comparable)

@@ -66,7 +66,7 @@ static void plain_type(const char *type, char text[TYPE_MOST])
   text[length] = 0;
 }
 
-uint32_t operator_family(const char *type)
+uint32_t flops_operator_family(const char *type)
 {
   char text[TYPE_MOST];
   if (type == NULL || type[0] == 0)

@@ -9,13 +9,13 @@
 #include <string.h>
 
 // ---- layers ---------------------------------------------------------------------------------------------------------
-static struct align_layer *layers_to_align(struct comparing *comparing, const struct part *part)
+static struct align_layer *layers_to_align(struct comparing *comparing, const struct compare_part *part)
 {
   struct align_layer *layers = arena_alloc_array(comparing->scratch, part->count + 1, sizeof *layers);
   for (size_t i = 0; i < part->count; i++) {
     const struct item *item = &part->items[i];
     const char *type = item->operation != NULL ? item->operation : item->type != NULL ? item->type : item->name;
-    uint32_t family = operator_family(type);
+    uint32_t family = flops_operator_family(type);
     if (family == OPERATOR_FAMILIES)
       family += 1 + interner_at(&comparing->names, type, strlen(type));
     layers[i] = (struct align_layer){item->name_id, family, shape_number(item->shape)};
@@ -33,7 +33,8 @@ static double *add_values(struct comparing *comparing, const double *a, const do
 }
 
 // What the layers of a group take together.
-static const double *sum_values(struct comparing *comparing, const struct part *part, const struct align_group *group)
+static const double *sum_values(struct comparing *comparing, const struct compare_part *part,
+                                const struct align_group *group)
 {
   double *sum = part->items[group->items[0]].values_ms;
   for (size_t i = 1; i < group->count; i++)
@@ -41,7 +42,8 @@ static const double *sum_values(struct comparing *comparing, const struct part *
   return sum;
 }
 
-static const char *group_name(struct comparing *comparing, const struct part *part, const struct align_group *group)
+static const char *group_name(struct comparing *comparing, const struct compare_part *part,
+                              const struct align_group *group)
 {
   const char *name = part->items[group->items[0]].name;
   for (size_t i = 1; i < group->count; i++)
@@ -58,7 +60,7 @@ static void mark_pairs(size_t *pair_of, size_t pair, const struct align_group *g
 // pair_of: by layer of each side, filled in; ITEM_NONE: it has no partner.
 static void compare_layers(struct comparing *comparing, struct side sides[2], bool are_comparable, size_t *pair_of[2])
 {
-  const struct part *parts[] = {&sides[0].layers, &sides[1].layers};
+  const struct compare_part *parts[] = {&sides[0].layers, &sides[1].layers};
   const struct align_layer *layers[2];
   for (int k = 0; k < 2; k++) {
     layers[k] = layers_to_align(comparing, parts[k]);
@@ -66,7 +68,8 @@ static void compare_layers(struct comparing *comparing, struct side sides[2], bo
     for (size_t i = 0; i < parts[k]->count; i++)
       pair_of[k][i] = ITEM_NONE;
   }
-  struct align_result result = align_layers(layers[0], parts[0]->count, layers[1], parts[1]->count, comparing->scratch);
+  struct align_result result =
+      compare_align_layers(layers[0], parts[0]->count, layers[1], parts[1]->count, comparing->scratch);
   if (result.is_cut)
     table_note(&comparing->table, "too many layers have names of their own to align them by structure");
   for (size_t i = 0; i < result.count; i++) {
@@ -76,19 +79,19 @@ static void compare_layers(struct comparing *comparing, struct side sides[2], bo
     bool is_single = pair->a.count == 1 && pair->b.count == 1;
     mark_pairs(pair_of[0], i, &pair->a);
     mark_pairs(pair_of[1], i, &pair->b);
-    rows_add(comparing, sides, &parts[0]->set, sum_values(comparing, parts[0], &pair->a), &parts[1]->set,
-             sum_values(comparing, parts[1], &pair->b), are_comparable,
-             (struct row){.kind = "layer",
-                          .name = name,
-                          .b_name = strcmp(name, b_name) == 0 ? NULL : b_name,
-                          .type = a->type,
-                          .index = a->index,
-                          .matched_by = pair->is_by_name && is_single ? "name" : "structure"});
+    compare_rows_add(comparing, sides, &parts[0]->set, sum_values(comparing, parts[0], &pair->a), &parts[1]->set,
+                     sum_values(comparing, parts[1], &pair->b), are_comparable,
+                     (struct row){.kind = "layer",
+                                  .name = name,
+                                  .b_name = strcmp(name, b_name) == 0 ? NULL : b_name,
+                                  .type = a->type,
+                                  .index = a->index,
+                                  .matched_by = pair->is_by_name && is_single ? "name" : "structure"});
   }
   for (unsigned k = 0; k < 2; k++)
     for (size_t i = 0; i < parts[k]->count; i++)
       if (pair_of[k][i] == ITEM_NONE)
-        rows_add_unpaired(comparing, sides, k, &parts[k]->set, &parts[k]->items[i], "layer");
+        compare_rows_add_unpaired(comparing, sides, k, &parts[k]->set, &parts[k]->items[i], "layer");
 }
 
 // ---- kernels --------------------------------------------------------------------------------------------------------
@@ -102,7 +105,7 @@ struct kernel_pairs {
 };
 
 static void add_kernel(struct comparing *comparing, struct kernel_pairs *pairs, size_t layers, unsigned side,
-                       const struct part *part, const struct item *item)
+                       const struct compare_part *part, const struct item *item)
 {
   bool is_new;
   uint64_t *place = map_at(&pairs->places, (struct map_key){item->name_id, (uint64_t)layers}, &is_new);
@@ -124,13 +127,13 @@ static void put_kernel(struct comparing *comparing, struct side sides[2], bool a
                        const struct kernel_pair *pair)
 {
   const struct item *a = pair->items[0];
-  rows_add(comparing, sides, &sides[0].kernels.set, pair->values_ms[0], &sides[1].kernels.set, pair->values_ms[1],
-           are_comparable,
-           (struct row){.kind = "kernel",
-                        .name = a->name,
-                        .layer = a->layer == ITEM_NONE ? NULL : sides[0].layers.items[a->layer].name,
-                        .index = a->layer == ITEM_NONE ? -1 : sides[0].layers.items[a->layer].index,
-                        .matched_by = "name"});
+  compare_rows_add(comparing, sides, &sides[0].kernels.set, pair->values_ms[0], &sides[1].kernels.set,
+                   pair->values_ms[1], are_comparable,
+                   (struct row){.kind = "kernel",
+                                .name = a->name,
+                                .layer = a->layer == ITEM_NONE ? NULL : sides[0].layers.items[a->layer].name,
+                                .index = a->layer == ITEM_NONE ? -1 : sides[0].layers.items[a->layer].index,
+                                .matched_by = "name"});
 }
 
 // Without a layer, where they are of several.
@@ -178,7 +181,7 @@ static void compare_kernels(struct comparing *comparing, struct side sides[2], b
       put_kernel(comparing, sides, are_comparable, pair);
     } else {
       unsigned k = pair->items[0] == NULL;
-      rows_add_unpaired(comparing, sides, k, &sides[k].kernels.set, &whole[k], "kernel");
+      compare_rows_add_unpaired(comparing, sides, k, &sides[k].kernels.set, &whole[k], "kernel");
     }
   }
   map_done(&in_layers.places);
@@ -191,11 +194,11 @@ static void compare_kernels(struct comparing *comparing, struct side sides[2], b
 static void compare_models(struct comparing *comparing, struct side sides[2], bool are_comparable)
 {
   const char *a = sides[0].experiments[0]->name, *b = sides[1].experiments[0]->name;
-  rows_add(comparing, sides, &sides[0].model.set, NULL, &sides[1].model.set, NULL, are_comparable,
-           (struct row){.kind = "model", .name = a, .b_name = strcmp(a, b) == 0 ? NULL : b, .index = -1});
+  compare_rows_add(comparing, sides, &sides[0].model.set, NULL, &sides[1].model.set, NULL, are_comparable,
+                   (struct row){.kind = "model", .name = a, .b_name = strcmp(a, b) == 0 ? NULL : b, .index = -1});
 }
 
-enum status pairs_compare(struct comparing *comparing, struct side sides[2], struct error *err)
+enum status compare_pairs_of_sides(struct comparing *comparing, struct side sides[2], struct error *err)
 {
   bool have_batch, are_comparable;
   size_t *pair_of[2] = {NULL, NULL};

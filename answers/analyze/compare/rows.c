@@ -22,8 +22,8 @@ static void judge(const struct comparing *comparing, struct row *row)
   const struct verdict_limits limits = {least_ms, -same_ms, same_ms};
   struct interval interval = interval_of_difference(&row->b, &row->a);
   bool has_drift = interval.from != INTERVAL_PAIRED_RUNS && // pairs cancel it
-                   (sample_has_drift(&row->a, same_ms, &first_ms, &last_ms) ||
-                    sample_has_drift(&row->b, same_ms, &first_ms, &last_ms));
+                   (analyze_sample_has_drift(&row->a, same_ms, &first_ms, &last_ms) ||
+                    analyze_sample_has_drift(&row->b, same_ms, &first_ms, &last_ms));
   row->difference_ms = row->b.latency - a_ms;
   row->low_ms = interval.low;
   row->high_ms = interval.high;
@@ -47,16 +47,17 @@ static struct sample figures_of(struct sample sample)
   return (struct sample){.latency = sample.latency, .count = sample.count, .run_count = sample.run_count};
 }
 
-void rows_add(struct comparing *comparing, const struct side sides[2], const struct view_set *a_set, const double *a_ms,
-              const struct view_set *b_set, const double *b_ms, bool are_comparable, struct row row)
+void compare_rows_add(struct comparing *comparing, const struct side sides[2], const struct view_set *a_set,
+                      const double *a_ms, const struct view_set *b_set, const double *b_ms, bool are_comparable,
+                      struct row row)
 {
   struct arena arena = {0}, *scratch = sides[0].questions[0]->scratch;
   struct question *a = sides[0].questions[0], *b = sides[1].questions[0];
   a->scratch = b->scratch = &arena;
   row.experiment = comparing->experiment;
   row.difference_ms = row.low_ms = row.high_ms = row.observations_needed = NAN;
-  row.a = sample_of_values(a, a_set, a_ms, 1);
-  row.b = sample_of_values(b, b_set, b_ms, 1);
+  row.a = analyze_sample_of_values(a, a_set, a_ms, 1);
+  row.b = analyze_sample_of_values(b, b_set, b_ms, 1);
   if (are_comparable && row.a.latency > 0 && row.b.latency >= 0) {
     judge(comparing, &row);
   } else {
@@ -71,10 +72,10 @@ void rows_add(struct comparing *comparing, const struct side sides[2], const str
   arena_done(&arena);
 }
 
-void rows_add_unpaired(struct comparing *comparing, const struct side sides[2], unsigned which,
-                       const struct view_set *set, const struct item *item, const char *kind)
+void compare_rows_add_unpaired(struct comparing *comparing, const struct side sides[2], unsigned which,
+                               const struct view_set *set, const struct item *item, const char *kind)
 {
-  const struct part *layers = &sides[which].layers;
+  const struct compare_part *layers = &sides[which].layers;
   *vector_add(&comparing->unpaired[which]) = (struct unpaired_row){
       .kind = kind,
       .experiment = comparing->experiment,
@@ -252,7 +253,7 @@ void compare_summarize(struct table_builder *table, const struct compare_request
   table_summary(table, "same_within_pct", cell_real(request->same_within_pct));
 }
 
-void rows_answer(struct comparing *comparing, struct compare_answer *ret)
+void compare_rows_answer(struct comparing *comparing, struct compare_answer *ret)
 {
   ret->slower_pct = ret->slower_row_pct = NAN;
   qsort(comparing->rows.items, comparing->rows.count, sizeof *comparing->rows.items, compare_rows); // has a model

@@ -27,7 +27,7 @@ static struct both both_of(struct comparing *comparing, struct side sides[2])
 }
 
 // ---- batch size -----------------------------------------------------------------------------------------------------
-bool has_observations(const struct view *view, int64_t batch_size)
+bool side_has_observations(const struct view *view, int64_t batch_size)
 {
   for (size_t i = 0; i < view->set_count; i++)
     if (view->sets[i].batch_size == batch_size && view->sets[i].observation_count > 0)
@@ -38,7 +38,7 @@ bool has_observations(const struct view *view, int64_t batch_size)
 static bool all_have(const struct both *both, int64_t batch_size)
 {
   for (size_t i = 0; i < both->count; i++)
-    if (!has_observations(both->questions[i]->view, batch_size))
+    if (!side_has_observations(both->questions[i]->view, batch_size))
       return false;
   return true;
 }
@@ -56,7 +56,7 @@ enum status sides_choose_batch(struct comparing *comparing, struct side sides[2]
   struct question *first = both.questions[0];
   *ret_are_comparable = true;
   for (size_t i = 0; i < both.count; i++) // the default of each, or what the request wants
-    XSP_TRY(question_batch(both.questions[i], has_observations, "observations", err));
+    XSP_TRY(question_batch(both.questions[i], side_has_observations, "observations", err));
   int64_t batch_size = first->batch_size;
   for (size_t i = 0; i < first->view->set_count && !all_have(&both, batch_size); i++)
     batch_size = first->view->sets[i].batch_size;
@@ -104,7 +104,7 @@ static void find_common_levels(struct both *both, uint32_t needed)
   }
 }
 
-struct view_set sets_pool(struct question *question, const struct view_set *const *sets, size_t count)
+struct view_set side_sets_pool(struct question *question, const struct view_set *const *sets, size_t count)
 {
   struct arena *arena = question->scratch;
   struct view_set all = *sets[0];
@@ -131,13 +131,14 @@ struct view_set sets_pool(struct question *question, const struct view_set *cons
 }
 
 static bool pool_sides(struct comparing *comparing, struct side sides[2], const struct both *both,
-                       struct part *ret_parts[2], const char *what)
+                       struct compare_part *ret_parts[2], const char *what)
 {
   for (size_t i = 0; i < both->count; i++)
     if (both->sets[i] == NULL)
       return false;
   for (int k = 0; k < 2; k++)
-    ret_parts[k]->set = sets_pool(sides[k].questions[0], both->sets + (k == 0 ? 0 : both->a_count), sides[k].count);
+    ret_parts[k]->set =
+        side_sets_pool(sides[k].questions[0], both->sets + (k == 0 ? 0 : both->a_count), sides[k].count);
   if (are_of_equal_levels(both))
     return true;
   table_note(&comparing->table, "%s: measured at %s and at %s, which do not compare", what,
@@ -146,7 +147,7 @@ static bool pool_sides(struct comparing *comparing, struct side sides[2], const 
 }
 
 // ---- models ---------------------------------------------------------------------------------------------------------
-const struct view_set *latency_set(const struct question *question)
+const struct view_set *side_latency_set(const struct question *question)
 {
   static const unsigned levels[] = {XSP_LEVEL_MODEL, XSP_LEVEL_APPLICATION, XSP_LEVEL_LAYER, XSP_LEVEL_LIBRARY,
                                     XSP_LEVEL_KERNEL};
@@ -160,9 +161,9 @@ enum status sides_load_models(struct comparing *comparing, struct side sides[2],
                               struct error *err)
 {
   struct both both = both_of(comparing, sides);
-  struct part *parts[] = {&sides[0].model, &sides[1].model};
+  struct compare_part *parts[] = {&sides[0].model, &sides[1].model};
   for (size_t i = 0; i < both.count; i++) {
-    both.sets[i] = latency_set(both.questions[i]);
+    both.sets[i] = side_latency_set(both.questions[i]);
     if (both.sets[i] == NULL)
       return question_lacks(both.questions[i], err, "it has no observation that is no warm-up");
   }
@@ -212,7 +213,8 @@ static void fill_item(struct comparing *comparing, struct item *item, const stru
 }
 
 // The layers of a side's experiments, paired by name and occurrence.
-static void merge_layers(struct comparing *comparing, const struct layers *layers, size_t count, struct part *part)
+static void merge_layers(struct comparing *comparing, const struct layers *layers, size_t count,
+                         struct compare_part *part)
 {
   size_t most = 0, first = 0, observations = part->set.observation_count;
   for (size_t k = 0; k < count; k++)
@@ -257,7 +259,7 @@ enum status sides_load_layers(struct comparing *comparing, struct side sides[2],
                               struct error *err)
 {
   struct both both = both_of(comparing, sides);
-  struct part *parts[] = {&sides[0].layers, &sides[1].layers};
+  struct compare_part *parts[] = {&sides[0].layers, &sides[1].layers};
   struct layer_source *sources = arena_alloc_array(comparing->scratch, both.count, sizeof *sources);
   *ret_are_comparable = false;
   for (size_t i = 0; i < both.count; i++)

@@ -73,7 +73,7 @@ static bool has(const struct facts *facts, const struct store_system_value *valu
 {
   const struct store_system_value *one;
   for (size_t at = 0; (one = next_of(facts, value->key, &at)) != NULL;)
-    if (system_values_are_equal(one, value))
+    if (survey_system_values_are_equal(one, value))
       return true;
   return false;
 }
@@ -135,8 +135,8 @@ static void put_rows(const struct facts facts[2], struct arena *arena, struct ta
   table_summary(table, "systems_same", cell_int(same));
 }
 
-enum status systems_answer(const struct experiments of[2], struct arena *arena, struct compare_answer *ret,
-                           struct error *err)
+enum status analyze_systems_answer(const struct experiments of[2], struct arena *arena, struct compare_answer *ret,
+                                   struct error *err)
 {
   struct facts facts[2] = {0};
   struct table_builder table;

@@ -63,14 +63,14 @@ static void put_row(struct lines *lines, const struct line *line)
 {
   static const char *const kinds[XSP_FRAME_KINDS] = {"python", "framework", "native", "device"};
   struct table_builder *table = &lines->question->table;
-  const struct store_frame *frame = context_frame(&lines->rows, line->context);
+  const struct store_frame *frame = analyze_context_frame(&lines->rows, line->context);
   const struct figure_of *host = &line->of[HOST], *device = &line->of[DEVICE], *range = &line->of[RANGE];
   struct arena *arena = lines->question->arena;
   table_row(table);
   table_put_as(table, "name", "context",
                cell_text(frame->name != NULL ? arena_copy(arena, frame->name, strlen(frame->name)) : NULL));
   table_put(table, "kind", cell_text(kinds[frame->kind]));
-  table_put(table, "called_from", cell_text(context_called_from(&lines->rows, line->context, arena)));
+  table_put(table, "called_from", cell_text(analyze_context_called_from(&lines->rows, line->context, arena)));
   table_put(table, "count", cell_int(host->count > 0 ? host->count : device->count > 0 ? device->count : range->count));
   table_put(table, "host_ms", milliseconds(host, host->sum));
   table_put(table, "host_self_ms", milliseconds(host, host->own));
@@ -101,7 +101,7 @@ static enum status answer(struct question *question, struct error *err)
 {
   struct lines lines = {.question = question};
   struct figure_of host = {0}, device = {0};
-  XSP_TRY(context_rows_load(question, &lines.rows, err));
+  XSP_TRY(analyze_context_rows_load(question, &lines.rows, err));
   load(&lines);
   if (lines.count == 0)
     return question_lacks(question, err,

@@ -106,13 +106,13 @@ static struct table_cell text(struct places *places, const char *value)
 
 static struct table_cell share_of(const struct reason *stall, const struct place *place)
 {
-  return cell_real(stall->name != NULL ? share_pct((double)stall->samples, (double)place->samples) : NAN);
+  return cell_real(stall->name != NULL ? analyze_share_pct((double)stall->samples, (double)place->samples) : NAN);
 }
 
 static void put_row(struct places *places, const struct place *place)
 {
   struct table_builder *table = &places->question->table;
-  const struct store_frame *frame = context_frame(&places->rows, place->context);
+  const struct store_frame *frame = analyze_context_frame(&places->rows, place->context);
   const struct reason *stalls = stalls_of(places, place->number);
   double samples = (double)place->samples;
   table_row(table);
@@ -120,20 +120,20 @@ static void put_row(struct places *places, const struct place *place)
   table_put(table, "file", text(places, frame->file));
   table_put(table, "line", cell_int_if(frame->line > 0, frame->line));
   table_put(table, "samples", cell_int(place->samples));
-  table_put_share(table, "samples_pct", "all", cell_real(share_pct(samples, (double)places->samples)));
-  table_put(table, "not_issued_pct", cell_real(share_pct((double)place->not_issued, samples)));
+  table_put_share(table, "samples_pct", "all", cell_real(analyze_share_pct(samples, (double)places->samples)));
+  table_put(table, "not_issued_pct", cell_real(analyze_share_pct((double)place->not_issued, samples)));
   table_put(table, "stall", text(places, stalls[0].name));
   table_put(table, "stall_pct", share_of(&stalls[0], place));
   table_put(table, "next_stall", text(places, stalls[1].name));
   table_put(table, "next_stall_pct", share_of(&stalls[1], place));
   table_put(table, "called_from",
-            cell_text(context_called_from(&places->rows, place->context, places->question->arena)));
+            cell_text(analyze_context_called_from(&places->rows, place->context, places->question->arena)));
 }
 
 static enum status answer_with(struct places *places, struct error *err)
 {
   struct question *question = places->question;
-  XSP_TRY(context_rows_load(question, &places->rows, err));
+  XSP_TRY(analyze_context_rows_load(question, &places->rows, err));
   for (size_t i = 0; places->rows.set != NULL && i < places->rows.set->run_count; i++)
     for (size_t k = 0; k < places->rows.runs[i].count; k++)
       add_row(places, &places->rows.runs[i].rows[k]);
@@ -143,7 +143,7 @@ static enum status answer_with(struct places *places, struct error *err)
   for (size_t i = 0; i < places->all.count; i++) {
     const struct place *place = &places->all.items[i];
     places->samples = saturate_add(places->samples, place->samples);
-    if (context_frame(&places->rows, place->context)->line > 0)
+    if (analyze_context_frame(&places->rows, place->context)->line > 0)
       places->with_lines = saturate_add(places->with_lines, place->samples);
   }
   qsort(places->all.items, places->all.count, sizeof *places->all.items, compare_places);
@@ -151,7 +151,7 @@ static enum status answer_with(struct places *places, struct error *err)
     put_row(places, &places->all.items[i]);
   table_summary(&question->table, "samples", cell_int(places->samples));
   table_summary(&question->table, "with_lines_pct",
-                cell_real(share_pct((double)places->with_lines, (double)places->samples)));
+                cell_real(analyze_share_pct((double)places->with_lines, (double)places->samples)));
   table_summary(&question->table, "runs", cell_int((int64_t)places->rows.set->run_count));
   return STATUS_OK;
 }

@@ -19,7 +19,7 @@ static const struct view_set *choose(const struct view *view)
   return best;
 }
 
-enum status context_rows_load(struct question *question, struct context_rows *ret_rows, struct error *err)
+enum status analyze_context_rows_load(struct question *question, struct context_rows *ret_rows, struct error *err)
 {
   struct store *store = question->view->store;
   struct context_rows *rows = ret_rows;
@@ -34,16 +34,16 @@ enum status context_rows_load(struct question *question, struct context_rows *re
   return STATUS_OK;
 }
 
-const struct store_frame *context_frame(const struct context_rows *rows, size_t context_id)
+const struct store_frame *analyze_context_frame(const struct context_rows *rows, size_t context_id)
 {
   return &rows->paths.frames[rows->paths.contexts[context_id - 1].frame_id - 1];
 }
 
-const char *context_called_from(const struct context_rows *rows, size_t context_id, struct arena *arena)
+const char *analyze_context_called_from(const struct context_rows *rows, size_t context_id, struct arena *arena)
 {
   const struct store_frame *inner = NULL, *own = NULL;
   for (size_t id = context_id; id != 0 && own == NULL; id = (size_t)rows->paths.contexts[id - 1].parent_id) {
-    const struct store_frame *frame = context_frame(rows, id);
+    const struct store_frame *frame = analyze_context_frame(rows, id);
     if (frame->kind != XSP_FRAME_PYTHON || frame->file == NULL || id == context_id)
       continue;
     inner = inner == NULL ? frame : inner;

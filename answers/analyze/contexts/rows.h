@@ -14,10 +14,11 @@ struct context_rows {
   } * runs; // of the set
 };
 
-enum status context_rows_load(struct question *question, struct context_rows *ret_rows, struct error *err) MUST_CHECK;
+enum status analyze_context_rows_load(struct question *question, struct context_rows *ret_rows,
+                                      struct error *err) MUST_CHECK;
 // "train.py:12 step": the innermost Python frame around the context that is no installed package's, else the innermost. NULL:
 // none. Lives in the answer's arena.
-const char *context_called_from(const struct context_rows *rows, size_t context_id, struct arena *arena);
-const struct store_frame *context_frame(const struct context_rows *rows, size_t context_id);
+const char *analyze_context_called_from(const struct context_rows *rows, size_t context_id, struct arena *arena);
+const struct store_frame *analyze_context_frame(const struct context_rows *rows, size_t context_id);
 
 #endif

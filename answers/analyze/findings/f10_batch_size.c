@@ -23,7 +23,7 @@ static void judge_against(struct findings *findings, const struct batch_point *p
 {
   double same_ms = best->latency.value * (double)point->batch_size / (double)best->batch_size;
   double saving_ms = point->latency.value - same_ms;
-  if (!(share_pct(saving_ms, point->latency.value) > findings_threshold(findings, "batch_size-gain")))
+  if (!(analyze_share_pct(saving_ms, point->latency.value) > findings_threshold(findings, "batch_size-gain")))
     return;
   struct finding *finding = add(findings, point, saving_ms);
   finding->title = arena_format(

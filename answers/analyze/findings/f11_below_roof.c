@@ -24,8 +24,8 @@ static double least_ms(const struct work *work)
 
 static void judge(struct findings *findings, const struct work *work)
 {
-  double needed_ms = least_ms(work), roof_pct = share_pct(needed_ms, work->ms);
-  double share = share_pct(work->ms, findings->latency_ms);
+  double needed_ms = least_ms(work), roof_pct = analyze_share_pct(needed_ms, work->ms);
+  double share = analyze_share_pct(work->ms, findings->latency_ms);
   if (!(needed_ms > 0) || !(roof_pct < findings_threshold(findings, "below_roof-roof")) ||
       !(share > findings_threshold(findings, "below_roof-share")))
     return;
@@ -86,7 +86,7 @@ static enum status judge_layers(struct findings *findings, struct question *ques
     double ms = rooflines.has_kernels ? kernels_layer_gpu_ms(question, &rooflines.kernels, i)
                                       : layer_value(question, layers, layer, LAYER_LATENCY);
     struct work work = {findings_layer_name(findings, layer),    ms,  flop_counts_flops(counts), counts->bytes,
-                        analytic_roof(&rooflines.roofs, counts), true};
+                        roof_analytic(&rooflines.roofs, counts), true};
     if (ms > 0)
       judge(findings, &work);
   }

@@ -51,7 +51,7 @@ static void add(struct findings *findings, const struct odd_layer *odd, double u
   const char *type = odd->layer->type != NULL ? odd->layer->type : odd->layer->name_text;
   finding->context = findings_layer_name(findings, odd->layer);
   finding->time_ms = odd->ms;
-  finding->share_pct = share_pct(odd->ms, findings->latency_ms);
+  finding->share_pct = analyze_share_pct(odd->ms, findings->latency_ms);
   finding->saving_ms = odd->ms - usual_ms;
   finding->saving_basis =
       "what it takes more than the median of the layers of equal work; of each, the median over observations";
@@ -74,7 +74,8 @@ static void judge(struct findings *findings, const struct odd_layer *items, size
   double usual_ms = count % 2 != 0 ? items[count / 2].ms : (items[count / 2 - 1].ms + items[count / 2].ms) / 2;
   for (size_t i = 0; i < count && count >= EQUALS_LEAST; i++)
     if (items[i].ms > usual_ms * (1 + findings_threshold(findings, "odd_layer-slower") / 100) &&
-        share_pct(items[i].ms - usual_ms, findings->latency_ms) > findings_threshold(findings, "odd_layer-share"))
+        analyze_share_pct(items[i].ms - usual_ms, findings->latency_ms) >
+            findings_threshold(findings, "odd_layer-share"))
       add(findings, &items[i], usual_ms, count);
 }
 

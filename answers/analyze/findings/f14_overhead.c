@@ -12,10 +12,10 @@ static void add(struct findings *findings, const struct view_set *before, double
   struct finding *finding = findings_add(findings);
   finding->context = arena_format(findings->question->arena, "levels %s", findings->set->levels_text);
   finding->time_ms = overhead_ms;
-  finding->share_pct = share_pct(overhead_ms, findings->latency_ms);
+  finding->share_pct = analyze_share_pct(overhead_ms, findings->latency_ms);
   finding->title =
       arena_format(findings->question->arena, "recording %s makes observations %.3g %% slower than recording %s",
-                   findings->set->levels_text, share_pct(overhead_ms, before_ms), before->levels_text);
+                   findings->set->levels_text, analyze_share_pct(overhead_ms, before_ms), before->levels_text);
   finding->advice = "trust shares less than latencies of fewer levels (L0); record less: fewer levels, --aggregate";
   finding->threshold = findings_threshold_of(findings, "overhead-share");
   finding->confidence = interval.from == INTERVAL_OBSERVATIONS ? CONFIDENCE_MEDIUM : CONFIDENCE_HIGH;
@@ -31,9 +31,10 @@ static enum status find(struct findings *findings, struct error *err)
   const struct view_set *before = view_rule(question->view, findings->set->batch_size, XSP_LEVEL_MODEL, &from);
   if (before == NULL || from != NULL || before == findings->set)
     return findings_lack(findings, err, "it has no runs at the model level alone (xsp run --leveled)");
-  struct sample deep = sample_of_set(question, findings->set, 1), shallow = sample_of_set(question, before, 1);
+  struct sample deep = analyze_sample_of_set(question, findings->set, 1),
+                shallow = analyze_sample_of_set(question, before, 1);
   struct interval interval = interval_of_difference(&deep, &shallow);
-  if (share_pct(interval.low, shallow.latency) > findings_threshold(findings, "overhead-share"))
+  if (analyze_share_pct(interval.low, shallow.latency) > findings_threshold(findings, "overhead-share"))
     add(findings, before, deep.latency - shallow.latency, interval, shallow.latency);
   return STATUS_OK;
 }

@@ -30,7 +30,7 @@ static enum status find(struct findings *findings, struct error *err)
   struct devices_idle idle;
   XSP_TRY(device_gaps_load(findings, &gaps, err));
   XSP_TRY(devices_idle_load(findings, &idle, err));
-  if (share_pct(findings_per_observation_ms(findings, gaps.late.total_ns), findings->latency_ms) >
+  if (analyze_share_pct(findings_per_observation_ms(findings, gaps.late.total_ns), findings->latency_ms) >
       findings_threshold(findings, "idle_gaps-share"))
     add(findings, &gaps, &idle);
   return STATUS_OK;

@@ -14,7 +14,7 @@ static void add(struct findings *findings, const struct layer *layer, double mea
   struct finding *finding = findings_add(findings);
   finding->context = findings_layer_name(findings, layer);
   finding->time_ms = mean_ms;
-  finding->share_pct = share_pct(mean_ms, findings->latency_ms);
+  finding->share_pct = analyze_share_pct(mean_ms, findings->latency_ms);
   finding->saving_ms = mean_ms - least_ms;
   finding->saving_basis = "as if it always took as long as in its fastest observation";
   finding->title = arena_format(findings->question->arena, "%s varies by %.3g %% around %s, and takes %s at least",
@@ -41,11 +41,11 @@ static void judge(struct findings *findings, const struct layers *layers, const 
   size_t count = findings_layer_values(layers, layer, room);
   double quarter_ms = findings_quantile(room, count, 0.25), median_ms = findings_quantile(room, count, 0.5);
   double spread_ms = (findings_quantile(room, count, 0.75) - quarter_ms) / QUARTILES_TO_DEVIATION;
-  double spread_pct = share_pct(spread_ms, median_ms), mean_ms = 0;
+  double spread_pct = analyze_share_pct(spread_ms, median_ms), mean_ms = 0;
   for (size_t i = 0; i < count; i++)
     mean_ms += room[i] / (double)count;
   if (count >= OBSERVATIONS_LEAST && spread_pct > findings_threshold(findings, "varying_layer-spread") &&
-      share_pct(mean_ms, findings->latency_ms) > findings_threshold(findings, "varying_layer-share"))
+      analyze_share_pct(mean_ms, findings->latency_ms) > findings_threshold(findings, "varying_layer-share"))
     add(findings, layer, mean_ms, least_of(layers, layer), spread_pct);
 }
 

@@ -57,7 +57,7 @@ static void judge(struct findings *findings, struct batch_kernels *own, struct b
   double own_count = NAN, other_count = NAN;
   double own_ms = only_ms(own, other, &own_name, &own_count);
   double other_ms = only_ms(other, own, &other_name, &other_count);
-  double pct = share_pct(own_ms, own->total_ms);
+  double pct = analyze_share_pct(own_ms, own->total_ms);
   if (!(pct > findings_threshold(findings, "kernels_change-share")))
     return;
   struct finding *finding = findings_add(findings);

@@ -45,7 +45,7 @@ static void add(struct hotspots *hotspots, uint32_t place, double ns, size_t pla
   }
   finding->time_ms = finding->saving_ms = findings_per_observation_ms(findings, ns);
   finding->saving_basis = "its own time, as if it took none";
-  finding->share_pct = share_pct(ns, hotspots->total_ns);
+  finding->share_pct = analyze_share_pct(ns, hotspots->total_ns);
   finding->title =
       arena_format(findings->question->arena, "%s takes %s %s%s, %.3g %% of the %s time",
                    findings_name(findings, finding->context), findings_time(findings, finding->time_ms), per,
@@ -76,7 +76,7 @@ static void add_names(struct hotspots *hotspots)
       name->place = i;
     name->own_ns += ns;
     name->places++;
-    if (!places->has_contexts || share_pct(ns, hotspots->total_ns) <= hotspots->least_pct)
+    if (!places->has_contexts || analyze_share_pct(ns, hotspots->total_ns) <= hotspots->least_pct)
       continue;
     name->is_found = true;
     add(hotspots, i, ns, 1);
@@ -93,7 +93,7 @@ static enum status find(struct findings *findings, struct error *err)
   size_t count = interner_count(&hotspots.texts);
   for (size_t i = 0; i < count; i++) {
     const struct name *name = &hotspots.names[i];
-    if (!name->is_found && share_pct(name->own_ns, hotspots.total_ns) > hotspots.least_pct)
+    if (!name->is_found && analyze_share_pct(name->own_ns, hotspots.total_ns) > hotspots.least_pct)
       add(&hotspots, name->place, name->own_ns, name->places);
   }
   interner_done(&hotspots.texts);

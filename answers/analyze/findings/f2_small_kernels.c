@@ -53,7 +53,8 @@ static void add(struct small_kernels *small, uint32_t function, const struct pla
     finding_spans_in_function(finding, function);
   }
   finding->time_ms = findings_per_observation_ms(findings, units->ns);
-  finding->share_pct = share_pct(units->ns, places->has_devices ? places->total.device_ns : places->total.host_ns);
+  finding->share_pct =
+      analyze_share_pct(units->ns, places->has_devices ? places->total.device_ns : places->total.host_ns);
   finding->saving_ms =
       findings_per_observation_ms(findings, bound_ns(places, function, figures) * fmax(1 - 1 / count, 0));
   finding->saving_basis = places->has_devices

@@ -78,7 +78,8 @@ static bool is_slow(const struct backward *backward, const struct group *group)
   const struct findings *findings = backward->findings;
   return group->forward_ms > 0 &&
          group->backward_ms > findings_threshold(findings, "slow_backward-ratio") * group->forward_ms &&
-         share_pct(group->backward_ms, backward->latency_ms) >= findings_threshold(findings, "slow_backward-share");
+         analyze_share_pct(group->backward_ms, backward->latency_ms) >=
+             findings_threshold(findings, "slow_backward-share");
 }
 
 static void add(struct backward *backward, const struct group *group)
@@ -93,7 +94,7 @@ static void add(struct backward *backward, const struct group *group)
   finding->spans[0] = group->span_id;
   finding->span_count = group->span_id != 0;
   finding->time_ms = group->backward_ms;
-  finding->share_pct = share_pct(group->backward_ms, backward->latency_ms);
+  finding->share_pct = analyze_share_pct(group->backward_ms, backward->latency_ms);
   finding->saving_ms = group->forward_ms + group->backward_ms;
   finding->saving_basis = "the time of the operator and of its backward operators, as if another one took none";
   finding->title = arena_format(findings->question->arena,

@@ -28,7 +28,7 @@ static bool is_slow(const struct host_bound *bound, uint32_t function)
     return false;
   return bound->host_ns[function] >
              findings_threshold(bound->findings, "host_bound-ratio") * bound->device_ns[function] &&
-         share_pct(gain_ms(bound, function), bound->findings->latency_ms) >=
+         analyze_share_pct(gain_ms(bound, function), bound->findings->latency_ms) >=
              findings_threshold(bound->findings, "host_bound-share");
 }
 
@@ -41,7 +41,7 @@ static void add(struct host_bound *bound, uint32_t function)
   finding_at_place(findings, finding, bound->places->functions[function].function);
   finding_spans_in_function(finding, function);
   finding->time_ms = host_ms;
-  finding->share_pct = share_pct(host_ms, findings->latency_ms);
+  finding->share_pct = analyze_share_pct(host_ms, findings->latency_ms);
   finding->saving_ms = gain_ms(bound, function);
   finding->saving_basis =
       arena_format(findings->question->arena, "the host time, at most the time in which the %sdevice does not work",

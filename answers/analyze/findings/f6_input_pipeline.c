@@ -28,7 +28,7 @@ static void find_place(struct findings *findings, const struct places *places, s
   }
   for (uint32_t i = 0; i < places->count; i++) {
     const struct place *place = &places->all[i];
-    bool is_range = place->frame_kind == XSP_FRAME_KINDS && time_is_loader(place->name);
+    bool is_range = place->frame_kind == XSP_FRAME_KINDS && finding_time_is_loader(place->name);
     bool is_called = is_loaders(place) && place->parent != PLACE_NONE && !is_loaders(&places->all[place->parent]);
     uint32_t at = is_range ? i : place->parent;
     if ((is_range || is_called) && (found == PLACE_NONE || within_ns[at] > within_ns[found]))
@@ -44,7 +44,7 @@ static void add(struct findings *findings, const struct places *places, double l
   struct finding *finding = findings_add(findings);
   find_place(findings, places, finding);
   finding->time_ms = loader_ms;
-  finding->share_pct = share_pct(loader_ms, findings->latency_ms);
+  finding->share_pct = analyze_share_pct(loader_ms, findings->latency_ms);
   finding->saving_ms = saving_ms;
   finding->saving_basis = saving_ms > loader_ms
                               ? "time in the loader, and time in which nothing is recorded, such as the start "
@@ -75,7 +75,7 @@ static enum status find(struct findings *findings, struct error *err)
   for (size_t i = 0; i < set->observation_count; i++) // its statistic is not the sum of the parts' ones
     saving_ms[i] = parts.parts[TIME_LOADER][i] + (parts.loader_has_processes ? parts.parts[TIME_REST][i] : 0);
   if (question_value(question, set, parts.loader) > 0 &&
-      share_pct(loader_ms, findings->latency_ms) > findings_threshold(findings, "input_pipeline-share"))
+      analyze_share_pct(loader_ms, findings->latency_ms) > findings_threshold(findings, "input_pipeline-share"))
     add(findings, places, loader_ms, question_value(question, set, saving_ms));
   return STATUS_OK;
 }

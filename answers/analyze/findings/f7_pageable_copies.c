@@ -28,7 +28,7 @@ static enum status find(struct findings *findings, struct error *err)
   for (uint32_t i = 0; i < places->count; i++)
     if (places->all[i].own.device_ns > 0 && findings_name_matches(places->all[i].name, pageable, 1))
       tally_add(findings, &copies, i, places->all[i].own.device_ns);
-  if (share_pct(findings_per_observation_ms(findings, copies.total_ns), findings->latency_ms) >
+  if (analyze_share_pct(findings_per_observation_ms(findings, copies.total_ns), findings->latency_ms) >
       findings_threshold(findings, "pageable_copies-share"))
     add(findings, &copies);
   return STATUS_OK;

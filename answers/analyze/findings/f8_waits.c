@@ -34,7 +34,7 @@ static enum status find(struct findings *findings, struct error *err)
   XSP_TRY(device_gaps_load(findings, &gaps, err));
   XSP_TRY(devices_idle_load(findings, &idle, err));
   double least_ns = fmin(gaps.waited.total_ns, gaps.waiting_ns);
-  if (share_pct(findings_per_observation_ms(findings, least_ns), findings->latency_ms) >
+  if (analyze_share_pct(findings_per_observation_ms(findings, least_ns), findings->latency_ms) >
       findings_threshold(findings, "waits-share"))
     add(findings, &gaps, &idle);
   return STATUS_OK;

@@ -83,7 +83,7 @@ static enum status find(struct findings *findings, struct error *err)
   if (places->total.host_ns == 0 && places->total.device_ns == 0)
     return findings_lack(findings, err, "it has neither layers nor kernels");
   sum(findings, places, &layout);
-  if (share_pct(findings_per_observation_ms(findings, layout.time.total_ns), findings->latency_ms) >
+  if (analyze_share_pct(findings_per_observation_ms(findings, layout.time.total_ns), findings->latency_ms) >
       findings_threshold(findings, "layout-share"))
     add(findings, &layout);
   return STATUS_OK;

@@ -23,7 +23,7 @@ static double root_ms(const struct findings *findings)
 
 static double saving_pct(const struct findings *findings, const struct finding *finding)
 {
-  return share_pct(finding->saving_ms, isnan(findings->latency_ms) ? root_ms(findings) : findings->latency_ms);
+  return analyze_share_pct(finding->saving_ms, isnan(findings->latency_ms) ? root_ms(findings) : findings->latency_ms);
 }
 
 const char *analyze_severity(double pct)

@@ -29,7 +29,7 @@ void tally_fill(struct findings *findings, const struct tally *tally, struct fin
     finding_spans_at(finding, most);
   }
   finding->time_ms = findings_per_observation_ms(findings, tally->total_ns);
-  finding->share_pct = share_pct(finding->time_ms, findings->latency_ms);
+  finding->share_pct = analyze_share_pct(finding->time_ms, findings->latency_ms);
   finding_number(finding, "places", (double)count);
 }
 

@@ -78,7 +78,7 @@ bool flops_aten_dropout(struct flop_work *work) // (input, p, train): draws, com
 static double reduced_elements(const struct flop_work *work)
 {
   const struct shape *first = flop_tensor(work->operation, 0);
-  const struct value *dims = flop_value(work->operation, 1);
+  const struct shape_value *dims = flop_value(work->operation, 1);
   if (first == NULL || work->operation->values == NULL)
     return NAN;
   if (dims == NULL || dims->kind != VALUE_NUMBERS || dims->count == 0)
@@ -137,7 +137,7 @@ bool flops_aten_selection(struct flop_work *work) // index_select(self, dim, ind
 {
   const struct shape *self = flop_tensor(work->operation, 0);
   const struct shape *index = flop_tensor(work->operation, 2);
-  const struct value *dim = flop_value(work->operation, 1);
+  const struct shape_value *dim = flop_value(work->operation, 1);
   flop_set(work, 0, 0, 0, 0);
   work->output_elements = NAN;
   if (self == NULL || index == NULL || dim == NULL || dim->kind != VALUE_NUMBERS || dim->count != 1)

@@ -44,7 +44,7 @@ static double number_at(const struct flop_work *work, unsigned argument, size_t 
 {
   if (argument == ABSENT)
     return otherwise;
-  const struct value *value = flop_value(work->operation, argument);
+  const struct shape_value *value = flop_value(work->operation, argument);
   if (value == NULL || value->kind != VALUE_NUMBERS || value->count == 0)
     return NAN;
   if (value->count == 1)
@@ -70,7 +70,7 @@ static double positions(double size, double kernel, double stride, double paddin
   return steps + 1;
 }
 
-static bool is_word(const struct value *value, const char *word)
+static bool is_word(const struct shape_value *value, const char *word)
 {
   return value != NULL && value->kind == VALUE_TEXT && strcmp(value->text, word) == 0;
 }
@@ -80,7 +80,7 @@ static double output_size(const struct flop_work *work, const struct window_form
 {
   double stride = number_at(work, form->stride, at, 1);
   double dilation = number_at(work, form->dilation, at, 1);
-  const struct value *padding_word = form->padding == ABSENT ? NULL : flop_value(work->operation, form->padding);
+  const struct shape_value *padding_word = form->padding == ABSENT ? NULL : flop_value(work->operation, form->padding);
   if (is_word(padding_word, "same"))
     return size;
   double padding = is_word(padding_word, "valid") ? 0 : number_at(work, form->padding, at, 0);
@@ -147,7 +147,7 @@ static double window_elements(const struct flop_work *work, const struct backwar
     *ret_weights = shape_elements(weight);
     return flop_product(weight, 1, weight->rank);
   }
-  const struct value *sizes = flop_value(work->operation, form->weight);
+  const struct shape_value *sizes = flop_value(work->operation, form->weight);
   if (sizes == NULL || sizes->kind != VALUE_NUMBERS || sizes->count < 3)
     return NAN;
   double product = 1;
@@ -165,7 +165,7 @@ static bool read_mask(const struct flop_work *work, const struct backward_form *
   mask[2] = false;
   if (form->mask == ABSENT)
     return true;
-  const struct value *value = flop_value(work->operation, form->mask);
+  const struct shape_value *value = flop_value(work->operation, form->mask);
   if (value == NULL || value->kind != VALUE_NUMBERS || value->count < 2)
     return false;
   for (size_t i = 0; i < 3; i++)
@@ -207,7 +207,7 @@ static bool pool(struct flop_work *work, unsigned dilation_at, unsigned ceil_at)
   bool rounds_up;
   if (input == NULL || input->rank < dims || !is_truth(work, ceil_at, &rounds_up))
     return false;
-  const struct value *stride = flop_value(work->operation, 2);
+  const struct shape_value *stride = flop_value(work->operation, 2);
   bool has_stride = stride != NULL && stride->kind == VALUE_NUMBERS && stride->count > 0;
   double outputs = flop_product(input, 0, input->rank - dims);
   double window = 1;

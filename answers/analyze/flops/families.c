@@ -97,7 +97,7 @@ bool flops_attention(struct flop_work *work)
 // ---- pools and means ------------------------------------------------------------------------------------------------
 double flops_kernel_elements(const struct flop_work *work)
 {
-  const struct value *kernel = flop_attribute(work->operation, "kernel_shape");
+  const struct shape_value *kernel = flop_attribute(work->operation, "kernel_shape");
   double elements = kernel != NULL && kernel->kind == VALUE_NUMBERS && kernel->count > 0 ? 1 : NAN;
   for (size_t i = 0; !isnan(elements) && i < kernel->count; i++)
     elements *= kernel->numbers[i];
@@ -131,7 +131,7 @@ bool flops_reduction(struct flop_work *work)
 
 bool flops_resize(struct flop_work *work)
 {
-  const struct value *mode = flop_attribute(work->operation, "mode");
+  const struct shape_value *mode = flop_attribute(work->operation, "mode");
   if (mode == NULL || mode->kind != VALUE_TEXT || strcmp(mode->text, "nearest") != 0)
     return false;
   flop_set(work, 0, 0, 0, 0);

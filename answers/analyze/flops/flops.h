@@ -19,7 +19,7 @@ double flop_counts_flops(const struct flop_counts *counts); // 2 * multiply_adds
 
 struct flop_attribute { // by name: "kernel_shape"
   const char *name;
-  struct value value;
+  struct shape_value value;
 };
 enum flop_dialect { // whose names operators have; ATen's say so themselves ("aten::")
   FLOPS_ONNX,

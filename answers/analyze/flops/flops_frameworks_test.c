@@ -71,7 +71,7 @@ static struct flop_counts count(const struct example *example)
   assert_true(shapes_read(example->output, strlen(example->output), &outputs));
   struct flop_attribute attribute = {"kernel_shape", {0}};
   if (example->kernel_shape != NULL)
-    attribute.value = value_read(example->kernel_shape, strlen(example->kernel_shape));
+    attribute.value = shape_value_read(example->kernel_shape, strlen(example->kernel_shape));
   const struct flop_operation operation = {.dialect = example->dialect,
                                            .type = example->type,
                                            .fused = example->fused,

@@ -90,7 +90,7 @@ static void test_values(void **unused)
   struct values values;
   const char *text =
       "[\"\", \"[2, 3]\", \"True\", \"-1\", \"1.\", \"same\", \"[True, False, True]\", \"[]\", \"[1, 2\"]";
-  assert_true(values_read(text, strlen(text), &values));
+  assert_true(shape_values_read(text, strlen(text), &values));
   assert_int_equal(values.count, 9);
   assert_int_equal(values.items[0].kind, VALUE_NONE);
   assert_int_equal(values.items[1].kind, VALUE_NUMBERS);
@@ -106,7 +106,7 @@ static void test_values(void **unused)
   assert_int_equal(values.items[7].kind, VALUE_NUMBERS);
   assert_int_equal(values.items[7].count, 0);
   assert_int_equal(values.items[8].kind, VALUE_NONE);
-  assert_false(values_read("[1]", 3, &values));
+  assert_false(shape_values_read("[1]", 3, &values));
 }
 
 // ---- ONNX -----------------------------------------------------------------------------------------------------------
@@ -120,7 +120,7 @@ static struct flop_counts onnx(const char *type, const char *inputs, const char 
   assert_true(shapes_read(outputs, strlen(outputs), &out));
   struct flop_attribute attributes[1] = {{attribute, {0}}};
   if (value != NULL)
-    attributes[0].value = value_read(value, strlen(value));
+    attributes[0].value = shape_value_read(value, strlen(value));
   struct flop_operation operation = {
       .type = type,
       .inputs = &in,
@@ -246,7 +246,8 @@ static void test_onnx_windows(void **unused)
   struct shapes in;
   struct shapes out;
   assert_true(shapes_read("[1,24,80,80]", 12, &in) && shapes_read("[1,6,160,160]", 13, &out));
-  const struct flop_attribute attributes[] = {{"kernel_shape", value_read("[2,2]", 5)}, {"group", value_read("3", 1)}};
+  const struct flop_attribute attributes[] = {{"kernel_shape", shape_value_read("[2,2]", 5)},
+                                              {"group", shape_value_read("3", 1)}};
   struct flop_operation operation = {.type = "ConvTranspose",
                                      .inputs = &in,
                                      .outputs = &out,
@@ -339,7 +340,7 @@ static struct flop_counts aten(const char *type, const char *dims, const char *t
   if (types != NULL)
     assert_true(shapes_read_types(types, strlen(types), &in));
   if (concrete != NULL)
-    assert_true(values_read(concrete, strlen(concrete), &values));
+    assert_true(shape_values_read(concrete, strlen(concrete), &values));
   struct flop_operation operation = {.type = type,
                                      .inputs = &in,
                                      .values = concrete != NULL ? &values : NULL,

@@ -23,7 +23,7 @@ bool flops_onnx_transposed_convolution(struct flop_work *work)
   if (has_weights) {
     each = flop_product(weights, 1, weights->rank);
   } else {
-    const struct value *group = flop_attribute(operation, "group");
+    const struct shape_value *group = flop_attribute(operation, "group");
     double groups = group != NULL && group->kind == VALUE_NUMBERS && group->count == 1 ? group->numbers[0] : 1;
     each = output->dims[1] / groups * flops_kernel_elements(work);
   }
@@ -93,7 +93,7 @@ bool flops_onnx_attention(struct flop_work *work)
 bool flops_onnx_local_response(struct flop_work *work)
 {
   const struct shape *output = flop_output(work->operation);
-  const struct value *size = flop_attribute(work->operation, "size");
+  const struct shape_value *size = flop_attribute(work->operation, "size");
   if (output == NULL || size == NULL || size->kind != VALUE_NUMBERS || size->count != 1)
     return false;
   double elements = shape_elements(output);

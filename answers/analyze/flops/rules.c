@@ -29,7 +29,7 @@ const struct shape *flop_output(const struct flop_operation *operation)
   return has ? &operation->outputs->items[0] : NULL;
 }
 
-const struct value *flop_value(const struct flop_operation *operation, unsigned argument)
+const struct shape_value *flop_value(const struct flop_operation *operation, unsigned argument)
 {
   bool has = operation->values != NULL && argument < operation->values->count &&
              operation->values->items[argument].kind != VALUE_NONE;
@@ -38,14 +38,14 @@ const struct value *flop_value(const struct flop_operation *operation, unsigned 
 
 bool flop_truth(const struct flop_operation *operation, unsigned argument, bool *ret_truth)
 {
-  const struct value *value = flop_value(operation, argument);
+  const struct shape_value *value = flop_value(operation, argument);
   if (value == NULL || (value->kind != VALUE_TRUTH && (value->kind != VALUE_NUMBERS || value->count != 1)))
     return false;
   *ret_truth = value->kind == VALUE_TRUTH ? value->truth : value->numbers[0] != 0;
   return true;
 }
 
-const struct value *flop_attribute(const struct flop_operation *operation, const char *name)
+const struct shape_value *flop_attribute(const struct flop_operation *operation, const char *name)
 {
   for (size_t i = 0; i < operation->attribute_count; i++)
     if (strcmp(operation->attributes[i].name, name) == 0)

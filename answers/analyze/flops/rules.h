@@ -51,9 +51,9 @@ extern const struct flop_rule flop_rules[]; // catalog.c
 // The shape of an argument; NULL where there is none, or it is not a tensor of at least one dimension.
 const struct shape *flop_tensor(const struct flop_operation *operation, unsigned argument);
 const struct shape *flop_output(const struct flop_operation *operation); // ONNX: the first; NULL
-const struct value *flop_value(const struct flop_operation *operation, unsigned argument);
+const struct shape_value *flop_value(const struct flop_operation *operation, unsigned argument);
 bool flop_truth(const struct flop_operation *operation, unsigned argument, bool *ret_truth); // false: not recorded
-const struct value *flop_attribute(const struct flop_operation *operation, const char *name);
+const struct shape_value *flop_attribute(const struct flop_operation *operation, const char *name);
 double flop_product(const struct shape *shape, int first, int end); // of dimensions first … end - 1
 void flop_set(struct flop_work *work, double multiply_adds, double adds, double compares, double specials);
 

@@ -23,7 +23,7 @@ double shape_elements(const struct shape *shape)
   return elements;
 }
 
-struct element_type element_type_find(const char *name, size_t length)
+struct element_type shape_element_type_find(const char *name, size_t length)
 {
   static const struct {
     const char *name;
@@ -144,7 +144,7 @@ static bool read_typed(struct json_reader *json, struct shapes *shapes)
     if (json_next(json) != JSON_KEY)
       return false;
     if (shape != NULL)
-      shape->type = element_type_find(json->text, json->length);
+      shape->type = shape_element_type_find(json->text, json->length);
     if (json_next(json) != JSON_ARRAY)
       return false;
     while (json_next(json) == JSON_NUMBER) {
@@ -235,7 +235,7 @@ bool shapes_read_types(const char *text, size_t length, struct shapes *shapes)
   bool is_good = json_next(&json) == JSON_ARRAY;
   size_t at = 0;
   for (unsigned argument = 0; is_good && json_next(&json) == JSON_STRING; argument++) {
-    struct element_type type = element_type_find(json.text, json.length);
+    struct element_type type = shape_element_type_find(json.text, json.length);
     for (; at < shapes->count && shapes->items[at].argument <= argument; at++)
       if (shapes->items[at].argument == argument)
         shapes->items[at].type = type;
@@ -250,10 +250,10 @@ static bool is_text(const char *text, size_t length, const char *expected)
   return length == strlen(expected) && memcmp(text, expected, length) == 0;
 }
 
-static struct value read_numbers(const char *text, size_t length)
+static struct shape_value read_numbers(const char *text, size_t length)
 {
-  struct value value = {.kind = VALUE_NUMBERS};
-  struct value none = {0};
+  struct shape_value value = {.kind = VALUE_NUMBERS};
+  struct shape_value none = {0};
   struct json_reader json;
   json_read_start(&json, text, length);
   bool is_list = json_next(&json) == JSON_ARRAY;
@@ -273,9 +273,9 @@ static struct value read_numbers(const char *text, size_t length)
 }
 
 // PyTorch writes Python's truths, in lists too ("[True, False]"), which is not JSON.
-static struct value read_truths(const char *text, size_t length)
+static struct shape_value read_truths(const char *text, size_t length)
 {
-  struct value value = {.kind = VALUE_NUMBERS};
+  struct shape_value value = {.kind = VALUE_NUMBERS};
   const char *at = text + 1;
   const char *end = text + length - 1;
   while (at < end && value.count < VALUE_NUMBERS_MOST) {
@@ -284,29 +284,29 @@ static struct value read_truths(const char *text, size_t length)
       word++;
     bool is_true = is_text(at, word, "True");
     if (!is_true && !is_text(at, word, "False"))
-      return (struct value){0};
+      return (struct shape_value){0};
     value.numbers[value.count++] = is_true;
     at += word;
     while (at < end && (*at == ',' || *at == ' '))
       at++;
   }
-  return at == end ? value : (struct value){0};
+  return at == end ? value : (struct shape_value){0};
 }
 
-struct value value_read(const char *text, size_t length)
+struct shape_value shape_value_read(const char *text, size_t length)
 {
   if (is_text(text, length, "True") || is_text(text, length, "False"))
-    return (struct value){.kind = VALUE_TRUTH, .truth = length == 4};
+    return (struct shape_value){.kind = VALUE_TRUTH, .truth = length == 4};
   if (length >= 2 && text[0] == '[' && text[length - 1] == ']' && (text[1] == 'T' || text[1] == 'F'))
     return read_truths(text, length);
   if (length > 0 && (text[0] == '[' || text[0] == '-' || (text[0] >= '0' && text[0] <= '9')))
     return read_numbers(text, length);
-  struct value value = {.kind = length > 0 ? VALUE_TEXT : VALUE_NONE};
+  struct shape_value value = {.kind = length > 0 ? VALUE_TEXT : VALUE_NONE};
   memcpy(value.text, text, length < sizeof value.text ? length : sizeof value.text - 1);
   return value;
 }
 
-bool values_read(const char *text, size_t length, struct values *ret_values)
+bool shape_values_read(const char *text, size_t length, struct values *ret_values)
 {
   struct json_reader json;
   *ret_values = (struct values){0};
@@ -314,7 +314,7 @@ bool values_read(const char *text, size_t length, struct values *ret_values)
   bool is_good = json_next(&json) == JSON_ARRAY;
   while (is_good && json_next(&json) == JSON_STRING)
     if (ret_values->count < VALUES_MOST)
-      ret_values->items[ret_values->count++] = value_read(json.text, json.length);
+      ret_values->items[ret_values->count++] = shape_value_read(json.text, json.length);
   is_good = is_good && json.event == JSON_ARRAY_END && json_next(&json) == JSON_END;
   json_read_done(&json);
   return is_good;

@@ -31,7 +31,7 @@ struct shapes {
 
 // Arguments that are no tensors, by position: "[2, 2]", "1", "True".
 enum value_kind { VALUE_NONE, VALUE_NUMBERS, VALUE_TRUTH, VALUE_TEXT };
-struct value {
+struct shape_value {
   enum value_kind kind;
   bool truth;
   size_t count;
@@ -40,7 +40,7 @@ struct value {
 };
 struct values {
   size_t count;
-  struct value items[VALUES_MOST];
+  struct shape_value items[VALUES_MOST];
 };
 
 // "[1,64,112,112] [64]", xsp's own form. All of them return false where the text is not of their form.
@@ -52,11 +52,12 @@ bool shapes_read_arguments(const char *text, size_t length, struct shapes *ret_s
 // ["float", "Scalar", ""], Kineto's "Input type": fills the types in.
 bool shapes_read_types(const char *text, size_t length, struct shapes *shapes);
 // ["", "[1, 1]", "True"], Kineto's "Concrete Inputs".
-bool values_read(const char *text, size_t length, struct values *ret_values);
+bool shape_values_read(const char *text, size_t length, struct values *ret_values);
 // One value alone: "[3,3]", "2", "True".
-struct value value_read(const char *text, size_t length);
+struct shape_value shape_value_read(const char *text, size_t length);
 
-double shape_elements(const struct shape *shape);                       // NaN for rank -1; 1 for rank 0
-struct element_type element_type_find(const char *name, size_t length); // "float", "c10::Half", "long int", "float16"
+double shape_elements(const struct shape *shape); // NaN for rank -1; 1 for rank 0
+struct element_type shape_element_type_find(const char *name,
+                                            size_t length); // "float", "c10::Half", "long int", "float16"
 
 #endif

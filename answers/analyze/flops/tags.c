@@ -122,7 +122,7 @@ static void read_aten(struct flop_tags *tags, const struct flop_facts *facts, st
   if (facts->types != 0)
     shapes_read_types(text, length, &tags->inputs); // up to an error
   text = text_of(tags, facts->values, &length);
-  if (facts->values != 0 && values_read(text, length, &tags->values))
+  if (facts->values != 0 && shape_values_read(text, length, &tags->values))
     operation->values = &tags->values;
 }
 
@@ -154,11 +154,11 @@ static struct flop_counts count(struct flop_tags *tags, const struct flop_facts 
   size_t length;
   if (facts->kernel_shape != 0) {
     const char *text = text_of(tags, facts->kernel_shape, &length);
-    attributes[operation.attribute_count++] = (struct flop_attribute){"kernel_shape", value_read(text, length)};
+    attributes[operation.attribute_count++] = (struct flop_attribute){"kernel_shape", shape_value_read(text, length)};
   }
   if (facts->mode != 0) {
     const char *text = text_of(tags, facts->mode, &length);
-    attributes[operation.attribute_count++] = (struct flop_attribute){"mode", value_read(text, length)};
+    attributes[operation.attribute_count++] = (struct flop_attribute){"mode", shape_value_read(text, length)};
   }
   if (facts->size != STORE_NONE)
     attributes[operation.attribute_count++] = number("size", facts->size);

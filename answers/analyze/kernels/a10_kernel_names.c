@@ -75,8 +75,8 @@ static void put_name(struct table_builder *table, const struct names *names, con
   table_put(table, "kernel_name", cell_text(row->name));
   table_put(table, "count", cell_number(row->figures.count));
   table_put(table, "latency_ms", cell_real(ms));
-  table_put_share(table, "latency_pct", "model", cell_real(share_pct(ms, names->kernels.model_latency_ms)));
-  table_put_share(table, "kernels_pct", "kernels", cell_real(share_pct(ms, names->all.latency.value)));
+  table_put_share(table, "latency_pct", "model", cell_real(analyze_share_pct(ms, names->kernels.model_latency_ms)));
+  table_put_share(table, "kernels_pct", "kernels", cell_real(analyze_share_pct(ms, names->all.latency.value)));
 }
 
 static void put_row(struct question *question, const struct names *names, const struct roofs *roofs,
@@ -87,11 +87,11 @@ static void put_row(struct question *question, const struct names *names, const 
   kernel_point(question, roofs, &row->figures, &point);
   table_row(table);
   put_name(table, names, row);
-  put_metrics(table, &row->figures, &point);
-  put_spread(table, &row->figures.latency);
-  put_partial(table, row->figures.latency.count < names->kernels.observation_count);
-  put_from(table, "latency_from", names->from);
-  put_from(table, "model_latency_from", names->kernels.model_from);
+  kernel_put_metrics(table, &row->figures, &point);
+  analyze_put_spread(table, &row->figures.latency);
+  analyze_put_partial(table, row->figures.latency.count < names->kernels.observation_count);
+  analyze_put_from(table, "latency_from", names->from);
+  analyze_put_from(table, "model_latency_from", names->kernels.model_from);
 }
 
 static void summarize(struct table_builder *table, const struct names *names)
@@ -120,7 +120,7 @@ static enum status answer(struct question *question, struct error *err)
     put_row(question, &names, &roofs, &row);
     rows_sum_ms += row.figures.latency.value;
   }
-  summarize_sums(question, names.all.latency.value, rows_sum_ms);
+  analyze_summarize_sums(question, names.all.latency.value, rows_sum_ms);
   summarize(&question->table, &names);
   if (names.kernels.has_metric[KERNEL_FLOPS])
     roofs_note(question, &roofs);
@@ -133,15 +133,15 @@ static void put_long_row(struct survey *survey, const struct survey_item *item, 
 {
   struct table_builder *table = &survey->table;
   table_row(table);
-  put_batch(table, names->kernels.batch_size);
+  analyze_put_batch(table, names->kernels.batch_size);
   table_put(table, "experiment", cell_text(item == NULL ? NULL : item->of.name));
   table_put(table, "system", cell_text(item == NULL ? NULL : item->system_name));
   table_put(table, "framework", cell_text(item == NULL ? NULL : item->of.experiment->framework));
   put_name(table, names, row);
-  put_spread(table, &row->figures.latency);
-  put_partial(table, row->figures.latency.count < names->kernels.observation_count);
-  put_from(table, "latency_from", survey_text(survey, names->from));
-  put_from(table, "model_latency_from", survey_text(survey, names->kernels.model_from));
+  analyze_put_spread(table, &row->figures.latency);
+  analyze_put_partial(table, row->figures.latency.count < names->kernels.observation_count);
+  analyze_put_from(table, "latency_from", survey_text(survey, names->from));
+  analyze_put_from(table, "model_latency_from", survey_text(survey, names->kernels.model_from));
 }
 
 static enum status add_batch(struct survey *survey, const struct survey_item *item, int64_t batch_size,

@@ -21,27 +21,27 @@ struct kernel_layer kernel_layer(struct question *question, const struct kernels
       .model_from = kernels->model_from,
   };
   kernel_groups_figures(groups, index, &row.figures);
-  row.latency_pct = share_pct(row.figures.latency.value, kernels->model_latency_ms);
+  row.latency_pct = analyze_share_pct(row.figures.latency.value, kernels->model_latency_ms);
   kernel_point(question, roofs, &row.figures, &row.point);
   return row;
 }
 
-void put_kernel_layer(struct table_builder *table, const struct kernel_layer *row)
+void kernel_layer_put(struct table_builder *table, const struct kernel_layer *row)
 {
   table_row(table);
-  put_layer(table, row->layer);
+  layer_put(table, row->layer);
   table_put(table, "layer_latency_ms", cell_real(row->layer_ms));
   table_put(table, "kernel_latency_ms", cell_real(row->figures.latency.value));
   table_put_share(table, "latency_pct", "model", cell_real(row->latency_pct));
   table_put(table, "count", cell_number(row->figures.count));
-  put_metrics(table, &row->figures, &row->point);
-  put_further(table, row->request, &row->figures);
-  put_spread(table, &row->figures.latency);
-  put_partial(table, row->is_partial);
-  put_from(table, "latency_from", row->from);
-  put_from(table, "layer_latency_from", row->layer_from);
-  put_basis(table, row->source);
-  put_from(table, "model_latency_from", row->model_from);
+  kernel_put_metrics(table, &row->figures, &row->point);
+  kernel_put_further(table, row->request, &row->figures);
+  analyze_put_spread(table, &row->figures.latency);
+  analyze_put_partial(table, row->is_partial);
+  analyze_put_from(table, "latency_from", row->from);
+  analyze_put_from(table, "layer_latency_from", row->layer_from);
+  layer_put_basis(table, row->source);
+  analyze_put_from(table, "model_latency_from", row->model_from);
 }
 
 enum status kernel_layers_load(struct question *question, bool needs_metrics, struct kernels *ret_kernels,
@@ -76,15 +76,15 @@ static enum status answer(struct question *question, struct error *err)
                                      .figures = kernel_figures_none,
                                      .source = &kernels.source,
                                      .request = question->request};
-  put_kernel_layer(&question->table, &empty);
+  kernel_layer_put(&question->table, &empty);
   table_declared(&question->table, groups.count);
   for (size_t i = 0; i < groups.count; i++) {
     struct kernel_layer row = kernel_layer(question, &kernels, &groups, &roofs, i);
-    put_kernel_layer(&question->table, &row);
+    kernel_layer_put(&question->table, &row);
     rows_sum_ms += isnan(row.figures.latency.value) ? 0 : row.figures.latency.value;
   }
   if (question_is_by_value(question))
-    summarize_sums(question, kernels_figures_in_layers(question, &kernels).latency.value, rows_sum_ms);
+    analyze_summarize_sums(question, kernels_figures_in_layers(question, &kernels).latency.value, rows_sum_ms);
   kernel_layers_summarize(question, &kernels);
   if (kernels.has_metric[KERNEL_FLOPS])
     roofs_note(question, &roofs);

@@ -20,7 +20,7 @@ struct kernel_layer {
 // Layer `index`; valid until the next call. `groups`: by layer.
 struct kernel_layer kernel_layer(struct question *question, const struct kernels *kernels, struct kernel_groups *groups,
                                  const struct roofs *roofs, size_t index);
-void put_kernel_layer(struct table_builder *table, const struct kernel_layer *row); // begins the row
+void kernel_layer_put(struct table_builder *table, const struct kernel_layer *row); // begins the row
 // Loads what A11 and A14 answer from; their notes and summary.
 enum status kernel_layers_load(struct question *question, bool needs_metrics, struct kernels *ret_kernels,
                                struct roofs *ret_roofs, struct error *err) MUST_CHECK;

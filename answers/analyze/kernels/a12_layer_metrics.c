@@ -23,9 +23,9 @@ void layer_metrics_find(struct question *question, const struct kernels *kernels
     double pct[3];
     for (size_t third = 0; third < 3; third++) {
       bool is_empty = thirds[third].latency.count == 0; // no layer is in it
-      pct[third] = share_pct(is_empty ? 0 : metric_of(&thirds[third], series), metric_of(&all, series));
+      pct[third] = analyze_share_pct(is_empty ? 0 : metric_of(&thirds[third], series), metric_of(&all, series));
     }
-    ret->thirds[series] = thirds_of(pct);
+    ret->thirds[series] = layers_thirds_of(pct);
   }
 }
 
@@ -36,14 +36,14 @@ static void put_row(struct question *question, const struct kernels *kernels, co
   struct table_builder *table = &question->table;
   const double *metrics = figures->metrics;
   table_row(table);
-  put_layer(table, layer);
+  layer_put(table, layer);
   table_put(table, "flops", cell_number(metrics[KERNEL_FLOPS]));
   table_put(table, "dram_read_bytes", cell_number(metrics[KERNEL_DRAM_READ]));
   table_put(table, "dram_write_bytes", cell_number(metrics[KERNEL_DRAM_WRITE]));
   table_put(table, "dram_bytes", cell_number(figures->dram_bytes));
-  put_coverage(table, figures);
-  put_further(table, question->request, figures);
-  put_partial(table, layer->present < kernels->observation_count);
+  kernel_put_coverage(table, figures);
+  kernel_put_further(table, question->request, figures);
+  analyze_put_partial(table, layer->present < kernels->observation_count);
 }
 
 static void summarize(struct table_builder *table, const char *const keys[5], const struct thirds *thirds)

@@ -14,15 +14,16 @@ struct row {
 static void put_row(struct table_builder *table, const struct kernels *kernels, const struct row *row)
 {
   table_row(table);
-  put_layer(table, row->layer);
+  layer_put(table, row->layer);
   table_put(table, "layer_latency_ms", cell_real(row->latency.value));
-  put_gpu(table, row->kernel_ms, row->gpu_ms, row->non_gpu_ms, "layer", share_pct(row->gpu_ms, row->latency.value));
-  put_spread(table, &row->latency);
-  put_partial(table, row->layer->present < kernels->observation_count ||
-                         row->latency.count < kernels->layer_side.observation_count);
-  put_from(table, "latency_from", kernels_from(kernels));
-  put_from(table, "layer_latency_from", kernels->source.from);
-  put_basis(table, &kernels->source);
+  kernel_put_gpu(table, row->kernel_ms, row->gpu_ms, row->non_gpu_ms, "layer",
+                 analyze_share_pct(row->gpu_ms, row->latency.value));
+  analyze_put_spread(table, &row->latency);
+  analyze_put_partial(table, row->layer->present < kernels->observation_count ||
+                                 row->latency.count < kernels->layer_side.observation_count);
+  analyze_put_from(table, "latency_from", kernels_from(kernels));
+  analyze_put_from(table, "layer_latency_from", kernels->source.from);
+  layer_put_basis(table, &kernels->source);
 }
 
 static void note_negative(struct question *question, const struct kernels *kernels, size_t negative, size_t layers)
@@ -53,7 +54,7 @@ static void find_gpu(struct question *question, const struct kernels *kernels, s
     return;
   }
   row->latency = kernels_layer(question, kernels, index);
-  row->non_gpu_ms = difference_of_runs_ms(row->latency.value, row->gpu_ms);
+  row->non_gpu_ms = analyze_difference_of_runs_ms(row->latency.value, row->gpu_ms);
 }
 
 static double gpu_sum_ms(struct question *question, const struct kernels *kernels)
@@ -77,13 +78,13 @@ static void summarize(struct question *question, const struct kernels *kernels, 
   double layer_ms = layers_total(question, &kernels->layer_side, LAYER_LATENCY);
   double gpu_ms = gpu_sum_ms(question, kernels);
   double non_gpu_ms = kernels->source.on_device ? layers_total(question, &kernels->layer_side, LAYER_ALONE)
-                                                : difference_of_runs_ms(layer_ms, gpu_ms);
+                                                : analyze_difference_of_runs_ms(layer_ms, gpu_ms);
   table_summary(table, "layers", cell_int((int64_t)kernels->layers_listed));
   table_summary(table, "layer_sum_ms", cell_real(layer_ms));
   table_summary(table, "gpu_sum_ms", cell_real(gpu_ms));
   table_summary(table, "non_gpu_sum_ms", cell_real(non_gpu_ms));
   table_summary(table, "gpu_latency_ms", cell_real(question_value(question, kernels->set, kernels->gpu_ms)));
-  summarize_sums(question, layer_ms, rows_sum_ms);
+  analyze_summarize_sums(question, layer_ms, rows_sum_ms);
   kernels_summarize_outside(question, kernels);
   layer_source_summarize(question, &kernels->source);
 }

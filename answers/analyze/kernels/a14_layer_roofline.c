@@ -46,7 +46,7 @@ enum status layer_rooflines_load(struct question *question, struct layer_rooflin
 }
 
 // Products of half-precision matrices go to the matrix units where the machine has such.
-const struct roof *analytic_roof(const struct roofs *roofs, const struct flop_counts *counts)
+const struct roof *roof_analytic(const struct roofs *roofs, const struct flop_counts *counts)
 {
   double flops[PRECISION_COUNT] = {NAN, NAN, NAN, NAN};
   if (counts->element.bytes == 8 && counts->element.is_float)
@@ -66,7 +66,7 @@ static void put_analytic(struct table_builder *table, const struct roofs *roofs,
                          double latency_ms, struct analytic *sum)
 {
   double flops = flop_counts_flops(counts);
-  const struct roof *roof = analytic_roof(roofs, counts);
+  const struct roof *roof = roof_analytic(roofs, counts);
   double intensity = roof_intensity(flops, counts->bytes);
   double throughput = roof_throughput_flops_per_s(flops, latency_ms);
   struct table_cell above = roof_is_exceeded(roof, intensity, throughput);
@@ -97,8 +97,8 @@ static void put_row(struct table_builder *table, const struct layer_rooflines *r
 {
   const struct roofs *roofs = &rooflines->roofs;
   double kernels_ms = row->figures.latency.value;
-  put_kernel_layer(table, row);
-  put_roof(table, row->point.precision != NULL ? row->point.roof : &roofs->of[PRECISION_SINGLE]);
+  kernel_layer_put(table, row);
+  roof_put(table, row->point.precision != NULL ? row->point.roof : &roofs->of[PRECISION_SINGLE]);
   // By kernel latency, as the measured points; a layer that runs on the CPU has none.
   put_analytic(table, roofs, counts, kernels_ms > 0 ? kernels_ms : row->layer_ms, sum);
 }
@@ -127,7 +127,7 @@ static struct kernel_layer layer_alone(struct question *question, const struct l
 static void summarize(struct table_builder *table, const struct analytic *sum, size_t layers)
 {
   bool is_any = sum->known > 0;
-  double unknown_pct = share_pct(sum->unknown_ms, sum->latency_ms);
+  double unknown_pct = analyze_share_pct(sum->unknown_ms, sum->latency_ms);
   table_summary(table, "analytic_flops", cell_number(is_any ? sum->flops : NAN));
   table_summary(table, "analytic_multiply_adds", cell_number(is_any ? sum->multiply_adds : NAN));
   table_summary(table, "analytic_unknown_layers", cell_int((int64_t)(layers - sum->known)));

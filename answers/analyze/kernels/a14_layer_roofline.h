@@ -18,6 +18,6 @@ struct layer_rooflines {
 // From runs with kernels where there are any. STATUS_NO where neither kernels nor shapes of layers were recorded.
 enum status layer_rooflines_load(struct question *question, struct layer_rooflines *ret, struct error *err) MUST_CHECK;
 // The roof of the tensors' precision.
-const struct roof *analytic_roof(const struct roofs *roofs, const struct flop_counts *counts);
+const struct roof *roof_analytic(const struct roofs *roofs, const struct flop_counts *counts);
 
 #endif

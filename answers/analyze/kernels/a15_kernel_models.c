@@ -21,7 +21,7 @@ struct kernel_model kernel_model(struct question *question, const struct kernels
   if (kernels->batch_size != 0) // unknown for programs that are not models
     snprintf(what, sizeof what, "non-GPU latency at batch size %lld", (long long)kernels->batch_size);
   model.non_gpu_ms = question_difference_ms(question, model.model_ms, model.gpu_ms, what);
-  model.gpu_pct = share_pct(model.figures.latency.value, model.model_ms);
+  model.gpu_pct = analyze_share_pct(model.figures.latency.value, model.model_ms);
   kernel_point(question, roofs, &model.figures, &model.point);
   return model;
 }
@@ -39,15 +39,15 @@ static void put_row(struct question *question, const struct kernel_model *model)
 {
   struct table_builder *table = &question->table;
   table_row(table);
-  put_batch(table, model->batch_size);
+  analyze_put_batch(table, model->batch_size);
   table_put(table, "model_latency_ms", cell_real(model->model_ms));
-  put_gpu(table, model->figures.latency.value, model->gpu_ms, model->non_gpu_ms, "model", model->gpu_pct);
+  kernel_put_gpu(table, model->figures.latency.value, model->gpu_ms, model->non_gpu_ms, "model", model->gpu_pct);
   table_put(table, "count", cell_number(model->figures.count));
-  put_metrics(table, &model->figures, &model->point);
-  put_further(table, question->request, &model->figures);
-  put_spread(table, &model->figures.latency);
-  put_from(table, "latency_from", model->from);
-  put_from(table, "model_latency_from", model->model_from);
+  kernel_put_metrics(table, &model->figures, &model->point);
+  kernel_put_further(table, question->request, &model->figures);
+  analyze_put_spread(table, &model->figures.latency);
+  analyze_put_from(table, "latency_from", model->from);
+  analyze_put_from(table, "model_latency_from", model->model_from);
 }
 
 struct answer {

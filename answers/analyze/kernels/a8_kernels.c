@@ -16,13 +16,13 @@ static void put_row(struct question *question, const struct kernels *kernels, co
   table_put(table, "layer_index", layer == NULL ? (struct table_cell){0} : cell_int(layer->index));
   table_put(table, "layer_name", cell_text(layer == NULL ? NULL : layer->name_text));
   table_put(table, "latency_ms", cell_real(figures->latency.value));
-  put_metrics(table, figures, &point);
-  put_further(table, question->request, figures);
-  put_spread(table, &figures->latency);
-  put_partial(table, kernel->present < kernels->observation_count);
-  put_from(table, "latency_from", kernels_from(kernels));
+  kernel_put_metrics(table, figures, &point);
+  kernel_put_further(table, question->request, figures);
+  analyze_put_spread(table, &figures->latency);
+  analyze_put_partial(table, kernel->present < kernels->observation_count);
+  analyze_put_from(table, "latency_from", kernels_from(kernels));
   if (with_roofs)
-    put_roof(table, point.roof);
+    roof_put(table, point.roof);
 }
 
 static size_t count_names(const struct question *question, const struct kernels *kernels)
@@ -60,7 +60,7 @@ static enum status answer(struct question *question, bool with_roofs, struct err
   table_summary(table, "kernels", cell_int((int64_t)groups.count));
   table_summary(table, "kernels_under_1ms", cell_int(under_1ms));
   if (question_is_by_value(question))
-    summarize_sums(question, kernels_figures_of_all(question, &kernels).latency.value, rows_sum_ms);
+    analyze_summarize_sums(question, kernels_figures_of_all(question, &kernels).latency.value, rows_sum_ms);
   table_summary(table, "distinct_names", cell_int((int64_t)count_names(question, &kernels)));
   if (with_roofs || kernels.has_metric[KERNEL_FLOPS])
     roofs_note(question, &roofs);

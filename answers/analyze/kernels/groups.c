@@ -243,7 +243,7 @@ static double coverage_pct(const struct kernel_groups *groups, size_t group)
     all += isnan(latency_ms) ? 0 : latency_ms;
     covered += isnan(latency_ms) || !is_covered ? 0 : latency_ms;
   }
-  return has_any ? share_pct(covered, all) : NAN;
+  return has_any ? analyze_share_pct(covered, all) : NAN;
 }
 
 // Whether some kernel has flops, reads or writes but not all that any kernel has.

@@ -141,15 +141,18 @@ struct kernel_point {
 void kernel_point(const struct question *question, const struct roofs *roofs, const struct kernel_figures *figures,
                   struct kernel_point *ret_point);
 // Kernels added up, the union of device work, the rest of the latency; what gpu_pct is of is the analysis's own.
-void put_gpu(struct table_builder *table, double kernel_ms, double gpu_ms, double non_gpu_ms, const char *of,
-             double gpu_pct);
-void put_coverage(struct table_builder *table, const struct kernel_figures *figures); // of the latency, by metrics
+void kernel_put_gpu(struct table_builder *table, double kernel_ms, double gpu_ms, double non_gpu_ms, const char *of,
+                    double gpu_pct);
+void kernel_put_coverage(struct table_builder *table,
+                         const struct kernel_figures *figures); // of the latency, by metrics
 // A column for each further metric of the request.
-void put_further(struct table_builder *table, const struct analyze_request *request,
-                 const struct kernel_figures *figures);
+void kernel_put_further(struct table_builder *table, const struct analyze_request *request,
+                        const struct kernel_figures *figures);
 // DRAM reads and writes, occupancy, and the point under the roof.
-void put_traffic(struct table_builder *table, const struct kernel_figures *figures, const struct kernel_point *point);
+void kernel_put_traffic(struct table_builder *table, const struct kernel_figures *figures,
+                        const struct kernel_point *point);
 // The same, with flops before and more about the point after them.
-void put_metrics(struct table_builder *table, const struct kernel_figures *figures, const struct kernel_point *point);
+void kernel_put_metrics(struct table_builder *table, const struct kernel_figures *figures,
+                        const struct kernel_point *point);
 
 #endif

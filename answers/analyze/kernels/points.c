@@ -21,14 +21,14 @@ void kernel_point(const struct question *question, const struct roofs *roofs, co
   *ret_point = point;
 }
 
-void put_coverage(struct table_builder *table, const struct kernel_figures *figures)
+void kernel_put_coverage(struct table_builder *table, const struct kernel_figures *figures)
 {
   table_put(table, "metric_coverage_pct", cell_real(figures->coverage_pct));
   table_put_optional(table, "partial_metrics", figures->is_partial ? cell_bool(true) : (struct table_cell){0});
 }
 
-void put_further(struct table_builder *table, const struct analyze_request *request,
-                 const struct kernel_figures *figures)
+void kernel_put_further(struct table_builder *table, const struct analyze_request *request,
+                        const struct kernel_figures *figures)
 {
   for (size_t i = 0; i < request->metric_count; i++)
     table_put_column(table,
@@ -38,7 +38,8 @@ void put_further(struct table_builder *table, const struct analyze_request *requ
                      cell_number(figures->metrics[KERNEL_FURTHER + i]));
 }
 
-void put_traffic(struct table_builder *table, const struct kernel_figures *figures, const struct kernel_point *point)
+void kernel_put_traffic(struct table_builder *table, const struct kernel_figures *figures,
+                        const struct kernel_point *point)
 {
   const double *metrics = figures->metrics;
   table_put(table, "dram_read_bytes", cell_number(metrics[KERNEL_DRAM_READ]));
@@ -47,11 +48,11 @@ void put_traffic(struct table_builder *table, const struct kernel_figures *figur
   table_put(table, "arithmetic_intensity", cell_real(point->intensity));
   table_put(table, "arithmetic_throughput_flops_per_s", cell_real(point->throughput_flops_per_s));
   table_put(table, "bound", cell_text(point->bound));
-  put_coverage(table, figures);
+  kernel_put_coverage(table, figures);
 }
 
-void put_gpu(struct table_builder *table, double kernel_ms, double gpu_ms, double non_gpu_ms, const char *of,
-             double gpu_pct)
+void kernel_put_gpu(struct table_builder *table, double kernel_ms, double gpu_ms, double non_gpu_ms, const char *of,
+                    double gpu_pct)
 {
   table_put(table, "kernel_latency_ms", cell_real(kernel_ms));
   table_put(table, "gpu_latency_ms", cell_real(gpu_ms));
@@ -59,10 +60,11 @@ void put_gpu(struct table_builder *table, double kernel_ms, double gpu_ms, doubl
   table_put_share(table, "gpu_pct", of, cell_real(gpu_pct));
 }
 
-void put_metrics(struct table_builder *table, const struct kernel_figures *figures, const struct kernel_point *point)
+void kernel_put_metrics(struct table_builder *table, const struct kernel_figures *figures,
+                        const struct kernel_point *point)
 {
   table_put(table, "flops", cell_number(figures->metrics[KERNEL_FLOPS]));
-  put_traffic(table, figures, point);
+  kernel_put_traffic(table, figures, point);
   table_put(table, "is_latency_bound", point->is_latency_bound);
   table_put(table, "precision", cell_text(point->precision));
   table_put(table, "above_roof", point->above_roof);

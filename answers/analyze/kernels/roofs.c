@@ -100,7 +100,7 @@ enum status roofs_load(struct question *question, struct roofs *ret_roofs, struc
   }
   // The key that names no precision means single.
   recorded.peak[PRECISION_SINGLE] = either(recorded.peak[PRECISION_SINGLE], general);
-  const struct system_peaks *known = systems_find(ret_roofs->device);
+  const struct system_peaks *known = analyze_systems_find(ret_roofs->device);
   fill(ret_roofs, &recorded, known);
   if (any_known(&recorded))
     ret_roofs->source = origin;
@@ -143,7 +143,7 @@ const struct roof *roofs_choose(const struct roofs *roofs, const double flops_by
   return roofs->of[most].precision != NULL ? &roofs->of[most] : &roofs->of[PRECISION_SINGLE];
 }
 
-void put_roof(struct table_builder *table, const struct roof *roof)
+void roof_put(struct table_builder *table, const struct roof *roof)
 {
   table_put(table, "peak_flops_per_s", cell_real(roof->peak_flops_per_s));
   table_put(table, "memory_bandwidth_bytes_per_s", cell_real(roof->memory_bandwidth_bytes_per_s));

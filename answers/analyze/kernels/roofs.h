@@ -28,7 +28,7 @@ void roofs_note(struct question *question, const struct roofs *roofs);
 // roof of that precision is not. Never NULL.
 const struct roof *roofs_choose(const struct roofs *roofs, const double flops_by_precision[PRECISION_COUNT]);
 
-void put_roof(struct table_builder *table, const struct roof *roof);
+void roof_put(struct table_builder *table, const struct roof *roof);
 
 // ---- a point under a roof; NaN anywhere: not measured ---------------------------------------------------------------
 double roof_intensity(double flops, double bytes);                   // flops per byte; NaN where bytes is 0

@@ -15,7 +15,7 @@
 
 static double single_of(const char *gpu)
 {
-  const struct system_peaks *peaks = systems_find(gpu);
+  const struct system_peaks *peaks = analyze_systems_find(gpu);
   return peaks == NULL ? 0 : peaks->single;
 }
 
@@ -51,7 +51,7 @@ static void test_names_of_gpus(void **unused)
       {"AMD Instinct MI300A", 122.6, 5300},
   };
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-    const struct system_peaks *peaks = systems_find(cases[i].name);
+    const struct system_peaks *peaks = analyze_systems_find(cases[i].name);
     if (peaks == NULL || peaks->single != cases[i].single || peaks->bandwidth != cases[i].bandwidth)
       fail_msg("%s", cases[i].name);
   }
@@ -85,7 +85,7 @@ static void test_names_that_say_too_little(void **unused)
   for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
     if (single_of(names[i]) != 0)
       fail_msg("%s", names[i]);
-  assert_null(systems_find(NULL));
+  assert_null(analyze_systems_find(NULL));
 }
 
 // ---- what a run says ------------------------------------------------------------------------------------------------

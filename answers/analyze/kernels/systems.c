@@ -95,7 +95,7 @@ static bool normalize(const char *name, char *text, size_t size)
   return used > 0;
 }
 
-const struct system_peaks *systems_find(const char *gpu_name)
+const struct system_peaks *analyze_systems_find(const char *gpu_name)
 {
   char text[64];
   if (gpu_name == NULL || !normalize(gpu_name, text, sizeof text))

@@ -14,6 +14,6 @@ struct system_peaks {
 
 // By the name that a driver gives ("Tesla V100-DGXS-32GB"). The whole name has to be known, makers' words, case and
 // punctuation aside: "GeForce", a MIG slice, or a name that several models share match nothing. NULL: unknown.
-const struct system_peaks *systems_find(const char *gpu_name);
+const struct system_peaks *analyze_systems_find(const char *gpu_name);
 
 #endif

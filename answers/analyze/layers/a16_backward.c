@@ -156,11 +156,11 @@ static void put_row(struct groups *groups, const struct group *group, double mod
   table_put(table, "forward_ms", cell_real(group->value[FORWARD]));
   table_put(table, "backward_ms", cell_real(group->value[BACKWARD]));
   table_put(table, "backward_ratio", cell_real(group->value[BACKWARD] / group->value[FORWARD]));
-  table_put_share(table, "model_pct", "model", cell_real(share_pct(both.value, model_ms)));
-  put_spread(table, &both);
-  put_partial(table, both.count < groups->layers.observation_count);
-  put_from(table, "latency_from", groups->layers.source.from);
-  put_basis(table, &groups->layers.source);
+  table_put_share(table, "model_pct", "model", cell_real(analyze_share_pct(both.value, model_ms)));
+  analyze_put_spread(table, &both);
+  analyze_put_partial(table, both.count < groups->layers.observation_count);
+  analyze_put_from(table, "latency_from", groups->layers.source.from);
+  layer_put_basis(table, &groups->layers.source);
 }
 
 static enum status summarize(struct groups *groups, double model_ms, const char *model_from, struct error *err)
@@ -176,7 +176,7 @@ static enum status summarize(struct groups *groups, double model_ms, const char 
   table_summary(table, "backward_ms", cell_real(groups->all.value[BACKWARD]));
   table_summary(table, "backward_ratio", cell_real(groups->all.value[BACKWARD] / groups->all.value[FORWARD]));
   table_summary(table, "without_forward", cell_int(unlinked));
-  summarize_sums(question, groups->all.value[BOTH], rows_sum_ms);
+  analyze_summarize_sums(question, groups->all.value[BOTH], rows_sum_ms);
   table_summary(table, "model_latency_ms", cell_real(model_ms));
   table_summary(table, "model_latency_from", cell_text(model_from));
   question_note_from(question, "model", model_from);

@@ -21,7 +21,7 @@ static void summarize(struct question *question, const struct layers *layers, in
   table_summary(table, "layers_under_1ms", cell_int(under_1ms));
   if (!question_is_by_value(question))
     table_summary(table, "sum_ms", cell_real(sum_ms));
-  summarize_sums(question, sum_ms, rows_sum_ms);
+  analyze_summarize_sums(question, sum_ms, rows_sum_ms);
   table_summary(table, "model_latency_ms", cell_real(model_ms));
   table_summary(table, "model_latency_from", cell_text(from));
   table_summary(table, "outside_layers_ms", cell_real(outside_ms));
@@ -44,16 +44,16 @@ static double put_row(struct question *question, const struct layers *layers, co
   double host_ms = layer_value(question, layers, layer, LAYER_HOST);
   struct figure latency = layer_latency(question, layers, layer);
   table_row(table);
-  put_layer(table, layer);
+  layer_put(table, layer);
   table_put_optional(table, "module", cell_text(layer->module));
   table_put(table, "layer_shape", cell_text(layer->shape));
   table_put(table, "latency_ms", cell_real(latency.value));
   table_put_optional(table, "host_ms", cell_real(host_ms));
   table_put(table, "alloc_bytes", cell_number(alloc_bytes));
-  put_spread(table, &latency);
-  put_partial(table, layer->present < layers->observation_count);
-  put_from(table, "latency_from", layers->source.from);
-  put_basis(table, &layers->source);
+  analyze_put_spread(table, &latency);
+  analyze_put_partial(table, layer->present < layers->observation_count);
+  analyze_put_from(table, "latency_from", layers->source.from);
+  layer_put_basis(table, &layers->source);
   return latency.value;
 }
 

@@ -12,10 +12,10 @@ static double put_row(struct question *question, const struct layers *layers, co
   table_put(table, "layer_index", cell_int(layer->index));
   table_put(table, "layer_name", cell_text(layer->name_text));
   table_put(table, "latency_ms", cell_real(latency.value));
-  put_spread(table, &latency);
-  put_partial(table, layer->present < layers->observation_count);
-  put_from(table, "latency_from", layers->source.from);
-  put_basis(table, &layers->source);
+  analyze_put_spread(table, &latency);
+  analyze_put_partial(table, layer->present < layers->observation_count);
+  analyze_put_from(table, "latency_from", layers->source.from);
+  layer_put_basis(table, &layers->source);
   return latency.value;
 }
 
@@ -28,7 +28,7 @@ static enum status answer(struct question *question, struct error *err)
   table_declared(&question->table, layers.count);
   for (size_t i = 0; i < layers.count; i++)
     rows_sum_ms += put_row(question, &layers, &layers.items[i]);
-  summarize_sums(question, layers_total(question, &layers, LAYER_LATENCY), rows_sum_ms);
+  analyze_summarize_sums(question, layers_total(question, &layers, LAYER_LATENCY), rows_sum_ms);
   layer_source_summarize(question, &layers.source);
   thirds_summarize(&question->table, layers_thirds(question, &layers, LAYER_LATENCY));
   return STATUS_OK;

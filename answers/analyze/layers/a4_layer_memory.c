@@ -10,7 +10,7 @@ static void put_row(struct question *question, const struct layers *layers, cons
   table_put(table, "layer_index", cell_int(layer->index));
   table_put(table, "layer_name", cell_text(layer->name_text));
   table_put(table, "alloc_bytes", cell_number(layer_value(question, layers, layer, LAYER_ALLOC)));
-  put_partial(table, layer->present < layers->observation_count);
+  analyze_put_partial(table, layer->present < layers->observation_count);
 }
 
 static enum status answer(struct question *question, struct error *err)

@@ -55,10 +55,10 @@ static void put_row(struct table_builder *table, const struct type_latencies *la
   table_put(table, latencies->types.key, cell_text(type));
   table_put(table, "latency_ms", cell_real(latency->value));
   table_put_share(table, "latency_pct", "layers", cell_real(types_share_pct(latency->value, latencies->types.total)));
-  put_spread(table, latency);
-  put_partial(table, latency->occurring != NULL && latency->count < latencies->layers.observation_count);
-  put_from(table, "latency_from", latencies->layers.source.from);
-  put_basis(table, &latencies->layers.source);
+  analyze_put_spread(table, latency);
+  analyze_put_partial(table, latency->occurring != NULL && latency->count < latencies->layers.observation_count);
+  analyze_put_from(table, "latency_from", latencies->layers.source.from);
+  layer_put_basis(table, &latencies->layers.source);
 }
 
 static enum status answer(struct question *question, struct error *err)
@@ -75,7 +75,7 @@ static enum status answer(struct question *question, struct error *err)
     put_row(table, &latencies, types->names[types->order[i]], &latency);
     rows_sum_ms += latency.value;
   }
-  summarize_sums(question, types->total, rows_sum_ms);
+  analyze_summarize_sums(question, types->total, rows_sum_ms);
   if (latencies.by_operation > 0)
     table_note(table, "convolutions: %zu of them by the model's operator, not by their type", latencies.by_operation);
   question_note_from(question, "model", latencies.model_from);

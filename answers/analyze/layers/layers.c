@@ -160,7 +160,7 @@ static enum status observe(struct question *question, struct layers_part *parts,
       struct layer_rows *rows = NULL;
       uint32_t *observation_of = arena_alloc_array(arena, run->observation_count + 1, sizeof *observation_of);
       parts[p].wanted.rows |= parts[p].on_device;
-      XSP_TRY(cache_layer_rows(question, run, layers->mode, &parts[p].wanted, &rows, err));
+      XSP_TRY(analyze_cache_layer_rows(question, run, layers->mode, &parts[p].wanted, &rows, err));
       layers->outside += p == 0 ? rows->outside : 0;
       layers->open += p == 0 ? rows->open : 0;
       layers->runs[layers->run_count] = (struct layers_run){&parts[p], run, rows, observation_of};
@@ -308,7 +308,7 @@ struct figure layer_latency(struct question *question, const struct layers *laye
   return question_figure(question, layers->set, values == NULL ? NULL : values + layers->first_observation);
 }
 
-void put_layer(struct table_builder *table, const struct layer *layer)
+void layer_put(struct table_builder *table, const struct layer *layer)
 {
   table_put(table, "layer_index", cell_int(layer->index));
   table_put(table, "layer_name", cell_text(layer->name_text));

@@ -69,7 +69,7 @@ const struct view_set *layers_model_set(const struct question *question, const s
 struct layers layers_of_part(const struct layers *layers, const struct layers_part *part);
 
 struct figure layer_latency(struct question *question, const struct layers *layers, const struct layer *layer);
-void put_layer(struct table_builder *table, const struct layer *layer); // the columns index, name and type
+void layer_put(struct table_builder *table, const struct layer *layer); // the columns index, name and type
 // Another value; NaN: unknown.
 double layer_value(struct question *question, const struct layers *layers, const struct layer *layer,
                    enum layer_value which);
@@ -84,7 +84,7 @@ struct thirds {      // of the layers, by position in execution order
   double pct[3];     // of the total; NaN: unknown
   const char *stage; // "B", "M" or "E", the largest; NULL: unknown
 };
-struct thirds thirds_of(const double pct[3]);
+struct thirds layers_thirds_of(const double pct[3]);
 struct thirds layers_thirds(struct question *question, const struct layers *layers, enum layer_value which);
 void thirds_summarize(struct table_builder *table, struct thirds thirds); // beginning_pct, middle_pct, end_pct, stage
 // STATUS_NO where no layer recorded what it allocated; notes how many did not.

@@ -47,11 +47,11 @@ static enum status asynchronous_pct(struct question *question, const struct view
   XSP_TRY(layer_mode_choose(question, set, &mode, err));
   for (size_t i = 0; i < set->run_count; i++) {
     struct layer_rows *rows;
-    XSP_TRY(cache_layer_rows(question, set->runs[i], mode, &wanted, &rows, err));
+    XSP_TRY(analyze_cache_layer_rows(question, set->runs[i], mode, &wanted, &rows, err));
     late_ms += rows->late_ms;
     executed_ms += rows->executed_ms;
   }
-  *ret_pct = share_pct(late_ms, executed_ms);
+  *ret_pct = analyze_share_pct(late_ms, executed_ms);
   return STATUS_OK;
 }
 
@@ -108,7 +108,7 @@ const char *layer_source_basis(const struct layer_source *source)
   return source->on_device ? "device" : "host";
 }
 
-void put_basis(struct table_builder *table, const struct layer_source *source)
+void layer_put_basis(struct table_builder *table, const struct layer_source *source)
 {
   table_put(table, "latency_basis", cell_text(layer_source_basis(source)));
 }

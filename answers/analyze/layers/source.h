@@ -20,7 +20,7 @@ enum status layer_source_choose(struct question *question, int64_t batch_size, s
 // "device" or "host"
 const char *layer_source_basis(const struct layer_source *source);
 // The rows' latency_basis, and the summary's, with asynchronous_pct.
-void put_basis(struct table_builder *table, const struct layer_source *source);
+void layer_put_basis(struct table_builder *table, const struct layer_source *source);
 void layer_source_summarize(struct question *question, const struct layer_source *source);
 // The request's mode of counting layers, else the default of the set's runs, else outermost. STATUS_USE: unknown.
 #define LAYER_AUTOGRAD_NAME "autograd" // as a request's `layer`: A16's own

@@ -7,7 +7,7 @@
 
 static const char *const third_names[] = {"B", "M", "E"};
 
-struct thirds thirds_of(const double pct[3])
+struct thirds layers_thirds_of(const double pct[3])
 {
   struct thirds thirds = {.pct = {pct[0], pct[1], pct[2]}};
   double most = -INFINITY;
@@ -36,7 +36,7 @@ struct thirds layers_thirds(struct question *question, const struct layers *laye
       sum = 0;
     pct[third] = total != 0 ? sum / total * 100 : NAN;
   }
-  return thirds_of(pct);
+  return layers_thirds_of(pct);
 }
 
 void thirds_summarize(struct table_builder *table, struct thirds thirds)

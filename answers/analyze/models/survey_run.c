@@ -90,7 +90,7 @@ static void write_notes(struct survey *survey)
 static void finish(struct survey *survey, struct table *ret_table)
 {
   write_notes(survey);
-  note_above_100(&survey->table);
+  analyze_note_above_100(&survey->table);
   *ret_table = (struct table){
       .id = survey->analysis->id,
       .title = survey->analysis->title,

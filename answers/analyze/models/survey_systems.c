@@ -20,7 +20,7 @@ static const struct store_system_value *find(const struct survey_item *item, con
   return NULL;
 }
 
-bool system_values_are_equal(const struct store_system_value *a, const struct store_system_value *b)
+bool survey_system_values_are_equal(const struct store_system_value *a, const struct store_system_value *b)
 {
   if (a == NULL || b == NULL)
     return a == b;
@@ -35,7 +35,7 @@ bool system_values_are_equal(const struct store_system_value *a, const struct st
 static size_t first_difference(const struct survey_item *a, const struct survey_item *b)
 {
   for (size_t i = 0; i < IDENTITY_COUNT; i++)
-    if (!system_values_are_equal(find(a, identity[i]), find(b, identity[i])))
+    if (!survey_system_values_are_equal(find(a, identity[i]), find(b, identity[i])))
       return i;
   return IDENTITY_COUNT;
 }
@@ -108,7 +108,7 @@ void survey_systems_note(struct survey *survey, const struct survey_item *a, con
   struct buf keys;
   buf_init(&keys, BUF_MAXIMUM_DEFAULT);
   for (size_t i = 0; i < a->system_count; i++)
-    if (!system_values_are_equal(&a->system[i], find(b, a->system[i].key)))
+    if (!survey_system_values_are_equal(&a->system[i], find(b, a->system[i].key)))
       buf_format(&keys, "%s%s", keys.length > 0 ? ", " : "", a->system[i].key);
   for (size_t i = 0; i < b->system_count; i++)
     if (find(a, b->system[i].key) == NULL)

@@ -12,6 +12,6 @@ void survey_systems_name(struct survey *survey);
 void survey_systems_note(struct survey *survey, const struct survey_item *a, const struct survey_item *b);
 
 // NULL: not recorded; equals only NULL.
-bool system_values_are_equal(const struct store_system_value *a, const struct store_system_value *b);
+bool survey_system_values_are_equal(const struct store_system_value *a, const struct store_system_value *b);
 
 #endif

@@ -175,7 +175,7 @@ static void put_latencies(struct table_builder *table, const struct sides *sides
 
 static void put_depth(struct table_builder *table, const struct model_depth *own, const struct model_depth *base)
 {
-  put_batch(table, own->batch_size);
+  analyze_put_batch(table, own->batch_size);
   table_put(table, "base_batch_size", cell_int_if(base->batch_size != 0, base->batch_size));
   table_put_share(table, "gpu_pct", "model", cell_real(own->kernels.gpu_pct));
   table_put(table, "base_gpu_pct", cell_real(base->kernels.gpu_pct));
@@ -183,7 +183,7 @@ static void put_depth(struct table_builder *table, const struct model_depth *own
   table_put(table, "flops_from", cell_text(own->flops_from));
   table_put(table, "base_flops", cell_number(base->flops));
   table_put(table, "base_flops_from", cell_text(base->flops_from));
-  put_traffic(table, &own->kernels.figures, &own->kernels.point);
+  kernel_put_traffic(table, &own->kernels.figures, &own->kernels.point);
   table_put(table, "base_bound", cell_text(base->kernels.point.bound));
 }
 

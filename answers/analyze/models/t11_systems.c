@@ -51,7 +51,7 @@ static void put_row(struct survey *survey, const struct row *row)
   table_put(table, "framework", cell_text(experiment->framework));
   table_put(table, "framework_version", cell_text(experiment->framework_version));
   table_put(table, "system", cell_text(row->item->system_name));
-  put_batch(table, point->batch_size);
+  analyze_put_batch(table, point->batch_size);
   table_put(table, "throughput_per_s", cell_real(point->throughput_per_s));
   table_put(table, "normalized_throughput", cell_real(ratio));
   table_put(table, "latency_ms", cell_real(point->latency.value));
@@ -59,9 +59,9 @@ static void put_row(struct survey *survey, const struct row *row)
   table_put(table, "gpu_latency_ms", cell_real(row->kernels == NULL ? NAN : row->kernels->gpu_ms));
   table_put(table, "is_optimal", cell_bool(index == row->batches->optimal));
   table_put(table, "is_maximum", cell_bool(index == row->batches->maximum));
-  put_spread(table, &point->latency); // of the model's latency
-  put_from(table, "latency_from", survey_text(survey, point->from));
-  put_from(table, "kernel_latency_from", survey_text(survey, row->kernels == NULL ? NULL : row->kernels->from));
+  analyze_put_spread(table, &point->latency); // of the model's latency
+  analyze_put_from(table, "latency_from", survey_text(survey, point->from));
+  analyze_put_from(table, "kernel_latency_from", survey_text(survey, row->kernels == NULL ? NULL : row->kernels->from));
 }
 
 static double find_throughput(const struct group *group, int64_t batch_size)

@@ -100,9 +100,9 @@ static void put_row(struct survey *survey, const struct survey_item *item, const
   table_put(table, "convolution_pct_of_model", cell_real(model->convolution_pct));
   table_put(table, "dominant_layer_type", cell_text(model->dominant_type));
   table_put_share(table, "dominant_layer_pct", "layers", cell_real(model->dominant_pct));
-  put_spread(table, &model->online); // of the online latency
-  put_from(table, "latency_from", model->from);
-  put_from(table, "layer_latency_from", model->layer_from);
+  analyze_put_spread(table, &model->online); // of the online latency
+  analyze_put_from(table, "latency_from", model->from);
+  analyze_put_from(table, "layer_latency_from", model->layer_from);
 }
 
 static enum status answer_all(struct survey *survey, struct error *err)

@@ -62,7 +62,7 @@ static void take_kernels(struct survey *survey, struct model_depth *depth)
 
 static const char *stage_of(const double thirds[3])
 {
-  return thirds[0] > 0 || thirds[1] > 0 || thirds[2] > 0 ? thirds_of(thirds).stage : NULL;
+  return thirds[0] > 0 || thirds[1] > 0 || thirds[2] > 0 ? layers_thirds_of(thirds).stage : NULL;
 }
 
 // Layers that move data and compute nothing have known flops: 0. Those alone are no figure of the model, unless it has no
@@ -87,7 +87,7 @@ static struct analytic_work add_up(const struct layer_rooflines *rooflines)
     both_bytes += isnan(bytes) ? 0 : bytes;
     if (flops > most_flops) {
       most_flops = flops;
-      sum.precision = analytic_roof(&rooflines->roofs, counts)->precision;
+      sum.precision = roof_analytic(&rooflines->roofs, counts)->precision;
     }
   }
   sum.unknown_layers = sum.layers - known;
@@ -254,7 +254,7 @@ static void put_row(struct survey *survey, const struct survey_item *item, const
   table_put(table, "framework", cell_text(item->of.experiment->framework));
   table_put(table, "system", cell_text(item->system_name));
   table_put(table, "task", survey_workload_cell(item, "task"));
-  put_batch(table, depth->batch_size);
+  analyze_put_batch(table, depth->batch_size);
   table_put(table, "optimal_batch", cell_int_if(depth->has_optimal, depth->optimal_batch));
   table_put(table, "latency_ms", cell_real(depth->latency_ms));
   table_put(table, "kernel_latency_ms", cell_real(kernels->figures.latency.value));
@@ -262,22 +262,22 @@ static void put_row(struct survey *survey, const struct survey_item *item, const
   table_put(table, "flops", cell_number(depth->flops));
   table_put(table, "flops_from", cell_text(depth->flops_from));
   table_put(table, "layers_without_flops", cell_int_if(is_analytic, (int64_t)work->unknown_layers));
-  put_traffic(table, &kernels->figures, &kernels->point);
+  kernel_put_traffic(table, &kernels->figures, &kernels->point);
   table_put(table, "latency_stage", cell_text(depth->latency_stage));
   table_put(table, "memory_stage", cell_text(depth->memory_stage));
   table_put(table, "flops_stage", cell_text(depth->flops_stage));
   table_put(table, "traffic_stage", cell_text(depth->traffic_stage));
   table_put(table, "precision", cell_text(depth->precision));
-  put_roof(table, &depth->roof);
+  roof_put(table, &depth->roof);
   table_put(table, "analytic_bytes", cell_number(is_known ? work->bytes : NAN));
   table_put(table, "analytic_intensity", cell_real(is_known ? work->intensity : NAN));
   table_put(table, "analytic_throughput_flops_per_s", cell_real(is_known ? work->throughput_flops_per_s : NAN));
   table_put(table, "analytic_bound", cell_text(is_known ? work->bound : NULL));
   table_put(table, "analytic_traffic_stage", cell_text(is_known ? work->traffic_stage : NULL));
-  put_spread(table, &depth->latency); // of the model's latency
-  put_from(table, "latency_from", depth->from);
-  put_from(table, "layer_latency_from", depth->layer_from);
-  put_from(table, "kernel_latency_from", depth->kernel_from);
+  analyze_put_spread(table, &depth->latency); // of the model's latency
+  analyze_put_from(table, "latency_from", depth->from);
+  analyze_put_from(table, "layer_latency_from", depth->layer_from);
+  analyze_put_from(table, "kernel_latency_from", depth->kernel_from);
 }
 
 static enum status answer_all(struct survey *survey, struct error *err)

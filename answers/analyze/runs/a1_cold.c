@@ -88,7 +88,7 @@ static double *latencies_ms(struct question *question, int64_t batch_size, size_
   return values;
 }
 
-double cold_median_ms(struct question *question, int64_t batch_size)
+double analyze_cold_median_ms(struct question *question, int64_t batch_size)
 {
   size_t count;
   double *values = latencies_ms(question, batch_size, &count);
@@ -117,7 +117,7 @@ static void put_summary(struct question *question, struct times *times)
                 cell_real(statistic_of("median", times->starts.items, times->starts.count)));
 }
 
-enum status cold_summarize(struct question *question, struct error *err)
+enum status analyze_cold_summarize(struct question *question, struct error *err)
 {
   const struct view *view = question->view;
   struct times times = {0};

@@ -6,8 +6,8 @@
 
 #include "analyze/view.h"
 
-double cold_median_ms(struct question *question, int64_t batch_size); // NaN: not measured
+double analyze_cold_median_ms(struct question *question, int64_t batch_size); // NaN: not measured
 // The figures of the smallest batch size that has cold runs; those of loading are over the processes of all batch sizes.
-enum status cold_summarize(struct question *question, struct error *err) MUST_CHECK;
+enum status analyze_cold_summarize(struct question *question, struct error *err) MUST_CHECK;
 
 #endif

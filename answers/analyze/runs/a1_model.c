@@ -48,7 +48,7 @@ static enum status summarize(struct question *question, const struct batches *ba
     is_by_doubling &= !points[i].is_overlapping; // their throughput is not that of their latencies
   table_summary(table, "optimal_batch_is_certain",
                 is_by_doubling ? cell_bool(batches_are_certain(question, batches)) : (struct table_cell){0});
-  XSP_TRY(cold_summarize(question, err));
+  XSP_TRY(analyze_cold_summarize(question, err));
   if (!has_optimal)
     table_note(table, "%s", batches->why_not_optimal);
   return STATUS_OK;
@@ -85,12 +85,12 @@ static void put_row(struct table_builder *table, const struct batches *batches, 
   const struct batch_point *point = &batches->points[index];
   const char *per = isnan(stages->preprocess_ms) ? NULL : stages->is_once ? "batch size" : "prediction";
   table_row(table);
-  put_batch(table, point->batch_size);
+  analyze_put_batch(table, point->batch_size);
   table_put(table, "latency_ms", cell_real(point->latency.value));
   table_put(table, "throughput_per_s", cell_real(point->throughput_per_s));
   table_put(table, "is_optimal", cell_bool(index == batches->optimal));
   table_put(table, "is_maximum", cell_bool(index == batches->maximum));
-  put_spread(table, &point->latency);
+  analyze_put_spread(table, &point->latency);
   table_put_optional(table, "load_ms", cell_real(stages->load_ms));
   table_put_optional(table, "preprocess_ms", cell_real(stages->preprocess_ms));
   table_put_optional(table, "preprocess_per", cell_text(per));
@@ -100,7 +100,7 @@ static void put_row(struct table_builder *table, const struct batches *batches, 
   table_put_optional(table, "backward_ms", cell_real(stages->backward_ms));
   table_put_optional(table, "optimizer_ms", cell_real(stages->optimizer_ms));
   table_put_optional(table, "cold_ms", cell_real(cold_ms));
-  put_from(table, "latency_from", point->from);
+  analyze_put_from(table, "latency_from", point->from);
 }
 
 static enum status answer(struct question *question, struct error *err)
@@ -117,7 +117,7 @@ static enum status answer(struct question *question, struct error *err)
     const struct batch_point *point = &batches.points[i];
     if (only != 0 && point->batch_size != only)
       continue;
-    put_row(&question->table, &batches, i, &stages[i], cold_median_ms(question, point->batch_size));
+    put_row(&question->table, &batches, i, &stages[i], analyze_cold_median_ms(question, point->batch_size));
     question_uses(question, point->set);
     question_note_from(question, "model", point->from);
     note_whole_runs(question, point->set);

@@ -33,7 +33,7 @@ struct run_stages {
   VECTOR(struct stage_span) found;
   struct map track_of; // by id, of model spans
   struct map once;     // ids of spans with the tag `once`
-  struct places places;
+  struct stage_places places;
 };
 
 enum { ONCE = STAGE_COUNT, VALUES_COUNT };
@@ -152,10 +152,10 @@ static void add_observations(const struct view_run *run, double *const *of_obser
 }
 
 // The observation of its thread, else of its process, that the span begins in; NULL: none.
-static const struct place *place_around(const struct run_stages *stages, const struct stage_span *span)
+static const struct stage_place *place_around(const struct run_stages *stages, const struct stage_span *span)
 {
-  uint32_t process = places_process(&stages->places, span->track_id);
-  const struct place *place = places_before(&stages->places, span->track_id, process, span->start_ns);
+  uint32_t process = stage_places_process(&stages->places, span->track_id);
+  const struct stage_place *place = stage_places_before(&stages->places, span->track_id, process, span->start_ns);
   return place != NULL && span->start_ns < place->end_ns ? place : NULL;
 }
 
@@ -171,12 +171,12 @@ static bool has_data_within(const struct run_stages *stages)
 // The run's observation that a stage's span counts in; SIZE_MAX: none.
 static size_t observation_of(const struct run_stages *stages, const struct stage_span *span, bool data_are_before)
 {
-  uint32_t process = places_process(&stages->places, span->track_id);
-  const struct place *place;
+  uint32_t process = stage_places_process(&stages->places, span->track_id);
+  const struct stage_place *place;
   if (span->stage == PREPROCESS || (span->stage == DATA && data_are_before))
-    place = places_after(&stages->places, span->track_id, process, span->start_ns);
+    place = stage_places_after(&stages->places, span->track_id, process, span->start_ns);
   else if (span->stage == POSTPROCESS)
-    place = places_before(&stages->places, span->track_id, process, span->start_ns);
+    place = stage_places_before(&stages->places, span->track_id, process, span->start_ns);
   else
     place = place_around(stages, span);
   return place != NULL ? place->observation : SIZE_MAX;
@@ -194,7 +194,7 @@ static void add_up(struct run_stages *stages, struct values *values)
     of_observation[stage] = new_sums(scratch, run->observation_count);
   for (size_t i = 0; i < stages->found.count; i++) {
     const struct stage_span *span = &stages->found.items[i];
-    uint32_t process = places_process(&stages->places, span->track_id);
+    uint32_t process = stage_places_process(&stages->places, span->track_id);
     if (process == PLACE_NONE)
       continue;
     if (span->stage == LOAD || map_find(&stages->once, map_number((uint64_t)span->span_id)) != NULL) {
@@ -224,7 +224,7 @@ static enum status read_run(struct run_stages *stages, struct values *values, st
   }
   keep_outermost(stages);
   XSP_TRY(find_once(stages, err));
-  XSP_TRY(places_load(stages->question, stages->run, &stages->track_of, &stages->places, err));
+  XSP_TRY(stage_places_load(stages->question, stages->run, &stages->track_of, &stages->places, err));
   add_up(stages, values);
   return STATUS_OK;
 }
@@ -239,7 +239,7 @@ static enum status read_set(struct question *question, const struct view_set *se
     vector_done(&stages.found);
     map_done(&stages.track_of);
     map_done(&stages.once);
-    places_done(&stages.places);
+    stage_places_done(&stages.places);
   }
   return status;
 }

@@ -168,8 +168,9 @@ static struct interval interval_of_doubling(struct question *question, const str
   const struct batch_point *twice = batches_find(batches, point->batch_size * 2);
   if (twice == NULL)
     return (struct interval){NAN, NAN, INTERVAL_NONE};
-  struct sample once = sample_of_set(question, point->set, 2);
-  struct sample doubled = sample_of_set(question, twice->set, 1 + question->request->optimal_threshold_pct / 100);
+  struct sample once = analyze_sample_of_set(question, point->set, 2);
+  struct sample doubled =
+      analyze_sample_of_set(question, twice->set, 1 + question->request->optimal_threshold_pct / 100);
   return interval_of_difference(&doubled, &once);
 }
 

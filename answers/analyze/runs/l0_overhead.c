@@ -127,7 +127,7 @@ static void put_row(struct table_builder *table, const struct row *row)
 {
   const struct view_set *set = row->set;
   table_row(table);
-  put_batch(table, set->batch_size);
+  analyze_put_batch(table, set->batch_size);
   table_put(table, "levels", cell_text(set->levels_text));
   table_put(table, "latency_ms", cell_real(row->latency.value));
   table_put(table, "over", cell_text(row->before == NULL ? NULL : row->before->levels_text));
@@ -142,7 +142,7 @@ static void put_row(struct table_builder *table, const struct row *row)
   table_put(table, "spans", cell_int(row->spans));
   table_put(table, "dropped", cell_int(row->dropped));
   table_put(table, "own_pct", cell_real(own_pct(set)));
-  put_spread(table, &row->latency);
+  analyze_put_spread(table, &row->latency);
 }
 
 // Whether the set became slower or faster while it was measured; then a note.
@@ -151,7 +151,7 @@ static bool note_drift(struct question *question, const struct view_set *set, co
 {
   double first_ms, last_ms;
   char batch[48];
-  if (!sample_has_drift(sample, threshold_ms, &first_ms, &last_ms))
+  if (!analyze_sample_has_drift(sample, threshold_ms, &first_ms, &last_ms))
     return false;
   table_note(
       &question->table,
@@ -162,7 +162,8 @@ static bool note_drift(struct question *question, const struct view_set *set, co
 
 static void judge_overhead(struct question *question, struct row *row)
 {
-  struct sample own = sample_of_set(question, row->set, 1), before = sample_of_set(question, row->before, 1);
+  struct sample own = analyze_sample_of_set(question, row->set, 1),
+                before = analyze_sample_of_set(question, row->before, 1);
   double threshold_ms = before.latency * question->request->small_overhead_pct / 100;
   bool has_drift = false;
   row->overhead_ms = difference_ms(own.latency, before.latency);
@@ -263,13 +264,13 @@ static void put_layer_row(struct question *question, const struct sides *sides, 
   struct figure latency = layer_latency(question, &sides->shallow, layer);
   double overhead_ms = difference_ms(deeper_ms, latency.value);
   table_row(table);
-  put_layer(table, layer);
+  layer_put(table, layer);
   table_put(table, "latency_ms", cell_real(latency.value));
   table_put(table, "deeper_latency_ms", cell_real(deeper_ms));
   table_put(table, "overhead_ms", cell_real(overhead_ms));
   table_put(table, "kernels", cell_number(kernels));
   table_put(table, "overhead_per_kernel_ns", cell_real(overhead_per_kernel_ns(overhead_ms, kernels)));
-  put_spread(table, &latency);
+  analyze_put_spread(table, &latency);
 }
 
 static bool is_in(const struct layers *layers, const struct layer *layer)

@@ -14,7 +14,7 @@ struct latencies {
 
 static void add_point(struct latencies *latencies, struct question *question, const struct batch_point *batch)
 {
-  struct sample sample = sample_of_set(question, batch->set, 1);
+  struct sample sample = analyze_sample_of_set(question, batch->set, 1);
   double first_ms, last_ms;
   *vector_add(&latencies->points) = (struct latency_point){
       .store = question->view->store,
@@ -24,8 +24,8 @@ static void add_point(struct latencies *latencies, struct question *question, co
       .observations = batch->set->observation_count,
       .throughput_per_s = batch->throughput_per_s,
       .latency_ms = estimate_of_sample(&sample),
-      .has_drift =
-          sample_has_drift(&sample, sample.latency * latencies->request->same_within_pct / 100, &first_ms, &last_ms),
+      .has_drift = analyze_sample_has_drift(&sample, sample.latency * latencies->request->same_within_pct / 100,
+                                            &first_ms, &last_ms),
   };
 }
 

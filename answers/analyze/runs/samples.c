@@ -46,8 +46,8 @@ static double run_latency(struct question *question, const struct view_set *set,
   return question_value(question, &run, values + first);
 }
 
-struct sample sample_of_values(struct question *question, const struct view_set *set, const double *values,
-                               double factor)
+struct sample analyze_sample_of_values(struct question *question, const struct view_set *set, const double *values,
+                                       double factor)
 {
   struct arena *arena = question->scratch;
   const double *all = values == NULL ? set->latencies_ms : values;
@@ -96,7 +96,7 @@ struct sample sample_of_values(struct question *question, const struct view_set 
   return sample;
 }
 
-struct sample sample_of_set(struct question *question, const struct view_set *set, double factor)
+struct sample analyze_sample_of_set(struct question *question, const struct view_set *set, double factor)
 {
-  return sample_of_values(question, set, NULL, factor);
+  return analyze_sample_of_values(question, set, NULL, factor);
 }

@@ -7,11 +7,11 @@
 #include "analyze/view.h"
 
 // Every latency `factor` times, in ms. Runs without a counted observation are left out. The arrays are in question->scratch.
-struct sample sample_of_set(struct question *question, const struct view_set *set, double factor);
+struct sample analyze_sample_of_set(struct question *question, const struct view_set *set, double factor);
 
 // The same of a part, such as a layer: a value per observation of the set, NaN where the part is absent. Statistics that leave
 // out observations count it as 0 there, as question_figure does; the others leave it out.
-struct sample sample_of_values(struct question *question, const struct view_set *set, const double *values,
-                               double factor);
+struct sample analyze_sample_of_values(struct question *question, const struct view_set *set, const double *values,
+                                       double factor);
 
 #endif

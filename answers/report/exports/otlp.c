@@ -43,7 +43,7 @@ static void open_request(struct writer *writer)
   otlp_out_list(out, OTLP_REQUEST_RESOURCE_SPANS);
   writer->resource_spans = otlp_out_message(out, OTLP_REQUEST_RESOURCE_SPANS);
   size_t resource = otlp_out_message(out, OTLP_RESOURCE_SPANS_RESOURCE);
-  otlp_put_resource(out, &writer->facts, writer->is_first, writer->is_first && !writer->has_file_notes);
+  otlp_facts_put_resource(out, &writer->facts, writer->is_first, writer->is_first && !writer->has_file_notes);
   writer->has_file_notes = true;
   otlp_out_message_end(out, resource);
   otlp_out_list(out, OTLP_RESOURCE_SPANS_SCOPE_SPANS);

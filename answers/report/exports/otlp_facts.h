@@ -54,7 +54,7 @@ void otlp_facts_trace(const struct otlp_facts *facts, uint32_t trace_id, uint8_t
 
 // otlp_resource.c: all attributes of the resource. is_first: in the first request of the run; with_file_notes: in that of
 // the file.
-void otlp_put_resource(struct otlp_out *out, const struct otlp_facts *facts, bool is_first, bool with_file_notes);
+void otlp_facts_put_resource(struct otlp_out *out, const struct otlp_facts *facts, bool is_first, bool with_file_notes);
 
 static inline void otlp_put_text(struct otlp_out *out, enum otlp_field_id list, const char *key, const char *text)
 {

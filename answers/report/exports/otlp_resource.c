@@ -151,7 +151,7 @@ static void put_tracks_and_messages(struct otlp_out *out, const struct otlp_fact
   buf_done(&text);
 }
 
-void otlp_put_resource(struct otlp_out *out, const struct otlp_facts *facts, bool is_first, bool with_file_notes)
+void otlp_facts_put_resource(struct otlp_out *out, const struct otlp_facts *facts, bool is_first, bool with_file_notes)
 {
   otlp_out_list(out, OTLP_RESOURCE_ATTRIBUTES);
   put_experiment(out, facts);

@@ -247,7 +247,7 @@ static void annotate_own(struct perfetto *perfetto, enum fixed_text number, cons
   annotate_value(perfetto, intern_fixed(perfetto, INTERN_KEY, number, key), type, value);
 }
 
-static void annotate(struct perfetto *perfetto, uint32_t row)
+static void annotate_row(struct perfetto *perfetto, uint32_t row)
 {
   const struct timeline_run *run = &perfetto->writer.run;
   const struct store_spans *spans = &run->spans;
@@ -301,7 +301,7 @@ static void put_begin(void *context, const struct timeline_lane *lane, uint32_t 
   if (spans->category[row] != 0)
     protobuf_varint(event, EVENT_CATEGORY_IIDS, intern(perfetto, INTERN_CATEGORY, spans->category[row]));
   put_flows(perfetto, row);
-  annotate(perfetto, row);
+  annotate_row(perfetto, row);
   put_event_packet(perfetto, spans->start_ns[row]);
 }
 

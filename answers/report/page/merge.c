@@ -71,7 +71,7 @@ struct merge {
   uint32_t *others;    // by name: the number of "NAME and others" + 1, 0: none yet
 };
 
-static int64_t busy_of(const struct page_spans *spans, size_t i)
+static int64_t busy_ns_of(const struct page_spans *spans, size_t i)
 {
   return spans->busy_ns != NULL ? spans->busy_ns[i] : spans->duration_ns[i];
 }
@@ -83,7 +83,7 @@ static void name_group(struct merge *merge, const struct group *group, size_t at
   size_t chosen = group->first;
   bool has_others = false;
   for (size_t i = group->first; i < group->first + group->count; i++)
-    merge->time_ns[from->name[i]] = saturate_add(merge->time_ns[from->name[i]], busy_of(from, i));
+    merge->time_ns[from->name[i]] = saturate_add(merge->time_ns[from->name[i]], busy_ns_of(from, i));
   for (size_t i = group->first; i < group->first + group->count; i++) {
     has_others = has_others || from->name[i] != from->name[group->first];
     if (merge->time_ns[from->name[i]] > merge->time_ns[from->name[chosen]])
@@ -113,7 +113,7 @@ static void put_group(struct merge *merge, const struct group *group, size_t at)
     to->duration_ns[at] = from->duration_ns[last];
   for (size_t i = group->first; i <= last; i++) {
     to->merged[at] += from->merged != NULL ? from->merged[i] : 1;
-    to->busy_ns[at] = saturate_add(to->busy_ns[at], busy_of(from, i));
+    to->busy_ns[at] = saturate_add(to->busy_ns[at], busy_ns_of(from, i));
     merge->rectangle[i] = (uint32_t)at;
   }
   name_group(merge, group, at);

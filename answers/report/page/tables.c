@@ -53,7 +53,7 @@ static void put_table(struct table *table, size_t file, const char *by, const ch
   json_member_string(json, "main", main_figure);
   json_member_int(json, "rows_left_out", (int64_t)left_out);
   json_key(json, "table");
-  table_put_json(json, table);
+  report_table_put_json(json, table);
   json_object_end(json);
 }
 
@@ -127,7 +127,7 @@ void page_put_short_names(struct page *page, struct json_writer *json)
     const char **briefs = arena_alloc_array(&page->arena, count + 1, sizeof *briefs);
     for (uint32_t i = 0; i < count; i++)
       names[i] = interner_text(kernels, i).data;
-    kernel_names_short(names, count, &page->arena, briefs);
+    page_kernel_names_short(names, count, &page->arena, briefs);
     json_array(json);
     for (size_t i = 0; i < count; i++)
       if (strcmp(names[i], briefs[i]) != 0) {

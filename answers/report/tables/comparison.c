@@ -11,17 +11,17 @@ static void put_json(const struct compare_answer *answer, struct buf *out)
   json_start(&json, out);
   json_object(&json);
   json_member_string(&json, "analysis", answer->rows.id);
-  table_put_summary_json(&json, &answer->rows);
+  report_table_put_summary_json(&json, &answer->rows);
   json_member_string(&json, "statistic", answer->rows.statistic);
-  table_put_columns_json(&json, &answer->rows);
-  table_put_rows_json(&json, "rows", &answer->rows);
+  report_table_put_columns_json(&json, &answer->rows);
+  report_table_put_rows_json(&json, "rows", &answer->rows);
   json_member_object(&json, "unpaired");
-  table_put_rows_json(&json, "a", &answer->unpaired[0]);
-  table_put_rows_json(&json, "b", &answer->unpaired[1]);
+  report_table_put_rows_json(&json, "a", &answer->unpaired[0]);
+  report_table_put_rows_json(&json, "b", &answer->unpaired[1]);
   json_object_end(&json);
-  table_put_rows_json(&json, "systems", &answer->systems);
-  table_put_summary_json(&json, &answer->systems);
-  table_put_notes_json(&json, &answer->rows);
+  report_table_put_rows_json(&json, "systems", &answer->systems);
+  report_table_put_summary_json(&json, &answer->systems);
+  report_table_put_notes_json(&json, &answer->rows);
   json_object_end(&json);
   buf_text(out, "\n");
 }

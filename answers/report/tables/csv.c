@@ -80,10 +80,10 @@ static void put_cell(struct buf *out, const struct table_cell *cell, bool is_raw
   if (cell->type == CELL_TEXT || cell->type == CELL_JSON)
     csv_field(out, cell->value.text, strlen(cell->value.text), is_raw);
   else if (!is_empty)
-    table_cell_json(&json, cell);
+    report_table_cell_json(&json, cell);
 }
 
-void table_csv(const struct table *table, bool is_raw, struct buf *out)
+void report_table_csv(const struct table *table, bool is_raw, struct buf *out)
 {
   for (size_t column = 0; column < table->column_count; column++) {
     buf_text(out, column > 0 ? "," : "");

@@ -54,7 +54,7 @@ static bool is_time(const char *unit)
   return strcmp(unit, "ms") == 0 || strcmp(unit, "s") == 0 || strcmp(unit, "µs") == 0;
 }
 
-struct figure_style figure_style(const char *unit, double largest, bool only_integers)
+struct figure_style report_figure_style(const char *unit, double largest, bool only_integers)
 {
   struct figure_style style = {.factor = 1, .unit = unit != NULL ? unit : ""};
   for (size_t i = 0; i < sizeof scales / sizeof scales[0]; i++)
@@ -80,7 +80,7 @@ struct figure_style figure_style(const char *unit, double largest, bool only_int
   return style;
 }
 
-void figure_style_refine(struct figure_style *style, double largest)
+void report_figure_style_refine(struct figure_style *style, double largest)
 {
   double shown = largest * style->factor;
   if (style->unit[0] == 0 || strcmp(style->unit, "%") == 0 || !(shown > 0) || shown >= 0.1)
@@ -89,7 +89,7 @@ void figure_style_refine(struct figure_style *style, double largest)
   style->decimals = decimals > style->decimals ? decimals : style->decimals;
 }
 
-void figure_put(struct buf *out, const struct table_cell *cell, const struct figure_style *style)
+void report_figure_put(struct buf *out, const struct table_cell *cell, const struct figure_style *style)
 {
   switch (cell->type) {
   case CELL_TEXT:

@@ -13,10 +13,10 @@ struct figure_style {
   int decimals;     // for reals, and for integers that are scaled
 };
 // `unit` as in struct table_column; `largest` is the largest absolute value to be shown.
-struct figure_style figure_style(const char *unit, double largest, bool only_integers);
+struct figure_style report_figure_style(const char *unit, double largest, bool only_integers);
 // Adds decimals where `largest`, of the figures in this style, is far below the value that the unit was chosen for.
-void figure_style_refine(struct figure_style *style, double largest);
+void report_figure_style_refine(struct figure_style *style, double largest);
 // Appends the cell's text: numbers in style, "yes" for true, nothing for false, "-" for null.
-void figure_put(struct buf *out, const struct table_cell *cell, const struct figure_style *style);
+void report_figure_put(struct buf *out, const struct table_cell *cell, const struct figure_style *style);
 
 #endif

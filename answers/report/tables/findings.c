@@ -26,11 +26,11 @@ static void put_gain(const struct table *table, size_t row, unsigned width, stru
 {
   struct buf line = {0};
   double ms = table_double_at(table, row, "saving_ms"), pct = table_double_at(table, row, "saving_pct");
-  struct figure_style style = figure_style("ms", ms, false);
+  struct figure_style style = report_figure_style("ms", ms, false);
   if (isnan(ms))
     return;
   buf_text(&line, "at most ");
-  figure_put(&line, table_cell_at(table, row, "saving_ms"), &style);
+  report_figure_put(&line, table_cell_at(table, row, "saving_ms"), &style);
   buf_format(&line, " %s", style.unit);
   if (!isnan(pct))
     buf_format(&line, " (%.3g %%)", pct);
@@ -69,10 +69,10 @@ static void put_block(const struct table *table, size_t row, unsigned width, str
   buf_done(&rule);
 }
 
-void findings_text(const struct table *table, unsigned width, struct buf *out)
+void report_findings_text(const struct table *table, unsigned width, struct buf *out)
 {
   struct buf context = {0};
-  table_context(table, &context);
+  report_table_context(table, &context);
   buf_text(out, "findings\n");
   if (context.length > 0)
     display_wrap(out, context.data, 0, 0, width);

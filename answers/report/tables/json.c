@@ -2,7 +2,7 @@
 // Tables as JSON, in the form of docs/analyses.md. Exact numbers; null where not measured. Pure.
 #include "report/tables/tables.h"
 
-void table_cell_json(struct json_writer *json, const struct table_cell *cell)
+void report_table_cell_json(struct json_writer *json, const struct table_cell *cell)
 {
   switch (cell->type) {
   case CELL_NULL:
@@ -51,7 +51,7 @@ static void put_run_set(struct json_writer *json, const struct table *table)
   json_object_end(json);
 }
 
-void table_put_columns_json(struct json_writer *json, const struct table *table)
+void report_table_put_columns_json(struct json_writer *json, const struct table *table)
 {
   json_member_array(json, "columns");
   for (size_t column = 0; column < table->column_count; column++) {
@@ -69,29 +69,29 @@ void table_put_columns_json(struct json_writer *json, const struct table *table)
   json_array_end(json);
 }
 
-void table_put_rows_json(struct json_writer *json, const char *key, const struct table *table)
+void report_table_put_rows_json(struct json_writer *json, const char *key, const struct table *table)
 {
   json_member_array(json, key);
   for (size_t row = 0; row < table->row_count; row++) {
     json_object(json);
     for (size_t column = 0; column < table->column_count; column++) {
       json_key(json, table->columns[column].key);
-      table_cell_json(json, &table->rows[row * table->column_count + column]);
+      report_table_cell_json(json, &table->rows[row * table->column_count + column]);
     }
     json_object_end(json);
   }
   json_array_end(json);
 }
 
-void table_put_summary_json(struct json_writer *json, const struct table *table)
+void report_table_put_summary_json(struct json_writer *json, const struct table *table)
 {
   for (size_t i = 0; i < table->summary_count; i++) {
     json_key(json, table->summary[i].key);
-    table_cell_json(json, &table->summary[i].value);
+    report_table_cell_json(json, &table->summary[i].value);
   }
 }
 
-void table_put_notes_json(struct json_writer *json, const struct table *table)
+void report_table_put_notes_json(struct json_writer *json, const struct table *table)
 {
   json_member_array(json, "notes");
   for (size_t i = 0; i < table->note_count; i++)
@@ -99,7 +99,7 @@ void table_put_notes_json(struct json_writer *json, const struct table *table)
   json_array_end(json);
 }
 
-void table_put_json(struct json_writer *json, const struct table *table)
+void report_table_put_json(struct json_writer *json, const struct table *table)
 {
   json_object(json);
   json_member_string(json, "analysis", table->id);
@@ -107,17 +107,17 @@ void table_put_json(struct json_writer *json, const struct table *table)
   json_member_string(json, "experiment", table->experiment);
   put_run_set(json, table);
   json_member_string(json, "statistic", table->statistic);
-  table_put_columns_json(json, table);
-  table_put_rows_json(json, "rows", table);
+  report_table_put_columns_json(json, table);
+  report_table_put_rows_json(json, "rows", table);
   json_member_object(json, "summary");
-  table_put_summary_json(json, table);
+  report_table_put_summary_json(json, table);
   json_object_end(json);
   put_summary_columns(json, table);
-  table_put_notes_json(json, table);
+  report_table_put_notes_json(json, table);
   json_object_end(json);
 }
 
-void table_json(const struct table *tables, size_t count, bool as_array, struct buf *out)
+void report_table_json(const struct table *tables, size_t count, bool as_array, struct buf *out)
 {
   struct json_writer json;
   json_start(&json, out);
@@ -125,7 +125,7 @@ void table_json(const struct table *tables, size_t count, bool as_array, struct 
   if (in_array)
     json_array(&json);
   for (size_t i = 0; i < count; i++)
-    table_put_json(&json, &tables[i]);
+    report_table_put_json(&json, &tables[i]);
   if (in_array)
     json_array_end(&json);
   buf_text(out, "\n");

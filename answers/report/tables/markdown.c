@@ -28,7 +28,7 @@ static void put_row(const struct table *table, const struct column_look *looks, 
     if (!looks[column].is_shown)
       continue;
     buf_clear(&text);
-    figure_put(&text, &row[column], &looks[column].style);
+    report_figure_put(&text, &row[column], &looks[column].style);
     buf_text(out, "| ");
     markdown_text(out, text.data != NULL ? text.data : "");
     buf_text(out, " ");
@@ -56,15 +56,15 @@ static void put_grid(const struct table *table, const struct column_look *looks,
     put_row(table, looks, &table->rows[row * table->column_count], out);
 }
 
-void table_markdown(const struct table *table, struct buf *out)
+void report_table_markdown(const struct table *table, struct buf *out)
 {
   struct arena arena = {0};
   struct column_look *looks = arena_alloc_array(&arena, table->column_count + 1, sizeof *looks);
   for (size_t column = 0; column < table->column_count; column++)
-    looks[column] = column_look(table, column);
+    looks[column] = report_column_look(table, column);
   struct buf text;
   buf_init(&text, BUF_MAXIMUM_DEFAULT);
-  table_context(table, &text);
+  report_table_context(table, &text);
   if (table->title != NULL)
     buf_format(out, "### %s %s\n\n", table->id, table->title);
   if (table->title != NULL && text.length > 0) {

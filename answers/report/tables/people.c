@@ -52,7 +52,7 @@ static void shorten_names(const struct people *people)
   for (size_t row = 0; row < count; row++)
     if (cell_at(people, row, column)->type == CELL_TEXT)
       names[row] = cell_at(people, row, column)->value.text;
-  kernel_names_short(names, count, people->arena, briefs);
+  page_kernel_names_short(names, count, people->arena, briefs);
   bool any_shorter = false;
   for (size_t row = 0; row < count; row++) {
     if (briefs[row] == NULL)
@@ -185,9 +185,9 @@ static void note_once(const struct people *people)
     const struct table_cell *cell = common_cell(people, column);
     if (cell == NULL || !(people->table->columns[column].traits & TABLE_ONCE))
       continue;
-    struct column_look look = column_look(people->table, column);
+    struct column_look look = report_column_look(people->table, column);
     buf_format(&text, "%s%s ", text.length > 0 ? ", " : "in every row: ", people->table->columns[column].label);
-    figure_put(&text, cell, &look.style);
+    report_figure_put(&text, cell, &look.style);
     buf_format(&text, "%s%s", look.style.unit[0] != 0 ? " " : "", look.style.unit);
     empty_column(people, column);
   }
@@ -217,7 +217,7 @@ static void drop_entries(const struct people *people)
   table->summary_count = kept;
 }
 
-void table_for_people(const struct table *table, struct arena *arena, struct table *ret_table)
+void report_table_for_people(const struct table *table, struct arena *arena, struct table *ret_table)
 {
   *ret_table = *table;
   if (table->id == NULL) // a grid of SQL: as it was asked for

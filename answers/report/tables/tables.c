@@ -24,27 +24,27 @@ void report_tables(const struct table *tables, size_t count, enum report_format 
                    struct buf *out)
 {
   if (format == REPORT_JSON) {
-    table_json(tables, count, as_array, out);
+    report_table_json(tables, count, as_array, out);
     return;
   }
   for (size_t i = 0; i < count; i++) {
     if (i > 0)
       buf_text(out, report_format_is_csv(format) ? "\r\n" : "\n");
     if (report_format_is_csv(format)) {
-      table_csv(&tables[i], format == REPORT_CSV_RAW, out);
+      report_table_csv(&tables[i], format == REPORT_CSV_RAW, out);
       continue;
     }
     if (format == REPORT_TEXT && tables[i].id != NULL && strcmp(tables[i].id, "findings") == 0) {
-      findings_text(&tables[i], width, out);
+      report_findings_text(&tables[i], width, out);
       continue;
     }
     struct arena arena = {0};
     struct table table;
-    table_for_people(&tables[i], &arena, &table);
+    report_table_for_people(&tables[i], &arena, &table);
     if (format == REPORT_TEXT)
-      table_text(&table, width, out);
+      report_table_text(&table, width, out);
     else
-      table_markdown(&table, out);
+      report_table_markdown(&table, out);
     arena_done(&arena);
   }
 }
@@ -75,7 +75,7 @@ static double unit_largest(const struct table *table, size_t index)
   return largest;
 }
 
-struct column_look column_look(const struct table *table, size_t index)
+struct column_look report_column_look(const struct table *table, size_t index)
 {
   struct column_look look = {.is_numeric = true, .is_shown = table->id == NULL};
   bool only_integers = true;
@@ -91,12 +91,13 @@ struct column_look column_look(const struct table *table, size_t index)
   }
   const char *unit = table->columns[index].unit;
   bool has_unit = unit != NULL && unit[0] != 0;
-  look.style = figure_style(unit, has_unit ? unit_largest(table, index) : column_largest(table, index), only_integers);
-  figure_style_refine(&look.style, column_largest(table, index));
+  look.style =
+      report_figure_style(unit, has_unit ? unit_largest(table, index) : column_largest(table, index), only_integers);
+  report_figure_style_refine(&look.style, column_largest(table, index));
   return look;
 }
 
-void table_context(const struct table *table, struct buf *out)
+void report_table_context(const struct table *table, struct buf *out)
 {
   size_t start = out->length;
   if (table->experiment != NULL) {
@@ -141,10 +142,10 @@ void summary_value(const struct table *table, size_t index, struct buf *out)
   double value = fabs(cell_double(&entry->value));
   const char *unit = table_unit(entry->key);
   double largest = unit[0] != 0 ? summary_largest(table, unit) : isfinite(value) ? value : 0;
-  struct figure_style style = figure_style(unit, largest, entry->value.type == CELL_INT);
+  struct figure_style style = report_figure_style(unit, largest, entry->value.type == CELL_INT);
   if (isfinite(value))
-    figure_style_refine(&style, value);
-  figure_put(out, &entry->value, &style);
+    report_figure_style_refine(&style, value);
+  report_figure_put(out, &entry->value, &style);
   if (isfinite(value) && style.unit[0] != 0)
     buf_format(out, " %s", style.unit);
 }

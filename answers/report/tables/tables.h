@@ -8,31 +8,31 @@
 #include "report/tables/figure.h"
 #include "table/words.h"
 
-void table_text(const struct table *table, unsigned width, struct buf *out);
-void findings_text(const struct table *table, unsigned width, struct buf *out); // of the analysis `findings`
-void table_markdown(const struct table *table, struct buf *out);
-void table_csv(const struct table *table, bool is_raw, struct buf *out);
-void table_cell_json(struct json_writer *json, const struct table_cell *cell); // exact; null where not measured
-void table_put_json(struct json_writer *json, const struct table *table);
+void report_table_text(const struct table *table, unsigned width, struct buf *out);
+void report_findings_text(const struct table *table, unsigned width, struct buf *out); // of the analysis `findings`
+void report_table_markdown(const struct table *table, struct buf *out);
+void report_table_csv(const struct table *table, bool is_raw, struct buf *out);
+void report_table_cell_json(struct json_writer *json, const struct table_cell *cell); // exact; null where not measured
+void report_table_put_json(struct json_writer *json, const struct table *table);
 // Members of an object: the array `key` of rows, "columns", each entry of the summary, "notes".
-void table_put_rows_json(struct json_writer *json, const char *key, const struct table *table);
-void table_put_columns_json(struct json_writer *json, const struct table *table);
-void table_put_summary_json(struct json_writer *json, const struct table *table);
-void table_put_notes_json(struct json_writer *json, const struct table *table);
-void table_json(const struct table *tables, size_t count, bool as_array, struct buf *out);
+void report_table_put_rows_json(struct json_writer *json, const char *key, const struct table *table);
+void report_table_put_columns_json(struct json_writer *json, const struct table *table);
+void report_table_put_summary_json(struct json_writer *json, const struct table *table);
+void report_table_put_notes_json(struct json_writer *json, const struct table *table);
+void report_table_json(const struct table *tables, size_t count, bool as_array, struct buf *out);
 
 // ---- shared by text and Markdown -------------------------------------------------------------------------------------
 // The table as people read it, in `arena`: kernel names in short form, no spread of a single observation.
-void table_for_people(const struct table *table, struct arena *arena, struct table *ret_table);
+void report_table_for_people(const struct table *table, struct arena *arena, struct table *ret_table);
 struct column_look {
   struct figure_style style;
   bool is_shown;   // false: nothing was measured in any row
   bool is_numeric; // right-aligned
 };
 // Looks at all cells of column `index`.
-struct column_look column_look(const struct table *table, size_t index);
+struct column_look report_column_look(const struct table *table, size_t index);
 // "resnet50, batch 4, M/L, 10 observations, trimmed:0.2"
-void table_context(const struct table *table, struct buf *out);
+void report_table_context(const struct table *table, struct buf *out);
 // Appends the value of summary entry `index` and its unit.
 void summary_value(const struct table *table, size_t index, struct buf *out);
 // Appends `text` as CSV (RFC 4180): quoted where needed; invalid UTF-8 becomes U+FFFD. Unless `is_raw`, a text that begins

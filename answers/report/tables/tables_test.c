@@ -196,7 +196,7 @@ static void test_units(void **state)
       {"", 0.0012, false, "", 1, 6},       {"", 1234, true, "", 1, 0},
   };
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-    struct figure_style style = figure_style(cases[i].unit, cases[i].largest, cases[i].only_integers);
+    struct figure_style style = report_figure_style(cases[i].unit, cases[i].largest, cases[i].only_integers);
     assert_string_equal(style.unit, cases[i].shown);
     assert_true(style.factor == cases[i].factor);
     assert_int_equal(style.decimals, cases[i].decimals);
@@ -207,10 +207,10 @@ static void test_small_values_are_not_shown_as_0(void **state)
 {
   static const struct table_cell cells[] = {REAL(0.0001), REAL(-0.0001), REAL(0.), REAL(-0.), REAL(-0.001)};
   static const char *const texts[] = {"<0.001", ">-0.001", "0.000", "0.000", "-0.001"};
-  struct figure_style style = figure_style("ms", 100, false);
+  struct figure_style style = report_figure_style("ms", 100, false);
   for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
     buf_clear(&out);
-    figure_put(&out, &cells[i], &style);
+    report_figure_put(&out, &cells[i], &style);
     assert_string_equal(out.data, texts[i]);
   }
 }

@@ -36,7 +36,7 @@ static void lay_cells(struct layout *layout, struct arena *arena)
   buf_init(&raw, BUF_MAXIMUM_DEFAULT);
   buf_init(&escaped, BUF_MAXIMUM_DEFAULT);
   for (size_t column = 0; column < table->column_count; column++) {
-    const struct column_look look = layout->looks[column] = column_look(table, column);
+    const struct column_look look = layout->looks[column] = report_column_look(table, column);
     layout->labels[column] = table->columns[column].label;
     layout->units[column] = look.style.unit;
     size_t widest = columns_of(layout->labels[column]), unit = columns_of(layout->units[column]);
@@ -45,7 +45,7 @@ static void lay_cells(struct layout *layout, struct arena *arena)
       size_t cell = row * table->column_count + column;
       buf_clear(&raw);
       buf_clear(&escaped);
-      figure_put(&raw, &table->rows[cell], &look.style);
+      report_figure_put(&raw, &table->rows[cell], &look.style);
       display_escape(&escaped, raw.data, raw.length);
       layout->cells[cell] = arena_copy(arena, escaped.data, escaped.length);
       size_t columns = columns_of(layout->cells[cell]);
@@ -216,14 +216,14 @@ static void put_title(const struct layout *layout, struct buf *out)
   struct buf context;
   buf_init(&context, BUF_MAXIMUM_DEFAULT);
   buf_format(out, "%s  %s\n", layout->table->id, layout->table->title);
-  table_context(layout->table, &context);
+  report_table_context(layout->table, &context);
   if (context.length > 0)
     display_wrap(out, context.data, 0, 0, layout->width);
   buf_text(out, "\n");
   buf_done(&context);
 }
 
-void table_text(const struct table *table, unsigned width, struct buf *out)
+void report_table_text(const struct table *table, unsigned width, struct buf *out)
 {
   struct arena arena = {0};
   size_t columns = table->column_count;

@@ -8,9 +8,9 @@
 
 #define INDEX_DIGITS_MOST 4
 
-bool device_parse(const char *text, struct device *ret_device)
+bool framework_device_parse(const char *text, struct framework_device *ret_device)
 {
-  *ret_device = (struct device){.text = text, .index = -1};
+  *ret_device = (struct framework_device){.text = text, .index = -1};
   if (text == NULL)
     return true;
   if (strcasecmp(text, "cpu") == 0)
@@ -29,13 +29,14 @@ bool device_parse(const char *text, struct device *ret_device)
   return true;
 }
 
-enum status device_missing(const struct device *device, const char *framework, const char *present, struct error *err)
+enum status framework_device_missing(const struct framework_device *device, const char *framework, const char *present,
+                                     struct error *err)
 {
   return error_set(err, STATUS_USE, "no such device", "--device", "--device cpu, or another of them",
                    "%s has no '%s' here, it has %s", framework, device->text, present[0] != 0 ? present : "none");
 }
 
-const char *device_list(struct arena *arena, const char *list, const char *name)
+const char *framework_device_list(struct arena *arena, const char *list, const char *name)
 {
   return arena_format(arena, "%s%s%s", list, list[0] != 0 ? ", " : "", name);
 }

@@ -21,8 +21,8 @@ static void texts_are_read(void **unused)
                {"GPU.1", DEVICE_NAMED, -1},       {"cuda:1", DEVICE_NAMED, -1}, {"cpux", DEVICE_NAMED, -1},
                {"AUTO:GPU,CPU", DEVICE_NAMED, -1}};
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-    struct device device;
-    assert_true(device_parse(cases[i].text, &device));
+    struct framework_device device;
+    assert_true(framework_device_parse(cases[i].text, &device));
     assert_int_equal(device.kind, cases[i].kind);
     assert_int_equal(device.index, cases[i].index);
   }
@@ -32,20 +32,20 @@ static void numbers_that_are_none_are_refused(void **unused)
 {
   (void)unused;
   static const char *const texts[] = {"", "gpu:", "gpu:x", "gpu:-1", "gpu:1x", "gpu:99999"};
-  struct device device;
+  struct framework_device device;
   for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
-    assert_false(device_parse(texts[i], &device));
+    assert_false(framework_device_parse(texts[i], &device));
 }
 
 static void an_absent_device_lists_those_that_are_there(void **unused)
 {
   (void)unused;
   struct arena arena = {0};
-  struct device device;
+  struct framework_device device;
   struct error error = {0};
-  assert_true(device_parse("gpu:1", &device));
-  const char *present = device_list(&arena, device_list(&arena, "", "CPU"), "GPU.0");
-  assert_int_equal(device_missing(&device, "openvino", present, &error), STATUS_USE);
+  assert_true(framework_device_parse("gpu:1", &device));
+  const char *present = framework_device_list(&arena, framework_device_list(&arena, "", "CPU"), "GPU.0");
+  assert_int_equal(framework_device_missing(&device, "openvino", present, &error), STATUS_USE);
   assert_non_null(strstr(error.why, "'gpu:1'"));
   assert_non_null(strstr(error.why, "CPU, GPU.0"));
   arena_done(&arena);

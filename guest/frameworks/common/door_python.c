@@ -157,7 +157,7 @@ static void *enter(struct entrance *entrance, int (*step)(void *module))
 EACH_ENTRANCE(X)
 #undef X
 
-void *python_entrance(const struct framework *framework, void *found, const void *caller)
+void *framework_python_entrance(const struct framework *framework, void *found, const void *caller)
 {
 #define X(number) enter_##number,
   static void *(*const enters[ENTRANCES])(void) = {EACH_ENTRANCE(X)};
@@ -184,8 +184,8 @@ void *python_entrance(const struct framework *framework, void *found, const void
 
 #define TAKES_ALL 3 // METH_VARARGS | METH_KEYWORDS
 
-void *python_function(const struct python *python, struct python_definition *definition, const char *name,
-                      python_wrapper wrapper, void *original)
+void *framework_python_function(const struct python *python, struct python_definition *definition, const char *name,
+                                python_wrapper wrapper, void *original)
 {
   definition->name = name;
   memcpy(&definition->function, &wrapper, sizeof wrapper);
@@ -203,7 +203,7 @@ static void *make_wrapper(const struct python *python, void *original, const cha
   if (documentation != NULL && documentation != python->none) // its text lives as long as it: it is never given back
     definition->documentation = python->text(documentation);
   python->error_clear();
-  void *function = python_function(python, definition, name, wrapper, original);
+  void *function = framework_python_function(python, definition, name, wrapper, original);
   if (function == NULL || !is_method)
     return function;
   void *method = python->new_method(function);
@@ -211,7 +211,8 @@ static void *make_wrapper(const struct python *python, void *original, const cha
   return method;
 }
 
-bool python_wrap(const struct python *python, void *object, const char *name, bool is_method, python_wrapper wrapper)
+bool framework_python_wrap(const struct python *python, void *object, const char *name, bool is_method,
+                           python_wrapper wrapper)
 {
   void *original = python->get_attribute(object, name);
   void *replacement = original == NULL ? NULL : make_wrapper(python, original, name, is_method, wrapper);

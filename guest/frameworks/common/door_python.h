@@ -70,13 +70,14 @@ struct python_definition {
   const char *documentation;
 };
 // A function that calls `wrapper` with `original`, whatever that is. NULL: an error of Python's is set.
-void *python_function(const struct python *python, struct python_definition *definition, const char *name,
-                      python_wrapper wrapper, void *original);
+void *framework_python_function(const struct python *python, struct python_definition *definition, const char *name,
+                                python_wrapper wrapper, void *original);
 // Replaces `object.name` (a function of a module, or, where `is_method`, of a class) where there is one. The definition is
 // kept for ever. False: nothing is replaced, and no error is left set.
-bool python_wrap(const struct python *python, void *object, const char *name, bool is_method, python_wrapper wrapper);
+bool framework_python_wrap(const struct python *python, void *object, const char *name, bool is_method,
+                           python_wrapper wrapper);
 
 // For framework_offer: the entrance that runs `found` and then framework->python_loaded. `caller` lies in the interpreter.
-void *python_entrance(const struct framework *framework, void *found, const void *caller);
+void *framework_python_entrance(const struct framework *framework, void *found, const void *caller);
 
 #endif

@@ -157,7 +157,7 @@ void *framework_offer(void *handle, const char *name, void *found, const void *c
       continue;
     int saved_errno = errno;
     if (is_of_program(handle))
-      found = symbol != NULL ? symbol->found(symbol, found) : python_entrance(frameworks[i], found, caller);
+      found = symbol != NULL ? symbol->found(symbol, found) : framework_python_entrance(frameworks[i], found, caller);
     dlerror(); // the lookup succeeded: our own failed lookups are not the program's errors
     errno = saved_errno;
   }

@@ -52,7 +52,7 @@ struct placed { // a layer of this inference with its final times
   size_t at; // in the caller's array
 };
 
-const char *layer_shape_text(const int64_t *shape, size_t rank, char *text, size_t size)
+const char *framework_layer_shape_text(const int64_t *shape, size_t rank, char *text, size_t size)
 {
   size_t used = (size_t)snprintf(text, size, "[");
   for (size_t i = 0; i < rank && used < size; i++)
@@ -62,7 +62,7 @@ const char *layer_shape_text(const int64_t *shape, size_t rank, char *text, size
   return text;
 }
 
-struct layer_publisher *layer_publisher_create(const struct layer_publisher_options *options)
+struct layer_publisher *framework_layer_publisher_create(const struct layer_publisher_options *options)
 {
   struct layer_publisher *publisher = calloc(1, sizeof *publisher);
   if (publisher == NULL)
@@ -73,11 +73,11 @@ struct layer_publisher *layer_publisher_create(const struct layer_publisher_opti
   publisher->lanes = calloc(LANES_MAXIMUM, sizeof *publisher->lanes);
   if (publisher->sites.slots != NULL && publisher->lanes != NULL)
     return publisher;
-  layer_publisher_free(publisher);
+  framework_layer_publisher_free(publisher);
   return NULL;
 }
 
-void layer_publisher_free(struct layer_publisher *publisher)
+void framework_layer_publisher_free(struct layer_publisher *publisher)
 {
   if (publisher == NULL)
     return;
@@ -100,7 +100,7 @@ static uint64_t add_text(uint64_t hash, const char *text)
   return hash_text(text != NULL ? text : "", text != NULL ? strlen(text) + 1 : 1, hash);
 }
 
-uint64_t layer_hash(const struct layer_report *layer, uint64_t seed)
+uint64_t framework_layer_hash(const struct layer_report *layer, uint64_t seed)
 {
   const char *const texts[] = {span_name(layer), layer->type, layer->category, layer->shape, layer->unit};
   uint64_t hash = hash_number((uint64_t)layer->index, seed);
@@ -118,7 +118,7 @@ static struct xsp_site *common_site(const struct layer_publisher *publisher)
   return xsp_site_create(publisher->options.tracer, XSP_LEVEL_LAYER, "(further layers)", NULL);
 }
 
-void layer_tag_site(const struct layer_report *layer, struct xsp_site *site)
+void framework_layer_tag_site(const struct layer_report *layer, struct xsp_site *site)
 {
   if (layer->index >= 0)
     xsp_site_tag_int(site, "layer_index", layer->index);
@@ -137,21 +137,21 @@ void layer_tag_site(const struct layer_report *layer, struct xsp_site *site)
 
 static struct xsp_site *site_of(struct layer_publisher *publisher, const struct layer_report *layer)
 {
-  uint64_t hash = layer_hash(layer, publisher->seed);
-  struct xsp_site *site = sites_find(&publisher->sites, hash);
+  uint64_t hash = framework_layer_hash(layer, publisher->seed);
+  struct xsp_site *site = framework_sites_find(&publisher->sites, hash);
   if (site != NULL)
     return site;
-  if (!sites_have_room(&publisher->sites))
+  if (!framework_sites_have_room(&publisher->sites))
     return common_site(publisher);
   // One name has a site for every shape it is computed in: counted, so that the same run gives the same sites.
   site = xsp_site_create_variant(publisher->options.tracer, layer->unit != NULL ? XSP_LEVEL_KERNEL : XSP_LEVEL_LAYER,
                                  span_name(layer), layer->category, (uint32_t)publisher->sites.count + 1);
   if (site == NULL)
     return NULL;
-  layer_tag_site(layer, site);
+  framework_layer_tag_site(layer, site);
   if (publisher->options.untold != NULL)
     xsp_site_tag_string(site, "untold", publisher->options.untold);
-  return sites_add(&publisher->sites, hash, site);
+  return framework_sites_add(&publisher->sites, hash, site);
 }
 
 // ---- times and lanes -------------------------------------------------------------------------------------------------
@@ -273,8 +273,8 @@ static struct xsp_context publish_one(struct layer_publisher *publisher, const s
   return xsp_span_context(&span);
 }
 
-enum status layer_publish(struct layer_publisher *publisher, const struct layer_report *layers, size_t count,
-                          struct xsp_context model, uint64_t model_start_ns, struct error *err)
+enum status framework_layer_publish(struct layer_publisher *publisher, const struct layer_report *layers, size_t count,
+                                    struct xsp_context model, uint64_t model_start_ns, struct error *err)
 {
   if (count == 0 || (xsp_session_levels() & XSP_LEVEL_MASK(XSP_LEVEL_LAYER)) == 0)
     return STATUS_OK;

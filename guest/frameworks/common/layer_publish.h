@@ -67,19 +67,19 @@ struct layer_publisher_options {
   enum layer_times times;
 };
 // NULL where memory is out. The strings of `options` must live as long as the publisher.
-struct layer_publisher *layer_publisher_create(const struct layer_publisher_options *options);
-void layer_publisher_free(struct layer_publisher *publisher); // NULL is legal
+struct layer_publisher *framework_layer_publisher_create(const struct layer_publisher_options *options);
+void framework_layer_publisher_free(struct layer_publisher *publisher); // NULL is legal
 
 // One inference. `model` is its span (struct predictor_model's model_span at the time), `model_start_ns` when it began on
 // CLOCK_MONOTONIC, which only laid out layers need. STATUS_MEMORY: nothing was published. Without a session nothing is.
-enum status layer_publish(struct layer_publisher *publisher, const struct layer_report *layers, size_t count,
-                          struct xsp_context model, uint64_t model_start_ns, struct error *err) MUST_CHECK;
+enum status framework_layer_publish(struct layer_publisher *publisher, const struct layer_report *layers, size_t count,
+                                    struct xsp_context model, uint64_t model_start_ns, struct error *err) MUST_CHECK;
 
 // For sites of layers that are not published here: a hash of all that the site carries, and these as its tags.
-uint64_t layer_hash(const struct layer_report *layer, uint64_t seed);
-void layer_tag_site(const struct layer_report *layer, struct xsp_site *site);
+uint64_t framework_layer_hash(const struct layer_report *layer, uint64_t seed);
+void framework_layer_tag_site(const struct layer_report *layer, struct xsp_site *site);
 
 // "[1,64,112,112]" of a shape, cut to `size`; returns `text`.
-const char *layer_shape_text(const int64_t *shape, size_t rank, char *text, size_t size);
+const char *framework_layer_shape_text(const int64_t *shape, size_t rank, char *text, size_t size);
 
 #endif

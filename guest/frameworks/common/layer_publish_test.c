@@ -80,15 +80,15 @@ static void publish(const struct layer_publisher_options *options, const struct 
                     unsigned times, uint64_t model_start_ns)
 {
   XSP_SITE_FULL(model_site, XSP_LEVEL_MODEL, "net", NULL, "runner");
-  struct layer_publisher *publisher = layer_publisher_create(options);
+  struct layer_publisher *publisher = framework_layer_publisher_create(options);
   for (unsigned i = 0; i < times; i++) {
     struct xsp_span model = xsp_span_start(&model_site);
     struct xsp_context context = xsp_span_context(&model);
     xsp_span_finish(&model);
-    if (layer_publish(publisher, layers, count, context, model_start_ns, NULL) != STATUS_OK)
+    if (framework_layer_publish(publisher, layers, count, context, model_start_ns, NULL) != STATUS_OK)
       _exit(98);
   }
-  layer_publisher_free(publisher);
+  framework_layer_publisher_free(publisher);
 }
 
 static void two_inferences(void)
@@ -231,19 +231,19 @@ static void layers_are_on_their_threads(void **state)
 static void endless_shapes(void)
 {
   struct layer_publisher *publisher =
-      layer_publisher_create(&(struct layer_publisher_options){"some", NULL, LAYER_TIMES_REALTIME});
+      framework_layer_publisher_create(&(struct layer_publisher_options){"some", NULL, LAYER_TIMES_REALTIME});
   for (int64_t i = 0; i < 70000; i++) {
     char shape[32];
     const struct layer_report layer = {.name = "grows",
-                                       .shape = layer_shape_text(&i, 1, shape, sizeof shape),
+                                       .shape = framework_layer_shape_text(&i, 1, shape, sizeof shape),
                                        .index = 0,
                                        .alloc_bytes = -1,
                                        .start_ns = (uint64_t)i,
                                        .parent = LAYER_PARENT_MODEL};
-    if (layer_publish(publisher, &layer, 1, (struct xsp_context){0}, 0, NULL) != STATUS_OK)
+    if (framework_layer_publish(publisher, &layer, 1, (struct xsp_context){0}, 0, NULL) != STATUS_OK)
       _exit(98);
   }
-  layer_publisher_free(publisher);
+  framework_layer_publisher_free(publisher);
 }
 
 static void sites_are_bounded(void **state)
@@ -255,15 +255,15 @@ static void sites_are_bounded(void **state)
 static void without_a_session_nothing_happens(void **state)
 {
   const struct layer_publisher_options options = {"some", NULL, LAYER_TIMES_REALTIME};
-  struct layer_publisher *publisher = layer_publisher_create(&options);
+  struct layer_publisher *publisher = framework_layer_publisher_create(&options);
   const struct layer_report layer = {.name = "a"};
-  OK(layer_publish(publisher, &layer, 1, (struct xsp_context){0}, 0, err));
-  layer_publisher_free(publisher);
-  layer_publisher_free(NULL);
+  OK(framework_layer_publish(publisher, &layer, 1, (struct xsp_context){0}, 0, err));
+  framework_layer_publisher_free(publisher);
+  framework_layer_publisher_free(NULL);
   char text[16];
-  assert_string_equal(layer_shape_text((const int64_t[]){1, -1}, 2, text, sizeof text), "[1,-1]");
-  assert_string_equal(layer_shape_text(NULL, 0, text, sizeof text), "[]");
-  assert_string_equal(layer_shape_text((const int64_t[]){123456, 7}, 2, text, 6), "[1234");
+  assert_string_equal(framework_layer_shape_text((const int64_t[]){1, -1}, 2, text, sizeof text), "[1,-1]");
+  assert_string_equal(framework_layer_shape_text(NULL, 0, text, sizeof text), "[]");
+  assert_string_equal(framework_layer_shape_text((const int64_t[]){123456, 7}, 2, text, 6), "[1234");
 }
 
 int main(void)

@@ -18,7 +18,7 @@ static void add_shape(struct layer_work *work, const int64_t *shape, size_t rank
 {
   char text[256] = "[-1]";
   if (rank != LAYER_RANK_UNKNOWN)
-    layer_shape_text(shape, rank, text, sizeof text);
+    framework_layer_shape_text(shape, rank, text, sizeof text);
   size_t length = strlen(text);
   work->is_cut = work->is_cut || text[length - 1] != ']' || work->input_length + length + 2 > sizeof work->inputs;
   if (work->is_cut)
@@ -55,6 +55,6 @@ void layer_work_tags(const struct layer_work *work, struct arena *arena, struct 
 const char *layer_work_shape(struct arena *arena, const int64_t *shape, size_t rank)
 {
   char text[256];
-  layer_shape_text(shape, rank, text, sizeof text);
+  framework_layer_shape_text(shape, rank, text, sizeof text);
   return arena_copy(arena, text, strlen(text));
 }

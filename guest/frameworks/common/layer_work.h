@@ -27,7 +27,7 @@ void layer_work_add(struct layer_work *work, enum layer_tensor kind, const int64
                     size_t element_bytes);
 // Adds input_shape, activation_bytes, parameter_bytes, output_bytes, as far as they are known; their texts in `arena`.
 void layer_work_tags(const struct layer_work *work, struct arena *arena, struct layer_tags *tags);
-// layer_shape_text in the arena.
+// framework_layer_shape_text in the arena.
 const char *layer_work_shape(struct arena *arena, const int64_t *shape, size_t rank);
 
 #endif

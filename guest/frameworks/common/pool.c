@@ -31,7 +31,7 @@ static struct pool_block *add_block(struct pool *pool, size_t size)
   return block;
 }
 
-void *pool_alloc(struct pool *pool, size_t count, size_t item_bytes)
+void *framework_pool_alloc(struct pool *pool, size_t count, size_t item_bytes)
 {
   size_t bytes = 0;
   if (__builtin_mul_overflow(count, item_bytes, &bytes) || bytes > pool->maximum_bytes - pool->used_bytes)
@@ -50,15 +50,16 @@ void *pool_alloc(struct pool *pool, size_t count, size_t item_bytes)
   return found;
 }
 
-char *pool_text(struct pool *pool, const char *text, size_t length)
+char *framework_pool_text(struct pool *pool, const char *text, size_t length)
 {
-  char *copy = length < SIZE_MAX ? pool_alloc(pool, length + 1, 1) : NULL;
+  char *copy = length < SIZE_MAX ? framework_pool_alloc(pool, length + 1, 1) : NULL;
   if (copy != NULL && length > 0)
     memcpy(copy, text, length);
   return copy;
 }
 
-void *pool_grow(struct pool *pool, void *items, size_t count, size_t *capacity, size_t more, size_t item_bytes)
+void *framework_pool_grow(struct pool *pool, void *items, size_t count, size_t *capacity, size_t more,
+                          size_t item_bytes)
 {
   if (items != NULL && more <= *capacity - count)
     return items;
@@ -66,7 +67,7 @@ void *pool_grow(struct pool *pool, void *items, size_t count, size_t *capacity, 
     return NULL;
   size_t wanted = *capacity * 2 < 64 ? 64 : *capacity * 2;
   wanted = wanted < count + more ? count + more : wanted;
-  void *grown = pool_alloc(pool, wanted, item_bytes);
+  void *grown = framework_pool_alloc(pool, wanted, item_bytes);
   if (grown == NULL)
     return NULL;
   if (count > 0)
@@ -75,7 +76,7 @@ void *pool_grow(struct pool *pool, void *items, size_t count, size_t *capacity, 
   return grown;
 }
 
-void pool_done(struct pool *pool)
+void framework_pool_done(struct pool *pool)
 {
   while (pool->blocks != NULL) {
     struct pool_block *block = pool->blocks;

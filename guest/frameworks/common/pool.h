@@ -12,10 +12,11 @@ struct pool { // starts as {.maximum_bytes = …}
   size_t used_bytes, maximum_bytes;
 };
 
-void *pool_alloc(struct pool *pool, size_t count, size_t item_bytes); // zeroed, aligned to 16
-char *pool_text(struct pool *pool, const char *text, size_t length);  // a copy with a terminating zero
+void *framework_pool_alloc(struct pool *pool, size_t count, size_t item_bytes); // zeroed, aligned to 16
+char *framework_pool_text(struct pool *pool, const char *text, size_t length);  // a copy with a terminating zero
 // Room for `more` items after `count` ones: `items` itself, or a copy twice as long. `items` may be NULL.
-void *pool_grow(struct pool *pool, void *items, size_t count, size_t *capacity, size_t more, size_t item_bytes);
-void pool_done(struct pool *pool); // frees everything; the pool is empty again
+void *framework_pool_grow(struct pool *pool, void *items, size_t count, size_t *capacity, size_t more,
+                          size_t item_bytes);
+void framework_pool_done(struct pool *pool); // frees everything; the pool is empty again
 
 #endif

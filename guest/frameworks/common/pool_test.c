@@ -13,35 +13,35 @@ static void memory_is_zeroed_and_aligned(void **state)
 {
   struct pool pool = {.maximum_bytes = 1 << 20};
   for (size_t size = 0; size < 100; size += 7) {
-    char *bytes = pool_alloc(&pool, 1, size);
+    char *bytes = framework_pool_alloc(&pool, 1, size);
     assert_non_null(bytes);
     assert_int_equal((uintptr_t)bytes % 16, 0);
     for (size_t i = 0; i < size; i++)
       assert_int_equal(bytes[i], 0);
     memset(bytes, 0xff, size);
   }
-  assert_string_equal(pool_text(&pool, "texts", 4), "text");
-  assert_string_equal(pool_text(&pool, NULL, 0), "");
-  pool_done(&pool);
+  assert_string_equal(framework_pool_text(&pool, "texts", 4), "text");
+  assert_string_equal(framework_pool_text(&pool, NULL, 0), "");
+  framework_pool_done(&pool);
   assert_int_equal(pool.used_bytes, 0);
 }
 
 static void limits_hold(void **state)
 {
   struct pool pool = {.maximum_bytes = 1 << 16};
-  assert_null(pool_alloc(&pool, SIZE_MAX, 2));
-  assert_null(pool_alloc(&pool, SIZE_MAX / 2, 2));
-  assert_null(pool_alloc(&pool, (1 << 16) + 1, 1));
-  assert_non_null(pool_alloc(&pool, 60000, 1)); // a block of its own
-  assert_null(pool_alloc(&pool, 6000, 1));
-  assert_non_null(pool_alloc(&pool, 10, 1));
-  pool_done(&pool);
-  assert_non_null(pool_alloc(&pool, 1 << 16, 1));
-  assert_null(pool_text(&pool, "", 0));
-  pool_done(&pool);
+  assert_null(framework_pool_alloc(&pool, SIZE_MAX, 2));
+  assert_null(framework_pool_alloc(&pool, SIZE_MAX / 2, 2));
+  assert_null(framework_pool_alloc(&pool, (1 << 16) + 1, 1));
+  assert_non_null(framework_pool_alloc(&pool, 60000, 1)); // a block of its own
+  assert_null(framework_pool_alloc(&pool, 6000, 1));
+  assert_non_null(framework_pool_alloc(&pool, 10, 1));
+  framework_pool_done(&pool);
+  assert_non_null(framework_pool_alloc(&pool, 1 << 16, 1));
+  assert_null(framework_pool_text(&pool, "", 0));
+  framework_pool_done(&pool);
   struct pool none = {0};
-  assert_null(pool_alloc(&none, 1, 1));
-  pool_done(&none);
+  assert_null(framework_pool_alloc(&none, 1, 1));
+  framework_pool_done(&none);
 }
 
 static void arrays_grow(void **state)
@@ -50,7 +50,7 @@ static void arrays_grow(void **state)
   uint32_t *numbers = NULL;
   size_t capacity = 0, count = 0;
   for (;; count++) {
-    uint32_t *grown = pool_grow(&pool, numbers, count, &capacity, 1, sizeof *numbers);
+    uint32_t *grown = framework_pool_grow(&pool, numbers, count, &capacity, 1, sizeof *numbers);
     if (grown == NULL)
       break;
     numbers = grown;
@@ -59,8 +59,8 @@ static void arrays_grow(void **state)
   assert_true(count >= 4096);
   for (size_t i = 0; i < count; i++)
     assert_int_equal(numbers[i], i);
-  assert_null(pool_grow(&pool, numbers, count, &capacity, SIZE_MAX, sizeof *numbers));
-  pool_done(&pool);
+  assert_null(framework_pool_grow(&pool, numbers, count, &capacity, SIZE_MAX, sizeof *numbers));
+  framework_pool_done(&pool);
 }
 
 int main(void)

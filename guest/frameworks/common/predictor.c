@@ -109,8 +109,8 @@ enum status predictor_open(const struct predictor *predictor, const struct predi
 {
   const uint32_t layer_or_deeper =
       XSP_LEVEL_MASK(XSP_LEVEL_LAYER) | XSP_LEVEL_MASK(XSP_LEVEL_LIBRARY) | XSP_LEVEL_MASK(XSP_LEVEL_KERNEL);
-  struct device device;
-  if (!device_parse(options->device, &device))
+  struct framework_device device;
+  if (!framework_device_parse(options->device, &device))
     return error_set(err, STATUS_USE, "not a device", "--device", "cpu, gpu, gpu:N or the framework's own name of it",
                      "'%s'", options->device);
   struct predictor_state *state = memory_new(1, predictor->state_bytes);

@@ -128,7 +128,7 @@ struct predictor_model { // filled by open; strings and arrays live in `arena` o
 // What each predictor's state begins with; filled before `open` is called.
 struct predictor_state {
   struct predictor_options options; // strings borrowed from the caller, who keeps them while the model is open
-  struct device device;             // options.device, read
+  struct framework_device device;   // options.device, read
   bool has_layers;                  // layers, or what lies below them, are recorded
   struct library library;
   char version[64]; // of the library, by `load`

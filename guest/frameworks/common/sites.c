@@ -2,7 +2,7 @@
 // Open addressing; see sites.h. A slot is claimed by its key and stays.
 #include "frameworks/common/sites.h"
 
-struct xsp_site *sites_find(const struct site_table *table, uint64_t key)
+struct xsp_site *framework_sites_find(const struct site_table *table, uint64_t key)
 {
   for (size_t i = 0; i < table->slot_count; i++) {
     const struct site_slot *slot = &table->slots[(key + i) % table->slot_count];
@@ -15,12 +15,12 @@ struct xsp_site *sites_find(const struct site_table *table, uint64_t key)
   return NULL;
 }
 
-bool sites_have_room(const struct site_table *table)
+bool framework_sites_have_room(const struct site_table *table)
 {
   return __atomic_load_n(&table->count, __ATOMIC_RELAXED) < table->slot_count / 2;
 }
 
-struct xsp_site *sites_add(struct site_table *table, uint64_t key, struct xsp_site *site)
+struct xsp_site *framework_sites_add(struct site_table *table, uint64_t key, struct xsp_site *site)
 {
   for (size_t i = 0; i < table->slot_count; i++) {
     struct site_slot *slot = &table->slots[(key + i) % table->slot_count];

@@ -20,9 +20,9 @@ struct site_table {
 };
 
 // NULL: not in the table. `key` is not 0.
-struct xsp_site *sites_find(const struct site_table *table, uint64_t key);
-bool sites_have_room(const struct site_table *table);
+struct xsp_site *framework_sites_find(const struct site_table *table, uint64_t key);
+bool framework_sites_have_room(const struct site_table *table);
 // Returns the site of `key`: `site`, or that of a thread that added it first.
-struct xsp_site *sites_add(struct site_table *table, uint64_t key, struct xsp_site *site);
+struct xsp_site *framework_sites_add(struct site_table *table, uint64_t key, struct xsp_site *site);
 
 #endif

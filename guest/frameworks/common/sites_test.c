@@ -18,14 +18,14 @@ static void a_table_is_bounded(void **state)
   static struct site_slot slots[SLOTS];
   struct site_table table = {slots, SLOTS, 0};
   for (uint64_t key = 1; key <= KEYS; key++) {
-    assert_true(sites_have_room(&table));
-    assert_null(sites_find(&table, key * SLOTS)); // all begin at one slot
-    assert_ptr_equal(sites_add(&table, key * SLOTS, &sites[key]), &sites[key]);
+    assert_true(framework_sites_have_room(&table));
+    assert_null(framework_sites_find(&table, key * SLOTS)); // all begin at one slot
+    assert_ptr_equal(framework_sites_add(&table, key * SLOTS, &sites[key]), &sites[key]);
   }
-  assert_false(sites_have_room(&table));
+  assert_false(framework_sites_have_room(&table));
   for (uint64_t key = 1; key <= KEYS; key++)
-    assert_ptr_equal(sites_find(&table, key * SLOTS), &sites[key]);
-  assert_ptr_equal(sites_add(&table, SLOTS, &sites[2]), &sites[1]); // the first one stays
+    assert_ptr_equal(framework_sites_find(&table, key * SLOTS), &sites[key]);
+  assert_ptr_equal(framework_sites_add(&table, SLOTS, &sites[2]), &sites[1]); // the first one stays
   assert_int_equal(table.count, KEYS);
 }
 
@@ -35,8 +35,8 @@ static struct site_table shared = {shared_slots, SLOTS, 0};
 static void *add_all(void *own)
 {
   for (uint64_t key = 1; key <= KEYS; key++)
-    if (sites_find(&shared, key) == NULL)
-      sites_add(&shared, key, own);
+    if (framework_sites_find(&shared, key) == NULL)
+      framework_sites_add(&shared, key, own);
   return NULL;
 }
 
@@ -49,7 +49,7 @@ static void threads_agree(void **state)
     pthread_join(threads[i], NULL);
   assert_int_equal(shared.count, KEYS);
   for (uint64_t key = 1; key <= KEYS; key++)
-    assert_non_null(sites_find(&shared, key));
+    assert_non_null(framework_sites_find(&shared, key));
 }
 
 int main(void)

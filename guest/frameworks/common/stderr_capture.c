@@ -14,7 +14,7 @@
 
 #define CAUGHT_MOST 65536 // of the end of what was written
 
-void stderr_capture_start(struct stderr_capture *capture)
+void framework_stderr_capture_start(struct stderr_capture *capture)
 {
   *capture = (struct stderr_capture){.file = memfd_create("xsp-stderr", MFD_CLOEXEC), .real = -1};
   if (capture->file < 0)
@@ -29,7 +29,7 @@ void stderr_capture_start(struct stderr_capture *capture)
   *capture = (struct stderr_capture){-1, -1};
 }
 
-void stderr_capture_line(const char *caught, const char *prefix, char *text, size_t size)
+void framework_stderr_capture_line(const char *caught, const char *prefix, char *text, size_t size)
 {
   size_t used = 0;
   text[0] = 0;
@@ -52,7 +52,7 @@ void stderr_capture_line(const char *caught, const char *prefix, char *text, siz
   }
 }
 
-void stderr_capture_end(struct stderr_capture *capture, const char *prefix, char *text, size_t size)
+void framework_stderr_capture_end(struct stderr_capture *capture, const char *prefix, char *text, size_t size)
 {
   text[0] = 0;
   if (capture->file < 0)
@@ -64,9 +64,9 @@ void stderr_capture_end(struct stderr_capture *capture, const char *prefix, char
   off_t from = end > CAUGHT_MOST ? end - CAUGHT_MOST : 0;
   ssize_t length = pread(capture->file, caught, CAUGHT_MOST, from);
   if (length > 0) {
-    (void)file_write(STDERR_FILENO, caught, (size_t)length);
+    (void)file_place_write(STDERR_FILENO, caught, (size_t)length);
     caught[length] = 0;
-    stderr_capture_line(caught, prefix, text, size);
+    framework_stderr_capture_line(caught, prefix, text, size);
   }
   close(capture->real);
   close(capture->file);

@@ -10,11 +10,11 @@ struct stderr_capture {
   int file, real; // -1: nothing is caught
 };
 
-void stderr_capture_start(struct stderr_capture *capture);
+void framework_stderr_capture_start(struct stderr_capture *capture);
 // Puts stderr back, passes on what was caught, and makes one line of those of its lines that begin with `prefix` (without
 // it, and without a place in brackets: "ERROR: [file.cc:12] why"). `text` is empty where there is none.
-void stderr_capture_end(struct stderr_capture *capture, const char *prefix, char *text, size_t size);
+void framework_stderr_capture_end(struct stderr_capture *capture, const char *prefix, char *text, size_t size);
 // The last of that alone: `caught` is cut at its end.
-void stderr_capture_line(const char *caught, const char *prefix, char *text, size_t size);
+void framework_stderr_capture_line(const char *caught, const char *prefix, char *text, size_t size);
 
 #endif

@@ -31,7 +31,7 @@ static uintptr_t robust_list_of(long id)
   return syscall(SYS_get_robust_list, id, &list, &size) == 0 ? (uintptr_t)list : 0;
 }
 
-struct thread_table threads_list(struct pool *pool)
+struct thread_table framework_threads_list(struct pool *pool)
 {
   struct known_thread *threads = NULL;
   size_t count = 0, capacity = 0;
@@ -44,7 +44,7 @@ struct thread_table threads_list(struct pool *pool)
     uintptr_t list = id > 0 ? robust_list_of(id) : 0;
     if (list == 0)
       continue;
-    struct known_thread *grown = pool_grow(pool, threads, count, &capacity, 1, sizeof *grown);
+    struct known_thread *grown = framework_pool_grow(pool, threads, count, &capacity, 1, sizeof *grown);
     if (grown == NULL)
       break;
     threads = grown;
@@ -54,7 +54,7 @@ struct thread_table threads_list(struct pool *pool)
   return (struct thread_table){threads, count};
 }
 
-uint32_t threads_find(const struct thread_table *table, uint64_t hash)
+uint32_t framework_threads_find(const struct thread_table *table, uint64_t hash)
 {
   for (size_t i = 0; i < table->count; i++)
     if (table->threads[i].hash == hash)

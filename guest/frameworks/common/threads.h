@@ -16,9 +16,9 @@ struct thread_table {
   const struct known_thread *threads; // in the pool
   size_t count;
 };
-struct thread_table threads_list(struct pool *pool); // empty where memory is out or the kernel refuses
+struct thread_table framework_threads_list(struct pool *pool); // empty where memory is out or the kernel refuses
 
 // The kernel's number; 0: no thread of the table has this hash.
-uint32_t threads_find(const struct thread_table *table, uint64_t hash);
+uint32_t framework_threads_find(const struct thread_table *table, uint64_t hash);
 
 #endif

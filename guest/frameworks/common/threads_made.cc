@@ -13,11 +13,11 @@ pid_t number;
 } // namespace
 
 extern "C" {
-size_t made_own_hash(void)
+size_t framework_made_own_hash(void)
 {
   return std::hash<std::thread::id>{}(std::this_thread::get_id());
 }
-size_t made_thread_start(pid_t *ret_number)
+size_t framework_made_thread_start(pid_t *ret_number)
 {
   sem_init(&runs, 0, 0);
   sem_init(&may_end, 0, 0);
@@ -30,7 +30,7 @@ size_t made_thread_start(pid_t *ret_number)
   *ret_number = number;
   return std::hash<std::thread::id>{}(made.get_id());
 }
-void made_thread_end(void)
+void framework_made_thread_end(void)
 {
   sem_post(&may_end);
   made.join();

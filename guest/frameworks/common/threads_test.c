@@ -9,35 +9,35 @@
 
 #include <cmocka.h>
 
-size_t made_own_hash(void);
-size_t made_thread_start(pid_t *ret_number);
-void made_thread_end(void);
+size_t framework_made_own_hash(void);
+size_t framework_made_thread_start(pid_t *ret_number);
+void framework_made_thread_end(void);
 
 static uint32_t find(uint64_t hash)
 {
   struct pool pool = {.maximum_bytes = 1 << 20};
-  struct thread_table table = threads_list(&pool);
-  uint32_t found = threads_find(&table, hash);
-  pool_done(&pool);
+  struct thread_table table = framework_threads_list(&pool);
+  uint32_t found = framework_threads_find(&table, hash);
+  framework_pool_done(&pool);
   return found;
 }
 
 static void living_threads_are_found(void **state)
 {
   pid_t number = 0;
-  uint64_t hash = made_thread_start(&number);
-  assert_int_equal(find(made_own_hash()), gettid());
+  uint64_t hash = framework_made_thread_start(&number);
+  assert_int_equal(find(framework_made_own_hash()), gettid());
   assert_int_equal(find(hash), number);
   assert_int_not_equal(number, gettid());
   assert_int_equal(find(hash + 1), 0);
-  made_thread_end();
+  framework_made_thread_end();
   assert_int_equal(find(hash), 0);
 }
 
 // The thread that forks has another number in the child, and the same hash.
 static void a_child_has_its_own_numbers(void **state)
 {
-  uint64_t hash = made_own_hash();
+  uint64_t hash = framework_made_own_hash();
   pid_t child = fork();
   if (child == 0)
     _exit(find(hash) == (uint32_t)getpid() ? 0 : 1);
@@ -49,9 +49,9 @@ static void a_child_has_its_own_numbers(void **state)
 static void without_memory_none_is_known(void **state)
 {
   struct pool pool = {.maximum_bytes = 0};
-  struct thread_table table = threads_list(&pool);
-  assert_int_equal(threads_find(&table, made_own_hash()), 0);
-  pool_done(&pool);
+  struct thread_table table = framework_threads_list(&pool);
+  assert_int_equal(framework_threads_find(&table, framework_made_own_hash()), 0);
+  framework_pool_done(&pool);
 }
 
 int main(void)

@@ -76,15 +76,16 @@ static void what_was_written_is_measured(void **state)
 static void lines_become_one(void **state)
 {
   char text[64];
-  stderr_capture_line("INFO: [a.cc:1] hello\nERROR: [b.cc:22] Failed to invoke.\nERROR: gather index out of bounds \n",
-                      "ERROR: ", text, sizeof text);
+  framework_stderr_capture_line(
+      "INFO: [a.cc:1] hello\nERROR: [b.cc:22] Failed to invoke.\nERROR: gather index out of bounds \n", "ERROR: ", text,
+      sizeof text);
   assert_string_equal(text, "Failed to invoke; gather index out of bounds");
-  stderr_capture_line("", "ERROR: ", text, sizeof text);
+  framework_stderr_capture_line("", "ERROR: ", text, sizeof text);
   assert_string_equal(text, "");
-  stderr_capture_line("ERROR: \nERROR: [no end\nERROR: ...", "ERROR: ", text, sizeof text);
+  framework_stderr_capture_line("ERROR: \nERROR: [no end\nERROR: ...", "ERROR: ", text, sizeof text);
   assert_string_equal(text, "[no end");
   char small[6];
-  stderr_capture_line("ERROR: abcdefgh\nERROR: more", "ERROR: ", small, sizeof small);
+  framework_stderr_capture_line("ERROR: abcdefgh\nERROR: more", "ERROR: ", small, sizeof small);
   assert_string_equal(small, "abcde");
 }
 
@@ -95,9 +96,9 @@ static void stderr_is_caught_and_given_back(void **state)
   int before = dup(STDERR_FILENO), pipes[2];
   assert_int_equal(pipe(pipes), 0);
   dup2(pipes[1], STDERR_FILENO);
-  stderr_capture_start(&capture);
+  framework_stderr_capture_start(&capture);
   assert_int_equal(write(STDERR_FILENO, "noise\nERROR: why", 16), 16);
-  stderr_capture_end(&capture, "ERROR: ", text, sizeof text);
+  framework_stderr_capture_end(&capture, "ERROR: ", text, sizeof text);
   dup2(before, STDERR_FILENO);
   close(before);
   assert_string_equal(text, "why");

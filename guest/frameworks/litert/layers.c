@@ -10,7 +10,7 @@ void litert_make_publisher(struct litert_state *state)
 {
   static const struct layer_publisher_options delegated = {"litert", "start,thread,name", LAYER_TIMES_LAID_OUT};
   static const struct layer_publisher_options builtin = {"litert", "thread", LAYER_TIMES_MONOTONIC};
-  state->publisher = layer_publisher_create(state->common.options.unfused ? &builtin : &delegated);
+  state->publisher = framework_layer_publisher_create(state->common.options.unfused ? &builtin : &delegated);
 }
 
 void litert_read_work(struct litert_state *state, const struct tensor *inputs)
@@ -65,7 +65,7 @@ static enum status publish_operators(struct litert_state *state, const struct li
   (void)litert_graph_match(&state->graph, events, count, matches);
   for (size_t i = 0; i < count; i++)
     reports[i] = report_of(state, &events[i], i, matches[i], &tags[i]);
-  return layer_publish(state->publisher, reports, count, state->model_span, state->start_ns, err);
+  return framework_layer_publish(state->publisher, reports, count, state->model_span, state->start_ns, err);
 }
 
 static enum status publish_events(struct litert_state *state, struct error *err)

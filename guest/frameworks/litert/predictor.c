@@ -91,7 +91,7 @@ static enum status choose_device(struct litert_state *state, struct arena *arena
                                  struct error *err)
 {
   static const char *const names[] = {[LITERT_CPU] = "CPU", [LITERT_GPU] = "GPU", [LITERT_NPU] = "NPU"};
-  const struct device *device = &state->common.device;
+  const struct framework_device *device = &state->common.device;
   int wanted = device->kind == DEVICE_GPU && device->index <= 0 ? LITERT_GPU : LITERT_CPU, all = LITERT_CPU;
   bool is_known = device->kind != DEVICE_NAMED && device->index <= 0;
   if (device->kind == DEVICE_NAMED && strcasecmp(device->text, "npu") == 0) {
@@ -110,9 +110,9 @@ static enum status choose_device(struct litert_state *state, struct arena *arena
   const char *present = "";
   for (int bit = LITERT_CPU; bit <= LITERT_NPU; bit *= 2)
     if (all & bit)
-      present = device_list(arena, present, names[bit]);
+      present = framework_device_list(arena, present, names[bit]);
   if (!is_known || !(all & wanted))
-    return device_missing(device, "litert", present, err);
+    return framework_device_missing(device, "litert", present, err);
   state->accelerators = wanted | LITERT_CPU;
   model->device = names[wanted];
   model->device_class = wanted == LITERT_CPU ? PREDICTOR_ON_CPU : PREDICTOR_ON_OTHER;
@@ -323,7 +323,7 @@ static void litert_close(struct predictor_model *model)
     state->api.DestroyModel(state->model);
   if (state->environment != NULL)
     state->api.DestroyEnvironment(state->environment);
-  layer_publisher_free(state->publisher);
+  framework_layer_publisher_free(state->publisher);
   arena_done(&state->work_arena);
 }
 

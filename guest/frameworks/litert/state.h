@@ -38,9 +38,9 @@ enum status litert_failed(struct litert_state *state, int code, const char *what
 // A call whose reason, where it fails, is on stderr.
 #define TRY_LITERT_CAPTURED(call, what)                                                                                \
   do {                                                                                                                 \
-    stderr_capture_start(&state->capture);                                                                             \
+    framework_stderr_capture_start(&state->capture);                                                                   \
     int litert_code_ = (call);                                                                                         \
-    stderr_capture_end(&state->capture, "ERROR: ", state->message, sizeof state->message);                             \
+    framework_stderr_capture_end(&state->capture, "ERROR: ", state->message, sizeof state->message);                   \
     if (litert_code_ != 0)                                                                                             \
       return litert_failed(state, litert_code_, (what), err);                                                          \
   } while (0)

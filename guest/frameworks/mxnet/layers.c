@@ -64,9 +64,9 @@ enum status mxnet_layers_publish(struct layer_publisher *publisher, const struct
                                  struct error *err)
 {
   struct pool pool = {.maximum_bytes = LAYERS_BYTES_MAXIMUM};
-  struct layer_report *reports = pool_alloc(&pool, count + 1, sizeof *reports);
-  struct layer_tags *tags = pool_alloc(&pool, count + 1, sizeof *tags);
-  const struct mxnet_node **nodes = pool_alloc(&pool, count + 1, sizeof *nodes);
+  struct layer_report *reports = framework_pool_alloc(&pool, count + 1, sizeof *reports);
+  struct layer_tags *tags = framework_pool_alloc(&pool, count + 1, sizeof *tags);
+  const struct mxnet_node **nodes = framework_pool_alloc(&pool, count + 1, sizeof *nodes);
   enum status status = STATUS_OK;
   if (reports == NULL || tags == NULL || nodes == NULL) {
     status = error_set(err, STATUS_MEMORY, "cannot publish layers", "mxnet", NULL, "out of memory");
@@ -82,7 +82,7 @@ enum status mxnet_layers_publish(struct layer_publisher *publisher, const struct
                                        .alloc_bytes = -1,
                                        .start_ns = (uint64_t)event->start_us * 1000,
                                        .duration_ns = duration_of(event, has_calls),
-                                       .thread_id = threads_find(threads, event->thread),
+                                       .thread_id = framework_threads_find(threads, event->thread),
                                        .parent = LAYER_PARENT_MODEL};
     if (!has_names)
       continue;
@@ -91,8 +91,8 @@ enum status mxnet_layers_publish(struct layer_publisher *publisher, const struct
       continue;
     describe_operator(nodes[i], work != NULL ? &work[nodes[i] - operators] : NULL, &tags[i], &reports[i]);
   }
-  status = layer_publish(publisher, reports, count, model, 0, err);
+  status = framework_layer_publish(publisher, reports, count, model, 0, err);
 done:
-  pool_done(&pool);
+  framework_pool_done(&pool);
   return status;
 }

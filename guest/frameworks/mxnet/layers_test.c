@@ -27,13 +27,13 @@ static const struct mxnet_event events[] = {
 static void publish(void)
 {
   const struct layer_publisher_options options = {"mxnet", MXNET_UNTOLD, LAYER_TIMES_REALTIME};
-  struct layer_publisher *publisher = layer_publisher_create(&options);
+  struct layer_publisher *publisher = framework_layer_publisher_create(&options);
   static const struct known_thread known = {THREAD, 4711};
   const struct thread_table threads = {&known, 1};
   if (mxnet_layers_publish(publisher, events, sizeof events / sizeof events[0], &threads, NULL, NULL, 0,
                            (struct xsp_context){0}, NULL) != STATUS_OK)
     _exit(98);
-  layer_publisher_free(publisher);
+  framework_layer_publisher_free(publisher);
 }
 
 // The layers as a session with these levels gets them.

@@ -97,7 +97,7 @@ static const struct predictor_library library = {
 // A library without CUDA answers with an error, or with 0 GPUs.
 static enum status choose_device(struct mxnet_state *state, struct predictor_model *model, struct error *err)
 {
-  const struct device *device = &state->common.device;
+  const struct framework_device *device = &state->common.device;
   int gpus = 0;
   if (device->kind == DEVICE_GPU || device->kind == DEVICE_NAMED) {
     if (state->api.GetGPUCount(&gpus) != 0)
@@ -105,11 +105,11 @@ static enum status choose_device(struct mxnet_state *state, struct predictor_mod
     state->device_number = device->index < 0 ? 0 : device->index;
     state->is_on_gpu = device->kind == DEVICE_GPU && state->device_number < gpus;
     if (!state->is_on_gpu)
-      return device_missing(device, "mxnet",
-                            gpus == 0   ? "cpu"
-                            : gpus == 1 ? "cpu, gpu:0"
-                                        : arena_format(state->arena, "cpu, gpu:0 to gpu:%d", gpus - 1),
-                            err);
+      return framework_device_missing(device, "mxnet",
+                                      gpus == 0   ? "cpu"
+                                      : gpus == 1 ? "cpu, gpu:0"
+                                                  : arena_format(state->arena, "cpu, gpu:0 to gpu:%d", gpus - 1),
+                                      err);
   }
   model->device = arena_format(state->arena, "%s(%d)", state->is_on_gpu ? "gpu" : "cpu", state->device_number);
   model->device_class = state->is_on_gpu ? PREDICTOR_ON_CUDA : PREDICTOR_ON_CPU;
@@ -123,7 +123,7 @@ static enum status mxnet_open(struct predictor_model *model, struct arena *arena
   state->arena = arena;
   state->pool.maximum_bytes = MXNET_POOL_BYTES;
   model->layer_source = state->common.has_layers ? "profiler" : "none";
-  state->publisher = layer_publisher_create(&publishing);
+  state->publisher = framework_layer_publisher_create(&publishing);
   XSP_TRY(choose_device(state, model, err));
   XSP_TRY(mxnet_symbol_read(state->symbol_text.data, state->symbol_text.length, state->common.options.model_path,
                             &state->pool, &state->symbol, err));
@@ -285,8 +285,8 @@ static void mxnet_close(struct predictor_model *model)
   if (state->graph_handle != NULL)
     state->api.SymbolFree(state->graph_handle);
   arena_done(&state->work_arena);
-  pool_done(&state->pool);
-  layer_publisher_free(state->publisher);
+  framework_pool_done(&state->pool);
+  framework_layer_publisher_free(state->publisher);
   free(state->symbol_text.data);
   free(state->parameter_bytes.data);
   inferences_free(&state->waiting);

@@ -28,7 +28,7 @@ static enum status publish_profile(struct mxnet_state *state, struct error *err)
   enum status status = mxnet_read_file(state->profile_path, (size_t)1 << 36, &text, err);
   if (status == STATUS_OK)
     status = mxnet_profile_read(text.data, text.length, state->profile_path, &pool, &profile, err);
-  const struct thread_table threads = threads_list(&pool);
+  const struct thread_table threads = framework_threads_list(&pool);
   size_t at = 0;
   for (size_t i = 0; i < state->waiting.count && status == STATUS_OK; i++) {
     const struct inference *inference = &state->waiting.items[i];
@@ -41,7 +41,7 @@ static enum status publish_profile(struct mxnet_state *state, struct error *err)
                                   state->work, state->executed_count, inference->model, err);
   }
   free(text.data);
-  pool_done(&pool);
+  framework_pool_done(&pool);
   unlink(state->profile_path);
   return status;
 }

@@ -44,7 +44,7 @@ static void symbols_are_read(void **state)
   assert_string_equal(symbol.nodes[4].fused_ops, "relu");
   assert_int_equal(symbol.nodes[3].entry_count, 2);
   assert_int_equal(symbol.nodes[3].entries[1].node, 1);
-  pool_done(&pool);
+  framework_pool_done(&pool);
 }
 
 static void operators_are_what_their_attributes_say(void **state)
@@ -147,7 +147,7 @@ static void every_cut_is_refused(void **state)
     struct error err = {0};
     assert_int_equal(mxnet_symbol_read(net, length, "net", &pool, &symbol, &err), STATUS_INPUT);
     assert_int_not_equal(err.why[0], 0);
-    pool_done(&pool);
+    framework_pool_done(&pool);
   }
 }
 
@@ -173,7 +173,7 @@ static void what_is_no_symbol_is_refused(void **state)
     struct error err = {0};
     if (mxnet_symbol_read(texts[i], strlen(texts[i]), "net", &pool, &symbol, &err) != STATUS_INPUT || err.why[0] == 0)
       fail_msg("%s was taken", texts[i]);
-    pool_done(&pool);
+    framework_pool_done(&pool);
   }
 }
 
@@ -213,7 +213,7 @@ static void inputs_get_shapes_from_where_they_go(void **state)
   symbol.nodes[2].inputs[0] = 2; // a circle
   symbol.nodes[3].inputs[0] = 4;
   assert_false(mxnet_input_shape(&symbol, 2, &dense, 1, &info));
-  pool_done(&pool);
+  framework_pool_done(&pool);
 }
 
 static void shapes_are_read(void **state)
@@ -280,13 +280,13 @@ static void profiles_are_read(void **state)
   assert_int_equal(profile.events[1].end_us - profile.events[1].start_us, 96);
   assert_int_equal(profile.events[0].thread, 7);
   assert_int_equal(profile.events[1].thread, UINT64_MAX);
-  pool_done(&pool);
+  framework_pool_done(&pool);
   for (size_t length = 0; length < strlen(told); length++) {
     memcpy(text, told, sizeof told);
     struct error err = {0};
     assert_int_equal(mxnet_profile_read(text, length, "profile", &pool, &profile, &err), STATUS_INPUT);
     assert_int_equal(profile.count, 0);
-    pool_done(&pool);
+    framework_pool_done(&pool);
   }
 }
 
@@ -302,7 +302,7 @@ static void impossible_events_are_left_out(void **state)
   assert_int_equal(profile.count, 0);
   char wrong[] = "{\"traceEvents\": [" EVENT("a", "operator", "B", "1.5", "1") "]}";
   assert_int_equal(mxnet_profile_read(wrong, strlen(wrong), "profile", &pool, &profile, NULL), STATUS_INPUT);
-  pool_done(&pool);
+  framework_pool_done(&pool);
 }
 
 int main(void)

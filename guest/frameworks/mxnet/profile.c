@@ -46,8 +46,8 @@ static enum status close_event(struct reading *reading, int64_t thread, int64_t 
   const struct open_event open = reading->open[--at];
   memmove(&reading->open[at], &reading->open[at + 1], (reading->open_count - at - 1) * sizeof reading->open[0]);
   reading->open_count--;
-  reading->events =
-      pool_grow(reading->pool, reading->events, reading->count, &reading->capacity, 1, sizeof *reading->events);
+  reading->events = framework_pool_grow(reading->pool, reading->events, reading->count, &reading->capacity, 1,
+                                        sizeof *reading->events);
   if (reading->events == NULL)
     return no_memory(reading, err);
   reading->events[reading->count] =
@@ -104,7 +104,7 @@ static enum status read_event(struct json_file *file, void *target, struct error
     return close_event(reading, raw.thread, raw.time_us, raw.name, err);
   if (strcmp(raw.phase, "B") != 0 || reading->open_count == OPEN_MOST)
     return STATUS_OK;
-  const char *name = pool_text(reading->pool, raw.name, strlen(raw.name));
+  const char *name = framework_pool_text(reading->pool, raw.name, strlen(raw.name));
   if (name == NULL)
     return no_memory(reading, err);
   reading->open[reading->open_count++] = (struct open_event){raw.thread, raw.time_us, name};

@@ -31,7 +31,7 @@ static enum status take_text(struct json_file *file, void *target, struct error 
 {
   if (json_next(&file->json) != JSON_STRING)
     return json_skip(&file->json) ? STATUS_OK : json_file_broken(file, "not a text", err);
-  const char *text = pool_text(pool_of(file), file->json.text, strlen(file->json.text));
+  const char *text = framework_pool_text(pool_of(file), file->json.text, strlen(file->json.text));
   *(const char **)target = text;
   return text != NULL ? STATUS_OK : no_memory(file, err);
 }
@@ -67,7 +67,7 @@ static enum status read_inputs(struct json_file *file, void *target, struct erro
       return json_file_broken(file, "an input is not a node", err);
     if (count < COUNT(node->inputs))
       node->inputs[count] = (size_t)numbers[0];
-    entries = pool_grow(pool_of(file), entries, count, &capacity, 1, sizeof *entries);
+    entries = framework_pool_grow(pool_of(file), entries, count, &capacity, 1, sizeof *entries);
     if (entries == NULL)
       return no_memory(file, err);
     entries[count] = (struct mxnet_entry){(size_t)numbers[0], (size_t)numbers[1]};
@@ -95,7 +95,7 @@ struct fused {
 static bool append(struct pool *pool, struct list *list, char separator, const char *text)
 {
   size_t length = strlen(text);
-  char *grown = pool_grow(pool, list->text, list->length, &list->capacity, length + 2, 1);
+  char *grown = framework_pool_grow(pool, list->text, list->length, &list->capacity, length + 2, 1);
   if (grown == NULL)
     return false;
   list->text = grown;
@@ -148,7 +148,7 @@ static enum status read_node(struct json_file *file, void *target, struct error 
 {
   struct reading *reading = target;
   reading->nodes =
-      pool_grow(reading->pool, reading->nodes, reading->count, &reading->capacity, 1, sizeof *reading->nodes);
+      framework_pool_grow(reading->pool, reading->nodes, reading->count, &reading->capacity, 1, sizeof *reading->nodes);
   if (reading->nodes == NULL)
     return no_memory(file, err);
   struct mxnet_node *node = &reading->nodes[reading->count++];

@@ -26,42 +26,42 @@ static uint32_t open_count; // atomic
 static void hook_start(const struct mxnet_functions *functions, const char *session, const char *model_range)
 {
   int version = 0; // 10901
-  models_start(functions, model_range);
-  profile_start(functions, session);
+  mxnet_models_start(functions, model_range);
+  mxnet_profile_start(functions, session);
   if (functions->GetVersion(&version) == 0 && (version < 10600 || version >= 20000)) {
     char line[128];
     snprintf(line, sizeof line, "MXNet %d.%d.%d is not supported: this tracer was made for 1.9", version / 10000,
              version / 100 % 100, version % 100);
     guest_report(line);
   }
-  atexit(profile_end); // before MXNet is torn down, which was there first
+  atexit(mxnet_profile_end); // before MXNet is torn down, which was there first
 }
 
 static void hook_made(enum mxnet_model_kind kind, const void *handle, void *symbol, const char *json)
 {
-  models_add(kind, (void *)(uintptr_t)handle, symbol, json, profile_layers_possible());
+  mxnet_models_add(kind, (void *)(uintptr_t)handle, symbol, json, mxnet_profile_layers_possible());
 }
 
 static void hook_freed(const void *handle)
 {
-  models_remove(handle);
-  if (profile_is_idle() && __atomic_load_n(&open_count, __ATOMIC_ACQUIRE) == 0)
-    models_sweep();
+  mxnet_models_remove(handle);
+  if (mxnet_profile_is_idle() && __atomic_load_n(&open_count, __ATOMIC_ACQUIRE) == 0)
+    mxnet_models_sweep();
 }
 
 static void hook_begin(enum mxnet_model_kind kind, void *handle)
 {
   struct open_prediction *open = &current;
-  const struct model *model = models_find(handle);
+  const struct model *model = mxnet_models_find(handle);
   if (model == NULL && kind == MXNET_EXECUTOR) {
-    models_add(kind, handle, NULL, NULL, profile_layers_possible());
-    model = models_find(handle);
+    mxnet_models_add(kind, handle, NULL, NULL, mxnet_profile_layers_possible());
+    model = mxnet_models_find(handle);
   }
   if (model == NULL)
     return;
   if (!open->is_open) {
     *open = (struct open_prediction){.is_open = true};
-    open->prediction.epoch = profile_before();
+    open->prediction.epoch = mxnet_profile_before();
     __atomic_fetch_add(&open_count, 1, __ATOMIC_ACQ_REL);
     open->prediction.start_us = (int64_t)(clock_now_ns(CLOCK_REALTIME) / 1000);
     open->span = xsp_span_start(model->site);
@@ -80,15 +80,15 @@ static void end_prediction(struct open_prediction *open)
   open->prediction.end_us = (int64_t)(clock_now_ns(CLOCK_REALTIME) / 1000);
   open->is_open = false;
   if (open->prediction.span.id != 0)
-    profile_add(&open->prediction);
+    mxnet_profile_add(&open->prediction);
   bool was_last = __atomic_sub_fetch(&open_count, 1, __ATOMIC_ACQ_REL) == 0;
-  profile_after(was_last);
+  mxnet_profile_after(was_last);
 }
 
 static void hook_forwarded(enum mxnet_model_kind kind, void *handle, void *output, bool is_done)
 {
   struct open_prediction *open = &current;
-  const struct model *model = open->is_open ? models_find(handle) : NULL;
+  const struct model *model = open->is_open ? mxnet_models_find(handle) : NULL;
   if (model == NULL)
     return;
   if (!is_done && open->forward_calls == 1) { // it failed: nothing will be read
@@ -97,7 +97,7 @@ static void hook_forwarded(enum mxnet_model_kind kind, void *handle, void *outpu
   }
   if (open->has_batch || !is_done)
     return;
-  int64_t batch = models_batch_size(kind, model, handle, output);
+  int64_t batch = mxnet_models_batch_size(kind, model, handle, output);
   open->has_batch = true;
   if (batch >= 0)
     xsp_span_tag_int(&open->span, "batch_size", batch);
@@ -114,16 +114,16 @@ const struct mxnet_hooks *xsp_mxnet(void)
   static const struct mxnet_hooks hooks = {
       .size = sizeof hooks,
       .start = hook_start,
-      .symbol_read = models_note_file,
+      .symbol_read = mxnet_models_note_file,
       .made = hook_made,
       .freed = hook_freed,
       .forward_begins = hook_begin,
       .forward_ended = hook_forwarded,
       .results_read = hook_read,
-      .program_profiles = profile_give_up,
-      .program_configured = profile_note_file,
-      .program_dumped = profile_mend_file,
-      .ending = profile_end,
+      .program_profiles = mxnet_profile_give_up,
+      .program_configured = mxnet_profile_note_file,
+      .program_dumped = mxnet_profile_mend_file,
+      .ending = mxnet_profile_end,
       .report = guest_report,
   };
   (void)xsp_tracer_join(guest_tracer());

@@ -40,7 +40,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static const struct mxnet_functions *mx;
 static const char *the_model_range;
 
-void models_start(const struct mxnet_functions *functions, const char *model_range)
+void mxnet_models_start(const struct mxnet_functions *functions, const char *model_range)
 {
   mx = functions;
   the_model_range = model_range;
@@ -67,7 +67,7 @@ static struct slot *find_slot(const void *handle)
   return NULL;
 }
 
-struct model *models_find(const void *handle)
+struct model *mxnet_models_find(const void *handle)
 {
   struct slot *slot = (uintptr_t)handle > GONE ? find_slot(handle) : NULL;
   return slot != NULL ? __atomic_load_n(&slot->model, __ATOMIC_ACQUIRE) : NULL;
@@ -99,7 +99,7 @@ static bool put(const void *handle, struct model *model)
   return false;
 }
 
-void models_remove(const void *handle)
+void mxnet_models_remove(const void *handle)
 {
   pthread_mutex_lock(&lock);
   struct slot *slot = (uintptr_t)handle > GONE ? find_slot(handle) : NULL;
@@ -110,13 +110,13 @@ void models_remove(const void *handle)
   pthread_mutex_unlock(&lock);
 }
 
-void models_sweep(void)
+void mxnet_models_sweep(void)
 {
   pthread_mutex_lock(&lock);
   while (gone != NULL) {
     struct model *model = gone;
     gone = model->next;
-    pool_done(&model->pool);
+    framework_pool_done(&model->pool);
     free(model);
   }
   pthread_mutex_unlock(&lock);
@@ -148,7 +148,7 @@ static bool sum_variables(void *symbol, uint64_t *ret_sum)
   return true;
 }
 
-void models_note_file(void *symbol, const char *path)
+void mxnet_models_note_file(void *symbol, const char *path)
 {
   struct file file;
   if (path == NULL || !sum_variables(symbol, &file.variables))
@@ -237,7 +237,7 @@ static void read_operators(void *symbol, struct model *model)
   if (mx->SymbolSaveToJSON(symbol, &json) != 0 ||
       mxnet_symbol_read(json, strlen(json), "MXNet's graph", &model->pool, &graph, NULL) != STATUS_OK)
     return;
-  model->operators = pool_alloc(&model->pool, graph.count + 1, sizeof *model->operators);
+  model->operators = framework_pool_alloc(&model->pool, graph.count + 1, sizeof *model->operators);
   if (model->operators != NULL)
     model->operator_count = mxnet_operators(&graph, model->operators);
 }
@@ -271,7 +271,7 @@ static int64_t executor_batch(void *executor)
   return batch;
 }
 
-int64_t models_batch_size(enum mxnet_model_kind kind, const struct model *model, void *handle, void *output)
+int64_t mxnet_models_batch_size(enum mxnet_model_kind kind, const struct model *model, void *handle, void *output)
 {
   int rank = 0;
   const int *shape = NULL;
@@ -299,7 +299,7 @@ static void describe(enum mxnet_model_kind kind, void *handle, void *symbol, boo
     (void)mx->SymbolFree(fused);
 }
 
-void models_add(enum mxnet_model_kind kind, void *handle, void *symbol, const char *json, bool with_operators)
+void mxnet_models_add(enum mxnet_model_kind kind, void *handle, void *symbol, const char *json, bool with_operators)
 {
   struct model *model = calloc(1, sizeof *model);
   void *own = NULL; // a symbol of ours
@@ -320,6 +320,6 @@ void models_add(enum mxnet_model_kind kind, void *handle, void *symbol, const ch
     return;
 fail:
   if (model != NULL)
-    pool_done(&model->pool);
+    framework_pool_done(&model->pool);
   free(model);
 }

@@ -17,15 +17,15 @@ struct model {
   struct model *next; // of those that are gone
 };
 
-void models_start(const struct mxnet_functions *functions, const char *model_range);
+void mxnet_models_start(const struct mxnet_functions *functions, const char *model_range);
 // An executor is first seen when it is run: `symbol` and `json` NULL.
-void models_add(enum mxnet_model_kind kind, void *handle, void *symbol, const char *json, bool with_operators);
-struct model *models_find(const void *handle); // NULL: not known. Never waits
-// It stays readable until models_sweep.
-void models_remove(const void *handle);
-void models_sweep(void); // call once removed models are no longer used
-void models_note_file(void *symbol, const char *path);
+void mxnet_models_add(enum mxnet_model_kind kind, void *handle, void *symbol, const char *json, bool with_operators);
+struct model *mxnet_models_find(const void *handle); // NULL: not known. Never waits
+// It stays readable until mxnet_models_sweep.
+void mxnet_models_remove(const void *handle);
+void mxnet_models_sweep(void); // call once removed models are no longer used
+void mxnet_models_note_file(void *symbol, const char *path);
 // The first dimension of the first result; negative: not known.
-int64_t models_batch_size(enum mxnet_model_kind kind, const struct model *model, void *handle, void *output);
+int64_t mxnet_models_batch_size(enum mxnet_model_kind kind, const struct model *model, void *handle, void *output);
 
 #endif

@@ -40,7 +40,7 @@ static struct layer_publisher *publisher;
 static char *beginning;                           // of the first profile; NULL: there was none
 static char programs_file[4096] = "profile.json"; // MXNet's default
 
-bool profile_layers_possible(void)
+bool mxnet_profile_layers_possible(void)
 {
   return (xsp_session_levels() & XSP_LEVEL_MASK(XSP_LEVEL_LAYER)) != 0;
 }
@@ -60,14 +60,14 @@ static void forked(void)
   epoch = 0;
 }
 
-void profile_start(const struct mxnet_functions *functions, const char *session)
+void mxnet_profile_start(const struct mxnet_functions *functions, const char *session)
 {
   static char folder[sizeof path - 32];
   mx = functions;
   snprintf(folder, sizeof folder, "%s", session != NULL ? session : "");
   snprintf(path, sizeof path, "%s/tracer-%d", folder, (int)getpid());
   const char *own = getenv("MXNET_PROFILER_AUTOSTART");
-  if (own != NULL && strcmp(own, "0") != 0 && profile_layers_possible()) {
+  if (own != NULL && strcmp(own, "0") != 0 && mxnet_profile_layers_possible()) {
     is_programs = true;
     guest_report("MXNET_PROFILER_AUTOSTART is set: the program has the profiler, and layers are not recorded");
   }
@@ -145,7 +145,7 @@ static enum status publish_one(const struct prediction *prediction, const struct
   size_t operator_count = 0, used = 0;
   for (unsigned i = 0; i < prediction->model_count; i++)
     operator_count += prediction->models[i]->operator_count;
-  struct mxnet_node *operators = pool_alloc(&pool, operator_count + 1, sizeof *operators);
+  struct mxnet_node *operators = framework_pool_alloc(&pool, operator_count + 1, sizeof *operators);
   for (unsigned i = 0; i < prediction->model_count && operators != NULL; i++) {
     const struct model *model = prediction->models[i];
     if (model->operator_count > 0)
@@ -154,7 +154,7 @@ static enum status publish_one(const struct prediction *prediction, const struct
   }
   enum status status =
       mxnet_layers_publish(publisher, events, count, threads, operators, NULL, used, prediction->span, NULL);
-  pool_done(&pool);
+  framework_pool_done(&pool);
   return status;
 }
 
@@ -203,7 +203,7 @@ static void read_and_publish(size_t count)
 {
   static const struct layer_publisher_options publishing = {"mxnet", MXNET_UNTOLD, LAYER_TIMES_REALTIME};
   struct pool pool = {.maximum_bytes = EVENTS_BYTES_MAXIMUM};
-  const struct thread_table threads = threads_list(&pool);
+  const struct thread_table threads = framework_threads_list(&pool);
   struct mxnet_profile profile = {0};
   size_t length = 0;
   char *text = read_file(path, &length);
@@ -211,12 +211,12 @@ static void read_and_publish(size_t count)
   if (text != NULL && beginning == NULL)
     keep_beginning(text);
   if (publisher == NULL)
-    publisher = layer_publisher_create(&publishing);
+    publisher = framework_layer_publisher_create(&publishing);
   if (text == NULL || publisher == NULL || mxnet_profile_read(text, length, path, &pool, &profile, NULL) != STATUS_OK)
     lost += count;
   else
     publish(&profile, count, &threads);
-  pool_done(&pool);
+  framework_pool_done(&pool);
   free(text);
 }
 
@@ -238,14 +238,14 @@ static void switch_off(void)
   __atomic_store_n(&waiting_count, 0, __ATOMIC_RELEASE);
 }
 
-bool profile_is_idle(void)
+bool mxnet_profile_is_idle(void)
 {
   return __atomic_load_n(&waiting_count, __ATOMIC_ACQUIRE) == 0;
 }
 
 // ---- predictions -----------------------------------------------------------------------------------------------------
 
-uint32_t profile_before(void)
+uint32_t mxnet_profile_before(void)
 {
   uint32_t now = __atomic_load_n(&epoch, __ATOMIC_ACQUIRE);
   bool wanted = is_wanted();
@@ -259,7 +259,7 @@ uint32_t profile_before(void)
   return __atomic_load_n(&epoch, __ATOMIC_ACQUIRE);
 }
 
-void profile_add(const struct prediction *prediction)
+void mxnet_profile_add(const struct prediction *prediction)
 {
   if (prediction->epoch == 0 || prediction->epoch != __atomic_load_n(&epoch, __ATOMIC_ACQUIRE))
     return;
@@ -272,7 +272,7 @@ void profile_add(const struct prediction *prediction)
   __atomic_fetch_add(&ready_count, 1, __ATOMIC_ACQ_REL);
 }
 
-void profile_after(bool nobody_predicts)
+void mxnet_profile_after(bool nobody_predicts)
 {
   uint32_t count = __atomic_load_n(&waiting_count, __ATOMIC_ACQUIRE);
   bool is_time = count >= WAITING_ENOUGH || operators_waiting >= OPERATORS_ENOUGH ||
@@ -281,7 +281,7 @@ void profile_after(bool nobody_predicts)
     return;
   if (epoch != 0) {
     switch_off();
-    models_sweep();
+    mxnet_models_sweep();
     if (is_wanted())
       switch_on();
   }
@@ -296,7 +296,7 @@ static void restore(void)
   (void)mx->SetProcessProfilerConfig(1, keys, values, NULL);
 }
 
-void profile_give_up(void)
+void mxnet_profile_give_up(void)
 {
   if (__atomic_exchange_n(&is_programs, true, __ATOMIC_ACQ_REL))
     return;
@@ -306,11 +306,11 @@ void profile_give_up(void)
   if (epochs != 0)
     restore();
   pthread_mutex_unlock(&lock);
-  if (profile_layers_possible())
+  if (mxnet_profile_layers_possible())
     guest_report("the program uses MXNet's profiler itself: layers are recorded up to there");
 }
 
-void profile_note_file(int count, const char *const *keys, const char *const *values)
+void mxnet_profile_note_file(int count, const char *const *keys, const char *const *values)
 {
   snprintf(programs_file, sizeof programs_file, "%s", "profile.json");
   for (int i = 0; i < count; i++)
@@ -319,7 +319,7 @@ void profile_note_file(int count, const char *const *keys, const char *const *va
 }
 
 // In its place, so that it stays the same file.
-void profile_mend_file(void)
+void mxnet_profile_mend_file(void)
 {
   pthread_mutex_lock(&lock);
   size_t length = 0, size = beginning != NULL ? strlen(beginning) : 0;
@@ -340,7 +340,7 @@ void profile_mend_file(void)
   pthread_mutex_unlock(&lock);
 }
 
-void profile_end(void)
+void mxnet_profile_end(void)
 {
   if (has_ended || pthread_mutex_trylock(&lock) != 0)
     return;

@@ -15,21 +15,21 @@ struct prediction { // that has ended
   uint32_t epoch; // of the profile, when it began; 0: there was none
 };
 
-void profile_start(const struct mxnet_functions *functions, const char *session);
+void mxnet_profile_start(const struct mxnet_functions *functions, const char *session);
 // Whether layers may be recorded at all, now or after being switched on.
-bool profile_layers_possible(void);
+bool mxnet_profile_layers_possible(void);
 // Before a prediction, in no span: switches the profiler as the levels are. Returns its epoch; 0: it is off.
-uint32_t profile_before(void);
+uint32_t mxnet_profile_before(void);
 // After a prediction, in no span: its layers will be published. Does not allocate or wait.
-void profile_add(const struct prediction *prediction);
+void mxnet_profile_add(const struct prediction *prediction);
 // Publishes what waits, where it is time for it. `nobody_predicts`: no prediction is open on any thread.
-void profile_after(bool nobody_predicts);
-bool profile_is_idle(void); // nothing waits
-void profile_give_up(void); // the program uses the profiler by itself from now on
+void mxnet_profile_after(bool nobody_predicts);
+bool mxnet_profile_is_idle(void); // nothing waits
+void mxnet_profile_give_up(void); // the program uses the profiler by itself from now on
 // The file that the program's profile goes to, and that it was written: MXNet writes the beginning of a profile once in a
 // process, and the program's is not to lack it because ours came first.
-void profile_note_file(int count, const char *const *keys, const char *const *values);
-void profile_mend_file(void);
-void profile_end(void); // the last chance
+void mxnet_profile_note_file(int count, const char *const *keys, const char *const *values);
+void mxnet_profile_mend_file(void);
+void mxnet_profile_end(void); // the last chance
 
 #endif

@@ -55,7 +55,7 @@ static enum status choose(struct onnxruntime_state *state, struct arena *arena, 
                           struct provider *ret_provider, struct error *err)
 {
   static const char *const of_gpus[] = {"CUDA", "ROCM", "MIGraphX", "WebGpu"};
-  const struct device *device = &state->common.device;
+  const struct framework_device *device = &state->common.device;
   *ret_provider = (struct provider){0};
   if (device->kind == DEVICE_GPU) {
     for (size_t i = 0; i < sizeof of_gpus / sizeof of_gpus[0] && ret_provider->name == NULL; i++)
@@ -73,10 +73,10 @@ static enum status choose(struct onnxruntime_state *state, struct arena *arena, 
     return STATUS_OK;
   const char *present = "";
   for (int i = 0; i < count; i++)
-    present = device_list(
+    present = framework_device_list(
         arena, present,
         arena_copy(arena, names[i], strlen(names[i]) - (text_ends_with(names[i], SUFFIX) ? strlen(SUFFIX) : 0)));
-  return device_missing(device, "onnxruntime", present, err);
+  return framework_device_missing(device, "onnxruntime", present, err);
 }
 
 // ---- appending -------------------------------------------------------------------------------------------------------

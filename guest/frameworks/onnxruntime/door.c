@@ -35,79 +35,80 @@ static struct copy copies[COPIES];
   static struct ort_status *create_session_##n(const struct ort_env *env, const char *path,                            \
                                                const struct ort_session_options *options, struct ort_session **out)    \
   {                                                                                                                    \
-    return sessions_make(&copies[n], &(struct making){.env = env, .path = path}, options, out);                        \
+    return ort_sessions_make(&copies[n], &(struct making){.env = env, .path = path}, options, out);                    \
   }                                                                                                                    \
   static struct ort_status *create_session_from_array_##n(const struct ort_env *env, const void *model, size_t size,   \
                                                           const struct ort_session_options *options,                   \
                                                           struct ort_session **out)                                    \
   {                                                                                                                    \
-    return sessions_make(&copies[n], &(struct making){.env = env, .model = model, .size_bytes = size}, options, out);  \
+    return ort_sessions_make(&copies[n], &(struct making){.env = env, .model = model, .size_bytes = size}, options,    \
+                             out);                                                                                     \
   }                                                                                                                    \
   static struct ort_status *create_session_prepacked_##n(const struct ort_env *env, const char *path,                  \
                                                          const struct ort_session_options *options,                    \
                                                          struct ort_prepacked *prepacked, struct ort_session **out)    \
   {                                                                                                                    \
-    return sessions_make(&copies[n], &(struct making){.env = env, .path = path, .prepacked = prepacked}, options,      \
-                         out);                                                                                         \
+    return ort_sessions_make(&copies[n], &(struct making){.env = env, .path = path, .prepacked = prepacked}, options,  \
+                             out);                                                                                     \
   }                                                                                                                    \
   static struct ort_status *create_session_from_array_prepacked_##n(                                                   \
       const struct ort_env *env, const void *model, size_t size, const struct ort_session_options *options,            \
       struct ort_prepacked *prepacked, struct ort_session **out)                                                       \
   {                                                                                                                    \
     struct making making = {.env = env, .model = model, .size_bytes = size, .prepacked = prepacked};                   \
-    return sessions_make(&copies[n], &making, options, out);                                                           \
+    return ort_sessions_make(&copies[n], &making, options, out);                                                       \
   }                                                                                                                    \
   static struct ort_status *run_##n(struct ort_session *session, const struct ort_run_options *options,                \
                                     FEED_PARAMETERS)                                                                   \
   {                                                                                                                    \
-    return sessions_run_feed(&copies[n], session, options, FEED);                                                      \
+    return ort_sessions_run_feed(&copies[n], session, options, FEED);                                                  \
   }                                                                                                                    \
   static struct ort_status *run_async_##n(struct ort_session *session, const struct ort_run_options *options,          \
                                           FEED_PARAMETERS, ort_async_callback callback, void *data)                    \
   {                                                                                                                    \
-    return sessions_run_later(&copies[n], session, options, FEED, callback, data);                                     \
+    return ort_sessions_run_later(&copies[n], session, options, FEED, callback, data);                                 \
   }                                                                                                                    \
   static struct ort_status *run_with_binding_##n(struct ort_session *session, const struct ort_run_options *options,   \
                                                  const struct ort_binding *binding)                                    \
   {                                                                                                                    \
-    return sessions_run_binding(&copies[n], session, options, binding);                                                \
+    return ort_sessions_run_binding(&copies[n], session, options, binding);                                            \
   }                                                                                                                    \
   static struct ort_status *bind_input_##n(struct ort_binding *binding, const char *name,                              \
                                            const struct ort_value *value)                                              \
   {                                                                                                                    \
-    binding_note(binding, name, sessions_batch_of(&copies[n], value));                                                 \
+    ort_binding_note(binding, name, ort_sessions_batch_of(&copies[n], value));                                         \
     return copies[n].runtime.api.bind_input(binding, name, value);                                                     \
   }                                                                                                                    \
   static void release_binding_##n(struct ort_binding *binding)                                                         \
   {                                                                                                                    \
-    known_remove(&known_bindings, binding);                                                                            \
+    ort_known_remove(&ort_known_bindings, binding);                                                                    \
     copies[n].runtime.api.release_binding(binding);                                                                    \
   }                                                                                                                    \
   static void release_session_##n(struct ort_session *session)                                                         \
   {                                                                                                                    \
-    known_remove(&known_sessions, session);                                                                            \
+    ort_known_remove(&ort_known_sessions, session);                                                                    \
     copies[n].runtime.api.release_session(session);                                                                    \
   }                                                                                                                    \
   static void release_run_options_##n(struct ort_run_options *options)                                                 \
   {                                                                                                                    \
-    known_remove(&known_options, options);                                                                             \
+    ort_known_remove(&ort_known_options, options);                                                                     \
     copies[n].runtime.api.release_run_options(options);                                                                \
   }                                                                                                                    \
   static struct ort_status *enable_run_profiling_##n(struct ort_run_options *options, const char *prefix)              \
   {                                                                                                                    \
-    options_taken(options, true);                                                                                      \
+    ort_options_taken(options, true);                                                                                  \
     return copies[n].runtime.api.enable_run_profiling(options, prefix);                                                \
   }                                                                                                                    \
   static struct ort_status *disable_run_profiling_##n(struct ort_run_options *options)                                 \
   {                                                                                                                    \
-    options_taken(options, false);                                                                                     \
+    ort_options_taken(options, false);                                                                                 \
     return copies[n].runtime.api.disable_run_profiling(options);                                                       \
   }                                                                                                                    \
   static struct ort_status *end_profiling_##n(struct ort_session *session, struct ort_allocator *allocator,            \
                                               char **path)                                                             \
   {                                                                                                                    \
     struct ort_status *status = copies[n].runtime.api.end_profiling(session, allocator, path);                         \
-    struct known *known = known_find(&known_sessions, session);                                                        \
+    struct known *known = ort_known_find(&ort_known_sessions, session);                                                \
     if (status == NULL && known != NULL)                                                                               \
       __atomic_fetch_and(&known->state, ~(uint32_t)SESSION_PROFILES_ITSELF, __ATOMIC_RELAXED);                         \
     return status;                                                                                                     \
@@ -115,7 +116,7 @@ static struct copy copies[COPIES];
   static struct ort_status *ep_devices_##n(const struct ort_env *env, const struct ort_ep_device *const **devices,     \
                                            size_t *count)                                                              \
   {                                                                                                                    \
-    return sessions_list_devices(&copies[n], env, devices, count);                                                     \
+    return ort_sessions_list_devices(&copies[n], env, devices, count);                                                 \
   }
 EACH_COPY(OF_COPY)
 #undef OF_COPY
@@ -195,7 +196,7 @@ static const ort_get_api_base_fn get_bases[COPIES] = {EACH_COPY(OF_COPY)};
 static bool fill(struct copy *copy, ort_get_api_base_fn get_base)
 {
   const struct ort_api_base *real = get_base();
-  if (real == NULL || !runs_load(&copy->runtime, real))
+  if (real == NULL || !ort_runs_load(&copy->runtime, real))
     return false;
   copy->get_base = get_base;
   copy->real = real;
@@ -204,9 +205,9 @@ static bool fill(struct copy *copy, ort_get_api_base_fn get_base)
   copy->table = copy_table(copy, copy->real_table);
   if (copy->table == NULL)
     return false;
-  if (copy->runtime.version < ORT_API_LISTENER && runs_layers_possible())
-    runs_say("ONNX Runtime %s calls no listener (1.25 or later does): its models are recorded, its layers are not",
-             real->version_string());
+  if (copy->runtime.version < ORT_API_LISTENER && ort_runs_layers_possible())
+    ort_runs_say("ONNX Runtime %s calls no listener (1.25 or later does): its models are recorded, its layers are not",
+                 real->version_string());
   return true;
 }
 
@@ -230,7 +231,7 @@ static ort_get_api_base_fn entrance_of(ort_get_api_base_fn get_base)
     if (copy->get_base == get_base)
       return state == 2 ? get_bases[i] : get_base;
   }
-  runs_say("more than %s copies of ONNX Runtime in this process: the others are not traced", "4");
+  ort_runs_say("more than %s copies of ONNX Runtime in this process: the others are not traced", "4");
   return get_base;
 }
 
@@ -255,7 +256,7 @@ const struct ort_api_base *OrtGetApiBase(void)
   memcpy(&get_base, &found, sizeof get_base);
   if (get_base == NULL)
     return NULL;
-  return runs_listener_path() == NULL ? get_base() : entrance_of(get_base)();
+  return ort_runs_listener_path() == NULL ? get_base() : entrance_of(get_base)();
 }
 
 static const struct framework_symbol symbols[] = {

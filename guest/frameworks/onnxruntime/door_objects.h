@@ -20,30 +20,30 @@ struct ort_module {
 };
 extern struct ort_module ort_module;
 
-void object_release(void *object);                     // may be NULL
-void *argument_of(void *arguments, python_size index); // borrowed; NULL: not given
-const char *text_of(void *object);                     // NULL: no text
-int64_t first_of_sequence(void *sequence);             // -1: none
-int64_t batch_of(void *value);                         // first dimension of an array or a value; -1: unknown
-void *object_held_by(void *object);                    // the address that an object of the module's classes holds
+void ort_object_release(void *object);                // may be NULL
+void *ort_passed(void *arguments, python_size index); // borrowed; NULL: not given
+const char *ort_text_of(void *object);                // NULL: no text
+int64_t ort_first_of_sequence(void *sequence);        // -1: none
+int64_t ort_batch_of(void *value);                    // first dimension of an array or a value; -1: unknown
+void *ort_object_held_by(void *object);               // the address that an object of the module's classes holds
 // The arguments with one replaced; NULL: there are not so many.
-void *arguments_with(void *arguments, python_size index, void *value);
+void *ort_arguments_with(void *arguments, python_size index, void *value);
 
 enum known_kind { SESSIONS, BINDINGS, OPTIONS, SESSION_OPTIONS };
 // What is known of `key`, as new, until `object` ends. NULL: nothing can be.
-struct known *object_know(enum known_kind kind, void *object, const void *key);
+struct known *ort_object_know(enum known_kind kind, void *object, const void *key);
 
 // ---- door_python.c
 void onnxruntime_python_loaded(const struct python *python, void *module);
 
 // ---- door_python_runs.c: what methods of the module's classes are replaced by
-void *run_feed_in_span(void *original, void *arguments, void *keywords);
-void *run_values_in_span(void *original, void *arguments, void *keywords);
-void *run_binding_in_span(void *original, void *arguments, void *keywords);
-void *run_vector_in_span(void *original, void *arguments, void *keywords);
-void *run_async_in_span(void *original, void *arguments, void *keywords);
-void *make_binding(void *original, void *arguments, void *keywords);
-void *make_run_options(void *original, void *arguments, void *keywords);
-void *bind_input(void *original, void *arguments, void *keywords);
+void *ort_run_feed_in_span(void *original, void *arguments, void *keywords);
+void *ort_run_values_in_span(void *original, void *arguments, void *keywords);
+void *ort_run_binding_in_span(void *original, void *arguments, void *keywords);
+void *ort_run_vector_in_span(void *original, void *arguments, void *keywords);
+void *ort_run_async_in_span(void *original, void *arguments, void *keywords);
+void *ort_make_binding(void *original, void *arguments, void *keywords);
+void *ort_make_run_options(void *original, void *arguments, void *keywords);
+void *ort_bind_input(void *original, void *arguments, void *keywords);
 
 #endif

@@ -16,7 +16,7 @@
 static bool take_truth(void *value)
 {
   bool is_true = value != NULL && ort_module.python->is_true(value) > 0;
-  object_release(value);
+  ort_object_release(value);
   ort_module.python->error_clear();
   return is_true;
 }
@@ -26,7 +26,7 @@ static void *call_method(void *object, const char *name)
 {
   void *method = ort_module.python->get_attribute(object, name);
   void *value = method == NULL ? NULL : ort_module.python->call_object(method, NULL);
-  object_release(method);
+  ort_object_release(method);
   return value;
 }
 
@@ -34,9 +34,9 @@ static void *call_method(void *object, const char *name)
 static void *name_providers(void *original, void *arguments, void *keywords)
 {
   void *done = ort_module.python->call(original, arguments, keywords);
-  void *options = argument_of(arguments, 0);
-  if (done != NULL && known_find(&known_session_options, options) == NULL)
-    object_know(SESSION_OPTIONS, options, options);
+  void *options = ort_passed(arguments, 0);
+  if (done != NULL && ort_known_find(&ort_known_session_options, options) == NULL)
+    ort_object_know(SESSION_OPTIONS, options, options);
   return done;
 }
 
@@ -44,8 +44,8 @@ static void *name_providers(void *original, void *arguments, void *keywords)
 // take no names.
 static bool options_listen(void *options)
 {
-  struct known *known = known_find(&known_session_options, options);
-  if (known == NULL || !ort_module.layers_usable || ort_module.listener_devices == NULL || !runs_layers_possible())
+  struct known *known = ort_known_find(&ort_known_session_options, options);
+  if (known == NULL || !ort_module.layers_usable || ort_module.listener_devices == NULL || !ort_runs_layers_possible())
     return false;
   if (known->state == 0) {
     void *added = ort_module.python->new_tuple(3), *done = NULL, *none = ort_module.python->new_dict();
@@ -58,9 +58,9 @@ static bool options_listen(void *options)
       done = ort_module.python->call_object(ort_module.add_provider, added);
     }
     known->state = done != NULL ? 2 : 1;
-    object_release(added);
-    object_release(none);
-    object_release(done);
+    ort_object_release(added);
+    ort_object_release(none);
+    ort_object_release(done);
     ort_module.python->error_clear();
   }
   return known->state == 2;
@@ -76,16 +76,16 @@ static uint32_t providers_of(void *options)
 // C.InferenceSession(options, path or bytes, is it a path, …)
 static void *make_session(void *original, void *arguments, void *keywords)
 {
-  uint32_t state = argument_of(arguments, 1) == NULL ? 0 : providers_of(argument_of(arguments, 1));
+  uint32_t state = ort_passed(arguments, 1) == NULL ? 0 : providers_of(ort_passed(arguments, 1));
   void *made = ort_module.python->call(original, arguments, keywords);
-  void *session = argument_of(arguments, 0), *model = argument_of(arguments, 2), *is_path = argument_of(arguments, 3);
+  void *session = ort_passed(arguments, 0), *model = ort_passed(arguments, 2), *is_path = ort_passed(arguments, 3);
   if (made == NULL || is_path == NULL)
     return made;
-  struct known *known = object_know(SESSIONS, session, session);
+  struct known *known = ort_object_know(SESSIONS, session, session);
   if (known == NULL)
     return made;
-  const char *path = ort_module.python->is_true(is_path) > 0 ? text_of(model) : NULL;
-  known->site = path != NULL ? runs_site_of_file(path) : NULL;
+  const char *path = ort_module.python->is_true(is_path) > 0 ? ort_text_of(model) : NULL;
+  known->site = path != NULL ? ort_runs_site_of_file(path) : NULL;
   __atomic_store_n(&known->state, state, __ATOMIC_RELEASE);
   return made;
 }
@@ -95,7 +95,7 @@ static python_size place_of_ours(void *names)
 {
   python_size count = ort_module.python->list_size(names), place = count;
   for (python_size i = 0; i < count && place == count; i++) {
-    const char *name = text_of(ort_module.python->list_item(names, i));
+    const char *name = ort_text_of(ort_module.python->list_item(names, i));
     if (name != NULL && strcmp(name, "CPUExecutionProvider") == 0)
       place = i;
   }
@@ -105,12 +105,12 @@ static python_size place_of_ours(void *names)
 // (session, names of providers, their options, …) with ours among them; NULL: as they are.
 static void *with_listener(void *arguments, const struct known *known)
 {
-  void *names = argument_of(arguments, 1), *options = argument_of(arguments, 2);
-  if (!ort_module.layers_usable || options == NULL || !runs_layers_possible())
+  void *names = ort_passed(arguments, 1), *options = ort_passed(arguments, 2);
+  if (!ort_module.layers_usable || options == NULL || !ort_runs_layers_possible())
     return NULL;
   if (ort_module.python->sequence_size(names) == 0 && (known->state & SESSION_NAMES_PROVIDERS)) {
     if (!(known->state & SESSION_OPTIONS_LISTEN))
-      runs_say("a session whose execution providers are chosen by a policy is recorded without its layers%s", "");
+      ort_runs_say("a session whose execution providers are chosen by a policy is recorded without its layers%s", "");
     return NULL;
   }
   void *new_names = ort_module.python->new_list(names), *new_options = ort_module.python->new_list(options);
@@ -122,15 +122,15 @@ static void *with_listener(void *arguments, const struct known *known)
       place = -1;
     if (place >= 0 && ort_module.python->list_insert(new_names, place, ours) == 0 &&
         ort_module.python->list_insert(new_options, place, none) == 0) {
-      void *half = arguments_with(arguments, 1, new_names);
-      changed = half == NULL ? NULL : arguments_with(half, 2, new_options);
-      object_release(half);
+      void *half = ort_arguments_with(arguments, 1, new_names);
+      changed = half == NULL ? NULL : ort_arguments_with(half, 2, new_options);
+      ort_object_release(half);
     }
   }
-  object_release(new_names);
-  object_release(new_options);
-  object_release(ours);
-  object_release(none);
+  ort_object_release(new_names);
+  ort_object_release(new_options);
+  ort_object_release(ours);
+  ort_object_release(none);
   ort_module.python->error_clear();
   return changed;
 }
@@ -141,17 +141,17 @@ static bool is_our_fault(void)
   void *type, *value, *traceback;
   ort_module.python->error_fetch(&type, &value, &traceback);
   void *shown = value == NULL ? NULL : ort_module.python->to_text(value);
-  const char *text = text_of(shown);
+  const char *text = ort_text_of(shown);
   bool ours = text != NULL && strstr(text, ORT_LISTENER_NAME) != NULL;
-  object_release(shown);
+  ort_object_release(shown);
   ort_module.python->error_clear();
   if (!ours) {
     ort_module.python->error_restore(type, value, traceback);
     return false;
   }
-  object_release(type);
-  object_release(value);
-  object_release(traceback);
+  ort_object_release(type);
+  ort_object_release(value);
+  ort_object_release(traceback);
   return true;
 }
 
@@ -159,22 +159,22 @@ static void name_by_graph(void *session, struct known *known)
 {
   void *metadata = ort_module.python->get_attribute(session, "model_meta");
   void *name = metadata == NULL ? NULL : ort_module.python->get_attribute(metadata, "graph_name");
-  known->site = runs_site_of_name(text_of(name));
-  object_release(metadata);
-  object_release(name);
+  known->site = ort_runs_site_of_name(ort_text_of(name));
+  ort_object_release(metadata);
+  ort_object_release(name);
   ort_module.python->error_clear();
 }
 
 static void *initialize_session(void *original, void *arguments, void *keywords)
 {
-  void *session = argument_of(arguments, 0);
-  struct known *known = known_find(&known_sessions, session);
+  void *session = ort_passed(arguments, 0);
+  struct known *known = ort_known_find(&ort_known_sessions, session);
   if (known == NULL)
     return ort_module.python->call(original, arguments, keywords);
   void *changed = with_listener(arguments, known);
   bool listens = changed != NULL;
   void *done = ort_module.python->call(original, listens ? changed : arguments, keywords);
-  object_release(changed);
+  ort_object_release(changed);
   if (done == NULL && listens && is_our_fault()) {
     listens = false;
     done = ort_module.python->call(original, arguments, keywords);
@@ -183,7 +183,7 @@ static void *initialize_session(void *original, void *arguments, void *keywords)
     return NULL;
   if (known->site == NULL)
     name_by_graph(session, known);
-  if (ort_module.python->sequence_size(argument_of(arguments, 1)) == 0 && (known->state & SESSION_OPTIONS_LISTEN))
+  if (ort_module.python->sequence_size(ort_passed(arguments, 1)) == 0 && (known->state & SESSION_OPTIONS_LISTEN))
     listens = true;
   uint32_t state =
       (listens ? SESSION_LISTENS : 0) |
@@ -196,7 +196,7 @@ static void *initialize_session(void *original, void *arguments, void *keywords)
 static void *end_profiling(void *original, void *arguments, void *keywords)
 {
   void *done = ort_module.python->call(original, arguments, keywords);
-  struct known *known = known_find(&known_sessions, argument_of(arguments, 0));
+  struct known *known = ort_known_find(&ort_known_sessions, ort_passed(arguments, 0));
   if (done != NULL && known != NULL)
     __atomic_fetch_and(&known->state, ~(uint32_t)SESSION_PROFILES_ITSELF, __ATOMIC_RELAXED);
   return done;
@@ -211,7 +211,7 @@ static void *without(void *list, bool (*is_ours)(void *item))
     void *item = ort_module.python->sequence_item(list, i);
     if (is_ours(item))
       ort_module.python->delete_item(list, i);
-    object_release(item);
+    ort_object_release(item);
   }
   if (list != NULL)
     ort_module.python->error_clear();
@@ -220,7 +220,7 @@ static void *without(void *list, bool (*is_ours)(void *item))
 
 static bool is_our_name(void *text)
 {
-  const char *name = text_of(text);
+  const char *name = ort_text_of(text);
   return name != NULL && strcmp(name, ORT_LISTENER_NAME) == 0;
 }
 
@@ -243,7 +243,7 @@ static bool is_listener(void *device)
 {
   void *name = device == NULL ? NULL : ort_module.python->get_attribute(device, "ep_name");
   bool ours = is_our_name(name);
-  object_release(name);
+  ort_object_release(name);
   ort_module.python->error_clear();
   return ours;
 }
@@ -266,13 +266,13 @@ static bool holds_run_options(void *options)
   if (numbers[0] != NULL && numbers[1] != NULL && pipe2(ends, O_CLOEXEC) == 0) {
     holds = ort_module.python->set_attribute(options, "log_severity_level", numbers[0]) == 0 &&
             ort_module.python->set_attribute(options, "log_verbosity_level", numbers[1]) == 0 &&
-            write(ends[1], object_held_by(options), sizeof there) == sizeof there &&
+            write(ends[1], ort_object_held_by(options), sizeof there) == sizeof there &&
             read(ends[0], there, sizeof there) == sizeof there && there[0] == severity && there[1] == verbosity;
     close(ends[0]);
     close(ends[1]);
   }
-  object_release(numbers[0]);
-  object_release(numbers[1]);
+  ort_object_release(numbers[0]);
+  ort_object_release(numbers[1]);
   ort_module.python->error_clear();
   return holds;
 }
@@ -286,8 +286,8 @@ static void *call_with_texts(void *module, const char *name, const char *first, 
     ort_module.python->set_tuple_item(arguments, 1, ort_module.python->new_text(second));
     done = ort_module.python->call_object(function, arguments);
   }
-  object_release(function);
-  object_release(arguments);
+  ort_object_release(function);
+  ort_object_release(arguments);
   ort_module.python->error_clear();
   return done;
 }
@@ -295,16 +295,16 @@ static void *call_with_texts(void *module, const char *name, const char *first, 
 // Registers the listener in the module's own copy of the runtime.
 static bool register_listener(void *module)
 {
-  const struct ort_listener *listener = runs_listener();
+  const struct ort_listener *listener = ort_runs_listener();
   if (listener == NULL)
     return false;
   void *done =
-      call_with_texts(module, "register_execution_provider_library", RUNS_REGISTRATION_NAME, runs_listener_path());
+      call_with_texts(module, "register_execution_provider_library", RUNS_REGISTRATION_NAME, ort_runs_listener_path());
   if (done == NULL)
     return false;
-  object_release(done);
+  ort_object_release(done);
   const struct ort_api_base *base = listener->last_registered();
-  return base != NULL && runs_load(&ort_module.runtime, base) && ort_module.runtime.version >= ORT_API_LISTENER;
+  return base != NULL && ort_runs_load(&ort_module.runtime, base) && ort_module.runtime.version >= ORT_API_LISTENER;
 }
 
 // For options that name their providers themselves.
@@ -319,12 +319,12 @@ static void find_listener(void *module)
   ort_module.add_provider =
       options_class == NULL ? NULL : ort_module.python->get_attribute(options_class, "add_provider_for_devices");
   if (ours != NULL && (ort_module.add_provider == NULL || ort_module.python->list_size(ours) != 1)) {
-    object_release(ours);
+    ort_object_release(ours);
     ours = NULL;
   }
   ort_module.listener_devices = ours;
-  object_release(devices);
-  object_release(options_class);
+  ort_object_release(devices);
+  ort_object_release(options_class);
   ort_module.python->error_clear();
 }
 
@@ -332,12 +332,13 @@ static bool prepare_layers(void *module)
 {
   if (!register_listener(module)) {
     void *version = call_method(module, "get_version_string");
-    const char *text = text_of(version);
+    const char *text = ort_text_of(version);
     ort_module.python->error_clear();
-    runs_say("ONNX Runtime %s in Python calls no listener (1.25 or later does): its models are recorded, its layers "
-             "are not",
-             text == NULL ? "of unknown version" : text);
-    object_release(version);
+    ort_runs_say(
+        "ONNX Runtime %s in Python calls no listener (1.25 or later does): its models are recorded, its layers "
+        "are not",
+        text == NULL ? "of unknown version" : text);
+    ort_object_release(version);
     return false;
   }
   ort_module.run_options_class = ort_module.python->get_attribute(module, "RunOptions");
@@ -345,13 +346,13 @@ static bool prepare_layers(void *module)
   void *probe =
       ort_module.run_options_class == NULL ? NULL : ort_module.python->call_object(ort_module.run_options_class, NULL);
   bool holds = probe != NULL && holds_run_options(probe);
-  object_release(probe);
+  ort_object_release(probe);
   ort_module.profiled_options = holds ? ort_module.python->call_object(ort_module.run_options_class, NULL) : NULL;
   ort_module.python->error_clear();
   if (ort_module.profiled_options == NULL ||
-      !runs_profile(&ort_module.runtime, object_held_by(ort_module.profiled_options))) {
-    runs_say("options of a run are not as expected in Python's ONNX Runtime %s: layers are not recorded",
-             ort_module.runtime.base->version_string());
+      !ort_runs_profile(&ort_module.runtime, ort_object_held_by(ort_module.profiled_options))) {
+    ort_runs_say("options of a run are not as expected in Python's ONNX Runtime %s: layers are not recorded",
+                 ort_module.runtime.base->version_string());
     return false;
   }
   find_listener(module);
@@ -370,30 +371,30 @@ void onnxruntime_python_loaded(const struct python *interpreter, void *module)
       {"InferenceSession", "__init__", make_session},
       {"InferenceSession", "initialize_session", initialize_session},
       {"InferenceSession", "end_profiling", end_profiling},
-      {"InferenceSession", "run", run_feed_in_span},
-      {"InferenceSession", "run_async", run_async_in_span},
-      {"InferenceSession", "run_with_ort_values", run_values_in_span},
-      {"InferenceSession", "run_with_iobinding", run_binding_in_span},
-      {"InferenceSession", "run_with_ortvaluevector", run_vector_in_span},
+      {"InferenceSession", "run", ort_run_feed_in_span},
+      {"InferenceSession", "run_async", ort_run_async_in_span},
+      {"InferenceSession", "run_with_ort_values", ort_run_values_in_span},
+      {"InferenceSession", "run_with_iobinding", ort_run_binding_in_span},
+      {"InferenceSession", "run_with_ortvaluevector", ort_run_vector_in_span},
       {"InferenceSession", "get_providers", without_name},
       {"InferenceSession", "get_provider_options", without_key},
       {"SessionOptions", "add_provider", name_providers},
       {"SessionOptions", "add_provider_for_devices", name_providers},
-      {"SessionIOBinding", "__init__", make_binding},
-      {"SessionIOBinding", "bind_input", bind_input},
-      {"SessionIOBinding", "bind_ortvalue_input", bind_input},
-      {"RunOptions", "__init__", make_run_options},
+      {"SessionIOBinding", "__init__", ort_make_binding},
+      {"SessionIOBinding", "bind_input", ort_bind_input},
+      {"SessionIOBinding", "bind_ortvalue_input", ort_bind_input},
+      {"RunOptions", "__init__", ort_make_run_options},
       {NULL, "get_available_providers", without_name},
       {NULL, "get_ep_devices", without_device},
   };
-  ort_module.layers_usable = runs_layers_possible() && prepare_layers(module);
+  ort_module.layers_usable = ort_runs_layers_possible() && prepare_layers(module);
   for (size_t i = 0; i < sizeof wrapped / sizeof wrapped[0]; i++) {
     void *owner =
         wrapped[i].class_name == NULL ? module : ort_module.python->get_attribute(module, wrapped[i].class_name);
     if (owner != NULL)
-      python_wrap(ort_module.python, owner, wrapped[i].name, owner != module, wrapped[i].wrapper);
+      framework_python_wrap(ort_module.python, owner, wrapped[i].name, owner != module, wrapped[i].wrapper);
     if (owner != module)
-      object_release(owner);
+      ort_object_release(owner);
     ort_module.python->error_clear();
   }
 }

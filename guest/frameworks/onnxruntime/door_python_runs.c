@@ -12,7 +12,7 @@ static int64_t batch_of_feed(void *feed)
     ort_module.python->error_clear();
     return -1;
   }
-  return batch_of(value);
+  return ort_batch_of(value);
 }
 
 // ---- inferences ------------------------------------------------------------------------------------------------------
@@ -27,17 +27,17 @@ static bool options_of(void *given, const struct ort_run_options **ret_options)
     ort_module.python->error_clear();
     return false;
   }
-  *ret_options = object_held_by(given);
+  *ret_options = ort_object_held_by(given);
   return *ret_options != NULL;
 }
 
 // The arguments for options that the runtime is to be given; NULL: as they are.
 static void *with_options(void *arguments, python_size index, const struct ort_run_options *given)
 {
-  void *there = argument_of(arguments, index);
+  void *there = ort_passed(arguments, index);
   if (given == NULL || given != ort_module.runtime.profiled || there != ort_module.python->none)
     return NULL;
-  void *changed = arguments_with(arguments, index, ort_module.profiled_options);
+  void *changed = ort_arguments_with(arguments, index, ort_module.profiled_options);
   ort_module.python->error_clear();
   return changed;
 }
@@ -56,48 +56,48 @@ static void *call_changed(void *original, void *changed, void *arguments, void *
 
 static void *run_in_span(void *original, void *arguments, void *keywords, python_size options_index, int64_t batch)
 {
-  const struct known *known = known_find(&known_sessions, argument_of(arguments, 0));
+  const struct known *known = ort_known_find(&ort_known_sessions, ort_passed(arguments, 0));
   const struct ort_run_options *options;
   bool has_keywords = keywords != NULL && ort_module.python->dict_size(keywords) > 0;
   if (known == NULL || known->site == NULL)
     return ort_module.python->call(original, arguments, keywords);
   struct known without_layers = *known;
-  if (has_keywords || !options_of(argument_of(arguments, options_index), &options)) {
+  if (has_keywords || !options_of(ort_passed(arguments, options_index), &options)) {
     without_layers.state = 0;
     known = &without_layers;
     options = NULL;
   }
-  struct run run = run_begin(&ort_module.runtime, known, options, batch);
+  struct run run = ort_run_begin(&ort_module.runtime, known, options, batch);
   void *changed = with_options(arguments, options_index, run.given);
   void *done = call_changed(original, changed, arguments, keywords);
-  run_end(&run);
+  ort_run_end(&run);
   if (changed != NULL)
     ort_module.python->decref(changed);
   return done;
 }
 
-void *run_feed_in_span(void *original, void *arguments, void *keywords) // (session, output names, feed, options)
+void *ort_run_feed_in_span(void *original, void *arguments, void *keywords) // (session, output names, feed, options)
 {
-  return run_in_span(original, arguments, keywords, 3, batch_of_feed(argument_of(arguments, 2)));
+  return run_in_span(original, arguments, keywords, 3, batch_of_feed(ort_passed(arguments, 2)));
 }
 
-void *run_values_in_span(void *original, void *arguments, void *keywords) // (session, feed, output names, options)
+void *ort_run_values_in_span(void *original, void *arguments, void *keywords) // (session, feed, output names, options)
 {
-  return run_in_span(original, arguments, keywords, 3, batch_of_feed(argument_of(arguments, 1)));
+  return run_in_span(original, arguments, keywords, 3, batch_of_feed(ort_passed(arguments, 1)));
 }
 
-void *run_binding_in_span(void *original, void *arguments, void *keywords) // (session, binding, options)
+void *ort_run_binding_in_span(void *original, void *arguments, void *keywords) // (session, binding, options)
 {
-  const struct known *binding = known_find(&known_bindings, argument_of(arguments, 1));
+  const struct known *binding = ort_known_find(&ort_known_bindings, ort_passed(arguments, 1));
   return run_in_span(original, arguments, keywords, 2, binding == NULL ? -1 : binding->batch);
 }
 
-void *run_vector_in_span(void *original, void *arguments, void *keywords) // (session, options, names, values, …)
+void *ort_run_vector_in_span(void *original, void *arguments, void *keywords) // (session, options, names, values, …)
 {
-  void *values = argument_of(arguments, 3);
+  void *values = ort_passed(arguments, 3);
   void *first = values == NULL ? NULL : ort_module.python->sequence_item(values, 0);
-  int64_t batch = first == NULL ? -1 : batch_of(first);
-  object_release(first);
+  int64_t batch = first == NULL ? -1 : ort_batch_of(first);
+  ort_object_release(first);
   ort_module.python->error_clear();
   return run_in_span(original, arguments, keywords, 1, batch);
 }
@@ -105,13 +105,13 @@ void *run_vector_in_span(void *original, void *arguments, void *keywords) // (se
 // The callback of an inference that ends elsewhere: (callback, address of what is pending) as `self`.
 static void *async_ended(void *both, void *arguments, void *keywords)
 {
-  struct pending *pending =
-      (struct pending *)(uintptr_t)ort_module.python->int_value(ort_module.python->tuple_item(both, 1));
-  pending_end(pending);
+  struct ort_pending *pending =
+      (struct ort_pending *)(uintptr_t)ort_module.python->int_value(ort_module.python->tuple_item(both, 1));
+  ort_pending_end(pending);
   return ort_module.python->call(ort_module.python->tuple_item(both, 0), arguments, keywords);
 }
 
-static void *wrap_callback(void *callback, const struct pending *pending)
+static void *wrap_callback(void *callback, const struct ort_pending *pending)
 {
   static struct python_definition definition;
   void *both = ort_module.python->new_tuple(2), *address = ort_module.python->new_int((long)(uintptr_t)pending),
@@ -121,71 +121,71 @@ static void *wrap_callback(void *callback, const struct pending *pending)
     ort_module.python->set_tuple_item(both, 0, callback);
     ort_module.python->set_tuple_item(both, 1, address); // takes it
     address = NULL;
-    wrapped = python_function(ort_module.python, &definition, "callback", async_ended, both);
+    wrapped = framework_python_function(ort_module.python, &definition, "callback", async_ended, both);
   }
-  object_release(both);
-  object_release(address);
+  ort_object_release(both);
+  ort_object_release(address);
   ort_module.python->error_clear();
   return wrapped;
 }
 
-void *run_async_in_span(void *original, void *arguments,
-                        void *keywords) // (session, names, feed, callback, data, options)
+void *ort_run_async_in_span(void *original, void *arguments,
+                            void *keywords) // (session, names, feed, callback, data, options)
 {
-  const struct known *known = known_find(&known_sessions, argument_of(arguments, 0));
+  const struct known *known = ort_known_find(&ort_known_sessions, ort_passed(arguments, 0));
   const struct ort_run_options *options;
   bool has_keywords = keywords != NULL && ort_module.python->dict_size(keywords) > 0;
-  void *callback = argument_of(arguments, 3);
+  void *callback = ort_passed(arguments, 3);
   if (known == NULL || known->site == NULL || callback == NULL || callback == ort_module.python->none || has_keywords ||
-      !options_of(argument_of(arguments, 5), &options))
+      !options_of(ort_passed(arguments, 5), &options))
     return ort_module.python->call(original, arguments, keywords);
-  struct pending *pending =
-      pending_begin(&ort_module.runtime, known, options, batch_of_feed(argument_of(arguments, 2)));
+  struct ort_pending *pending =
+      ort_pending_begin(&ort_module.runtime, known, options, batch_of_feed(ort_passed(arguments, 2)));
   void *wrapped = pending == NULL ? NULL : wrap_callback(callback, pending);
-  void *with_callback = wrapped == NULL ? NULL : arguments_with(arguments, 3, wrapped);
-  object_release(wrapped);
+  void *with_callback = wrapped == NULL ? NULL : ort_arguments_with(arguments, 3, wrapped);
+  ort_object_release(wrapped);
   if (with_callback == NULL) {
     ort_module.python->error_clear();
     if (pending != NULL)
-      pending_cancel(pending);
+      ort_pending_cancel(pending);
     return ort_module.python->call(original, arguments, keywords);
   }
   void *changed = with_options(with_callback, 5, pending->given);
   void *done = call_changed(original, changed != NULL ? changed : with_callback, arguments, keywords);
   if (done == NULL)
-    pending_cancel(pending);
-  object_release(changed);
-  object_release(with_callback);
+    ort_pending_cancel(pending);
+  ort_object_release(changed);
+  ort_object_release(with_callback);
   return done;
 }
 
 // ---- bindings and options --------------------------------------------------------------------------------------------
 
-void *make_binding(void *original, void *arguments, void *keywords)
+void *ort_make_binding(void *original, void *arguments, void *keywords)
 {
   void *done = ort_module.python->call(original, arguments, keywords);
-  if (done != NULL && argument_of(arguments, 0) != NULL)
-    object_know(BINDINGS, argument_of(arguments, 0), argument_of(arguments, 0));
+  if (done != NULL && ort_passed(arguments, 0) != NULL)
+    ort_object_know(BINDINGS, ort_passed(arguments, 0), ort_passed(arguments, 0));
   return done;
 }
 
-void *make_run_options(void *original, void *arguments, void *keywords)
+void *ort_make_run_options(void *original, void *arguments, void *keywords)
 {
   void *done = ort_module.python->call(original, arguments, keywords);
-  void *made = argument_of(arguments, 0);
-  if (done != NULL && made != NULL && ort_module.layers_usable && object_held_by(made) != NULL)
-    object_know(OPTIONS, made, object_held_by(made));
+  void *made = ort_passed(arguments, 0);
+  if (done != NULL && made != NULL && ort_module.layers_usable && ort_object_held_by(made) != NULL)
+    ort_object_know(OPTIONS, made, ort_object_held_by(made));
   return done;
 }
 
 // (binding, name, array or value) or (binding, name, device, type, shape, address)
-void *bind_input(void *original, void *arguments, void *keywords)
+void *ort_bind_input(void *original, void *arguments, void *keywords)
 {
-  void *shape = argument_of(arguments, 4), *value = argument_of(arguments, 2);
-  int64_t batch = shape != NULL ? first_of_sequence(shape) : value != NULL ? batch_of(value) : -1;
-  const char *name = text_of(argument_of(arguments, 1));
+  void *shape = ort_passed(arguments, 4), *value = ort_passed(arguments, 2);
+  int64_t batch = shape != NULL ? ort_first_of_sequence(shape) : value != NULL ? ort_batch_of(value) : -1;
+  const char *name = ort_text_of(ort_passed(arguments, 1));
   void *done = ort_module.python->call(original, arguments, keywords);
   if (done != NULL && name != NULL)
-    binding_note(argument_of(arguments, 0), name, batch);
+    ort_binding_note(ort_passed(arguments, 0), name, batch);
   return done;
 }

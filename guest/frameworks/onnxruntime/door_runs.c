@@ -37,18 +37,18 @@
 #define REMOVED 1u
 #define WAITS_MAXIMUM 100000
 
-struct known_table known_sessions, known_options, known_bindings, known_session_options;
+struct known_table ort_known_sessions, ort_known_options, ort_known_bindings, ort_known_session_options;
 
 // ---- addresses -------------------------------------------------------------------------------------------------------
 
-#define ENTRIES (sizeof known_sessions.entries / sizeof known_sessions.entries[0])
+#define ENTRIES (sizeof ort_known_sessions.entries / sizeof ort_known_sessions.entries[0])
 
 static size_t first_of(uintptr_t key)
 {
   return (size_t)(((uint64_t)key >> 4) * UINT64_C(0x9e3779b97f4a7c15) >> 32) % ENTRIES;
 }
 
-struct known *known_find(struct known_table *table, const void *address)
+struct known *ort_known_find(struct known_table *table, const void *address)
 {
   uintptr_t key = (uintptr_t)address;
   size_t first = first_of(key);
@@ -63,10 +63,10 @@ struct known *known_find(struct known_table *table, const void *address)
   return NULL;
 }
 
-struct known *known_add(struct known_table *table, const void *address)
+struct known *ort_known_add(struct known_table *table, const void *address)
 {
   uintptr_t key = (uintptr_t)address;
-  struct known *known = known_find(table, address);
+  struct known *known = ort_known_find(table, address);
   size_t first = first_of(key);
   for (size_t i = 0; i < PROBES && known == NULL && key > REMOVED; i++) {
     struct known *candidate = &table->entries[(first + i) % ENTRIES];
@@ -85,26 +85,26 @@ struct known *known_add(struct known_table *table, const void *address)
   return known;
 }
 
-void known_remove(struct known_table *table, const void *address)
+void ort_known_remove(struct known_table *table, const void *address)
 {
-  struct known *known = known_find(table, address);
+  struct known *known = ort_known_find(table, address);
   if (known != NULL)
     __atomic_store_n(&known->key, REMOVED, __ATOMIC_RELEASE);
 }
 
 // ---- the listener ----------------------------------------------------------------------------------------------------
 
-const char *runs_listener_path(void)
+const char *ort_runs_listener_path(void)
 {
   return framework_tracer(&framework_onnxruntime);
 }
 
-const struct ort_listener *runs_listener(void)
+const struct ort_listener *ort_runs_listener(void)
 {
   static const struct ort_listener *the_listener; // atomic
   static uint32_t was_tried;                      // atomic
   const struct ort_listener *listener = __atomic_load_n(&the_listener, __ATOMIC_ACQUIRE);
-  if (listener != NULL || __atomic_load_n(&was_tried, __ATOMIC_RELAXED) != 0 || runs_listener_path() == NULL)
+  if (listener != NULL || __atomic_load_n(&was_tried, __ATOMIC_RELAXED) != 0 || ort_runs_listener_path() == NULL)
     return listener;
   listener = framework_hooks(&framework_onnxruntime, ORT_LISTENER_SYMBOL); // loaded already, for the session
   __atomic_store_n(&the_listener, listener, __ATOMIC_RELEASE);
@@ -112,16 +112,16 @@ const struct ort_listener *runs_listener(void)
   return listener;
 }
 
-void runs_say(const char *format, const char *version)
+void ort_runs_say(const char *format, const char *version)
 {
-  const struct ort_listener *listener = runs_listener();
+  const struct ort_listener *listener = ort_runs_listener();
   char line[256];
   snprintf(line, sizeof line, format, version);
   if (listener != NULL)
     listener->say(line);
 }
 
-bool runs_layers_possible(void)
+bool ort_runs_layers_possible(void)
 {
   return (xsp_session_levels() & XSP_LEVEL_MASK(XSP_LEVEL_LAYER)) != 0;
 }
@@ -131,7 +131,7 @@ static bool layers_are_on(void)
   return (xsp_tracer_levels(framework_onnxruntime.name) & XSP_LEVEL_MASK(XSP_LEVEL_LAYER)) != 0;
 }
 
-bool runs_load(struct ort_runtime *ret_runtime, const struct ort_api_base *base)
+bool ort_runs_load(struct ort_runtime *ret_runtime, const struct ort_api_base *base)
 {
   uint32_t version = ort_api_version(base->version_string());
   const void *table = version < 1 ? NULL : base->get_api(version);
@@ -146,7 +146,7 @@ bool runs_load(struct ort_runtime *ret_runtime, const struct ort_api_base *base)
 // ---- names -----------------------------------------------------------------------------------------------------------
 
 // Of several models in one program --model-range picks those that are the observations, as it does with ranges.
-struct xsp_site *runs_site_of_name(const char *name)
+struct xsp_site *ort_runs_site_of_name(const char *name)
 {
   if (name == NULL || *name == 0)
     name = "model";
@@ -156,7 +156,7 @@ struct xsp_site *runs_site_of_name(const char *name)
   return site;
 }
 
-struct xsp_site *runs_site_of_file(const char *path)
+struct xsp_site *ort_runs_site_of_file(const char *path)
 {
   char name[256];
   const char *slash = strrchr(path, '/');
@@ -167,7 +167,7 @@ struct xsp_site *runs_site_of_file(const char *path)
     length = sizeof name - 1;
   memcpy(name, base, length);
   name[length] = 0;
-  return runs_site_of_name(name);
+  return ort_runs_site_of_name(name);
 }
 
 // ---- options of a run ------------------------------------------------------------------------------------------------
@@ -206,7 +206,7 @@ static const struct ort_run_options *profiled_options(struct ort_runtime *runtim
   return options;
 }
 
-bool runs_profile(struct ort_runtime *runtime, struct ort_run_options *options)
+bool ort_runs_profile(struct ort_runtime *runtime, struct ort_run_options *options)
 {
   struct ort_status *status = runtime->api.enable_run_profiling(options, NOWHERE);
   drop(runtime, status);
@@ -227,8 +227,8 @@ static void change(const struct ort_runtime *runtime, struct known *known, const
   __atomic_store_n(&known->state, state + OPTIONS_USER, __ATOMIC_RELEASE);
 }
 
-const struct ort_run_options *options_enter(struct ort_runtime *runtime, const struct known *session,
-                                            const struct ort_run_options *options, struct known **ret_known)
+const struct ort_run_options *ort_options_enter(struct ort_runtime *runtime, const struct known *session,
+                                                const struct ort_run_options *options, struct known **ret_known)
 {
   *ret_known = NULL;
   uint32_t kind = __atomic_load_n(&session->state, __ATOMIC_RELAXED);
@@ -238,9 +238,9 @@ const struct ort_run_options *options_enter(struct ort_runtime *runtime, const s
   bool profile = !(kind & SESSION_PROFILES_ITSELF) && layers_are_on();
   if (options == NULL)
     return profile ? profiled_options(runtime) : NULL;
-  struct known *known = known_find(&known_options, options);
+  struct known *known = ort_known_find(&ort_known_options, options);
   if (known == NULL && profile)
-    known = known_add(&known_options, options);
+    known = ort_known_add(&ort_known_options, options);
   if (known == NULL)
     return options;
   for (int waits = 0; waits < WAITS_MAXIMUM; waits++) { // for ever only where the process forked in between
@@ -262,17 +262,17 @@ const struct ort_run_options *options_enter(struct ort_runtime *runtime, const s
   return options;
 }
 
-void options_leave(struct known *known)
+void ort_options_leave(struct known *known)
 {
   if (known != NULL)
     __atomic_fetch_sub(&known->state, OPTIONS_USER, __ATOMIC_RELEASE);
 }
 
-void options_taken(const struct ort_run_options *options, bool by_program)
+void ort_options_taken(const struct ort_run_options *options, bool by_program)
 {
-  struct known *known = known_find(&known_options, options);
+  struct known *known = ort_known_find(&ort_known_options, options);
   if (known == NULL && by_program)
-    known = known_add(&known_options, options);
+    known = ort_known_add(&ort_known_options, options);
   if (known == NULL)
     return;
   __atomic_fetch_and(&known->state, ~(OPTIONS_PROFILE | OPTIONS_PROGRAM), __ATOMIC_ACQ_REL);
@@ -284,44 +284,44 @@ void options_taken(const struct ort_run_options *options, bool by_program)
 
 static void tell_listener(struct xsp_context model)
 {
-  const struct ort_listener *listener = runs_listener();
+  const struct ort_listener *listener = ort_runs_listener();
   if (listener != NULL)
     listener->set_model(model);
 }
 
-struct run run_begin(struct ort_runtime *runtime, const struct known *session, const struct ort_run_options *options,
-                     int64_t batch)
+struct run ort_run_begin(struct ort_runtime *runtime, const struct known *session,
+                         const struct ort_run_options *options, int64_t batch)
 {
   struct run run = {.span = xsp_span_start(session->site)};
   if (batch >= 0)
     xsp_span_tag_int(&run.span, "batch_size", batch);
-  run.given = options_enter(runtime, session, options, &run.options);
+  run.given = ort_options_enter(runtime, session, options, &run.options);
   if (session->state & SESSION_LISTENS)
     tell_listener(xsp_span_context(&run.span));
   return run;
 }
 
-void run_end(struct run *run)
+void ort_run_end(struct run *run)
 {
-  options_leave(run->options);
+  ort_options_leave(run->options);
   xsp_span_finish(&run->span);
 }
 
 // ---- inferences that end elsewhere -----------------------------------------------------------------------------------
 
-static struct pending pendings[256];
+static struct ort_pending pendings[256];
 
-struct pending *pending_begin(struct ort_runtime *runtime, const struct known *session,
-                              const struct ort_run_options *options, int64_t batch)
+struct ort_pending *ort_pending_begin(struct ort_runtime *runtime, const struct known *session,
+                                      const struct ort_run_options *options, int64_t batch)
 {
   for (size_t i = 0; i < sizeof pendings / sizeof pendings[0]; i++) {
-    struct pending *pending = &pendings[i];
+    struct ort_pending *pending = &pendings[i];
     uint32_t free_now = 0;
     if (!__atomic_compare_exchange_n(&pending->in_use, &free_now, 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
       continue;
     pending->site = session->site;
     pending->batch = batch;
-    pending->given = options_enter(runtime, session, options, &pending->options);
+    pending->given = ort_options_enter(runtime, session, options, &pending->options);
     pending->asked = xsp_clock_ticks();
     return pending;
   }
@@ -329,7 +329,7 @@ struct pending *pending_begin(struct ort_runtime *runtime, const struct known *s
 }
 
 // It began when it was asked for, or when the thread that computed it had ended its last one.
-void pending_end(struct pending *pending)
+void ort_pending_end(struct ort_pending *pending)
 {
   static __thread uint64_t thread_free_at;
   uint64_t now = xsp_clock_ticks();
@@ -342,23 +342,23 @@ void pending_end(struct pending *pending)
   struct xsp_span span = xsp_span_emit(pending->site, &interval);
   if (pending->batch >= 0)
     xsp_span_tag_int(&span, "batch_size", pending->batch);
-  pending_cancel(pending);
+  ort_pending_cancel(pending);
 }
 
-void pending_cancel(struct pending *pending)
+void ort_pending_cancel(struct ort_pending *pending)
 {
-  options_leave(pending->options);
+  ort_options_leave(pending->options);
   __atomic_store_n(&pending->in_use, 0, __ATOMIC_RELEASE);
 }
 
-void binding_note(const void *binding, const char *input_name, int64_t batch)
+void ort_binding_note(const void *binding, const char *input_name, int64_t batch)
 {
   uint32_t input = 1;
   for (const char *at = input_name; at != NULL && *at != 0; at++)
     input = (input ^ (unsigned char)*at) * 16777619u | 1;
-  struct known *known = known_find(&known_bindings, binding);
+  struct known *known = ort_known_find(&ort_known_bindings, binding);
   if (known == NULL)
-    known = known_add(&known_bindings, binding);
+    known = ort_known_add(&ort_known_bindings, binding);
   if (known == NULL || (known->state != 0 && known->state != input))
     return;
   known->state = input;

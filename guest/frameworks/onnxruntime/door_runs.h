@@ -27,12 +27,12 @@ enum known_session {
 struct known_table {
   struct known entries[4096];
 };
-extern struct known_table known_sessions, known_options, known_bindings, known_session_options;
+extern struct known_table ort_known_sessions, ort_known_options, ort_known_bindings, ort_known_session_options;
 
-struct known *known_find(struct known_table *table, const void *address);
+struct known *ort_known_find(struct known_table *table, const void *address);
 // As new, also where the address was known before. NULL: the table is full; what is not known is not traced.
-struct known *known_add(struct known_table *table, const void *address);
-void known_remove(struct known_table *table, const void *address);
+struct known *ort_known_add(struct known_table *table, const void *address);
+void ort_known_remove(struct known_table *table, const void *address);
 
 // A copy of ONNX Runtime.
 struct ort_runtime {
@@ -42,18 +42,18 @@ struct ort_runtime {
   struct ort_run_options *profiled; // atomic: for programs that give none
 };
 // False: nothing that can be traced; nothing was changed.
-bool runs_load(struct ort_runtime *ret_runtime, const struct ort_api_base *base);
+bool ort_runs_load(struct ort_runtime *ret_runtime, const struct ort_api_base *base);
 
 // The model level's site: a file's name without its ending.
-struct xsp_site *runs_site_of_file(const char *path);
-struct xsp_site *runs_site_of_name(const char *name);
+struct xsp_site *ort_runs_site_of_file(const char *path);
+struct xsp_site *ort_runs_site_of_name(const char *name);
 
 // Whether this session may record layers at all, now or after being switched on.
-bool runs_layers_possible(void);
+bool ort_runs_layers_possible(void);
 // The listener's path and its functions; NULL: not there.
-const char *runs_listener_path(void);
-const struct ort_listener *runs_listener(void);
-void runs_say(const char *format, const char *version);
+const char *ort_runs_listener_path(void);
+const struct ort_listener *ort_runs_listener(void);
+void ort_runs_say(const char *format, const char *version);
 
 // ---- one inference
 struct run {
@@ -62,11 +62,11 @@ struct run {
   const struct ort_run_options *given; // to the runtime
 };
 // `batch` < 0: not known. `options`: as the program gave them, may be NULL.
-struct run run_begin(struct ort_runtime *runtime, const struct known *session, const struct ort_run_options *options,
-                     int64_t batch);
-void run_end(struct run *run);
+struct run ort_run_begin(struct ort_runtime *runtime, const struct known *session,
+                         const struct ort_run_options *options, int64_t batch);
+void ort_run_end(struct run *run);
 // An inference that ends elsewhere: begun where it is asked for, ended on the runtime's thread that computed it.
-struct pending {
+struct ort_pending {
   uint32_t in_use; // private
   struct xsp_site *site;
   struct known *options;
@@ -77,21 +77,21 @@ struct pending {
   void *callback_data;
 };
 // NULL: too many at a time; it is not traced.
-struct pending *pending_begin(struct ort_runtime *runtime, const struct known *session,
-                              const struct ort_run_options *options, int64_t batch);
-void pending_end(struct pending *pending);    // publishes it; `pending` is free again
-void pending_cancel(struct pending *pending); // it was refused
+struct ort_pending *ort_pending_begin(struct ort_runtime *runtime, const struct known *session,
+                                      const struct ort_run_options *options, int64_t batch);
+void ort_pending_end(struct ort_pending *pending);    // publishes it; `pending` is free again
+void ort_pending_cancel(struct ort_pending *pending); // it was refused
 
 // Records the batch of a binding: of the first input that is bound, also when it is bound again.
-void binding_note(const void *binding, const char *input_name, int64_t batch);
+void ort_binding_note(const void *binding, const char *input_name, int64_t batch);
 
-// Options under which an inference is to be profiled or not; NULL in, none needed: NULL out. `ret_known` to options_leave.
-const struct ort_run_options *options_enter(struct ort_runtime *runtime, const struct known *session,
-                                            const struct ort_run_options *options, struct known **ret_known);
-void options_leave(struct known *known);
+// Options under which an inference is to be profiled or not; NULL in, none needed: NULL out. `ret_known` to ort_options_leave.
+const struct ort_run_options *ort_options_enter(struct ort_runtime *runtime, const struct known *session,
+                                                const struct ort_run_options *options, struct known **ret_known);
+void ort_options_leave(struct known *known);
 // Takes `options` (the caller's, kept for ever) as those for programs that give none. False: the runtime refuses.
-bool runs_profile(struct ort_runtime *runtime, struct ort_run_options *options);
+bool ort_runs_profile(struct ort_runtime *runtime, struct ort_run_options *options);
 // The program switches profiling in its own options: from now on they are left alone.
-void options_taken(const struct ort_run_options *options, bool by_program);
+void ort_options_taken(const struct ort_run_options *options, bool by_program);
 
 #endif

@@ -31,12 +31,12 @@ static struct ort_session_options *add_listener(const struct copy *copy, const s
                                                 const struct ort_session_options *options)
 {
   const struct ort_api *api = &copy->runtime.api;
-  if (copy->runtime.version < ORT_API_LISTENER || !runs_layers_possible() || runs_listener() == NULL)
+  if (copy->runtime.version < ORT_API_LISTENER || !ort_runs_layers_possible() || ort_runs_listener() == NULL)
     return NULL;
   struct ort_env *own_env = (struct ort_env *)(uintptr_t)env; // an environment is one for all; const is courtesy
   const struct ort_ep_device *device = find_listener(copy, env);
   if (device == NULL) {
-    drop(copy, api->register_ep_library(own_env, RUNS_REGISTRATION_NAME, runs_listener_path()));
+    drop(copy, api->register_ep_library(own_env, RUNS_REGISTRATION_NAME, ort_runs_listener_path()));
     device = find_listener(copy, env); // by us or by another thread
   }
   struct ort_session_options *clone = NULL;
@@ -72,7 +72,7 @@ static void name_by_graph(const struct copy *copy, const struct ort_session *ses
   if (status == NULL)
     status = api->graph_name(metadata, allocator, &name);
   drop(copy, status);
-  known->site = runs_site_of_name(name);
+  known->site = ort_runs_site_of_name(name);
   if (name != NULL)
     drop(copy, api->allocator_free(allocator, name));
   if (metadata != NULL)
@@ -81,13 +81,13 @@ static void name_by_graph(const struct copy *copy, const struct ort_session *ses
 
 static void note_session(const struct copy *copy, const struct ort_session *session, const char *path, bool listens)
 {
-  struct known *known = known_add(&known_sessions, session);
+  struct known *known = ort_known_add(&ort_known_sessions, session);
   if (known == NULL) {
-    runs_say("more than %s sessions at a time: further ones are not traced", "4000");
+    ort_runs_say("more than %s sessions at a time: further ones are not traced", "4000");
     return;
   }
   if (path != NULL)
-    known->site = runs_site_of_file(path);
+    known->site = ort_runs_site_of_file(path);
   else
     name_by_graph(copy, session, known);
   uint64_t start_ns = 0;
@@ -111,8 +111,8 @@ static struct ort_status *make_real(const struct copy *copy, const struct making
                                                         making->prepacked, ret_session);
 }
 
-struct ort_status *sessions_make(struct copy *copy, const struct making *making,
-                                 const struct ort_session_options *options, struct ort_session **ret_session)
+struct ort_status *ort_sessions_make(struct copy *copy, const struct making *making,
+                                     const struct ort_session_options *options, struct ort_session **ret_session)
 {
   struct ort_session_options *clone = add_listener(copy, making->env, options);
   bool listens = clone != NULL;
@@ -131,7 +131,7 @@ struct ort_status *sessions_make(struct copy *copy, const struct making *making,
 
 // ---- inferences ------------------------------------------------------------------------------------------------------
 
-int64_t sessions_batch_of(const struct copy *copy, const struct ort_value *value)
+int64_t ort_sessions_batch_of(const struct copy *copy, const struct ort_value *value)
 {
   const struct ort_api *api = &copy->runtime.api;
   struct ort_tensor_info *info = NULL;
@@ -160,51 +160,51 @@ static struct ort_status *run_real(const struct copy *copy, struct ort_session *
                                feed->output_count, feed->outputs);
 }
 
-struct ort_status *sessions_run_feed(struct copy *copy, struct ort_session *session,
-                                     const struct ort_run_options *options, const struct feed *feed)
+struct ort_status *ort_sessions_run_feed(struct copy *copy, struct ort_session *session,
+                                         const struct ort_run_options *options, const struct feed *feed)
 {
-  const struct known *known = known_find(&known_sessions, session);
+  const struct known *known = ort_known_find(&ort_known_sessions, session);
   if (known == NULL)
     return run_real(copy, session, options, feed);
-  int64_t batch = feed->inputs != NULL && feed->input_count > 0 ? sessions_batch_of(copy, feed->inputs[0]) : -1;
-  struct run run = run_begin(&copy->runtime, known, options, batch);
+  int64_t batch = feed->inputs != NULL && feed->input_count > 0 ? ort_sessions_batch_of(copy, feed->inputs[0]) : -1;
+  struct run run = ort_run_begin(&copy->runtime, known, options, batch);
   struct ort_status *status = run_real(copy, session, run.given, feed);
-  run_end(&run);
+  ort_run_end(&run);
   return status;
 }
 
-struct ort_status *sessions_run_binding(struct copy *copy, struct ort_session *session,
-                                        const struct ort_run_options *options, const struct ort_binding *binding)
+struct ort_status *ort_sessions_run_binding(struct copy *copy, struct ort_session *session,
+                                            const struct ort_run_options *options, const struct ort_binding *binding)
 {
-  const struct known *known = known_find(&known_sessions, session);
+  const struct known *known = ort_known_find(&ort_known_sessions, session);
   if (known == NULL)
     return copy->runtime.api.run_with_binding(session, options, binding);
-  const struct known *bound = known_find(&known_bindings, binding);
-  struct run run = run_begin(&copy->runtime, known, options, bound == NULL ? -1 : bound->batch);
+  const struct known *bound = ort_known_find(&ort_known_bindings, binding);
+  struct run run = ort_run_begin(&copy->runtime, known, options, bound == NULL ? -1 : bound->batch);
   struct ort_status *status = copy->runtime.api.run_with_binding(session, run.given, binding);
-  run_end(&run);
+  ort_run_end(&run);
   return status;
 }
 
 // On the runtime's thread that computed it.
 static void async_ended(void *data, struct ort_value **outputs, size_t output_count, struct ort_status *status)
 {
-  struct pending *pending = data;
+  struct ort_pending *pending = data;
   ort_async_callback callback = pending->callback;
   void *callback_data = pending->callback_data;
-  pending_end(pending);
+  ort_pending_end(pending);
   callback(callback_data, outputs, output_count, status);
 }
 
-struct ort_status *sessions_run_later(struct copy *copy, struct ort_session *session,
-                                      const struct ort_run_options *options, const struct feed *feed,
-                                      ort_async_callback callback, void *data)
+struct ort_status *ort_sessions_run_later(struct copy *copy, struct ort_session *session,
+                                          const struct ort_run_options *options, const struct feed *feed,
+                                          ort_async_callback callback, void *data)
 {
-  const struct known *known = known_find(&known_sessions, session);
-  struct pending *pending = NULL;
+  const struct known *known = ort_known_find(&ort_known_sessions, session);
+  struct ort_pending *pending = NULL;
   if (known != NULL && callback != NULL) {
-    int64_t batch = feed->inputs != NULL && feed->input_count > 0 ? sessions_batch_of(copy, feed->inputs[0]) : -1;
-    pending = pending_begin(&copy->runtime, known, options, batch);
+    int64_t batch = feed->inputs != NULL && feed->input_count > 0 ? ort_sessions_batch_of(copy, feed->inputs[0]) : -1;
+    pending = ort_pending_begin(&copy->runtime, known, options, batch);
   }
   if (pending != NULL) {
     pending->callback = callback;
@@ -217,14 +217,14 @@ struct ort_status *sessions_run_later(struct copy *copy, struct ort_session *ses
       copy->runtime.api.run_async(session, options, feed->input_names, feed->inputs, feed->input_count,
                                   feed->output_names, feed->output_count, feed->outputs, callback, data);
   if (status != NULL && pending != NULL) // the callback will not be called
-    pending_cancel(pending);
+    ort_pending_cancel(pending);
   return status;
 }
 
 // ---- devices ---------------------------------------------------------------------------------------------------------
 
-struct ort_status *sessions_list_devices(struct copy *copy, const struct ort_env *env,
-                                         const struct ort_ep_device *const **ret_devices, size_t *ret_count)
+struct ort_status *ort_sessions_list_devices(struct copy *copy, const struct ort_env *env,
+                                             const struct ort_ep_device *const **ret_devices, size_t *ret_count)
 {
   struct ort_status *status = copy->runtime.api.ep_devices(env, ret_devices, ret_count);
   const struct ort_ep_device **list = copy->devices;

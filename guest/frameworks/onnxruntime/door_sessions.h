@@ -16,7 +16,7 @@ struct copy {
   const void *real_table;   // what `table` is a copy of
   const void **table;       // the program's; a mapping that stays
   struct ort_runtime runtime;
-  const struct ort_ep_device *devices[DEVICES_MAXIMUM]; // for sessions_list_devices
+  const struct ort_ep_device *devices[DEVICES_MAXIMUM]; // for ort_sessions_list_devices
 };
 
 // The four ways to make a session, in one form.
@@ -29,8 +29,8 @@ struct making {
 };
 
 // Makes a session, with the listener among its execution providers where layers may be recorded.
-struct ort_status *sessions_make(struct copy *copy, const struct making *making,
-                                 const struct ort_session_options *options, struct ort_session **ret_session);
+struct ort_status *ort_sessions_make(struct copy *copy, const struct making *making,
+                                     const struct ort_session_options *options, struct ort_session **ret_session);
 
 // What both kinds of runs are given.
 struct feed {
@@ -43,18 +43,18 @@ struct feed {
 };
 
 // Inferences inside of a model span.
-struct ort_status *sessions_run_feed(struct copy *copy, struct ort_session *session,
-                                     const struct ort_run_options *options, const struct feed *feed);
-struct ort_status *sessions_run_binding(struct copy *copy, struct ort_session *session,
-                                        const struct ort_run_options *options, const struct ort_binding *binding);
-struct ort_status *sessions_run_later(struct copy *copy, struct ort_session *session,
-                                      const struct ort_run_options *options, const struct feed *feed,
-                                      ort_async_callback callback, void *data);
+struct ort_status *ort_sessions_run_feed(struct copy *copy, struct ort_session *session,
+                                         const struct ort_run_options *options, const struct feed *feed);
+struct ort_status *ort_sessions_run_binding(struct copy *copy, struct ort_session *session,
+                                            const struct ort_run_options *options, const struct ort_binding *binding);
+struct ort_status *ort_sessions_run_later(struct copy *copy, struct ort_session *session,
+                                          const struct ort_run_options *options, const struct feed *feed,
+                                          ort_async_callback callback, void *data);
 // The first dimension of a tensor; -1: none.
-int64_t sessions_batch_of(const struct copy *copy, const struct ort_value *value);
+int64_t ort_sessions_batch_of(const struct copy *copy, const struct ort_value *value);
 // The devices without ours. The program believes that the environment owns the list: ours is in `copy`, and is written again
 // with the same pointers unless devices are new.
-struct ort_status *sessions_list_devices(struct copy *copy, const struct ort_env *env,
-                                         const struct ort_ep_device *const **ret_devices, size_t *ret_count);
+struct ort_status *ort_sessions_list_devices(struct copy *copy, const struct ort_env *env,
+                                             const struct ort_ep_device *const **ret_devices, size_t *ret_count);
 
 #endif

@@ -35,12 +35,12 @@ static uint64_t hash_of(const struct layer_key *key)
   return hash | 1;
 }
 
-struct xsp_site *layers_find(const struct layer_key *key)
+struct xsp_site *ort_layers_find(const struct layer_key *key)
 {
-  return sites_find(&table, hash_of(key));
+  return framework_sites_find(&table, hash_of(key));
 }
 
-bool layer_shape(const char *type_shape, bool first_only, char *text, size_t size)
+bool ort_layer_shape(const char *type_shape, bool first_only, char *text, size_t size)
 {
   size_t used = 0;
   bool any = false;
@@ -89,11 +89,11 @@ static void tag_all(struct xsp_site *site, const struct layer_key *key, const st
   char shape[SHAPE_SIZE];
   tag_number(site, "layer_index", key->node_index);
   tag_text(site, "layer_type", facts->operator_type);
-  if (layer_shape(key->outputs, true, shape, sizeof shape))
+  if (ort_layer_shape(key->outputs, true, shape, sizeof shape))
     xsp_site_tag_string(site, "layer_shape", shape);
   tag_text(site, "provider", facts->provider);
   tag_number(site, "alloc_bytes", facts->alloc_bytes);
-  if (layer_shape(facts->inputs, false, shape, sizeof shape))
+  if (ort_layer_shape(facts->inputs, false, shape, sizeof shape))
     xsp_site_tag_string(site, "input_shape", shape);
   tag_number(site, "parameter_bytes", facts->parameter_bytes);
   tag_number(site, "activation_bytes", facts->activation_bytes);
@@ -106,13 +106,13 @@ static struct xsp_site *common_site(void)
   return &site;
 }
 
-struct xsp_site *layers_add(const struct layer_key *key, const struct layer_facts *facts)
+struct xsp_site *ort_layers_add(const struct layer_key *key, const struct layer_facts *facts)
 {
   uint64_t hash = hash_of(key);
-  struct xsp_site *site = sites_find(&table, hash);
+  struct xsp_site *site = framework_sites_find(&table, hash);
   if (site != NULL)
     return site;
-  if (!sites_have_room(&table))
+  if (!framework_sites_have_room(&table))
     return common_site();
   struct slice text = node_name(key->name);
   char name[NAME_SIZE];
@@ -126,5 +126,5 @@ struct xsp_site *layers_add(const struct layer_key *key, const struct layer_fact
   if (site == NULL) // no session: not remembered, one may come
     return NULL;
   tag_all(site, key, facts);
-  return sites_add(&table, hash, site);
+  return framework_sites_add(&table, hash, site);
 }

@@ -27,14 +27,14 @@ struct layer_facts {
 };
 
 // The site of a layer that was added before; NULL: it is new, or layers are full.
-struct xsp_site *layers_find(const struct layer_key *key);
+struct xsp_site *ort_layers_find(const struct layer_key *key);
 // Adds it with its tags: layer_index, layer_type, layer_shape, provider, alloc_bytes, input_shape, parameter_bytes,
 // activation_bytes, output_bytes. The first to add a layer decides its tags. When no more layers can be kept (64 Ki)
 // one common site without tags is returned.
-struct xsp_site *layers_add(const struct layer_key *key, const struct layer_facts *facts);
+struct xsp_site *ort_layers_add(const struct layer_key *key, const struct layer_facts *facts);
 
 // [{"float":[1,64,112,112]},{"int64":[1]}] → "[1,64,112,112]" (first only) or "[1,64,112,112] [1]" (all): xsp's form of
 // shapes, in all layer tags. Cut to `size`. False where there is no shape in it.
-bool layer_shape(const char *type_shape, bool first_only, char *text, size_t size);
+bool ort_layer_shape(const char *type_shape, bool first_only, char *text, size_t size);
 
 #endif

@@ -17,20 +17,20 @@ static void shapes_have_one_form(void **state)
 {
   char text[64];
   const char *two = "[{\"float\":[1,64,112,112]},{\"int64\":[1]}]";
-  assert_true(layer_shape(two, true, text, sizeof text));
+  assert_true(ort_layer_shape(two, true, text, sizeof text));
   assert_string_equal(text, "[1,64,112,112]");
-  assert_true(layer_shape(two, false, text, sizeof text));
+  assert_true(ort_layer_shape(two, false, text, sizeof text));
   assert_string_equal(text, "[1,64,112,112] [1]");
-  assert_true(layer_shape("[{\"float\" :[ 1, 2 ]}]", true, text, sizeof text));
+  assert_true(ort_layer_shape("[{\"float\" :[ 1, 2 ]}]", true, text, sizeof text));
   assert_string_equal(text, "[1,2]");
-  assert_true(layer_shape("[{\"float\":[]}]", true, text, sizeof text)); // a scalar
+  assert_true(ort_layer_shape("[{\"float\":[]}]", true, text, sizeof text)); // a scalar
   assert_string_equal(text, "[]");
-  assert_false(layer_shape("[]", true, text, sizeof text));
-  assert_false(layer_shape(NULL, true, text, sizeof text));
-  assert_false(layer_shape("[{\"float\":[1,2", true, text, sizeof text));
-  assert_true(layer_shape(two, false, text, 16)); // cut at a whole shape
+  assert_false(ort_layer_shape("[]", true, text, sizeof text));
+  assert_false(ort_layer_shape(NULL, true, text, sizeof text));
+  assert_false(ort_layer_shape("[{\"float\":[1,2", true, text, sizeof text));
+  assert_true(ort_layer_shape(two, false, text, 16)); // cut at a whole shape
   assert_string_equal(text, "[1,64,112,112]");
-  assert_false(layer_shape(two, false, text, 8));
+  assert_false(ort_layer_shape(two, false, text, 8));
 }
 
 static const char *const one = "[{\"float\":[1,8]}]", *const four = "[{\"float\":[4,8]}]";
@@ -39,25 +39,25 @@ static void a_layer_is_a_node_and_its_shape(void **state)
 {
   struct layer_facts facts = {.operator_type = "Conv"};
   struct layer_key key = {"conv_kernel_time", "3", one};
-  assert_null(layers_find(&key));
-  struct xsp_site *site = layers_add(&key, &facts);
+  assert_null(ort_layers_find(&key));
+  struct xsp_site *site = ort_layers_add(&key, &facts);
   assert_non_null(site);
   assert_string_equal(site->name, "conv");
   assert_int_equal(site->level, XSP_LEVEL_LAYER);
-  assert_ptr_equal(layers_find(&key), site);
-  assert_ptr_equal(layers_add(&key, &facts), site);
+  assert_ptr_equal(ort_layers_find(&key), site);
+  assert_ptr_equal(ort_layers_add(&key, &facts), site);
   key.name = "conv";
-  assert_ptr_equal(layers_find(&key), site);
+  assert_ptr_equal(ort_layers_find(&key), site);
   key.outputs = four;
-  assert_null(layers_find(&key));
-  struct xsp_site *wider = layers_add(&key, &facts);
+  assert_null(ort_layers_find(&key));
+  struct xsp_site *wider = ort_layers_add(&key, &facts);
   assert_ptr_not_equal(wider, site);
   assert_int_not_equal(wider->id, site->id);
   key.node_index = "4";
-  assert_null(layers_find(&key));
+  assert_null(ort_layers_find(&key));
   struct layer_key nameless = {NULL, NULL, NULL};
-  assert_non_null(layers_add(&nameless, &facts));
-  assert_non_null(layers_find(&nameless));
+  assert_non_null(ort_layers_add(&nameless, &facts));
+  assert_non_null(ort_layers_find(&nameless));
 }
 
 #define THREADS 4
@@ -71,7 +71,7 @@ static void *add_all(void *results)
     char name[32];
     snprintf(name, sizeof name, "shared_node_%d", i);
     struct layer_key key = {name, "1", one};
-    sites[i] = layers_add(&key, &facts);
+    sites[i] = ort_layers_add(&key, &facts);
   }
   return NULL;
 }
@@ -100,12 +100,12 @@ static void too_many_layers_share_one_site(void **state)
     char name[32];
     snprintf(name, sizeof name, "many_%d", i);
     struct layer_key key = {name, "1", one};
-    site = layers_add(&key, &facts);
+    site = ort_layers_add(&key, &facts);
     assert_non_null(site);
   }
   assert_string_equal(site->name, "(further layers)");
   struct layer_key first = {"many_0", "1", one};
-  assert_string_equal(layers_find(&first)->name, "many_0");
+  assert_string_equal(ort_layers_find(&first)->name, "many_0");
 }
 
 int main(void)

@@ -85,7 +85,7 @@ static enum status write_file(const char *path, const void *bytes, size_t size, 
   if (fd < 0)
     return error_set_errno(err, STATUS_SYSTEM, what, path, "set TMPDIR to a writable folder");
   enum status status = STATUS_OK;
-  if (!file_write(fd, bytes, size) || (more != NULL && !file_write(fd, more->data, more->length)))
+  if (!file_place_write(fd, bytes, size) || (more != NULL && !file_place_write(fd, more->data, more->length)))
     status = error_set_errno(err, STATUS_SYSTEM, what, path, "room in TMPDIR for a copy of the model");
   close(fd);
   return status;

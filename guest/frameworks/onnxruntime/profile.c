@@ -155,9 +155,9 @@ struct outer { // a model run, or a node that runs a graph
 
 static struct xsp_context publish_event(const struct event *event, uint64_t start_ns, struct xsp_context parent)
 {
-  struct xsp_site *site = layers_find(&event->key);
+  struct xsp_site *site = ort_layers_find(&event->key);
   if (site == NULL)
-    site = layers_add(&event->key, &event->facts);
+    site = ort_layers_add(&event->key, &event->facts);
   uint64_t start = start_ns + (uint64_t)event->start_us * 1000;
   struct xsp_interval interval = {
       .size = sizeof interval,

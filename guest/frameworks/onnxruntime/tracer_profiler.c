@@ -136,7 +136,7 @@ static struct xsp_site *site_of(const struct runtime *runtime, const struct ort_
 {
   struct layer_key key = {name, argument(runtime, event, ORT_ARGUMENT_INDEX),
                           argument(runtime, event, ORT_ARGUMENT_OUTPUTS)};
-  struct xsp_site *site = layers_find(&key);
+  struct xsp_site *site = ort_layers_find(&key);
   if (site != NULL)
     return site;
   // The first inference of a shape is the only one whose memory figures mean something: later ones reuse its pattern.
@@ -149,7 +149,7 @@ static struct xsp_site *site_of(const struct runtime *runtime, const struct ort_
       .output_bytes = argument(runtime, event, ORT_ARGUMENT_OUTPUT_BYTES),
       .alloc_bytes = argument(runtime, event, ORT_ARGUMENT_ALLOC_BYTES),
   };
-  return layers_add(&key, &facts);
+  return ort_layers_add(&key, &facts);
 }
 
 static struct ort_status *start_event(struct ort_profiler *profiler, uint64_t event_id)

@@ -46,7 +46,7 @@ void openvino_choose_route(struct openvino_state *state, struct predictor_model 
     model->own_ticks = listener_ticks;
   static const struct layer_publisher_options publishing = {
       .tracer = "openvino", .untold = "start,thread", .times = LAYER_TIMES_LAID_OUT};
-  state->publisher = layer_publisher_create(&publishing);
+  state->publisher = framework_layer_publisher_create(&publishing);
 }
 
 // The list is there before the first inference, with all times zero.
@@ -99,7 +99,7 @@ static enum status publish_one(struct openvino_state *state, const struct infere
     reports[count] = state->layers[i];
     reports[count++].duration_ns = inference->durations_ns[i];
   }
-  return layer_publish(state->publisher, reports, count, inference->model, inference->start_ns, err);
+  return framework_layer_publish(state->publisher, reports, count, inference->model, inference->start_ns, err);
 }
 
 enum status openvino_flush(struct predictor_model *model, struct error *err)
@@ -119,7 +119,7 @@ enum status openvino_flush(struct predictor_model *model, struct error *err)
 
 void openvino_release_layers(struct openvino_state *state)
 {
-  layer_publisher_free(state->publisher);
+  framework_layer_publisher_free(state->publisher);
   arena_done(&state->node_arena);
   inferences_free(&state->waiting);
   the_state = NULL;

@@ -108,7 +108,7 @@ static bool is_present(const struct ov_devices *devices, const char *device)
 static enum status choose_device(struct openvino_state *state, struct arena *arena, struct predictor_model *model,
                                  struct error *err)
 {
-  const struct device *device = &state->common.device;
+  const struct framework_device *device = &state->common.device;
   struct ov_devices devices = {0};
   char *name = arena_copy(arena, "CPU", 3);
   if (device->kind == DEVICE_GPU)
@@ -124,10 +124,10 @@ static enum status choose_device(struct openvino_state *state, struct arena *are
   TRY_OV(state->api.core_get_available_devices(state->core, &devices), "cannot list OpenVINO's devices");
   const char *present = "";
   for (size_t i = 0; i < devices.count; i++)
-    present = device_list(arena, present, devices.names[i]);
+    present = framework_device_list(arena, present, devices.names[i]);
   bool is_there = is_present(&devices, name);
   state->api.available_devices_free(&devices);
-  return is_there ? STATUS_OK : device_missing(device, "openvino", present, err);
+  return is_there ? STATUS_OK : framework_device_missing(device, "openvino", present, err);
 }
 
 static enum status start_core(struct openvino_state *state, struct arena *arena, struct predictor_model *model,

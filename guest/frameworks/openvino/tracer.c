@@ -102,12 +102,12 @@ static void describe(const struct layer_report *layers, size_t count)
   for (size_t i = 0; i < count; i++) {
     struct name *name = name_get(layers[i].name);
     // A name belongs to several nodes where a model was compiled again: other tags, another site.
-    uint32_t variant = (uint32_t)layer_hash(&layers[i], 1) | 1;
+    uint32_t variant = (uint32_t)framework_layer_hash(&layers[i], 1) | 1;
     struct xsp_site *site =
         name == NULL ? NULL : xsp_site_create_variant(TRACER, XSP_LEVEL_LAYER, layers[i].name, NULL, variant);
     if (site == NULL)
       continue;
-    layer_tag_site(&layers[i], site);
+    framework_layer_tag_site(&layers[i], site);
     __atomic_store_n(&name->site, site, __ATOMIC_RELEASE);
   }
 }

@@ -75,7 +75,7 @@ static bool read_layer_shape(struct program_reader *reader, void *target)
   if (!program_read_array(reader, TENSOR_MAXIMUM_RANK, read_size, &shape))
     return false;
   char text[TENSOR_MAXIMUM_RANK * 21 + 3];
-  layer_shape_text(shape.sizes, shape.rank, text, sizeof text);
+  framework_layer_shape_text(shape.sizes, shape.rank, text, sizeof text);
   *(const char **)target = arena_copy(reader->arena, text, strlen(text));
   return true;
 }

@@ -69,7 +69,7 @@ static void make_publisher(struct program_state *state, struct arena *arena)
                : state->facts.clock == XSP_CLOCK_REALTIME ? LAYER_TIMES_REALTIME
                                                           : LAYER_TIMES_MONOTONIC,
   };
-  state->publisher = layer_publisher_create(&options);
+  state->publisher = framework_layer_publisher_create(&options);
 }
 
 enum status program_open(struct predictor_model *model, const struct program_command *command, struct arena *arena,
@@ -227,8 +227,8 @@ enum status program_flush(struct predictor_model *model, struct error *err)
 {
   struct program_state *state = model->state;
   struct program_prediction *prediction = &state->prediction;
-  enum status status = layer_publish(state->publisher, prediction->layers, prediction->layer_count, model->model_span,
-                                     state->start_ns, err);
+  enum status status = framework_layer_publish(state->publisher, prediction->layers, prediction->layer_count,
+                                               model->model_span, state->start_ns, err);
   *prediction = (struct program_prediction){0};
   model->outputs = NULL;
   model->output_count = model->layer_output_count = 0;
@@ -245,5 +245,5 @@ void program_close(struct predictor_model *model)
   arena_done(&state->arena);
   buf_done(&state->request);
   free(state->output);
-  layer_publisher_free(state->publisher);
+  framework_layer_publisher_free(state->publisher);
 }

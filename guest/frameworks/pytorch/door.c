@@ -11,14 +11,14 @@
 #include <dlfcn.h>
 #include <string.h>
 
-#define REPORT_PARAMETERS (void *address, int64_t bytes, size_t total, size_t reserved, struct device device)
+#define REPORT_PARAMETERS (void *address, int64_t bytes, size_t total, size_t reserved, struct framework_device device)
 #define EACH_FUNCTION(X)                                                                                               \
   X(_ZN3c1022memoryProfilingEnabledEv, bool, (void))                                                                   \
   X(_ZN3c1025ProfiledCPUMemoryReporter3NewEPvm, void, (void *reporter, void *address, size_t bytes))                   \
   X(_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE, void, REPORT_PARAMETERS)                                    \
   X(_ZN3c1027reportMemoryUsageToProfilerEPvlllNS_6DeviceE, void, REPORT_PARAMETERS) // 1.13
 
-struct device { // c10::Device
+struct framework_device { // c10::Device
   int8_t type, index;
 };
 enum function {
@@ -129,7 +129,7 @@ void _ZN3c1025ProfiledCPUMemoryReporter3NewEPvm(void *reporter, void *address, s
     real(reporter, address, bytes);
 }
 
-static unsigned number_of(struct device device)
+static unsigned number_of(struct framework_device device)
 {
   return device.type == 0 ? 0 : (unsigned)(uint8_t)device.type + 256u * (uint8_t)device.index;
 }

@@ -12,16 +12,16 @@ const struct pytorch_functions *torch;
 static enum pytorch_memory hook_start(const struct pytorch_functions *functions, const char *model_range)
 {
   torch = functions;
-  steps_start(model_range);
-  operators_start();
-  return tensors_start();
+  pytorch_steps_start(model_range);
+  pytorch_operators_start();
+  return pytorch_tensors_start();
 }
 
 static void stop(void)
 {
   struct pytorch_thread *thread = torch != NULL ? thread_get() : NULL;
   if (thread != NULL)
-    steps_end(thread->steps);
+    pytorch_steps_end(thread->steps);
 }
 
 const struct pytorch_hooks *xsp_pytorch(void)
@@ -30,9 +30,9 @@ const struct pytorch_hooks *xsp_pytorch(void)
       .size = sizeof hooks,
       .start = hook_start,
       .report = guest_report,
-      .python = modules_python,
-      .allocated = tensors_allocated,
-      .memory = tensors_reported,
+      .python = pytorch_modules_python,
+      .allocated = pytorch_tensors_allocated,
+      .memory = pytorch_tensors_reported,
   };
   (void)xsp_tracer_join(guest_tracer());
   return &hooks;

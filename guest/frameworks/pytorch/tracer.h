@@ -117,15 +117,15 @@ struct pytorch_thread {
   struct open_operator open[DEPTH_MAXIMUM];
   const struct module_name *modules[DEPTH_MAXIMUM];
   void *outermost_module; // of Python; borrowed
-  bool was_repeated;      // see names_enter
+  bool was_repeated;      // see pytorch_names_enter
   struct steps *steps;    // tracer_steps.c
 };
-extern __thread struct pytorch_thread *thread_own __attribute__((tls_model("initial-exec"))); // NULL: none yet
-struct pytorch_thread *thread_make(void);
+extern __thread struct pytorch_thread *pytorch_thread_own __attribute__((tls_model("initial-exec"))); // NULL: none yet
+struct pytorch_thread *pytorch_thread_make(void);
 // This thread's; NULL: no memory. Allocates when the thread first calls it; freed with the thread.
 static inline struct pytorch_thread *thread_get(void)
 {
-  return thread_own != NULL ? thread_own : thread_make();
+  return pytorch_thread_own != NULL ? pytorch_thread_own : pytorch_thread_make();
 }
 
 // ---- tracer_shapes.c: inputs of operators, with the option "shapes"
@@ -134,18 +134,18 @@ struct operator_shapes { // JSON, as torch.profiler writes it
   uint64_t hash;         // not 0
   char dims[SHAPES_TEXT], strides[SHAPES_TEXT], types[SHAPES_TEXT], values[SHAPES_TEXT];
 };
-bool shapes_start(void); // false: this PyTorch lacks functions
+bool pytorch_shapes_start(void); // false: this PyTorch lacks functions
 // False: none, too long, or not known.
-bool shapes_read(const void *record, struct operator_shapes *ret_shapes);
+bool pytorch_shapes_read(const void *record, struct operator_shapes *ret_shapes);
 
 // The inputs, or at its end the outputs, as a JSON array: [{"type":"float","shape":[8,3]},1,null]. As xsp_event_arguments.
-size_t shapes_describe(const void *record, bool of_outputs, char *text, size_t size);
+size_t pytorch_shapes_describe(const void *record, bool of_outputs, char *text, size_t size);
 
 // ---- tracer_monitor.c: clients of <xsp/monitor.h> in the process
-bool monitor_wants(unsigned domain); // enum xsp_domain
-void monitor_operator(const struct open_operator *opened, const char *name, bool has_ended);
-void monitor_memory(const void *address, int64_t bytes);
-void monitor_compilation(const struct xsp_span *span, const char *name, bool has_ended);
+bool pytorch_monitor_wants(unsigned domain); // enum xsp_domain
+void pytorch_monitor_operator(const struct open_operator *opened, const char *name, bool has_ended);
+void pytorch_monitor_memory(const void *address, int64_t bytes);
+void pytorch_monitor_compilation(const struct xsp_span *span, const char *name, bool has_ended);
 
 // ---- tracer_sites.c: sites of operators
 enum scope { SCOPE_FUNCTION = 0, SCOPE_BACKWARD = 1, SCOPE_USER = 7 }; // at::RecordScope
@@ -155,40 +155,41 @@ struct operator_site {
   uint32_t path;         // call path: of `caller`, then the operator
 };
 // Any thread; lock-free. `shapes` may be NULL. `last` is the thread's last site, which this one mostly follows, or NULL.
-struct operator_site site_of_operator(uint32_t *last, const char *name, enum scope scope,
-                                      const struct operator_place *place, const struct operator_shapes *shapes);
+struct operator_site pytorch_site_of_operator(uint32_t *last, const char *name, enum scope scope,
+                                              const struct operator_place *place, const struct operator_shapes *shapes);
 
 // ---- tracer_layout.c: where the fields of at::RecordFunction are
 // Finds them, on the thread that installs the callbacks. Without them operators have no sequence numbers.
-void layout_find(void);
+void pytorch_layout_find(void);
 // The sequence number; -1: none. `is_backward`: of an autograd node, whose number may be any.
-int64_t layout_sequence(const void *record, bool is_backward);
+int64_t pytorch_layout_sequence(const void *record, bool is_backward);
 // Copies the c10::ArrayRef of the inputs. Null where the callback did not ask for them.
-bool layout_inputs(const void *record, void *ret_inputs, size_t size);
-bool layout_outputs(const void *record, const void **ret_begin, size_t *ret_count, size_t item_bytes);
+bool pytorch_layout_inputs(const void *record, void *ret_inputs, size_t size);
+bool pytorch_layout_outputs(const void *record, const void **ret_begin, size_t *ret_count, size_t item_bytes);
 // PyTorch's number of the thread that ran the forward operator of a backward operator with this number; 0: unknown.
-uint32_t layout_forward_thread(const void *record, int64_t sequence);
+uint32_t pytorch_layout_forward_thread(const void *record, int64_t sequence);
 
 // ---- tracer_links.c: from a backward operator to its forward operator
 // Both by PyTorch's own thread number. Bounded: old operators are forgotten.
-void links_add(uint32_t thread, int64_t sequence, const struct operator_place *forward);
-bool links_find(uint32_t thread, int64_t sequence, struct operator_place *ret_forward);
-void links_note_thread(uint32_t thread);       // the calling thread's number
-uint32_t links_system_thread(uint32_t thread); // gettid; 0: unknown
+void pytorch_links_add(uint32_t thread, int64_t sequence, const struct operator_place *forward);
+bool pytorch_links_find(uint32_t thread, int64_t sequence, struct operator_place *ret_forward);
+void pytorch_links_note_thread(uint32_t thread);       // the calling thread's number
+uint32_t pytorch_links_system_thread(uint32_t thread); // gettid; 0: unknown
 
 // ---- tracer_memory.c
-enum pytorch_memory tensors_start(void);
-void tensors_allocated(uint64_t bytes);
-void tensors_reported(const void *address, int64_t bytes, uint64_t total_bytes, unsigned device);
+enum pytorch_memory pytorch_tensors_start(void);
+void pytorch_tensors_allocated(uint64_t bytes);
+void pytorch_tensors_reported(const void *address, int64_t bytes, uint64_t total_bytes, unsigned device);
 
 // ---- tracer_operators.c
-struct open_operator *operator_innermost(struct pytorch_thread *thread); // NULL: none
-void operators_start(void);
-void operators_python(const void *address_in_interpreter);                // with the interpreter held
-uint32_t operators_path(struct pytorch_thread *thread, const char *name); // of what happens now; 0: not recorded
+struct open_operator *pytorch_operator_innermost(struct pytorch_thread *thread); // NULL: none
+void pytorch_operators_start(void);
+void pytorch_operators_python(const void *address_in_interpreter); // with the interpreter held
+uint32_t pytorch_operators_path(struct pytorch_thread *thread,
+                                const char *name); // of what happens now; 0: not recorded
 // A fused kernel, in the operator that is open on this thread; the caller finishes the span.
-struct xsp_span operators_kernel_begins(struct pytorch_thread *thread, const struct pytorch_kernel *kernel,
-                                        const char *name);
+struct xsp_span pytorch_operators_kernel_begins(struct pytorch_thread *thread, const struct pytorch_kernel *kernel,
+                                                const char *name);
 
 // ---- tracer_names.c: with the interpreter held
 struct module {
@@ -196,40 +197,44 @@ struct module {
   const char *class_name;         // kept
   bool is_model;                  // of an outermost module: it has parameters or parts
 };
-bool names_start(const struct python *python); // false: this interpreter lacks functions
+bool pytorch_names_start(const struct python *python); // false: this interpreter lacks functions
 // A module that is called inside the call of `outermost`, or is that. The outermost one's parts are named when it is first
 // called, and once again in a call (`was_repeated`) that comes to an unknown module. Valid until the next call.
-const struct module *names_enter(void *self, void *outermost, bool *was_repeated);
+const struct module *pytorch_names_enter(void *self, void *outermost, bool *was_repeated);
 
 // ---- tracer_modules.c: calls of torch.nn.Module
-void modules_python(const struct python *python, void *torch_c);
+void pytorch_modules_python(const struct python *python, void *torch_c);
 
 // ---- tracer_compile.c: compilations of torch.compile
 // `module`: torch._dynamo.callback, with the interpreter held. False: its code has not run yet.
-bool compile_python(const struct python *python, void *module);
+bool pytorch_compile_python(const struct python *python, void *module);
 // Replaces `object.NAME` by the definition's function, whose `self` is the original. `is_method`: of a class.
-bool compile_replace(const struct python *python, void *object, struct python_definition *definition, bool is_method);
-extern const struct pytorch_thread *compile_thread; // atomic; the thread that compiles; NULL: none. Only to be compared
+bool pytorch_compile_replace(const struct python *python, void *object, struct python_definition *definition,
+                             bool is_method);
+extern const struct pytorch_thread
+    *pytorch_compile_thread; // atomic; the thread that compiles; NULL: none. Only to be compared
 // What this thread does is done with fake tensors, and not recorded.
 static inline bool compile_is_running(const struct pytorch_thread *thread)
 {
-  return thread != NULL && __atomic_load_n(&compile_thread, __ATOMIC_RELAXED) == thread;
+  return thread != NULL && __atomic_load_n(&pytorch_compile_thread, __ATOMIC_RELAXED) == thread;
 }
 
 // ---- tracer_fused.c: fused kernels of torch.compile, as layers of category "fused"
 // The modules torch._inductor.async_compile and torch._inductor.codegen.cpp, with the interpreter held; NULL: not imported
 // yet. True: nothing is left to do.
-bool fused_python(const struct python *python, void *async_compile, void *codegen);
-void fused_compilation_begins(void); // with the interpreter held: forgets kernels that were made and never called
-void fused_tag(struct xsp_site *site, const struct pytorch_kernel *kernel); // what the kernel was made of, where known
+bool pytorch_fused_python(const struct python *python, void *async_compile, void *codegen);
+void pytorch_fused_compilation_begins(
+    void); // with the interpreter held: forgets kernels that were made and never called
+void pytorch_fused_tag(struct xsp_site *site,
+                       const struct pytorch_kernel *kernel); // what the kernel was made of, where known
 
 // ---- tracer_steps.c: inferences, training steps and their parts. All on the thread that is concerned.
-void steps_start(const char *model_range);
+void pytorch_steps_start(const char *model_range);
 // A range of torch.profiler.record_function, which the optimisers and data loaders use, too.
-struct xsp_site *steps_range_begins(struct pytorch_thread *thread, const char *name);
-void steps_range_ended(struct pytorch_thread *thread, const char *name);
-void steps_backward_begins(struct pytorch_thread *thread, struct xsp_span *ret_span);
-void steps_backward_ended(struct pytorch_thread *thread, struct xsp_span *span);
+struct xsp_site *pytorch_steps_range_begins(struct pytorch_thread *thread, const char *name);
+void pytorch_steps_range_ended(struct pytorch_thread *thread, const char *name);
+void pytorch_steps_backward_begins(struct pytorch_thread *thread, struct xsp_span *ret_span);
+void pytorch_steps_backward_ended(struct pytorch_thread *thread, struct xsp_span *span);
 struct steps_call {   // of an outermost module
   const char *name;   // of its class; kept
   uint64_t start;     // ticks
@@ -239,8 +244,8 @@ struct steps_call {   // of an outermost module
   bool has_gradient;  // when it began
   bool has_graph;     // its result can be differentiated
 };
-void steps_call_begins(struct pytorch_thread *thread, struct steps_call *call);
-void steps_call_ended(struct pytorch_thread *thread, const struct steps_call *call);
-void steps_end(struct steps *steps); // no backward pass follows; NULL: none
+void pytorch_steps_call_begins(struct pytorch_thread *thread, struct steps_call *call);
+void pytorch_steps_call_ended(struct pytorch_thread *thread, const struct steps_call *call);
+void pytorch_steps_end(struct steps *steps); // no backward pass follows; NULL: none
 
 #endif

@@ -11,11 +11,11 @@
 
 #define NAME "torch.compile"
 
-const struct pytorch_thread *compile_thread;
+const struct pytorch_thread *pytorch_compile_thread;
 
 static const struct python *py;
 static struct xsp_site *site;
-static struct xsp_span span; // of compile_thread
+static struct xsp_span span; // of pytorch_compile_thread
 static uint32_t nested;      // compilations in it, which PyTorch 2.15 does not report
 
 static void tag(const char *key, void *text) // takes `text`, which may be NULL
@@ -49,14 +49,14 @@ static void begin(void *arguments)
     return;
   }
   span = xsp_span_start(site);
-  xsp_span_call_path(&span, operators_path(thread_own, NAME));
+  xsp_span_call_path(&span, pytorch_operators_path(pytorch_thread_own, NAME));
   tag_arguments(arguments);
   py->error_clear();
-  if (monitor_wants(XSP_DOMAIN_COMPILATION))
-    monitor_compilation(&span, NAME, false);
+  if (pytorch_monitor_wants(XSP_DOMAIN_COMPILATION))
+    pytorch_monitor_compilation(&span, NAME, false);
   nested = 0;
-  fused_compilation_begins();
-  __atomic_store_n(&compile_thread, thread, __ATOMIC_RELAXED);
+  pytorch_fused_compilation_begins();
+  __atomic_store_n(&pytorch_compile_thread, thread, __ATOMIC_RELAXED);
 }
 
 static void finish(void)
@@ -68,11 +68,11 @@ static void finish(void)
   }
   // Of compilations that overlap, PyTorch reports the first start and the last end: that span stays open.
   if (compile_is_running(thread)) {
-    if (monitor_wants(XSP_DOMAIN_COMPILATION))
-      monitor_compilation(&span, NAME, true);
+    if (pytorch_monitor_wants(XSP_DOMAIN_COMPILATION))
+      pytorch_monitor_compilation(&span, NAME, true);
     xsp_span_finish(&span);
   }
-  __atomic_store_n(&compile_thread, NULL, __ATOMIC_RELAXED);
+  __atomic_store_n(&pytorch_compile_thread, NULL, __ATOMIC_RELAXED);
 }
 
 static void *starts(void *original, void *arguments, void *keywords)
@@ -91,7 +91,8 @@ static void *ends(void *original, void *arguments, void *keywords)
   return result;
 }
 
-bool compile_replace(const struct python *python, void *object, struct python_definition *definition, bool is_method)
+bool pytorch_compile_replace(const struct python *python, void *object, struct python_definition *definition,
+                             bool is_method)
 {
   void *original = python->get_attribute(object, definition->name);
   void *function = original != NULL ? python->new_function(definition, original, NULL) : NULL;
@@ -107,7 +108,7 @@ bool compile_replace(const struct python *python, void *object, struct python_de
   return is_done;
 }
 
-bool compile_python(const struct python *python, void *module)
+bool pytorch_compile_python(const struct python *python, void *module)
 {
   static struct python_definition start = {"run_start_callbacks", (void *)starts, 3, NULL}, // arguments and keywords
       end = {"run_end_callbacks", (void *)ends, 3, NULL};
@@ -118,7 +119,7 @@ bool compile_python(const struct python *python, void *module)
     return false;
   site = xsp_site_create(TRACER, XSP_LEVEL_APPLICATION, NAME, "compile");
   // an end alone does nothing
-  (void)(compile_replace(py, handler, &end, false) && compile_replace(py, handler, &start, false));
+  (void)(pytorch_compile_replace(py, handler, &end, false) && pytorch_compile_replace(py, handler, &start, false));
   py->decref(handler);
   return true;
 }

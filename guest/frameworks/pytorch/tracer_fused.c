@@ -83,7 +83,7 @@ static void tag_texts(struct xsp_site *site, const char *key, const struct texts
     xsp_site_tag_string(site, key, text);
 }
 
-void fused_tag(struct xsp_site *site, const struct pytorch_kernel *kernel)
+void pytorch_fused_tag(struct xsp_site *site, const struct pytorch_kernel *kernel)
 {
   tag_texts(site, "operators", &kernel->operators, " ");
   tag_texts(site, "source", &kernel->source, ", ");
@@ -117,7 +117,7 @@ static struct pytorch_kernel *make_kernel(const char *name)
   return kernel;
 }
 
-void fused_compilation_begins(void)
+void pytorch_fused_compilation_begins(void)
 {
   while (generated != NULL) {
     struct pytorch_kernel *kernel = generated;
@@ -203,7 +203,7 @@ static void *run(void *self, void *const *arguments, python_size count)
   struct pytorch_thread *thread = thread_get();
   if (thread == NULL || compile_is_running(thread))
     return call(kernel->original, arguments, (size_t)count, NULL);
-  struct xsp_span span = operators_kernel_begins(thread, kernel, kernel->name);
+  struct xsp_span span = pytorch_operators_kernel_begins(thread, kernel, kernel->name);
   void *result = call(kernel->original, arguments, (size_t)count, NULL);
   xsp_span_finish(&span);
   return result;
@@ -288,7 +288,7 @@ static bool replace_method(void *module, const char *class_name, struct python_d
   void *class = attribute(module, class_name);
   if (class == NULL) // the module's code is not at its end
     return false;
-  if (!compile_replace(py, class, definition, true))
+  if (!pytorch_compile_replace(py, class, definition, true))
     guest_report("this PyTorch makes fused kernels in another way: they are not recorded, or without their source");
   release(class);
   return true;
@@ -307,7 +307,7 @@ static bool has_functions(const struct python *python)
   return call != NULL && dict_item != NULL && set_dict_item != NULL;
 }
 
-bool fused_python(const struct python *python, void *async_compile, void *codegen)
+bool pytorch_fused_python(const struct python *python, void *async_compile, void *codegen)
 {
   static struct python_definition wait_method = {"wait", (void *)waits, 3, NULL}, // arguments and keywords
       define_method = {"define_kernel", (void *)defines, 3, NULL};

@@ -56,7 +56,7 @@ static void give_up(void)
   guest_report("this PyTorch keeps sequence numbers in an unknown place: operators are recorded without them");
 }
 
-void layout_find(void)
+void pytorch_layout_find(void)
 {
   if (torch->construct != NULL && torch->destroy != NULL && torch->enable != NULL && torch->is_enabled != NULL &&
       torch->next_sequence != NULL)
@@ -65,7 +65,7 @@ void layout_find(void)
     give_up();
 }
 
-int64_t layout_sequence(const void *record, bool is_backward)
+int64_t pytorch_layout_sequence(const void *record, bool is_backward)
 {
   uint32_t offset = __atomic_load_n(&sequence_at, __ATOMIC_RELAXED);
   if (offset == UNKNOWN)
@@ -91,7 +91,7 @@ static uint64_t word_at(const void *record, uint32_t offset)
 }
 
 // A field that the constructor sets to 0, after the sequence number, and that with this number names a forward operator.
-uint32_t layout_forward_thread(const void *record, int64_t sequence)
+uint32_t pytorch_layout_forward_thread(const void *record, int64_t sequence)
 {
   uint32_t known = __atomic_load_n(&forward_thread_at, __ATOMIC_RELAXED);
   if (known != UNKNOWN)
@@ -99,7 +99,7 @@ uint32_t layout_forward_thread(const void *record, int64_t sequence)
   struct operator_place forward;
   for (uint32_t i = sequence_at / WORD + 1; i < WORDS; i++) {
     uint64_t word = is_zero[i] ? word_at(record, i * WORD) : 0;
-    if (word != 0 && word < UINT32_MAX && links_find((uint32_t)word, sequence, &forward)) {
+    if (word != 0 && word < UINT32_MAX && pytorch_links_find((uint32_t)word, sequence, &forward)) {
       __atomic_store_n(&forward_thread_at, i * WORD, __ATOMIC_RELAXED);
       return (uint32_t)word;
     }
@@ -108,7 +108,7 @@ uint32_t layout_forward_thread(const void *record, int64_t sequence)
 }
 
 // They follow the sequence number, and the constructor sets them to none.
-bool layout_inputs(const void *record, void *ret_inputs, size_t size)
+bool pytorch_layout_inputs(const void *record, void *ret_inputs, size_t size)
 {
   uint32_t offset = __atomic_load_n(&sequence_at, __ATOMIC_RELAXED), i = offset / WORD + 1;
   if (offset == UNKNOWN || size != 2 * WORD || !is_zero[i] || !is_zero[i + 1])
@@ -119,7 +119,7 @@ bool layout_inputs(const void *record, void *ret_inputs, size_t size)
 
 // A std::vector some words behind the inputs, filled at the end where the callback asked for it: the one with as many values as
 // PyTorch counts.
-bool layout_outputs(const void *record, const void **ret_begin, size_t *ret_count, size_t item_bytes)
+bool pytorch_layout_outputs(const void *record, const void **ret_begin, size_t *ret_count, size_t item_bytes)
 {
   uint32_t offset = __atomic_load_n(&sequence_at, __ATOMIC_RELAXED);
   *ret_count = offset != UNKNOWN && torch->output_count != NULL ? torch->output_count(record) : 0;

@@ -29,7 +29,7 @@ static uint64_t check_of(uint32_t thread, int64_t sequence, const struct module_
                    UINT64_C(0xd1342543de82ef95));
 }
 
-void links_add(uint32_t thread, int64_t sequence, const struct operator_place *forward)
+void pytorch_links_add(uint32_t thread, int64_t sequence, const struct operator_place *forward)
 {
   struct slot *slot = slot_of(thread, sequence);
   __atomic_store_n(&slot->sequence, sequence, __ATOMIC_RELAXED);
@@ -39,23 +39,23 @@ void links_add(uint32_t thread, int64_t sequence, const struct operator_place *f
   __atomic_store_n(&slot->check, check_of(thread, sequence, forward->module, forward->caller), __ATOMIC_RELEASE);
 }
 
-bool links_find(uint32_t thread, int64_t sequence, struct operator_place *ret_forward)
+bool pytorch_links_find(uint32_t thread, int64_t sequence, struct operator_place *ret_forward)
 {
   const struct slot *slot = slot_of(thread, sequence);
   uint64_t check = __atomic_load_n(&slot->check, __ATOMIC_ACQUIRE);
   *ret_forward = (struct operator_place){.module = __atomic_load_n(&slot->module, __ATOMIC_RELAXED),
                                          .caller = __atomic_load_n(&slot->caller, __ATOMIC_RELAXED),
-                                         .forward_thread = links_system_thread(thread)};
+                                         .forward_thread = pytorch_links_system_thread(thread)};
   return check == check_of(thread, sequence, ret_forward->module, ret_forward->caller);
 }
 
-void links_note_thread(uint32_t thread)
+void pytorch_links_note_thread(uint32_t thread)
 {
   if (thread < THREADS)
     __atomic_store_n(&system_threads[thread], (uint32_t)syscall(SYS_gettid), __ATOMIC_RELAXED);
 }
 
-uint32_t links_system_thread(uint32_t thread)
+uint32_t pytorch_links_system_thread(uint32_t thread)
 {
   return thread < THREADS ? __atomic_load_n(&system_threads[thread], __ATOMIC_RELAXED) : 0;
 }

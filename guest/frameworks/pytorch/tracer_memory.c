@@ -10,7 +10,7 @@
 static bool records_all;
 static struct xsp_site *allocate_site, *free_site;
 
-enum pytorch_memory tensors_start(void)
+enum pytorch_memory pytorch_tensors_start(void)
 {
   const uint32_t levels = xsp_session_levels();
   records_all = (levels & XSP_LEVEL_MASK(XSP_LEVEL_LIBRARY)) != 0;
@@ -18,39 +18,40 @@ enum pytorch_memory tensors_start(void)
     allocate_site = xsp_site_create(TRACER, XSP_LEVEL_LIBRARY, "allocate", "memory");
     free_site = xsp_site_create(TRACER, XSP_LEVEL_LIBRARY, "free", "memory");
   }
-  return records_all || monitor_wants(XSP_DOMAIN_MEMORY)   ? PYTORCH_MEMORY_ALL
-         : (levels & XSP_LEVEL_MASK(XSP_LEVEL_LAYER)) != 0 ? PYTORCH_MEMORY_SUMS
-                                                           : PYTORCH_MEMORY_NONE;
+  return records_all || pytorch_monitor_wants(XSP_DOMAIN_MEMORY) ? PYTORCH_MEMORY_ALL
+         : (levels & XSP_LEVEL_MASK(XSP_LEVEL_LAYER)) != 0       ? PYTORCH_MEMORY_SUMS
+                                                                 : PYTORCH_MEMORY_NONE;
 }
 
 static void add(uint64_t bytes)
 {
-  struct open_operator *opened = operator_innermost(thread_get());
+  struct open_operator *opened = pytorch_operator_innermost(thread_get());
   if (opened != NULL)
     opened->allocated += bytes;
 }
 
-void tensors_allocated(uint64_t bytes)
+void pytorch_tensors_allocated(uint64_t bytes)
 {
   if (!records_all && !compile_is_running(thread_get()))
     add(bytes);
 }
 
-void tensors_reported(const void *address, int64_t bytes, uint64_t total_bytes, unsigned device)
+void pytorch_tensors_reported(const void *address, int64_t bytes, uint64_t total_bytes, unsigned device)
 {
   if (compile_is_running(thread_get()))
     return;
-  if (bytes > 0 && (records_all || device != DEVICE_CPU)) // else tensors_allocated has seen it
+  if (bytes > 0 && (records_all || device != DEVICE_CPU)) // else pytorch_tensors_allocated has seen it
     add((uint64_t)bytes);
-  if (monitor_wants(XSP_DOMAIN_MEMORY))
-    monitor_memory(address, bytes);
+  if (pytorch_monitor_wants(XSP_DOMAIN_MEMORY))
+    pytorch_monitor_memory(address, bytes);
   if (!records_all)
     return;
   const uint64_t now = xsp_clock_ticks();
   const struct xsp_interval interval = {.size = sizeof interval,
                                         .start = now,
                                         .end = now,
-                                        .call_path = operators_path(thread_get(), bytes > 0 ? "allocate" : "free")};
+                                        .call_path =
+                                            pytorch_operators_path(thread_get(), bytes > 0 ? "allocate" : "free")};
   struct xsp_span span = xsp_span_emit(bytes > 0 ? allocate_site : free_site, &interval);
   xsp_span_tag_int(&span, "bytes", bytes > 0 ? bytes : -bytes);
   xsp_span_tag_int(&span, "address", (int64_t)(uintptr_t)address);

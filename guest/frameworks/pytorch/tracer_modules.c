@@ -61,11 +61,11 @@ static void *call_outermost(struct pytorch_thread *thread, const struct module *
                             .is_model = module->is_model,
                             .is_training = attribute_is_true(arguments[0], "training"),
                             .batch_size = batch_size(arguments, count & ~OFFSET_FLAG)};
-  steps_call_begins(thread, &call);
+  pytorch_steps_call_begins(thread, &call);
   void *result = original_call(function, arguments, count, keywords);
   call.has_graph = result != NULL && (!is_tensor(result) || attribute_is_true(result, "requires_grad"));
   if (result != NULL)
-    steps_call_ended(thread, &call);
+    pytorch_steps_call_ended(thread, &call);
   return result;
 }
 
@@ -82,7 +82,7 @@ static void *call(void *function, void *const *arguments, size_t count, void *ke
     thread->outermost_module = arguments[0];
     thread->was_repeated = false;
   }
-  const struct module *module = names_enter(arguments[0], thread->outermost_module, &thread->was_repeated);
+  const struct module *module = pytorch_names_enter(arguments[0], thread->outermost_module, &thread->was_repeated);
   if (depth < DEPTH_MAXIMUM)
     thread->modules[depth] = module->name;
   void *result = depth == 0 ? call_outermost(thread, module, function, arguments, count, keywords)
@@ -99,9 +99,9 @@ static void *backward(void *self, void *arguments, void *keywords)
   if (thread == NULL || compile_is_running(thread))
     return original_backward(self, arguments, keywords);
   struct xsp_span span;
-  steps_backward_begins(thread, &span);
+  pytorch_steps_backward_begins(thread, &span);
   void *result = original_backward(self, arguments, keywords);
-  steps_backward_ended(thread, &span);
+  pytorch_steps_backward_ended(thread, &span);
   return result;
 }
 
@@ -218,7 +218,7 @@ static void try_module_door(void)
 static void try_compile_door(void)
 {
   void *module = dict_item(modules_by_name(), "torch._dynamo.callback"); // torch.compile imports it
-  is_compile_open = module != NULL && compile_python(py, module);
+  is_compile_open = module != NULL && pytorch_compile_python(py, module);
   py->error_clear();
 }
 
@@ -226,7 +226,7 @@ static void try_fused_door(void)
 {
   void *async_compile = dict_item(modules_by_name(), "torch._inductor.async_compile");
   void *codegen = dict_item(modules_by_name(), "torch._inductor.codegen.cpp");
-  is_fused_open = fused_python(py, async_compile, codegen);
+  is_fused_open = pytorch_fused_python(py, async_compile, codegen);
 }
 
 // Python calls it for each import, before the module's code runs: the first import after Module is defined.
@@ -266,7 +266,7 @@ static const char *unusable(void)
   return current() != first() ? "PyTorch in a subinterpreter: its modules are not recorded" : NULL;
 }
 
-void modules_python(const struct python *python, void *torch_c)
+void pytorch_modules_python(const struct python *python, void *torch_c)
 {
   static bool was_called;
   if (was_called)
@@ -275,14 +275,15 @@ void modules_python(const struct python *python, void *torch_c)
   py = python;
   void *in_interpreter;
   memcpy(&in_interpreter, &py->incref, sizeof in_interpreter);
-  operators_python(in_interpreter);
+  pytorch_operators_python(in_interpreter);
   names_parts = (xsp_session_levels() & XSP_LEVEL_MASK(XSP_LEVEL_LAYER)) != 0;
   const char *why = unusable();
   int (*add_audit_hook)(int (*)(const char *, void *, void *), void *);
   LOOK_UP(modules_by_name, "PyImport_GetModuleDict");
   LOOK_UP(dict_item, "PyDict_GetItemString");
   LOOK_UP(add_audit_hook, "PySys_AddAuditHook");
-  if (why == NULL && (!names_start(py) || modules_by_name == NULL || dict_item == NULL || add_audit_hook == NULL))
+  if (why == NULL &&
+      (!pytorch_names_start(py) || modules_by_name == NULL || dict_item == NULL || add_audit_hook == NULL))
     why = "this Python lacks functions: modules of PyTorch are not recorded";
   if (why == NULL && !open_backward_door(torch_c))
     guest_report("this PyTorch has another autograd engine: backward passes are not recorded");

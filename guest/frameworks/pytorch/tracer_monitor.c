@@ -5,7 +5,7 @@
 
 #include <xsp/monitor.h>
 
-bool monitor_wants(unsigned domain)
+bool pytorch_monitor_wants(unsigned domain)
 {
   return (xsp_monitor_domains_v1 & (1u << domain)) != 0;
 }
@@ -15,7 +15,7 @@ static size_t describe(const struct xsp_event *event, int of_results, char *text
   const struct open_operator *opened = event->subject;
   if (event->phase != (of_results ? XSP_PHASE_END : XSP_PHASE_BEGIN))
     return 0;
-  return shapes_describe(opened->record, of_results != 0, text, size);
+  return pytorch_shapes_describe(opened->record, of_results != 0, text, size);
 }
 
 static uint64_t id_of(const struct xsp_span *span)
@@ -24,7 +24,7 @@ static uint64_t id_of(const struct xsp_span *span)
   return context.id == 0 ? 0 : (uint64_t)context.ring << 32 | context.id;
 }
 
-void monitor_operator(const struct open_operator *opened, const char *name, bool has_ended)
+void pytorch_monitor_operator(const struct open_operator *opened, const char *name, bool has_ended)
 {
   const struct xsp_event event = {
       .size = sizeof event,
@@ -41,7 +41,7 @@ void monitor_operator(const struct open_operator *opened, const char *name, bool
   xsp_monitor_report(&event);
 }
 
-void monitor_compilation(const struct xsp_span *span, const char *name, bool has_ended)
+void pytorch_monitor_compilation(const struct xsp_span *span, const char *name, bool has_ended)
 {
   const struct xsp_event event = {
       .size = sizeof event,
@@ -55,7 +55,7 @@ void monitor_compilation(const struct xsp_span *span, const char *name, bool has
   xsp_monitor_report(&event);
 }
 
-void monitor_memory(const void *address, int64_t bytes)
+void pytorch_monitor_memory(const void *address, int64_t bytes)
 {
   const struct xsp_event event = {
       .size = sizeof event,

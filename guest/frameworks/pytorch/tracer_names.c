@@ -39,8 +39,8 @@ static const struct module_name *name_of(const char *text)
       return *place;
     if (*place != NULL)
       continue;
-    struct module_name *name = pool_alloc(&pool, 1, sizeof *name);
-    const char *copy = name != NULL ? pool_text(&pool, text, strlen(text)) : NULL;
+    struct module_name *name = framework_pool_alloc(&pool, 1, sizeof *name);
+    const char *copy = name != NULL ? framework_pool_text(&pool, text, strlen(text)) : NULL;
     if (copy == NULL)
       return NULL;
     *name = (struct module_name){hash, copy};
@@ -175,7 +175,7 @@ static void walk_outermost(struct known_module *module, void *object, bool is_re
   walk(object, module->is_named_alone || module->module.name == NULL ? "" : module->module.name->text, 0, is_repeated);
 }
 
-const struct module *names_enter(void *self, void *outermost, bool *was_repeated)
+const struct module *pytorch_names_enter(void *self, void *outermost, bool *was_repeated)
 {
   struct known_module *module = known(self);
   if (module != NULL && (module->is_walked || self != outermost))
@@ -192,7 +192,7 @@ const struct module *names_enter(void *self, void *outermost, bool *was_repeated
   return &note(self, NULL)->module;
 }
 
-bool names_start(const struct python *python)
+bool pytorch_names_start(const struct python *python)
 {
   py = python;
   void *get = py->symbol("PyWeakref_GetRef"), *object = py->symbol("PyWeakref_GetObject");

@@ -23,7 +23,7 @@ static bool encloses_backward(const char *name)
   return name[0] == 'a' && name[1] == 'u' && strncmp(name, LINKED, sizeof LINKED - 1) == 0;
 }
 
-struct open_operator *operator_innermost(struct pytorch_thread *thread)
+struct open_operator *pytorch_operator_innermost(struct pytorch_thread *thread)
 {
   for (uint32_t i = thread != NULL ? thread->depth : 0; i > 0; i--)
     if (thread->open[i - 1].scope != SCOPE_USER)
@@ -75,15 +75,15 @@ static __attribute__((noinline)) struct operator_site find_site_with_shapes(cons
                                                                             const struct open_operator *opened)
 {
   struct operator_shapes shapes; // large: not on the stack of those that do without
-  bool has_shapes = shapes_read(opened->record, &shapes);
-  return site_of_operator(NULL, name, opened->scope, &opened->place, has_shapes ? &shapes : NULL);
+  bool has_shapes = pytorch_shapes_read(opened->record, &shapes);
+  return pytorch_site_of_operator(NULL, name, opened->scope, &opened->place, has_shapes ? &shapes : NULL);
 }
 
 static void find_site(uint32_t *last, const char *name, struct open_operator *opened)
 {
   struct operator_site found = records_shapes && opened->late_start == 0
                                    ? find_site_with_shapes(name, opened)
-                                   : site_of_operator(last, name, opened->scope, &opened->place, NULL);
+                                   : pytorch_site_of_operator(last, name, opened->scope, &opened->place, NULL);
   opened->site = found.site;
   opened->path = found.path;
 }
@@ -99,13 +99,13 @@ static bool find_forward(const void *record, struct open_operator *around, struc
 {
   if (opened->scope != SCOPE_BACKWARD || opened->sequence < 0)
     return false;
-  uint32_t thread = layout_forward_thread(record, opened->sequence);
+  uint32_t thread = pytorch_layout_forward_thread(record, opened->sequence);
   if (thread == 0)
     return false;
   if (is_unsettled(around))
     around->sequence = opened->sequence;
-  if (!links_find(thread, opened->sequence, ret_forward)) { // forgotten, or before the tracer
-    opened->place.forward_thread = links_system_thread(thread);
+  if (!pytorch_links_find(thread, opened->sequence, ret_forward)) { // forgotten, or before the tracer
+    opened->place.forward_thread = pytorch_links_system_thread(thread);
     if (is_unsettled(around))
       around->place.forward_thread = opened->place.forward_thread;
     return false;
@@ -124,7 +124,7 @@ static void tag_sequence(const struct open_operator *opened)
 // Outermost operators without any allocation have 0; else nested ones without any have no tag.
 static void tag_memory(struct pytorch_thread *thread, const struct open_operator *opened)
 {
-  struct open_operator *around = operator_innermost(thread);
+  struct open_operator *around = pytorch_operator_innermost(thread);
   bool has_any = opened->allocated > 0 || opened->has_allocated;
   if (around != NULL)
     around->has_allocated = around->has_allocated || has_any;
@@ -141,11 +141,11 @@ static void begin(const void *record, enum scope scope)
   if (thread == NULL || thread->depth >= DEPTH_MAXIMUM || compile_is_running(thread))
     return;
   const char *name = torch->name(record);
-  struct open_operator *around = operator_innermost(thread), *opened = &thread->open[thread->depth++];
+  struct open_operator *around = pytorch_operator_innermost(thread), *opened = &thread->open[thread->depth++];
   *opened = (struct open_operator){.record = record,
                                    .stack = on_stack(record),
                                    .scope = (uint8_t)scope,
-                                   .sequence = layout_sequence(record, scope == SCOPE_BACKWARD)};
+                                   .sequence = pytorch_layout_sequence(record, scope == SCOPE_BACKWARD)};
   struct operator_place forward;
   bool has_forward = find_forward(record, around, opened, &forward);
   if (is_unsettled(around))
@@ -157,18 +157,18 @@ static void begin(const void *record, enum scope scope)
     opened->place = forward;
   }
   if (scope == SCOPE_FUNCTION && opened->sequence >= 0)
-    links_add(thread->number, opened->sequence, &opened->place);
+    pytorch_links_add(thread->number, opened->sequence, &opened->place);
   if (scope == SCOPE_FUNCTION && encloses_backward(name)) {
     opened->late_start = xsp_clock_ticks();
-    if (monitor_wants(XSP_DOMAIN_OPERATOR))
-      monitor_operator(opened, name, false);
+    if (pytorch_monitor_wants(XSP_DOMAIN_OPERATOR))
+      pytorch_monitor_operator(opened, name, false);
     return;
   }
   find_site(&thread->last_site, name, opened);
   opened->span = xsp_span_start(opened->site);
   tag_sequence(opened);
-  if (monitor_wants(XSP_DOMAIN_OPERATOR))
-    monitor_operator(opened, name, false);
+  if (pytorch_monitor_wants(XSP_DOMAIN_OPERATOR))
+    pytorch_monitor_operator(opened, name, false);
 }
 
 static void begin_range(const void *record)
@@ -178,7 +178,7 @@ static void begin_range(const void *record)
     return;
   struct open_operator *opened = &thread->open[thread->depth++];
   *opened = (struct open_operator){.record = record, .scope = SCOPE_USER};
-  opened->span = xsp_span_start(steps_range_begins(thread, torch->name(record)));
+  opened->span = xsp_span_start(pytorch_steps_range_begins(thread, torch->name(record)));
 }
 
 static void publish_late(const void *record, struct open_operator *opened)
@@ -201,8 +201,8 @@ static void end(const void *record, void *context)
     return;
   struct open_operator *opened = &thread->open[depth - 1];
   thread->depth = depth;
-  if (opened->scope != SCOPE_USER && monitor_wants(XSP_DOMAIN_OPERATOR))
-    monitor_operator(opened, torch->name(record), true);
+  if (opened->scope != SCOPE_USER && pytorch_monitor_wants(XSP_DOMAIN_OPERATOR))
+    pytorch_monitor_operator(opened, torch->name(record), true);
   thread->depth = depth - 1;
   if (opened->late_start != 0)
     publish_late(record, opened);
@@ -211,7 +211,7 @@ static void end(const void *record, void *context)
   if (opened->late_start == 0)
     xsp_span_finish(&opened->span);
   if (opened->scope == SCOPE_USER)
-    steps_range_ended(thread, torch->name(record));
+    pytorch_steps_range_ended(thread, torch->name(record));
 }
 
 // The result is a std::unique_ptr, empty, in memory of the caller.
@@ -243,7 +243,7 @@ static uint32_t path_now(uint32_t sources)
   struct open_operator now = {0};
   (void)sources; // the reader leaves out what it does not want
   if (thread != NULL)
-    find_place(thread, operator_innermost(thread), &now);
+    find_place(thread, pytorch_operator_innermost(thread), &now);
   return now.place.caller;
 }
 
@@ -252,23 +252,23 @@ static void add(uint32_t scope, void *start)
   struct pytorch_callback callback = {.start = start, .end = (void *)end, .probability = 1.0};
   callback.scopes[scope] = true;
   callback.needs_inputs = has_values && scope != SCOPE_USER;
-  callback.needs_outputs = callback.needs_inputs && monitor_wants(XSP_DOMAIN_OPERATOR);
+  callback.needs_outputs = callback.needs_inputs && pytorch_monitor_wants(XSP_DOMAIN_OPERATOR);
   (void)torch->add_callback(callback);
 }
 
-void operators_start(void)
+void pytorch_operators_start(void)
 {
   const uint32_t levels = xsp_session_levels();
   add(SCOPE_USER, (void *)start_range);
   if ((levels & XSP_LEVEL_MASK(XSP_LEVEL_LAYER)) == 0)
     return;
-  layout_find();
+  pytorch_layout_find();
   records_shapes = getenv("XSP_SHAPES") != NULL || guest_option("shapes") != NULL;
-  has_values = (records_shapes || monitor_wants(XSP_DOMAIN_OPERATOR)) && shapes_start();
+  has_values = (records_shapes || pytorch_monitor_wants(XSP_DOMAIN_OPERATOR)) && pytorch_shapes_start();
   records_shapes = records_shapes && has_values;
   paths_mode = call_paths_mode();
   records_paths = paths_mode != CALL_PATHS_NONE;
-  if (paths_mode == CALL_PATHS_FULL && !native_frames_setup(NULL))
+  if (paths_mode == CALL_PATHS_FULL && !frames_native_setup(NULL))
     guest_report("call paths have no native functions: no memory");
   xsp_monitor_provide(path_now);
   add(SCOPE_BACKWARD, (void *)start_backward);
@@ -278,31 +278,31 @@ void operators_start(void)
     add(functions[i], (void *)start_function);
 }
 
-void operators_python(const void *address_in_interpreter)
+void pytorch_operators_python(const void *address_in_interpreter)
 {
   char why[160], note[224];
   if (paths_mode == CALL_PATHS_FULL)
-    (void)native_frames_setup(address_in_interpreter);
+    (void)frames_native_setup(address_in_interpreter);
   if (!records_paths || python_frames_setup(address_in_interpreter, why, sizeof why))
     return;
   snprintf(note, sizeof note, "call paths have no Python functions: %s", why);
   guest_report(note);
 }
 
-uint32_t operators_path(struct pytorch_thread *thread, const char *name)
+uint32_t pytorch_operators_path(struct pytorch_thread *thread, const char *name)
 {
   if (!records_paths)
     return 0;
-  const struct open_operator *around = operator_innermost(thread);
+  const struct open_operator *around = pytorch_operator_innermost(thread);
   const struct xsp_frame frame = {.size = sizeof frame, .kind = XSP_FRAME_FRAMEWORK, .name = name};
   return xsp_call_path(around != NULL ? around->path : python_frames_path(), &frame);
 }
 
-struct xsp_span operators_kernel_begins(struct pytorch_thread *thread, const struct pytorch_kernel *kernel,
-                                        const char *name)
+struct xsp_span pytorch_operators_kernel_begins(struct pytorch_thread *thread, const struct pytorch_kernel *kernel,
+                                                const char *name)
 {
   struct open_operator opened = {.scope = SCOPE_FUNCTION};
-  find_place(thread, operator_innermost(thread), &opened);
+  find_place(thread, pytorch_operator_innermost(thread), &opened);
   opened.place.kernel = kernel;
-  return xsp_span_start(site_of_operator(&thread->last_site, name, SCOPE_FUNCTION, &opened.place, NULL).site);
+  return xsp_span_start(pytorch_site_of_operator(&thread->last_site, name, SCOPE_FUNCTION, &opened.place, NULL).site);
 }

@@ -303,7 +303,7 @@ static void refuse(const char *message)
     guest_report(message);
 }
 
-bool shapes_start(void)
+bool pytorch_shapes_start(void)
 {
   if (torch->rank == NULL || torch->sizes == NULL || torch->strides == NULL || torch->type == NULL ||
       torch->layout == NULL || torch->kinds == NULL || torch->release == NULL || torch->undefined == NULL ||
@@ -313,10 +313,10 @@ bool shapes_start(void)
   return !is_refused;
 }
 
-bool shapes_read(const void *record, struct operator_shapes *ret_shapes)
+bool pytorch_shapes_read(const void *record, struct operator_shapes *ret_shapes)
 {
   struct values inputs;
-  if (__atomic_load_n(&is_refused, __ATOMIC_RELAXED) != 0 || !layout_inputs(record, &inputs, sizeof inputs) ||
+  if (__atomic_load_n(&is_refused, __ATOMIC_RELAXED) != 0 || !pytorch_layout_inputs(record, &inputs, sizeof inputs) ||
       inputs.count == 0)
     return false;
   if (inputs.count != torch->input_count(record) && torch->input_count(record) != 0)
@@ -350,15 +350,16 @@ bool shapes_read(const void *record, struct operator_shapes *ret_shapes)
   return fits;
 }
 
-size_t shapes_describe(const void *record, bool of_outputs, char *text, size_t size)
+size_t pytorch_shapes_describe(const void *record, bool of_outputs, char *text, size_t size)
 {
   struct values values;
   struct text_writer line = {text, size, 0};
   if (__atomic_load_n(&is_refused, __ATOMIC_RELAXED) != 0)
     return 0;
-  bool is_known = of_outputs ? layout_outputs(record, (const void **)&values.begin, &values.count, sizeof *values.begin)
-                             : layout_inputs(record, &values, sizeof values) &&
-                                   values.count == torch->input_count(record) && is_known_layout(record, &values);
+  bool is_known =
+      of_outputs ? pytorch_layout_outputs(record, (const void **)&values.begin, &values.count, sizeof *values.begin)
+                 : pytorch_layout_inputs(record, &values, sizeof values) &&
+                       values.count == torch->input_count(record) && is_known_layout(record, &values);
   if (!is_known || values.count == 0)
     return 0;
   for (size_t i = 0; i < values.count; i++) {

@@ -42,7 +42,7 @@ static bool make(struct entry *entry, const char *name, enum scope scope, const 
   if (place->forward_thread != 0)
     xsp_site_tag_int(site, "forward_thread", place->forward_thread);
   if (place->kernel != NULL)
-    fused_tag(site, place->kernel);
+    pytorch_fused_tag(site, place->kernel);
   if (shapes != NULL) {
     xsp_site_tag_string(site, "Input Dims", shapes->dims);
     xsp_site_tag_string(site, "Input Strides", shapes->strides);
@@ -84,8 +84,8 @@ static struct entry *add(uint32_t *free_place, uint64_t key, const char *name, e
   return entry;
 }
 
-struct operator_site site_of_operator(uint32_t *last, const char *name, enum scope scope,
-                                      const struct operator_place *place, const struct operator_shapes *shapes)
+struct operator_site pytorch_site_of_operator(uint32_t *last, const char *name, enum scope scope,
+                                              const struct operator_place *place, const struct operator_shapes *shapes)
 {
   static const struct operator_place nowhere;
   uint64_t where = (uint64_t)place->forward_thread << 32 | place->caller;
@@ -100,7 +100,7 @@ struct operator_site site_of_operator(uint32_t *last, const char *name, enum sco
     if (entry == NULL && free_place != NULL)
       entry = add(free_place, key, name, scope, place, shapes, is_bare ? SITES : SITES_PLACED);
     if (entry == NULL) // too many: the operator alone, without where it was called
-      return is_bare ? (struct operator_site){0} : site_of_operator(last, name, scope, &nowhere, NULL);
+      return is_bare ? (struct operator_site){0} : pytorch_site_of_operator(last, name, scope, &nowhere, NULL);
     if (last != NULL)
       __atomic_store_n(&entries[*last].next, (uint32_t)(entry - entries), __ATOMIC_RELAXED);
   }

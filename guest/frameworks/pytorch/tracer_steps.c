@@ -45,12 +45,12 @@ static struct xsp_site *site_of(enum xsp_level level, const char *name, const ch
   size_t category_length = category != NULL ? strlen(category) : 0;
   uint64_t kind = hash_pair(level, is_step, UINT64_C(0x8cb92ba72f3d8dd7));
   uint64_t key = hash_text(name, strlen(name), hash_text(category, category_length, kind)) | 1;
-  struct xsp_site *site = sites_find(&sites, key);
-  if (site == NULL && sites_have_room(&sites) &&
+  struct xsp_site *site = framework_sites_find(&sites, key);
+  if (site == NULL && framework_sites_have_room(&sites) &&
       (site = xsp_site_create_variant(TRACER, level, name, category, is_step)) != NULL) {
     if (is_step)
       xsp_site_tag_int(site, "step", 1);
-    site = sites_add(&sites, key, site);
+    site = framework_sites_add(&sites, key, site);
   }
   return site;
 }
@@ -100,13 +100,13 @@ static void decide(struct steps *steps, uint32_t count, bool was_training)
   memmove(steps->undecided, steps->undecided + count, steps->undecided_count * sizeof steps->undecided[0]);
 }
 
-void steps_call_begins(struct pytorch_thread *thread, struct steps_call *call)
+void pytorch_steps_call_begins(struct pytorch_thread *thread, struct steps_call *call)
 {
   call->has_gradient = torch->has_gradient == NULL || torch->has_gradient();
   call->start = xsp_clock_ticks();
 }
 
-void steps_call_ended(struct pytorch_thread *thread, const struct steps_call *call)
+void pytorch_steps_call_ended(struct pytorch_thread *thread, const struct steps_call *call)
 {
   uint64_t end = xsp_clock_ticks();
   struct steps *steps = steps_of(thread);
@@ -123,7 +123,7 @@ void steps_call_ended(struct pytorch_thread *thread, const struct steps_call *ca
   }
 }
 
-void steps_end(struct steps *steps)
+void pytorch_steps_end(struct steps *steps)
 {
   if (steps != NULL)
     decide(steps, steps->undecided_count, false);
@@ -131,7 +131,7 @@ void steps_end(struct steps *steps)
 
 // ---- backward passes -------------------------------------------------------------------------------------------------
 
-void steps_backward_begins(struct pytorch_thread *thread, struct xsp_span *ret_span)
+void pytorch_steps_backward_begins(struct pytorch_thread *thread, struct xsp_span *ret_span)
 {
   uint64_t start = xsp_clock_ticks(); // of a step that begins with the pass: not after the pass itself
   *ret_span = xsp_span_start(site_of(XSP_LEVEL_APPLICATION, "backward", "backward", false));
@@ -142,7 +142,7 @@ void steps_backward_begins(struct pytorch_thread *thread, struct xsp_span *ret_s
   note_activity(steps, start, true);
 }
 
-void steps_backward_ended(struct pytorch_thread *thread, struct xsp_span *span)
+void pytorch_steps_backward_ended(struct pytorch_thread *thread, struct xsp_span *span)
 {
   xsp_span_finish(span);
   if (thread->steps != NULL)
@@ -168,7 +168,7 @@ static enum range_kind range_kind(const char *name)
   return RANGE_OTHER;
 }
 
-struct xsp_site *steps_range_begins(struct pytorch_thread *thread, const char *name)
+struct xsp_site *pytorch_steps_range_begins(struct pytorch_thread *thread, const char *name)
 {
   enum range_kind kind = range_kind(name);
   struct steps *steps = steps_of(thread);
@@ -182,7 +182,7 @@ struct xsp_site *steps_range_begins(struct pytorch_thread *thread, const char *n
   return site_of(XSP_LEVEL_APPLICATION, name, kind == RANGE_DATA ? "data" : "optimizer", false);
 }
 
-void steps_range_ended(struct pytorch_thread *thread, const char *name)
+void pytorch_steps_range_ended(struct pytorch_thread *thread, const char *name)
 {
   enum range_kind kind = range_kind(name);
   struct steps *steps = thread->steps;
@@ -201,7 +201,7 @@ void steps_range_ended(struct pytorch_thread *thread, const char *name)
   steps->batch_size = -1;
 }
 
-void steps_start(const char *model_range)
+void pytorch_steps_start(const char *model_range)
 {
   the_model_range = model_range;
 }

@@ -5,7 +5,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-__thread struct pytorch_thread *thread_own;
+__thread struct pytorch_thread *pytorch_thread_own;
 static pthread_key_t key;
 static bool has_key;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -13,8 +13,8 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static void thread_ends(void *data)
 {
   struct pytorch_thread *thread = data;
-  thread_own = NULL;
-  steps_end(thread->steps);
+  pytorch_thread_own = NULL;
+  pytorch_steps_end(thread->steps);
   free(thread->steps);
   free(thread);
 }
@@ -24,7 +24,7 @@ static void make_key(void)
   has_key = pthread_key_create(&key, thread_ends) == 0;
 }
 
-struct pytorch_thread *thread_make(void)
+struct pytorch_thread *pytorch_thread_make(void)
 {
   pthread_once(&once, make_key);
   struct pytorch_thread *thread = has_key ? calloc(1, sizeof *thread) : NULL;
@@ -34,8 +34,8 @@ struct pytorch_thread *thread_make(void)
     free(thread);
     return NULL;
   }
-  thread_own = thread;
+  pytorch_thread_own = thread;
   thread->number = (uint32_t)torch->current_thread();
-  links_note_thread(thread->number);
+  pytorch_links_note_thread(thread->number);
   return thread;
 }

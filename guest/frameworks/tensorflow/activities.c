@@ -61,11 +61,11 @@ static bool add(const struct cpp_event *event, const struct cpp_event *at, size_
   if (event->name.length > NAME_MAXIMUM || (is_inside && event->name.length >= sizeof event->name.inside) ||
       event->start_ns < 0 || activities->count == ACTIVITIES_MAXIMUM)
     return false;
-  struct activity *grown = pool_grow(pool, activities->items, activities->count, capacity, 1, sizeof *grown);
+  struct activity *grown = framework_pool_grow(pool, activities->items, activities->count, capacity, 1, sizeof *grown);
   if (grown == NULL)
     return false;
   activities->items = grown;
-  char *name = pool_alloc(pool, event->name.length + 1, 1);
+  char *name = framework_pool_alloc(pool, event->name.length + 1, 1);
   if (name == NULL || !fetch(name, event->name.text, event->name.length + 1) || name[event->name.length] != 0)
     return false;
   if (event->end_ns < event->start_ns) // begun and not ended, or ended and not begun
@@ -112,7 +112,7 @@ enum activities_found activities_read(const void *events, struct pool *pool, str
   uintptr_t begin = (uintptr_t)vector->begin, end = (uintptr_t)vector->end;
   size_t count = end >= begin ? (end - begin) / sizeof(struct cpp_thread) : 0, capacity = 0;
   bool is_good = end >= begin && (end - begin) % sizeof(struct cpp_thread) == 0 && count <= THREADS_MAXIMUM;
-  found.threads = is_good ? pool_alloc(pool, count, sizeof *found.threads) : NULL;
+  found.threads = is_good ? framework_pool_alloc(pool, count, sizeof *found.threads) : NULL;
   is_good = found.threads != NULL;
   for (size_t i = 0; i < count && is_good; i++) {
     struct cpp_thread thread;
@@ -293,13 +293,13 @@ static void find_parents(struct placed *placed, size_t count)
 bool activities_operations(const struct activities *activities, uint64_t start_ns, uint64_t end_ns, struct pool *pool,
                            struct operation **ret_operations, size_t *ret_count)
 {
-  size_t *around = pool_alloc(pool, activities->count + 1, sizeof *around);
-  struct placed *placed = pool_alloc(pool, activities->count + 1, sizeof *placed);
-  struct operation *operations = pool_alloc(pool, activities->count + 1, sizeof *operations);
+  size_t *around = framework_pool_alloc(pool, activities->count + 1, sizeof *around);
+  struct placed *placed = framework_pool_alloc(pool, activities->count + 1, sizeof *placed);
+  struct operation *operations = framework_pool_alloc(pool, activities->count + 1, sizeof *operations);
   size_t thread_count = 1;
   for (size_t i = 0; i < activities->count; i++)
     thread_count = activities->items[i].thread >= thread_count ? activities->items[i].thread + 1 : thread_count;
-  bool *is_shared = pool_alloc(pool, thread_count, sizeof *is_shared);
+  bool *is_shared = framework_pool_alloc(pool, thread_count, sizeof *is_shared);
   if (around == NULL || placed == NULL || operations == NULL || is_shared == NULL)
     return false;
   struct steps steps = {.count = 0};
@@ -312,8 +312,8 @@ bool activities_operations(const struct activities *activities, uint64_t start_n
     const char *type = type_in(activity);
     if (type == NULL || !belongs(activities, around, is_shared, i, start_ns, end_ns, &steps))
       continue;
-    char *name = pool_text(pool, activity->name, (size_t)(type - 1 - activity->name));
-    char *kept = pool_text(pool, type, strcspn(type, "#"));
+    char *name = framework_pool_text(pool, activity->name, (size_t)(type - 1 - activity->name));
+    char *kept = framework_pool_text(pool, type, strcspn(type, "#"));
     if (name == NULL || kept == NULL)
       return false;
     const struct operation operation = {

@@ -21,21 +21,21 @@ std::vector<thread_events> made;
 } // namespace
 
 extern "C" {
-const void *made_start(void)
+const void *tensorflow_made_start(void)
 {
   made.clear();
   return &made;
 }
-void made_thread(const char *name)
+void tensorflow_made_thread(const char *name)
 {
   made.push_back({static_cast<int64_t>(made.size()) - 9, name, {}});
 }
-void made_event(const char *name, int64_t start_ns, int64_t end_ns)
+void tensorflow_made_event(const char *name, int64_t start_ns, int64_t end_ns)
 {
   made.back().events.push_back({name, start_ns, end_ns});
 }
 // As a queue that was read from: its beginning lies somewhere in a node.
-void made_drop_first(void)
+void tensorflow_made_drop_first(void)
 {
   made.back().events.pop_front();
 }

@@ -10,10 +10,10 @@
 
 #include <cmocka.h>
 
-const void *made_start(void);
-void made_thread(const char *name);
-void made_event(const char *name, int64_t start_ns, int64_t end_ns);
-void made_drop_first(void);
+const void *tensorflow_made_start(void);
+void tensorflow_made_thread(const char *name);
+void tensorflow_made_event(const char *name, int64_t start_ns, int64_t end_ns);
+void tensorflow_made_drop_first(void);
 
 // First: nothing is trusted yet, and every address is tried before it is read.
 static void other_layouts_are_refused(void **state)
@@ -46,23 +46,23 @@ static void other_layouts_are_refused(void **state)
     assert_int_equal(activities_read(vector, &pool, &activities), ACTIVITIES_UNKNOWN);
     assert_int_equal(activities.count, 0);
   }
-  pool_done(&pool);
+  framework_pool_done(&pool);
 }
 
 static void containers_are_read(void **state)
 {
-  const void *events = made_start();
-  made_thread("main");
+  const void *events = tensorflow_made_start();
+  tensorflow_made_thread("main");
   for (int i = 0; i < 100; i++) { // over several nodes, names short and long
     char name[80];
     snprintf(name, sizeof name, i % 2 == 0 ? "n%d:T" : "a name that is longer than what lies inside:%d", i);
-    made_event(name, 1000 - i, 2000 + i);
+    tensorflow_made_event(name, 1000 - i, 2000 + i);
   }
-  made_drop_first();
-  made_event("begun", 5, -1);
-  made_thread("empty");
-  made_thread("a thread whose name is longer than what lies inside");
-  made_event("other:T", 3, 4);
+  tensorflow_made_drop_first();
+  tensorflow_made_event("begun", 5, -1);
+  tensorflow_made_thread("empty");
+  tensorflow_made_thread("a thread whose name is longer than what lies inside");
+  tensorflow_made_event("other:T", 3, 4);
   struct pool pool = {.maximum_bytes = 1 << 24};
   struct activities activities;
   assert_int_equal(activities_read(events, &pool, &activities), ACTIVITIES_READ);
@@ -75,7 +75,7 @@ static void containers_are_read(void **state)
   assert_int_equal(activities.items[99].thread, 2);
   assert_int_equal(activities.threads[0], UINT64_C(0xfffffffffffffff7)); // a hash: any 64 bits
   assert_int_equal(activities.threads[2], UINT64_C(0xfffffffffffffff9));
-  pool_done(&pool);
+  framework_pool_done(&pool);
 }
 
 static size_t operations_of(struct pool *pool, struct operation **ret_operations, const void *events)
@@ -89,29 +89,29 @@ static size_t operations_of(struct pool *pool, struct operation **ret_operations
 
 static void operations_belong_to_steps(void **state)
 {
-  const void *events = made_start();
-  made_thread("caller");
-  made_event("EagerLocalExecute: __inference_f_1", 100, 890);
-  made_event("FunctionRun#id=-7,_r=1,_pt=2#", 120, 880);
-  made_thread("worker");
-  made_event("ExecutorState::Process#id=-7,iter_num=0#", 200, 400);
-  made_event("m/conv/BiasAdd:_FusedConv2D#shape=(4)#", 210, 300);
-  made_event("m/call:PartitionedCall", 310, 390);
-  made_event("FunctionRun#id=8#", 320, 380); // within our step: ours, too
-  made_event("ExecutorState::Process#id=9,iter_num=0#", 410, 500);
-  made_event("map/add:AddV2", 420, 430); // of an input pipeline
-  made_event("Iterator::Map", 620, 630);
-  made_event("Iterator::Map:x y", 640, 650);
-  made_event("ThreadpoolListener::Record", 660, 670);
-  made_thread("inner");
-  made_event("ExecutorState::Process#id=8,iter_num=0#", 325, 370);
-  made_event("m/inner:MatMul", 330, 360);
-  made_event("late:Relu", 600, 610); // what is around it had not ended
-  made_event("outside:Relu", 1000, 1010);
-  made_thread("pipeline");
-  made_event("FunctionRun#id=9#", 110, 500); // began before ours, on another thread
-  made_event("FunctionRun#id=10#", 600, 700);
-  made_event("map/sub:Sub", 720, 730); // what is around it had not ended
+  const void *events = tensorflow_made_start();
+  tensorflow_made_thread("caller");
+  tensorflow_made_event("EagerLocalExecute: __inference_f_1", 100, 890);
+  tensorflow_made_event("FunctionRun#id=-7,_r=1,_pt=2#", 120, 880);
+  tensorflow_made_thread("worker");
+  tensorflow_made_event("ExecutorState::Process#id=-7,iter_num=0#", 200, 400);
+  tensorflow_made_event("m/conv/BiasAdd:_FusedConv2D#shape=(4)#", 210, 300);
+  tensorflow_made_event("m/call:PartitionedCall", 310, 390);
+  tensorflow_made_event("FunctionRun#id=8#", 320, 380); // within our step: ours, too
+  tensorflow_made_event("ExecutorState::Process#id=9,iter_num=0#", 410, 500);
+  tensorflow_made_event("map/add:AddV2", 420, 430); // of an input pipeline
+  tensorflow_made_event("Iterator::Map", 620, 630);
+  tensorflow_made_event("Iterator::Map:x y", 640, 650);
+  tensorflow_made_event("ThreadpoolListener::Record", 660, 670);
+  tensorflow_made_thread("inner");
+  tensorflow_made_event("ExecutorState::Process#id=8,iter_num=0#", 325, 370);
+  tensorflow_made_event("m/inner:MatMul", 330, 360);
+  tensorflow_made_event("late:Relu", 600, 610); // what is around it had not ended
+  tensorflow_made_event("outside:Relu", 1000, 1010);
+  tensorflow_made_thread("pipeline");
+  tensorflow_made_event("FunctionRun#id=9#", 110, 500); // began before ours, on another thread
+  tensorflow_made_event("FunctionRun#id=10#", 600, 700);
+  tensorflow_made_event("map/sub:Sub", 720, 730); // what is around it had not ended
   struct pool pool = {.maximum_bytes = 1 << 24};
   struct operation *operations = NULL;
   size_t count = operations_of(&pool, &operations, events);
@@ -125,19 +125,19 @@ static void operations_belong_to_steps(void **state)
     assert_true(operations[i].parent == SIZE_MAX);
   assert_int_equal(operations[0].thread, UINT64_C(0xfffffffffffffff8)); // worker
   assert_int_equal(operations[2].thread, UINT64_C(0xfffffffffffffff9)); // inner
-  pool_done(&pool);
+  framework_pool_done(&pool);
 }
 
 static void operations_within_operations_nest(void **state)
 {
-  const void *events = made_start();
-  made_thread("caller");
-  made_event("SessionRun#id=3,_r=1#", 100, 900);
-  made_event("ExecutorState::Process#id=3#", 150, 800);
-  made_event("outer:While", 200, 500);
-  made_event("a:Add", 210, 220);
-  made_event("b:Add", 230, 240);
-  made_event("c:Add", 600, 610);
+  const void *events = tensorflow_made_start();
+  tensorflow_made_thread("caller");
+  tensorflow_made_event("SessionRun#id=3,_r=1#", 100, 900);
+  tensorflow_made_event("ExecutorState::Process#id=3#", 150, 800);
+  tensorflow_made_event("outer:While", 200, 500);
+  tensorflow_made_event("a:Add", 210, 220);
+  tensorflow_made_event("b:Add", 230, 240);
+  tensorflow_made_event("c:Add", 600, 610);
   struct pool pool = {.maximum_bytes = 1 << 24};
   struct operation *operations = NULL;
   assert_int_equal(operations_of(&pool, &operations, events), 4);
@@ -145,19 +145,19 @@ static void operations_within_operations_nest(void **state)
   assert_int_equal(operations[1].parent, 0);
   assert_int_equal(operations[2].parent, 0);
   assert_true(operations[3].parent == SIZE_MAX);
-  pool_done(&pool);
+  framework_pool_done(&pool);
 }
 
 static void without_a_step_there_is_nothing(void **state)
 {
-  const void *events = made_start();
+  const void *events = tensorflow_made_start();
   struct pool pool = {.maximum_bytes = 1 << 24};
   struct operation *operations = NULL;
   assert_int_equal(operations_of(&pool, &operations, events), 0);
-  made_thread("caller");
-  made_event("a:Add", 210, 220);
+  tensorflow_made_thread("caller");
+  tensorflow_made_event("a:Add", 210, 220);
   assert_int_equal(operations_of(&pool, &operations, events), 0);
-  pool_done(&pool);
+  framework_pool_done(&pool);
 }
 
 int main(void)

@@ -44,7 +44,7 @@ struct tensorflow_layers *tensorflow_layers_create(const struct tensorflow_graph
   layers->model = model;
   layers->model_path = model_path;
   const struct layer_publisher_options options = {"tensorflow", TENSORFLOW_UNTOLD, LAYER_TIMES_REALTIME};
-  layers->publisher = layer_publisher_create(&options);
+  layers->publisher = framework_layer_publisher_create(&options);
   return layers;
 }
 
@@ -52,7 +52,7 @@ void tensorflow_layers_free(struct tensorflow_layers *layers)
 {
   if (layers == NULL)
     return;
-  layer_publisher_free(layers->publisher);
+  framework_layer_publisher_free(layers->publisher);
   arena_done(&layers->arena);
   interner_done(&layers->nodes);
   vector_done(&layers->layers);
@@ -311,7 +311,7 @@ enum status tensorflow_layers_publish(struct tensorflow_layers *layers, const vo
   if (status == STATUS_OK) {
     struct layer_report *reports = arena_alloc_array(&scratch, steps.count + 1, sizeof *reports);
     describe_steps(layers, &steps, &scratch, reports);
-    status = layer_publish(layers->publisher, reports, steps.count, span, 0, err);
+    status = framework_layer_publish(layers->publisher, reports, steps.count, span, 0, err);
   }
   arena_done(&scratch);
   return status;

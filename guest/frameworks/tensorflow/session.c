@@ -149,7 +149,7 @@ static enum status make_interface(struct tensorflow_state *state, struct arena *
 // ---- session --------------------------------------------------------------------------------------------------------
 
 // ConfigProto: device_count (1) { key (1) = "GPU", value (2) = 0 }; gpu_options (6) { visible_device_list (5) = "N" }.
-static size_t put_device(const struct device *device, uint8_t *config)
+static size_t put_device(const struct framework_device *device, uint8_t *config)
 {
   static const uint8_t no_gpu[] = {0x0a, 7, 0x0a, 3, 'G', 'P', 'U', 0x10, 0};
   if (device->kind == DEVICE_CPU)
@@ -208,7 +208,7 @@ static enum status make_session(struct tensorflow_state *state, struct error *er
 static enum status check_device(struct tensorflow_state *state, struct arena *arena, struct predictor_model *model,
                                 struct error *err)
 {
-  const struct device *device = &state->common.device;
+  const struct framework_device *device = &state->common.device;
   const char *wanted = device->kind == DEVICE_GPU ? "GPU" : device->kind == DEVICE_NAMED ? device->text : NULL;
   const char *present = "", *used = "CPU";
   bool is_there = wanted == NULL;
@@ -218,7 +218,7 @@ static enum status check_device(struct tensorflow_state *state, struct arena *ar
     const char *type = state->tf.DeviceListType(list, i, state->status);
     if (type == NULL)
       continue;
-    present = device_list(arena, present, type);
+    present = framework_device_list(arena, present, type);
     bool is_wanted = wanted != NULL && strcasecmp(type, wanted) == 0;
     is_there = is_there || is_wanted;
     if (is_wanted || (wanted == NULL && strcmp(used, "CPU") == 0))
@@ -226,7 +226,7 @@ static enum status check_device(struct tensorflow_state *state, struct arena *ar
   }
   state->tf.DeleteDeviceList(list);
   if (!is_there)
-    return device_missing(device, "tensorflow", present, err);
+    return framework_device_missing(device, "tensorflow", present, err);
   bool is_gpu = strcmp(used, "GPU") == 0;
   model->device = is_gpu ? arena_format(arena, "GPU:%d", device->index < 0 ? 0 : device->index) : used;
   model->device_class = is_gpu ? PREDICTOR_ON_CUDA : strcmp(used, "CPU") == 0 ? PREDICTOR_ON_CPU : PREDICTOR_ON_OTHER;

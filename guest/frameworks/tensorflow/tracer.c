@@ -52,9 +52,9 @@ static struct xsp_site *make_site(enum xsp_level level, const char *name)
 static struct xsp_site *site_of(enum xsp_level level, const char *name)
 {
   uint64_t key = hash_text(name, strlen(name), (uint64_t)level) | 1;
-  struct xsp_site *site = sites_find(&sites, key);
-  if (site == NULL && (site = make_site(level, name)) != NULL && sites_have_room(&sites))
-    site = sites_add(&sites, key, site);
+  struct xsp_site *site = framework_sites_find(&sites, key);
+  if (site == NULL && (site = make_site(level, name)) != NULL && framework_sites_have_room(&sites))
+    site = framework_sites_add(&sites, key, site);
   return site;
 }
 
@@ -63,7 +63,7 @@ static struct xsp_site *site_of(enum xsp_level level, const char *name)
 static void begin_model(struct tensorflow_call *call, const char *name)
 {
   call->function = hash_text(name, strlen(name), 0);
-  call->is_recorded = recording_begin(call->function, !call->is_async);
+  call->is_recorded = tensorflow_recording_begin(call->function, !call->is_async);
   struct xsp_site *site = site_of(XSP_LEVEL_MODEL, name);
   call->is_open = true;
   call->start_ns = (int64_t)clock_now_ns(CLOCK_REALTIME);
@@ -77,9 +77,9 @@ static void end_call(struct tensorflow_call *call, int64_t batch)
   struct xsp_context model = xsp_span_context(&call->span);
   xsp_span_finish(&call->span);
   if (call->is_recorded)
-    recording_end(call->function, model, call->start_ns, (int64_t)clock_now_ns(CLOCK_REALTIME));
+    tensorflow_recording_end(call->function, model, call->start_ns, (int64_t)clock_now_ns(CLOCK_REALTIME));
   if (call->function != 0)
-    recording_leave();
+    tensorflow_recording_leave();
 }
 
 // ---- functions -------------------------------------------------------------------------------------------------------
@@ -125,7 +125,7 @@ static void hook_execute_begins(struct tensorflow_call *call, const void *op)
     return;
   if (is_function) {
     begin_model(call, name);
-  } else if (recording_is_wanted()) {
+  } else if (tensorflow_recording_is_wanted()) {
     struct xsp_site *site = site_of(XSP_LEVEL_LAYER, op_name);
     call->is_open = true;
     call->span = xsp_span_start(site);
@@ -212,7 +212,7 @@ static void hook_start(const struct tensorflow_functions *functions, const char 
 {
   tf = functions;
   the_model_range = model_range;
-  recording_start(functions);
+  tensorflow_recording_start(functions);
 }
 
 const struct tensorflow_hooks *xsp_tensorflow(void)
@@ -227,8 +227,8 @@ const struct tensorflow_hooks *xsp_tensorflow(void)
       .run_begins = hook_run_begins,
       .run_ended = hook_run_ended,
       .report = guest_report,
-      .program_begins = recording_program_begins,
-      .program_began = recording_program_began,
+      .program_begins = tensorflow_recording_program_begins,
+      .program_began = tensorflow_recording_program_began,
   };
   (void)xsp_tracer_join(guest_tracer());
   return &hooks;

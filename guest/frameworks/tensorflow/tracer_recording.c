@@ -60,7 +60,7 @@ static void forked(void)
   is_within = false;
 }
 
-void recording_start(const struct tensorflow_functions *functions)
+void tensorflow_recording_start(const struct tensorflow_functions *functions)
 {
   tf = functions;
   pthread_atfork(NULL, NULL, forked);
@@ -69,7 +69,7 @@ void recording_start(const struct tensorflow_functions *functions)
     guest_report("this TensorFlow has no known recorder: its models are recorded, its layers are not");
 }
 
-bool recording_is_wanted(void)
+bool tensorflow_recording_is_wanted(void)
 {
   return (xsp_tracer_levels("tensorflow") & XSP_LEVEL_MASK(XSP_LEVEL_LAYER)) != 0;
 }
@@ -111,7 +111,7 @@ static void take(const void **events)
 }
 
 // The program waits until a prediction has switched; predictions never wait.
-void recording_program_begins(void)
+void tensorflow_recording_program_begins(void)
 {
   if (is_within)
     return;
@@ -126,7 +126,7 @@ void recording_program_begins(void)
   }
 }
 
-void recording_program_began(void)
+void tensorflow_recording_program_began(void)
 {
   if (!is_within)
     release(RECORDER_FREE);
@@ -147,12 +147,12 @@ static void note_too_long(uint64_t function)
   __atomic_store_n(&too_long[count++ % (sizeof too_long / sizeof too_long[0])], function, __ATOMIC_RELAXED);
 }
 
-bool recording_begin(uint64_t function, bool with_layers)
+bool tensorflow_recording_begin(uint64_t function, bool with_layers)
 {
   uint32_t others = __atomic_fetch_add(&open_calls, 1, __ATOMIC_ACQ_REL);
   if (others > 0)
     __atomic_store_n(&has_overlap, 1, __ATOMIC_RELEASE);
-  if (!with_layers || !recording_is_wanted() || is_broken || is_too_long(function))
+  if (!with_layers || !tensorflow_recording_is_wanted() || is_broken || is_too_long(function))
     return false;
   if (__atomic_exchange_n(&is_busy, 1, __ATOMIC_ACQ_REL) != 0) {
     report_once(&reported_overlap, OVERLAP);
@@ -169,7 +169,7 @@ bool recording_begin(uint64_t function, bool with_layers)
   return false;
 }
 
-void recording_leave(void)
+void tensorflow_recording_leave(void)
 {
   __atomic_fetch_sub(&open_calls, 1, __ATOMIC_ACQ_REL);
 }
@@ -200,7 +200,7 @@ static int by_name(const void *left, const void *right)
 // Names that are new get numbers in the order of the alphabet: that of time differs from process to process.
 static bool number_names(const struct operation *operations, size_t count, uint64_t function, struct pool *pool)
 {
-  const struct operation **sorted = pool_alloc(pool, count + 1, sizeof *sorted);
+  const struct operation **sorted = framework_pool_alloc(pool, count + 1, sizeof *sorted);
   for (size_t i = 0; i < count && sorted != NULL; i++)
     sorted[i] = &operations[i];
   if (sorted != NULL)
@@ -214,10 +214,10 @@ static bool publish(const struct operation *operations, size_t count, uint64_t f
                     struct pool *pool)
 {
   static const struct layer_publisher_options publishing = {"tensorflow", NULL, LAYER_TIMES_REALTIME};
-  const struct thread_table threads = threads_list(pool);
-  struct layer_report *reports = pool_alloc(pool, count + 1, sizeof *reports);
+  const struct thread_table threads = framework_threads_list(pool);
+  struct layer_report *reports = framework_pool_alloc(pool, count + 1, sizeof *reports);
   if (publisher == NULL)
-    publisher = layer_publisher_create(&publishing);
+    publisher = framework_layer_publisher_create(&publishing);
   if (reports == NULL || publisher == NULL || !number_names(operations, count, function, pool))
     return false;
   for (size_t i = 0; i < count; i++)
@@ -228,9 +228,9 @@ static bool publish(const struct operation *operations, size_t count, uint64_t f
                                        .alloc_bytes = -1,
                                        .start_ns = operations[i].start_ns,
                                        .duration_ns = operations[i].end_ns - operations[i].start_ns,
-                                       .thread_id = threads_find(&threads, operations[i].thread),
+                                       .thread_id = framework_threads_find(&threads, operations[i].thread),
                                        .parent = operations[i].parent};
-  return layer_publish(publisher, reports, count, model, 0, NULL) == STATUS_OK;
+  return framework_layer_publish(publisher, reports, count, model, 0, NULL) == STATUS_OK;
 }
 
 // Publishes a recording. Returns the reason for losing it, or NULL.
@@ -255,11 +255,11 @@ static uint32_t *read_and_publish(const void *events, uint64_t function, struct 
   bool is_done = found == ACTIVITIES_READ &&
                  activities_operations(&activities, (uint64_t)start_ns, (uint64_t)end_ns, &pool, &operations, &count) &&
                  publish(operations, count, function, model, &pool);
-  pool_done(&pool);
+  framework_pool_done(&pool);
   return is_done ? NULL : found == ACTIVITIES_UNKNOWN ? &reported_unread : &reported_lost;
 }
 
-void recording_end(uint64_t function, struct xsp_context model, int64_t start_ns, int64_t end_ns)
+void tensorflow_recording_end(uint64_t function, struct xsp_context model, int64_t start_ns, int64_t end_ns)
 {
   const void *events[VECTOR_WORDS] = {NULL};
   bool is_recorded = claim(RECORDER_OURS); // else the program has taken it meanwhile

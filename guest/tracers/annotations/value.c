@@ -28,7 +28,7 @@ static double read_float16(uint16_t bits)
   return sign * (double)(fraction + (exponent == 0 ? 0u : 0x400u)) * scale;
 }
 
-static double read_real(struct value_type type, const void *at)
+static double read_real(struct annotation_value_type type, const void *at)
 {
   uint16_t half;
   float single;
@@ -50,7 +50,7 @@ static double read_real(struct value_type type, const void *at)
   }
 }
 
-uint64_t value_integer(const void *at, size_t size, bool is_signed)
+uint64_t annotation_value_integer(const void *at, size_t size, bool is_signed)
 {
   uint8_t one;
   uint16_t two;
@@ -74,7 +74,7 @@ uint64_t value_integer(const void *at, size_t size, bool is_signed)
   }
 }
 
-void annotation_value_read(struct value_type type, const void *at, struct value *ret_value)
+void annotation_value_read(struct annotation_value_type type, const void *at, struct annotation_value *ret_value)
 {
   if (type.class == VALUE_REAL || type.class == VALUE_BFLOAT) {
     ret_value->type = ANNOTATION_TAG_DOUBLE;
@@ -82,7 +82,7 @@ void annotation_value_read(struct value_type type, const void *at, struct value 
     return;
   }
   bool is_signed = type.class == VALUE_SIGNED || type.class == VALUE_CHARACTER;
-  uint64_t integer = value_integer(at, type.size, is_signed);
+  uint64_t integer = annotation_value_integer(at, type.size, is_signed);
   ret_value->type = ANNOTATION_TAG_INT;
   ret_value->integer = (int64_t)integer;
   if (!is_signed && integer > INT64_MAX) {
@@ -92,7 +92,7 @@ void annotation_value_read(struct value_type type, const void *at, struct value 
 }
 
 // ---- writing
-void annotation_value_put(const struct value *value, const char *key, const struct xsp_span *span)
+void annotation_value_put(const struct annotation_value *value, const char *key, const struct xsp_span *span)
 {
   if (value->type == ANNOTATION_TAG_INT)
     xsp_span_tag_int(span, key, value->integer);
@@ -102,7 +102,7 @@ void annotation_value_put(const struct value *value, const char *key, const stru
     xsp_span_tag_string(span, key, value->digits);
 }
 
-void annotation_value_tag(const struct value *value, const char *key, struct annotation_tags *tags)
+void annotation_value_tag(const struct annotation_value *value, const char *key, struct annotation_tags *tags)
 {
   if (value->type == ANNOTATION_TAG_INT)
     annotation_tags_int(tags, key, value->integer);
@@ -113,7 +113,7 @@ void annotation_value_tag(const struct value *value, const char *key, struct ann
 }
 
 // The program's locale may write a comma for the decimal point.
-static void write_number(const struct value *value, char text[32])
+static void write_number(const struct annotation_value *value, char text[32])
 {
   if (value->type == ANNOTATION_TAG_INT)
     snprintf(text, 32, "%" PRId64, value->integer);
@@ -128,15 +128,15 @@ static void write_number(const struct value *value, char text[32])
     *comma = '.';
 }
 
-void annotation_value_list(struct value_type type, uint64_t count, const void *at, const struct value_list_form *form,
-                           const char *key, struct annotation_tags *tags)
+void annotation_value_list(struct annotation_value_type type, uint64_t count, const void *at,
+                           const struct value_list_form *form, const char *key, struct annotation_tags *tags)
 {
   static const char end[] = "…]";
   char list[VALUE_LIST_BYTES] = "[";
   size_t used = 1, separator_length = strlen(form->separator);
   uint64_t i = 0;
   for (; i < count && i < form->elements_most; i++) {
-    struct value value;
+    struct annotation_value value;
     char number[32];
     annotation_value_read(type, (const char *)at + i * type.size, &value);
     write_number(&value, number);

@@ -19,11 +19,11 @@ enum value_class {
   VALUE_CHARACTER,
   VALUE_STRING, // a registered string's handle
 };
-struct value_type {
+struct annotation_value_type {
   uint8_t class, size; // enum value_class; bytes, 0: not known
 };
 
-struct value {
+struct annotation_value {
   enum annotation_tag_type type;
   union {
     int64_t integer;
@@ -32,10 +32,10 @@ struct value {
   };
 };
 
-uint64_t value_integer(const void *at, size_t size, bool is_signed); // of 1, 2, 4 or 8 bytes, else 0
-void annotation_value_read(struct value_type type, const void *at, struct value *ret_value);
-void annotation_value_put(const struct value *value, const char *key, const struct xsp_span *span);
-void annotation_value_tag(const struct value *value, const char *key, struct annotation_tags *tags);
+uint64_t annotation_value_integer(const void *at, size_t size, bool is_signed); // of 1, 2, 4 or 8 bytes, else 0
+void annotation_value_read(struct annotation_value_type type, const void *at, struct annotation_value *ret_value);
+void annotation_value_put(const struct annotation_value *value, const char *key, const struct xsp_span *span);
+void annotation_value_tag(const struct annotation_value *value, const char *key, struct annotation_tags *tags);
 
 // Several numbers as "[1, 2, 3]". A list that was cut ends with "…]".
 struct value_list_form {
@@ -44,7 +44,7 @@ struct value_list_form {
   size_t bytes_most; // with the NUL, at most VALUE_LIST_BYTES
 };
 #define VALUE_LIST_BYTES 1024
-void annotation_value_list(struct value_type type, uint64_t count, const void *at, const struct value_list_form *form,
-                           const char *key, struct annotation_tags *tags);
+void annotation_value_list(struct annotation_value_type type, uint64_t count, const void *at,
+                           const struct value_list_form *form, const char *key, struct annotation_tags *tags);
 
 #endif

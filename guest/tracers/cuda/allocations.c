@@ -48,7 +48,7 @@ static void publish(const struct kept *one)
   if (one->change == ALLOCATED || one->change == RELEASED) {
     xsp_span_tag_int(&span, "bytes", (int64_t)one->bytes);
     xsp_span_tag_int(&span, "address", (int64_t)one->address);
-    xsp_span_tag_string(&span, "memory_kind", name_of_memory(one->memory_kind));
+    xsp_span_tag_string(&span, "memory_kind", cuda_name_of_memory(one->memory_kind));
     if (one->memory_kind == DEVICE_MEMORY && one->device < DEVICES_MOST) {
       allocated[one->device] += one->change == RELEASED ? -one->bytes : one->bytes;
       xsp_span_tag_int(&span, "total_bytes", (int64_t)allocated[one->device]);
@@ -69,7 +69,7 @@ static int by_time(const void *left, const void *right)
   return (a > b) - (a < b);
 }
 
-void allocations_publish(uint64_t until_ns)
+void cuda_allocations_publish(uint64_t until_ns)
 {
   uint32_t count = 0;
   if (kept_count == 0)
@@ -84,7 +84,7 @@ void allocations_publish(uint64_t until_ns)
 static void keep(const struct kept *one)
 {
   if (kept_count == KEPT_MOST)
-    allocations_publish(UINT64_MAX);
+    cuda_allocations_publish(UINT64_MAX);
   if (kept_count == kept_capacity) {
     uint32_t capacity = kept_capacity == 0 ? 256 : kept_capacity * 2;
     struct kept *grown = realloc(kept, capacity * sizeof *kept);
@@ -98,7 +98,7 @@ static void keep(const struct kept *one)
   kept[kept_count++] = *one;
 }
 
-void allocations_keep(const struct cupti *cupti, const void *record)
+void cuda_allocations_keep(const struct cupti *cupti, const void *record)
 {
   (void)cupti;
   const struct cupti_memory *memory = record;
@@ -114,7 +114,7 @@ void allocations_keep(const struct cupti *cupti, const void *record)
                       .change = memory->operation == 2 ? RELEASED : ALLOCATED});
 }
 
-void allocations_keep_pool(const struct cupti *cupti, const void *record)
+void cuda_allocations_keep_pool(const struct cupti *cupti, const void *record)
 {
   (void)cupti;
   static const enum change changes[] = {[1] = POOL_CREATED, [2] = POOL_DESTROYED, [3] = POOL_TRIMMED};

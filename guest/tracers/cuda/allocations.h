@@ -6,9 +6,9 @@
 #include "tracers/cuda/abi.h"
 
 // Keep a record (struct cupti_memory, struct cupti_memory_pool) until its turn; they come from the buffers of several threads.
-void allocations_keep(const struct cupti *cupti, const void *record);
-void allocations_keep_pool(const struct cupti *cupti, const void *record);
+void cuda_allocations_keep(const struct cupti *cupti, const void *record);
+void cuda_allocations_keep_pool(const struct cupti *cupti, const void *record);
 // Publishes, in the order of time, what happened before `until_ns` (CLOCK_REALTIME).
-void allocations_publish(uint64_t until_ns);
+void cuda_allocations_publish(uint64_t until_ns);
 
 #endif

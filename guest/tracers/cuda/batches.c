@@ -34,9 +34,9 @@ static pthread_mutex_t devices[DEVICES_MOST] = {[0 ... DEVICES_MOST - 1] = PTHRE
 static pthread_mutex_t tables =
     PTHREAD_MUTEX_INITIALIZER;  // contexts' places; what is published. Taken last, for a short time
 static uint64_t correlation_id; // unique in the process
-struct batch_counts batch_counts;
+struct batch_counts cuda_batch_counts;
 
-void batches_start(const struct cupti *used, const struct ranges_wish *wanted)
+void cuda_batches_start(const struct cupti *used, const struct ranges_wish *wanted)
 {
   cupti = used;
   wish = *wanted;
@@ -60,10 +60,10 @@ static void publish_kernels(struct context *context, const struct batch_launch *
 {
   uint64_t end = launch->end;
   for (size_t i = launch->kernel_count; i-- > 0;) {
-    const double *values = is_matched ? ranges_values(context->ranges, range + i) : NULL;
-    const struct metric_plan *plan = values == NULL ? NULL : ranges_plan(context->ranges);
+    const double *values = is_matched ? cuda_ranges_values(context->ranges, range + i) : NULL;
+    const struct cuda_metric_plan *plan = values == NULL ? NULL : cuda_ranges_plan(context->ranges);
     uint64_t start = launch->start;
-    batch_counts.failed += is_matched && values == NULL;
+    cuda_batch_counts.failed += is_matched && values == NULL;
     if (plan != NULL && plan->duration < plan->name_count && values[plan->duration] >= 0 &&
         values[plan->duration] < (double)(end - start))
       start = end - (uint64_t)values[plan->duration];
@@ -71,7 +71,7 @@ static void publish_kernels(struct context *context, const struct batch_launch *
     const struct device_place place = {context->device, context->id, launch->stream, "stream", ""};
     struct xsp_span span = emit(site, XSP_KIND_EXECUTION, device_track_at(&place, start, end), start, end);
     if (plan != NULL)
-      metric_tags(&span, plan, values);
+      cuda_metric_tags(&span, plan, values);
     end = start;
   }
 }
@@ -80,7 +80,7 @@ static void publish(struct context *context, const struct batch_launch *launch, 
 {
   correlation_id++;
   struct xsp_span span =
-      emit(launch->call, XSP_KIND_LAUNCH, thread_track(launch->thread_id), launch->start, launch->end);
+      emit(launch->call, XSP_KIND_LAUNCH, device_thread_track(launch->thread_id), launch->start, launch->end);
   if (launch->result != 0)
     xsp_span_tag_int(&span, "error", launch->result);
   publish_kernels(context, launch, range, is_matched);
@@ -92,7 +92,7 @@ static void end(struct context *context)
   size_t range = 0;
   if (context->launch_count == 0 && !context->is_open)
     return;
-  bool is_matched = context->is_open && ranges_stop(context->ranges, context->range_count);
+  bool is_matched = context->is_open && cuda_ranges_stop(context->ranges, context->range_count);
   pthread_mutex_lock(&tables);
   for (size_t i = 0; i < context->launch_count; i++) {
     const struct batch_launch *launch = &context->launches[i];
@@ -100,7 +100,7 @@ static void end(struct context *context)
     range += launch->is_measured ? launch->kernel_count : 0;
   }
   if (context->is_open && !is_matched)
-    batch_counts.unmatched += range;
+    cuda_batch_counts.unmatched += range;
   pthread_mutex_unlock(&tables);
   context->is_open = false;
   context->launch_count = context->range_count = 0;
@@ -166,8 +166,8 @@ static void open_ranges(struct context *context)
   struct ranges_wish now = wish;
   now.execution = __atomic_load_n(&wish.execution, __ATOMIC_RELAXED);
   end(context);
-  ranges_close(context->ranges);
-  context->ranges = ranges_open(&now, context->handle, context->device);
+  cuda_ranges_close(context->ranges);
+  context->ranges = cuda_ranges_open(&now, context->handle, context->device);
   context->needs_ranges = false;
 }
 
@@ -182,18 +182,18 @@ static bool begin(struct context *context, size_t kernels)
   end_others(context->device, context); // CUPTI does not list a context's counters while another is measured
   if (context->needs_ranges)
     open_ranges(context);
-  if (context->ranges == NULL || kernels > ranges_most(context->ranges))
+  if (context->ranges == NULL || kernels > cuda_ranges_most(context->ranges))
     return false;
-  if (is_due(context) || context->range_count + kernels > ranges_most(context->ranges))
+  if (is_due(context) || context->range_count + kernels > cuda_ranges_most(context->ranges))
     end(context);
-  if (!context->is_open && !(context->is_open = ranges_start(context->ranges))) {
-    ranges_close(context->ranges); // not tried again
+  if (!context->is_open && !(context->is_open = cuda_ranges_start(context->ranges))) {
+    cuda_ranges_close(context->ranges); // not tried again
     context->ranges = NULL;
   }
   return context->is_open;
 }
 
-bool batches_begin(void *handle, uint32_t id, size_t kernels)
+bool cuda_batches_begin(void *handle, uint32_t id, size_t kernels)
 {
   struct context *context = context_of(handle, id);
   if (context == NULL)
@@ -205,7 +205,7 @@ bool batches_begin(void *handle, uint32_t id, size_t kernels)
   return is_begun;
 }
 
-bool batches_exclude(void *handle, uint32_t id)
+bool cuda_batches_exclude(void *handle, uint32_t id)
 {
   struct context *context = context_of(handle, id);
   if (context == NULL)
@@ -215,12 +215,12 @@ bool batches_exclude(void *handle, uint32_t id)
   return true;
 }
 
-void batches_release(void *handle, uint32_t id)
+void cuda_batches_release(void *handle, uint32_t id)
 {
   pthread_mutex_unlock(&devices[context_of(handle, id)->device]);
 }
 
-void batches_add(void *handle, uint32_t id, const struct batch_launch *launch)
+void cuda_batches_add(void *handle, uint32_t id, const struct batch_launch *launch)
 {
   struct context *context = context_of(handle, id);
   if (context == NULL)
@@ -237,7 +237,7 @@ void batches_add(void *handle, uint32_t id, const struct batch_launch *launch)
   pthread_mutex_unlock(&devices[context->device]);
 }
 
-void batches_end(const void *handle)
+void cuda_batches_end(const void *handle)
 {
   const struct context *context = handle == NULL ? NULL : find(handle, 0);
   if (context == NULL)
@@ -247,7 +247,7 @@ void batches_end(const void *handle)
   pthread_mutex_unlock(&devices[context->device]);
 }
 
-void batches_finish(void)
+void cuda_batches_finish(void)
 {
   __atomic_add_fetch(&wish.execution, 1, __ATOMIC_RELAXED);
   for (size_t i = 0; i < CONTEXTS_MOST; i++) {
@@ -256,19 +256,19 @@ void batches_finish(void)
       continue;
     pthread_mutex_lock(&devices[context->device]);
     end(context);
-    context->needs_ranges |= context->ranges != NULL && ranges_plan(context->ranges)->groups > 1;
+    context->needs_ranges |= context->ranges != NULL && cuda_ranges_plan(context->ranges)->groups > 1;
     pthread_mutex_unlock(&devices[context->device]);
   }
 }
 
-void batches_forget(const void *handle)
+void cuda_batches_forget(const void *handle)
 {
   struct context *context = handle == NULL ? NULL : find(handle, 0);
   if (context == NULL)
     return;
   pthread_mutex_lock(&devices[context->device]);
   end(context);
-  ranges_close(context->ranges);
+  cuda_ranges_close(context->ranges);
   context->ranges = NULL;
   context->needs_ranges = true;
   __atomic_store_n(&context->handle, NULL, __ATOMIC_RELEASE);

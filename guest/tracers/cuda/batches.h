@@ -16,25 +16,26 @@ struct batch_launch {
   struct xsp_site *const *kernels; // of a graph, in their order; the caller's: published at once
   size_t kernel_count;             // as many ranges; 0: it launched nothing that is known
   bool is_measured;
-  bool is_begun; // by batches_begin or batches_exclude
+  bool is_begun; // by cuda_batches_begin or cuda_batches_exclude
 };
 
-void batches_start(const struct cupti *cupti, const struct ranges_wish *wish);
-// The launch of so many kernels that the thread makes next is measured: no other of the device is until batches_add. False: it is
+void cuda_batches_start(const struct cupti *cupti, const struct ranges_wish *wish);
+// The launch of so many kernels that the thread makes next is measured: no other of the device is until cuda_batches_add. False: it is
 // not measured.
-bool batches_begin(void *context, uint32_t context_id, size_t kernels);
-// The launch that the thread makes next has to run outside of all batches: nothing of the device is measured until batches_add or
-// batches_release. False: there is no room for the context, and nothing of it is measured.
-bool batches_exclude(void *context, uint32_t context_id);
-void batches_release(void *context, uint32_t context_id); // instead of batches_add: nothing was launched
-void batches_add(void *context, uint32_t context_id, const struct batch_launch *launch); // after the call
-void batches_end(const void *context); // publishes all of the context's device: nothing is measured until batches_begin
-void batches_finish(void);             // publishes all: an execution of those that measure one pass each is over
-void batches_forget(const void *context); // it is about to be destroyed
+bool cuda_batches_begin(void *context, uint32_t context_id, size_t kernels);
+// The launch that the thread makes next has to run outside of all batches: nothing of the device is measured until cuda_batches_add or
+// cuda_batches_release. False: there is no room for the context, and nothing of it is measured.
+bool cuda_batches_exclude(void *context, uint32_t context_id);
+void cuda_batches_release(void *context, uint32_t context_id); // instead of cuda_batches_add: nothing was launched
+void cuda_batches_add(void *context, uint32_t context_id, const struct batch_launch *launch); // after the call
+void cuda_batches_end(
+    const void *context);       // publishes all of the context's device: nothing is measured until cuda_batches_begin
+void cuda_batches_finish(void); // publishes all: an execution of those that measure one pass each is over
+void cuda_batches_forget(const void *context); // it is about to be destroyed
 
-extern struct batch_counts { // stable after batches_finish
+extern struct batch_counts { // stable after cuda_batches_finish
   uint64_t unmatched;        // kernels that have no metrics since CUPTI's ranges are not those of the launches
   uint64_t failed;           // whose values CUPTI could not compute
-} batch_counts;
+} cuda_batch_counts;
 
 #endif

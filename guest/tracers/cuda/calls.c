@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static struct call calls[CUPTI_DOMAINS][CALLS_MOST];
+static struct cuda_call calls[CUPTI_DOMAINS][CALLS_MOST];
 
 // Beginnings of names after "cu", "cuda" or "__cuda".
 static const char *const launches[] = {"Launch", "GraphLaunch", "Memcpy", "Memset", "MemPrefetch", NULL};
@@ -36,13 +36,13 @@ static bool is_wait(const char *bare)
   return strstr(bare, "Synchronize") != NULL || strncmp(bare, "StreamWait", 10) == 0;
 }
 
-const char *call_name(const struct cupti *cupti, uint32_t domain, uint32_t cbid)
+const char *cuda_call_name(const struct cupti *cupti, uint32_t domain, uint32_t cbid)
 {
   const char *name = NULL;
   return cupti->get_callback_name(domain, cbid, &name) == CUPTI_OK ? name : NULL;
 }
 
-void calls_enable(const struct cupti *cupti, enum cuda_calls choice)
+void cuda_calls_enable(const struct cupti *cupti, enum cuda_calls choice)
 {
   if (choice == CUDA_CALLS_NONE)
     return;
@@ -53,7 +53,7 @@ void calls_enable(const struct cupti *cupti, enum cuda_calls choice)
   }
   for (uint32_t domain = CUPTI_DOMAIN_DRIVER; domain < CUPTI_DOMAINS; domain++)
     for (uint32_t cbid = 1; cbid < CALLS_MOST; cbid++) {
-      const char *name = call_name(cupti, domain, cbid), *bare = name == NULL ? "" : bare_name(name);
+      const char *name = cuda_call_name(cupti, domain, cbid), *bare = name == NULL ? "" : bare_name(name);
       if (begins_with_one(bare, launches) || begins_with_one(bare, others) || is_wait(bare))
         subscriber_enable_call(cupti, domain, cbid);
     }
@@ -74,15 +74,15 @@ static void plain_name(const char *name, char text[128])
   }
 }
 
-const struct call *call_of(const struct cupti *cupti, uint32_t domain, uint32_t cbid)
+const struct cuda_call *cuda_call_of(const struct cupti *cupti, uint32_t domain, uint32_t cbid)
 {
   if (domain >= CUPTI_DOMAINS || cbid >= CALLS_MOST)
     return NULL;
-  struct call *call = &calls[domain][cbid];
+  struct cuda_call *call = &calls[domain][cbid];
   if (call->site != NULL)
     return call;
   char text[128];
-  const char *name = call_name(cupti, domain, cbid);
+  const char *name = cuda_call_name(cupti, domain, cbid);
   if (name == NULL)
     return NULL;
   plain_name(name, text);

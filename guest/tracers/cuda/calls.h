@@ -11,16 +11,16 @@
 #define CUDA_TRACER "cuda"
 #define CALLS_MOST 2048u // of one interface; 13.1 has 900
 
-const char *call_name(const struct cupti *cupti, uint32_t domain, uint32_t cbid); // NULL: no such call
+const char *cuda_call_name(const struct cupti *cupti, uint32_t domain, uint32_t cbid); // NULL: no such call
 
 // Switches the calls on. SOME: those that give the device work, wait for it, allocate memory or load code.
-void calls_enable(const struct cupti *cupti, enum cuda_calls choice);
+void cuda_calls_enable(const struct cupti *cupti, enum cuda_calls choice);
 
-struct call {
+struct cuda_call {
   struct xsp_site *site;
   enum xsp_kind kind; // launch: the device may run something for it
 };
 // NULL: no such call. One thread; the result is kept.
-const struct call *call_of(const struct cupti *cupti, uint32_t domain, uint32_t cbid);
+const struct cuda_call *cuda_call_of(const struct cupti *cupti, uint32_t domain, uint32_t cbid);
 
 #endif

@@ -23,7 +23,7 @@ static const struct node *node_of(uint64_t id)
   return guest_map_get(&nodes, (const void *)(uintptr_t)id);
 }
 
-void captured_note(uint64_t id, struct xsp_site *kernel, const void *stream)
+void cuda_captured_note(uint64_t id, struct xsp_site *kernel, const void *stream)
 {
   struct node *node = malloc(sizeof *node); // kept: numbers are not used again
   if (node == NULL)
@@ -33,14 +33,14 @@ void captured_note(uint64_t id, struct xsp_site *kernel, const void *stream)
     free(node);
 }
 
-void captured_copy(uint64_t id, uint64_t original_id)
+void cuda_captured_copy(uint64_t id, uint64_t original_id)
 {
   const struct node *original = node_of(original_id);
   if (original != NULL)
     guest_map_put(&nodes, (const void *)(uintptr_t)id, (void *)(uintptr_t)original);
 }
 
-void captured_add(struct captured_nodes *added, uint64_t id)
+void cuda_captured_add(struct captured_nodes *added, uint64_t id)
 {
   if (added->count == added->capacity && !added->is_cut) {
     size_t capacity = added->capacity == 0 ? 64 : 2 * added->capacity;
@@ -53,7 +53,7 @@ void captured_add(struct captured_nodes *added, uint64_t id)
     added->ids[added->count++] = id;
 }
 
-void captured_forget(const void *executable)
+void cuda_captured_forget(const void *executable)
 {
   free(guest_map_get(&executables, executable));
   if (guest_map_get(&executables, executable) != NULL)
@@ -77,18 +77,18 @@ static struct captured_graph *make(const struct captured_nodes *added)
   return graph;
 }
 
-void captured_end(struct captured_nodes *added, const void *executable)
+void cuda_captured_end(struct captured_nodes *added, const void *executable)
 {
   struct captured_graph *graph = executable == NULL ? NULL : make(added);
   if (executable != NULL)
-    captured_forget(executable); // an earlier one with this handle
+    cuda_captured_forget(executable); // an earlier one with this handle
   if (graph != NULL && !guest_map_put(&executables, executable, graph))
     free(graph);
   free(added->ids);
   *added = (struct captured_nodes){0};
 }
 
-const struct captured_graph *captured_find(const void *executable)
+const struct captured_graph *cuda_captured_find(const void *executable)
 {
   return guest_map_get(&executables, executable);
 }

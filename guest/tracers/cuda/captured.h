@@ -14,8 +14,9 @@ struct captured_graph {
   struct xsp_site *kernels[];
 };
 
-void captured_note(uint64_t node_id, struct xsp_site *kernel, const void *stream); // a captured launch made the node
-void captured_copy(uint64_t node_id, uint64_t original_id);
+void cuda_captured_note(uint64_t node_id, struct xsp_site *kernel,
+                        const void *stream); // a captured launch made the node
+void cuda_captured_copy(uint64_t node_id, uint64_t original_id);
 
 // An executable is made of copies of nodes, on one thread: begin, add for each node of a kernel, end with its handle.
 struct captured_nodes {
@@ -23,10 +24,10 @@ struct captured_nodes {
   size_t count, capacity;
   bool is_cut; // no memory
 };
-void captured_add(struct captured_nodes *nodes, uint64_t node_id);
-void captured_end(struct captured_nodes *nodes, const void *executable); // frees; NULL: there is no executable
-void captured_forget(const void *executable);                            // its kernels are others now
+void cuda_captured_add(struct captured_nodes *nodes, uint64_t node_id);
+void cuda_captured_end(struct captured_nodes *nodes, const void *executable); // frees; NULL: there is no executable
+void cuda_captured_forget(const void *executable);                            // its kernels are others now
 // NULL: its kernels, or their order, are not known.
-const struct captured_graph *captured_find(const void *executable);
+const struct captured_graph *cuda_captured_find(const void *executable);
 
 #endif

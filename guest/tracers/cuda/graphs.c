@@ -18,7 +18,7 @@ static void keep(uint64_t node_id, uint32_t path)
     guest_map_put(&paths, (const void *)(uintptr_t)node_id, (void *)(uintptr_t)path);
 }
 
-uint32_t graphs_path(uint64_t node_id)
+uint32_t cuda_graphs_path(uint64_t node_id)
 {
   return (uint32_t)(uintptr_t)guest_map_get(&paths, (const void *)(uintptr_t)node_id);
 }
@@ -45,12 +45,12 @@ static void note_copied(uint64_t node_id, uint64_t original_id)
 {
   uint64_t first = (uint64_t)(uintptr_t)guest_map_get(&originals, (const void *)(uintptr_t)original_id);
   first = first != 0 ? first : original_id;
-  keep(node_id, graphs_path(first));
+  keep(node_id, cuda_graphs_path(first));
   guest_map_put(&originals, (const void *)(uintptr_t)node_id, (void *)(uintptr_t)first);
   publish(node_id, first);
 }
 
-void graphs_callback(void *data, uint32_t domain, uint32_t cbid, const void *details)
+void cuda_graphs_callback(void *data, uint32_t domain, uint32_t cbid, const void *details)
 {
   const struct cupti *cupti = data;
   const struct cupti_resource *resource = details;
@@ -65,7 +65,7 @@ void graphs_callback(void *data, uint32_t domain, uint32_t cbid, const void *det
     note_copied(id, original_id);
 }
 
-void graphs_start(const struct cupti *cupti)
+void cuda_graphs_start(const struct cupti *cupti)
 {
   if (cupti->enable_callback == NULL || cupti->get_graph_node_id == NULL)
     return;

@@ -7,10 +7,10 @@
 
 // CUPTI's callback of the subscription: notes the call path of each node on the thread that makes it,
 // and publishes a span there.
-void graphs_callback(void *cupti, uint32_t domain, uint32_t cbid, const void *details);
+void cuda_graphs_callback(void *cupti, uint32_t domain, uint32_t cbid, const void *details);
 // Asks for these callbacks. A libcupti without them leaves the paths unknown.
-void graphs_start(const struct cupti *cupti);
+void cuda_graphs_start(const struct cupti *cupti);
 // The call path (xsp_call_path) of the code that made the node; 0: unknown. Any thread.
-uint32_t graphs_path(uint64_t node_id);
+uint32_t cuda_graphs_path(uint64_t node_id);
 
 #endif

@@ -24,7 +24,7 @@ static const struct cupti *cupti;
 static pid_t owner;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // of captures, counts, sites and graphs
 static unsigned captures;                                // streams that are captured now
-struct launch_counts launch_counts;
+struct launch_counts cuda_launch_counts;
 
 static _Thread_local struct current { // the call that the thread is in
   unsigned depth;                     // calls inside a call are not its own
@@ -57,12 +57,12 @@ static enum what what_of(const char *name)
   return OTHER;
 }
 
-void launches_start(const struct cupti *used, const struct ranges_wish *wish)
+void cuda_launches_start(const struct cupti *used, const struct ranges_wish *wish)
 {
   cupti = used;
-  batches_start(used, wish);
+  cuda_batches_start(used, wish);
   for (uint32_t cbid = 1; cbid < CALLS_MOST; cbid++) {
-    const char *name = call_name(used, CUPTI_DOMAIN_DRIVER, cbid);
+    const char *name = cuda_call_name(used, CUPTI_DOMAIN_DRIVER, cbid);
     enum what what = name == NULL ? OTHER : what_of(name);
     if (what == OTHER)
       continue;
@@ -90,7 +90,7 @@ static struct xsp_site *kernel_of(enum what what, const struct cupti_call *call,
   const struct device_kernel_shape shape = {.grid = {grid[0], grid[1], grid[2]},
                                             .block = {block[0], block[1], block[2]}};
   *ret_stream = config != NULL ? config->stream : launch->stream;
-  return kernel_site(CUDA_TRACER, call->symbol, &shape);
+  return device_kernel_site(CUDA_TRACER, call->symbol, &shape);
 }
 
 static void begin_launch(enum what what, const struct cupti_call *call)
@@ -98,20 +98,20 @@ static void begin_launch(enum what what, const struct cupti_call *call)
   size_t kernels = 1;
   bool is_alone = what != GRAPH_LAUNCH && waits_for_others(call->symbol);
   if (what == GRAPH_LAUNCH)
-    batches_end(call->context);
+    cuda_batches_end(call->context);
   pthread_mutex_lock(&lock);
   if (what == GRAPH_LAUNCH) {
     const struct captured_graph *graph =
-        captured_find(((const struct cuda_graph_launch *)call->parameters)->executable);
+        cuda_captured_find(((const struct cuda_graph_launch *)call->parameters)->executable);
     kernels = graph == NULL ? 0 : graph->kernel_count;
-    launch_counts.unknown_graphs += graph == NULL;
+    cuda_launch_counts.unknown_graphs += graph == NULL;
   }
-  launch_counts.cooperating += is_alone;
+  cuda_launch_counts.cooperating += is_alone;
   bool is_free = captures == 0;
   pthread_mutex_unlock(&lock);
   is_alone |= kernels == 0; // they may wait for others, too
-  current.is_measured = is_free && !is_alone && batches_begin(call->context, call->context_id, kernels);
-  current.is_begun = current.is_measured || (is_alone && batches_exclude(call->context, call->context_id));
+  current.is_measured = is_free && !is_alone && cuda_batches_begin(call->context, call->context_id, kernels);
+  current.is_begun = current.is_measured || (is_alone && cuda_batches_exclude(call->context, call->context_id));
 }
 
 // Under the lock. False: nothing ran, as the launch was captured.
@@ -120,7 +120,7 @@ static bool look_at_launch(enum what what, const struct cupti_call *call, struct
 {
   if (what == GRAPH_LAUNCH) {
     const struct cuda_graph_launch *parameters = call->parameters;
-    const struct captured_graph *graph = captured_find(parameters->executable);
+    const struct captured_graph *graph = cuda_captured_find(parameters->executable);
     *ret_stream = parameters->stream;
     launch->kernel_count = graph == NULL ? 0 : graph->kernel_count;
     launch->kernels = graph == NULL ? NULL : graph->kernels;
@@ -129,12 +129,12 @@ static bool look_at_launch(enum what what, const struct cupti_call *call, struct
     launch->kernel = kernel_of(what, call, ret_stream);
   }
   if (current.node_id != 0 && what != GRAPH_LAUNCH) {
-    captured_note(current.node_id, launch->kernel, *ret_stream);
+    cuda_captured_note(current.node_id, launch->kernel, *ret_stream);
     return false;
   }
   if (launch->result != 0)
     launch->kernel_count = 0;
-  launch_counts.in_capture += captures > 0 ? launch->kernel_count : 0;
+  cuda_launch_counts.in_capture += captures > 0 ? launch->kernel_count : 0;
   return true;
 }
 
@@ -148,13 +148,13 @@ static void end_launch(enum what what, bool is_per_thread, uint32_t cbid, const 
                                 .is_begun = current.is_begun};
   void *stream = NULL;
   pthread_mutex_lock(&lock);
-  const struct call *known = call_of(cupti, CUPTI_DOMAIN_DRIVER, cbid);
+  const struct cuda_call *known = cuda_call_of(cupti, CUPTI_DOMAIN_DRIVER, cbid);
   launch.call = known == NULL ? NULL : known->site;
   bool has_run = look_at_launch(what, call, &launch, &stream);
   pthread_mutex_unlock(&lock);
   if (!has_run && !launch.is_measured) {
     if (launch.is_begun)
-      batches_release(call->context, call->context_id);
+      cuda_batches_release(call->context, call->context_id);
     return;
   }
   if (!has_run)
@@ -162,7 +162,7 @@ static void end_launch(enum what what, bool is_per_thread, uint32_t cbid, const 
   if (cupti->get_stream_id == NULL ||
       cupti->get_stream_id(call->context, stream, is_per_thread, &launch.stream) != CUPTI_OK)
     launch.stream = 0;
-  batches_add(call->context, call->context_id, &launch);
+  cuda_batches_add(call->context, call->context_id, &launch);
 }
 
 // ---- callbacks
@@ -171,7 +171,7 @@ static void begin_call(enum what what, const struct cupti_call *call)
   current.node_id = 0;
   current.instantiates = what == INSTANTIATE;
   if (what == CAPTURE_BEGIN) // what CUPTI does between batches may end a capture
-    batches_end(call->context);
+    cuda_batches_end(call->context);
   if (what == LAUNCH || what == LAUNCH_EX || what == GRAPH_LAUNCH)
     begin_launch(what, call);
   current.start = clock_now_ns(CLOCK_REALTIME);
@@ -187,10 +187,10 @@ static void note_call(enum what what, const struct cupti_call *call)
   else if (what == CAPTURE_END)
     captures -= captures > 0;
   else if (what == CHANGE)
-    captured_forget(*(void *const *)call->parameters);
+    cuda_captured_forget(*(void *const *)call->parameters);
   else
-    captured_end(&current.nodes,
-                 has_worked ? *((const struct cuda_instantiate *)call->parameters)->ret_executable : NULL);
+    cuda_captured_end(&current.nodes,
+                      has_worked ? *((const struct cuda_instantiate *)call->parameters)->ret_executable : NULL);
 }
 
 static void end_call(enum what what, bool is_per_thread, uint32_t cbid, const struct cupti_call *call)
@@ -214,19 +214,19 @@ static void note_node(uint32_t cbid, const struct cupti_graph *graph)
     current.node_id = current.depth > 0 ? id : 0;
   else if (cupti->get_graph_node_id(graph->original_node, &original_id) == CUPTI_OK) {
     pthread_mutex_lock(&lock);
-    captured_copy(id, original_id);
+    cuda_captured_copy(id, original_id);
     if (current.instantiates)
-      captured_add(&current.nodes, id);
+      cuda_captured_add(&current.nodes, id);
     pthread_mutex_unlock(&lock);
   }
 }
 
-void launches_callback(uint32_t domain, uint32_t cbid, const void *details)
+void cuda_launches_callback(uint32_t domain, uint32_t cbid, const void *details)
 {
   if (details == NULL || __atomic_load_n(&owner, __ATOMIC_ACQUIRE) != getpid())
     return;
   if (domain == CUPTI_DOMAIN_RESOURCE && cbid == CUPTI_CONTEXT_ENDS) {
-    batches_forget(((const struct cupti_resource *)details)->context);
+    cuda_batches_forget(((const struct cupti_resource *)details)->context);
   } else if (domain == CUPTI_DOMAIN_RESOURCE && (cbid == CUPTI_NODE_CREATED || cbid == CUPTI_NODE_CLONED)) {
     note_node(cbid, ((const struct cupti_resource *)details)->descriptor);
   } else if (domain == CUPTI_DOMAIN_DRIVER && cbid < CALLS_MOST && kinds[cbid].what != OTHER) {
@@ -240,8 +240,8 @@ void launches_callback(uint32_t domain, uint32_t cbid, const void *details)
   }
 }
 
-void launches_finish(void)
+void cuda_launches_finish(void)
 {
   if (__atomic_load_n(&owner, __ATOMIC_ACQUIRE) == getpid())
-    batches_finish();
+    cuda_batches_finish();
 }

@@ -7,16 +7,16 @@
 #include "tracers/cuda/ranges.h"
 
 // From now on all kernels are measured. `wish` is copied; what it points to stays.
-void launches_start(const struct cupti *cupti, const struct ranges_wish *wish);
-// CUPTI's callback, of calls and resources. Before launches_start it does nothing.
-void launches_callback(uint32_t domain, uint32_t cbid, const void *details);
+void cuda_launches_start(const struct cupti *cupti, const struct ranges_wish *wish);
+// CUPTI's callback, of calls and resources. Before cuda_launches_start it does nothing.
+void cuda_launches_callback(uint32_t domain, uint32_t cbid, const void *details);
 // Publishes what was measured: an observation is over, or the program. Any thread; may wait for a launch that goes on.
-void launches_finish(void);
+void cuda_launches_finish(void);
 
 extern struct launch_counts { // stable after the program's end
   uint64_t cooperating;       // kernels that wait for others
   uint64_t unknown_graphs;    // launches of graphs whose kernels, or their order, are not known
   uint64_t in_capture;        // kernels launched while a stream was captured
-} launch_counts;
+} cuda_launch_counts;
 
 #endif

@@ -68,7 +68,7 @@ static void *open_library(char *why, size_t why_size)
   return library;
 }
 
-bool library_find(struct cupti *ret_cupti, const char **ret_file, char *why, size_t why_size)
+bool cuda_library_find(struct cupti *ret_cupti, const char **ret_file, char *why, size_t why_size)
 {
   struct cupti cupti = {0};
   struct link_map *map = NULL;

@@ -7,6 +7,6 @@
 
 // XSP_LIBRARY_CUPTI, and nothing else where it is set. Else the one that is loaded; one that lies by the process's CUDA runtime;
 // the system loader's; the toolkit's. False: none, and `why` says it. `ret_file`: its path, owned by the loader.
-bool library_find(struct cupti *ret_cupti, const char **ret_file, char *why, size_t why_size);
+bool cuda_library_find(struct cupti *ret_cupti, const char **ret_file, char *why, size_t why_size);
 
 #endif

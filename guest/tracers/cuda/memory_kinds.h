@@ -12,7 +12,7 @@ static inline uint32_t memory_place(uint32_t kind)
   return kind < MEMORY_KINDS ? kind : 0;
 }
 
-static inline const char *name_of_memory(uint32_t kind)
+static inline const char *cuda_name_of_memory(uint32_t kind)
 {
   static const char *const names[MEMORY_KINDS] = {"Unknown", "Pageable", "Pinned",        "Device",
                                                   "Array",   "Managed",  "Device Static", "Managed Static"};

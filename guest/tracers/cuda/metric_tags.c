@@ -4,8 +4,8 @@
 
 #include "tracers/device/kernels.h"
 
-void metric_tags(const struct xsp_span *kernel, const struct metric_plan *plan, const double *values)
+void cuda_metric_tags(const struct xsp_span *kernel, const struct cuda_metric_plan *plan, const double *values)
 {
   for (size_t i = 0; i < plan->metric_count; i++)
-    kernel_tag_metric(kernel, plan->metrics[i].tag, metric_value(plan, &plan->metrics[i], values));
+    device_kernel_tag_metric(kernel, plan->metrics[i].tag, cuda_metric_value(plan, &plan->metrics[i], values));
 }

@@ -8,6 +8,6 @@
 #include <xsp/span.h>
 
 // `values`: of the plan's names.
-void metric_tags(const struct xsp_span *kernel, const struct metric_plan *plan, const double *values);
+void cuda_metric_tags(const struct xsp_span *kernel, const struct cuda_metric_plan *plan, const double *values);
 
 #endif

@@ -74,9 +74,9 @@ static void say_words(void (*say)(const char *), const char *before, const struc
   say(text);
 }
 
-static bool add_metric(const struct host_chip *chip, const struct row *row, struct metric_plan *plan)
+static bool add_metric(const struct host_chip *chip, const struct row *row, struct cuda_metric_plan *plan)
 {
-  struct metric metric = {row->tag, plan->name_count, 0};
+  struct cuda_metric metric = {row->tag, plan->name_count, 0};
   size_t terms = 0;
   for (size_t i = 0; i < plan->metric_count; i++)
     if (strcmp(plan->metrics[i].tag, row->tag) == 0)
@@ -98,7 +98,7 @@ static bool add_metric(const struct host_chip *chip, const struct row *row, stru
 }
 
 // All that is wished and the chip has.
-static void choose(const struct host_chip *chip, const struct cuda_choice *choice, struct metric_plan *plan,
+static void choose(const struct host_chip *chip, const struct cuda_choice *choice, struct cuda_metric_plan *plan,
                    struct line *left_out)
 {
   size_t length = choice->metrics == NULL ? 3 : choice->metrics_length;
@@ -112,9 +112,9 @@ static void choose(const struct host_chip *chip, const struct cuda_choice *choic
   }
 }
 
-static void take(struct metric_plan *plan, const struct metric_plan *all, size_t metric)
+static void take(struct cuda_metric_plan *plan, const struct cuda_metric_plan *all, size_t metric)
 {
-  struct metric taken = all->metrics[metric];
+  struct cuda_metric taken = all->metrics[metric];
   memcpy(plan->names + plan->name_count, all->names + taken.first, taken.count * sizeof *plan->names);
   memcpy(plan->factors + plan->name_count, all->factors + taken.first, taken.count * sizeof *plan->factors);
   taken.first = plan->name_count;
@@ -122,7 +122,7 @@ static void take(struct metric_plan *plan, const struct metric_plan *all, size_t
   plan->metrics[plan->metric_count++] = taken;
 }
 
-static void drop_last(struct metric_plan *plan)
+static void drop_last(struct cuda_metric_plan *plan)
 {
   plan->name_count -= plan->metrics[--plan->metric_count].count;
 }
@@ -130,9 +130,9 @@ static void drop_last(struct metric_plan *plan)
 // Into groups of one pass each, in their order; the plan gets that of the execution. Flops are added up for each execution, so those
 // that are not in the first flops' group are not measured.
 static bool divide(const struct host_chip *chip, const struct cuda_choice *choice, size_t execution,
-                   struct metric_plan *plan, struct line *too_long)
+                   struct cuda_metric_plan *plan, struct line *too_long)
 {
-  struct metric_plan *all = malloc(sizeof *all);
+  struct cuda_metric_plan *all = malloc(sizeof *all);
   uint8_t group_of[METRICS_MOST] = {0};
   size_t groups = 0, flops_group = 0;
   if (all == NULL)
@@ -170,7 +170,7 @@ static bool divide(const struct host_chip *chip, const struct cuda_choice *choic
 }
 
 // The duration, where it takes no further pass.
-static uint32_t configure(const struct host_chip *chip, struct metric_plan *plan, struct host_config *ret_config)
+static uint32_t configure(const struct host_chip *chip, struct cuda_metric_plan *plan, struct host_config *ret_config)
 {
   uint32_t error = host_config_make(chip, plan->names, plan->name_count, ret_config);
   struct host_config with;
@@ -187,8 +187,8 @@ static uint32_t configure(const struct host_chip *chip, struct metric_plan *plan
   return CUPTI_OK;
 }
 
-static void say_plan(const struct host_chip *chip, const struct cuda_choice *choice, const struct metric_plan *plan,
-                     size_t passes, void (*say)(const char *line))
+static void say_plan(const struct host_chip *chip, const struct cuda_choice *choice,
+                     const struct cuda_metric_plan *plan, size_t passes, void (*say)(const char *line))
 {
   struct line tags = {.length = 0};
   char before[200], after[160];
@@ -207,8 +207,8 @@ static void say_plan(const struct host_chip *chip, const struct cuda_choice *cho
   say_words(say, before, &tags, after);
 }
 
-bool metrics_plan(const struct host_chip *chip, const struct cuda_choice *choice, size_t execution,
-                  void (*say)(const char *line), struct metric_plan *ret_plan, struct host_config *ret_config)
+bool cuda_metrics_plan(const struct host_chip *chip, const struct cuda_choice *choice, size_t execution,
+                       void (*say)(const char *line), struct cuda_metric_plan *ret_plan, struct host_config *ret_config)
 {
   struct line left_out = {.length = 0}, too_long = {.length = 0};
   char before[200];
@@ -235,7 +235,7 @@ bool metrics_plan(const struct host_chip *chip, const struct cuda_choice *choice
   return error == CUPTI_OK;
 }
 
-double metric_value(const struct metric_plan *plan, const struct metric *metric, const double *values)
+double cuda_metric_value(const struct cuda_metric_plan *plan, const struct cuda_metric *metric, const double *values)
 {
   double sum = 0;
   for (size_t i = metric->first; i < metric->first + metric->count; i++)

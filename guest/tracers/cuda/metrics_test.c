@@ -18,7 +18,7 @@
 
 static struct cupti_profiler profiler;
 static char said[4096];
-static struct metric_plan plan;
+static struct cuda_metric_plan plan;
 static struct host_config config;
 static struct host_chip chip = {.profiler = &profiler, .type = CUPTI_RANGES};
 
@@ -35,10 +35,10 @@ static bool make_plan(const char *name, const char *wish, size_t execution)
   said[0] = '\0';
   chip.name = name;
   host_config_done(&chip, &config);
-  return metrics_plan(&chip, &choice, execution, say, &plan, &config);
+  return cuda_metrics_plan(&chip, &choice, execution, say, &plan, &config);
 }
 
-static const struct metric *measured(const char *tag)
+static const struct cuda_metric *measured(const char *tag)
 {
   for (size_t i = 0; i < plan.metric_count; i++)
     if (strcmp(plan.metrics[i].tag, tag) == 0)
@@ -48,7 +48,7 @@ static const struct metric *measured(const char *tag)
 
 static const char *name_of(const char *tag, size_t term)
 {
-  const struct metric *metric = measured(tag);
+  const struct cuda_metric *metric = measured(tag);
   assert_non_null(metric);
   assert_true(term < metric->count);
   return plan.names[metric->first + term];
@@ -99,18 +99,18 @@ static void test_names_of_hopper(void **state)
   assert_string_equal(name_of("dram_read_bytes", 0), "dram__bytes_read.sum");
   assert_string_equal(name_of("flops_single", 2), "smsp__sass_thread_inst_executed_op_ffma_pred_on.sum");
   assert_string_equal(name_of("achieved_occupancy_pct", 0), "sm__warps_active.avg.pct_of_peak_sustained_active");
-  const struct metric *tensor = measured("flops_tensor");
+  const struct cuda_metric *tensor = measured("flops_tensor");
   assert_int_equal(tensor->count, 5); // fp16, bf16, tf32, fp64, fp8
   assert_int_equal(config.passes, 5);
   assert_non_null(strstr(said, "GH100: 7 metrics of each kernel: flops_single, "));
   assert_non_null(strstr(said, "; each kernel runs 5 times\n"));
   // 10 additions, 20 multiplications and 30 of both together are 10 + 20 + 2 * 30 operations.
   double values[METRIC_NAMES_MOST] = {0};
-  const struct metric *single = measured("flops_single");
+  const struct cuda_metric *single = measured("flops_single");
   values[single->first] = 10;
   values[single->first + 1] = 20;
   values[single->first + 2] = 30;
-  assert_float_equal(metric_value(&plan, single, values), 90, 0);
+  assert_float_equal(cuda_metric_value(&plan, single, values), 90, 0);
 }
 
 static void test_names_of_others(void **state)

@@ -14,7 +14,7 @@ void pc_launches_start(const struct cupti *cupti)
 {
   static const char launch[] = "cuLaunch";
   for (uint32_t cbid = 1; cbid < CALLS_MOST; cbid++) {
-    const char *name = call_name(cupti, CUPTI_DOMAIN_DRIVER, cbid);
+    const char *name = cuda_call_name(cupti, CUPTI_DOMAIN_DRIVER, cbid);
     if (name != NULL && strncmp(name, launch, sizeof launch - 1) == 0)
       cupti->enable_callback(1, cupti->subscriber, CUPTI_DOMAIN_DRIVER, cbid);
   }

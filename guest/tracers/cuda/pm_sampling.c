@@ -24,7 +24,7 @@ struct device {
   struct host_chip chip;
   uint8_t *availability;
   struct host_config config;
-  struct metric_plan plan;
+  struct cuda_metric_plan plan;
   void *sampling; // of CUPTI; NULL: it is not sampled
   uint8_t *counters;
   size_t counters_size;
@@ -79,7 +79,7 @@ static bool choose(struct device *device, uint32_t id)
     return false;
   ask_availability(device, id);
   device->chip = (struct host_chip){wish.profiler, CUPTI_PM_SAMPLES, chip, device->availability};
-  return metrics_plan(&device->chip, wish.choice, 0, wish.say, &device->plan, &device->config);
+  return cuda_metrics_plan(&device->chip, wish.choice, 0, wish.say, &device->plan, &device->config);
 }
 
 static bool clear_counters(const struct device *device)
@@ -316,7 +316,7 @@ void pm_sampling_tag(const struct xsp_span *kernel, uint32_t id, uint64_t start,
   if (share.count == 0)
     return;
   scale(device, &share, end - start);
-  metric_tags(kernel, &device->plan, device->values);
+  cuda_metric_tags(kernel, &device->plan, device->values);
   xsp_span_tag_int(kernel, "metric_samples", (int64_t)share.count);
   pm_counts.sampled++;
 }

@@ -69,7 +69,7 @@ int cuda_probe(const struct xsp_host *host, char *why, size_t why_size)
     return without_driver(host, text, why, why_size);
   struct cupti cupti;
   const char *file = "libcupti";
-  if (!library_find(&cupti, &file, reason, sizeof reason)) {
+  if (!cuda_library_find(&cupti, &file, reason, sizeof reason)) {
     snprintf(why, why_size, "%s: %s", file, reason);
     advise(host, "pip install nvidia-cuda-cupti (CUDA 13) or nvidia-cuda-cupti-cu12, or give the file: "
                  "XSP_LIBRARY_CUPTI or --library cupti=PATH");

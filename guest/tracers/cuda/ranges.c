@@ -15,7 +15,7 @@ struct ranges {
   void *object; // of CUPTI; NULL: not enabled
   uint8_t *counters;
   size_t counters_size, most;
-  struct metric_plan plan;
+  struct cuda_metric_plan plan;
   double values[METRIC_NAMES_MOST];
 };
 
@@ -45,8 +45,8 @@ static bool choose(struct ranges *ranges, void *context, uint32_t device)
     return false;
   ask_availability(ranges, context);
   ranges->chip = (struct host_chip){profiler, CUPTI_RANGES, chip, ranges->availability};
-  return metrics_plan(&ranges->chip, ranges->wish.choice, ranges->wish.execution, ranges->wish.say, &ranges->plan,
-                      &ranges->config);
+  return cuda_metrics_plan(&ranges->chip, ranges->wish.choice, ranges->wish.execution, ranges->wish.say, &ranges->plan,
+                           &ranges->config);
 }
 
 static bool take_memory(struct ranges *ranges)
@@ -71,7 +71,7 @@ static bool take_memory(struct ranges *ranges)
   return false;
 }
 
-struct ranges *ranges_open(const struct ranges_wish *wish, void *context, uint32_t device)
+struct ranges *cuda_ranges_open(const struct ranges_wish *wish, void *context, uint32_t device)
 {
   struct ranges *ranges = calloc(1, sizeof *ranges);
   if (ranges == NULL)
@@ -83,11 +83,11 @@ struct ranges *ranges_open(const struct ranges_wish *wish, void *context, uint32
   ranges->object = is_open ? enable.ranges : NULL;
   if (is_open && take_memory(ranges))
     return ranges;
-  ranges_close(ranges);
+  cuda_ranges_close(ranges);
   return NULL;
 }
 
-void ranges_close(struct ranges *ranges)
+void cuda_ranges_close(struct ranges *ranges)
 {
   if (ranges == NULL)
     return;
@@ -100,17 +100,17 @@ void ranges_close(struct ranges *ranges)
   free(ranges);
 }
 
-size_t ranges_most(const struct ranges *ranges)
+size_t cuda_ranges_most(const struct ranges *ranges)
 {
   return ranges->most;
 }
 
-const struct metric_plan *ranges_plan(const struct ranges *ranges)
+const struct cuda_metric_plan *cuda_ranges_plan(const struct ranges *ranges)
 {
   return &ranges->plan;
 }
 
-bool ranges_start(struct ranges *ranges)
+bool cuda_ranges_start(struct ranges *ranges)
 {
   const struct cupti_profiler *profiler = ranges->wish.profiler;
   struct cupti_range_counters clear = {.size = sizeof clear,
@@ -134,7 +134,7 @@ bool ranges_start(struct ranges *ranges)
          !failed(ranges, "cuptiRangeProfilerStart", profiler->range_start(&object));
 }
 
-bool ranges_stop(struct ranges *ranges, size_t expected)
+bool cuda_ranges_stop(struct ranges *ranges, size_t expected)
 {
   const struct cupti_profiler *profiler = ranges->wish.profiler;
   struct cupti_range_stop stop = {.size = CUPTI_SIZE_TO(cupti_range_stop, is_complete), .ranges = ranges->object};
@@ -145,7 +145,7 @@ bool ranges_stop(struct ranges *ranges, size_t expected)
          decode.dropped == 0 && profiler->range_info(&info) == CUPTI_OK && info.ranges == expected;
 }
 
-const double *ranges_values(struct ranges *ranges, size_t range)
+const double *cuda_ranges_values(struct ranges *ranges, size_t range)
 {
   struct cupti_host_evaluate evaluate = {.size = sizeof evaluate,
                                          .host = ranges->config.host,

@@ -17,15 +17,15 @@ struct ranges_wish {
 
 struct ranges;
 // NULL: there are no metrics of the context, and a line says why.
-struct ranges *ranges_open(const struct ranges_wish *wish, void *context, uint32_t device);
-void ranges_close(struct ranges *ranges);        // stopped before; safe on NULL
-size_t ranges_most(const struct ranges *ranges); // in one batch; at most RANGES_MOST
-const struct metric_plan *ranges_plan(const struct ranges *ranges);
+struct ranges *cuda_ranges_open(const struct ranges_wish *wish, void *context, uint32_t device);
+void cuda_ranges_close(struct ranges *ranges);        // stopped before; safe on NULL
+size_t cuda_ranges_most(const struct ranges *ranges); // in one batch; at most RANGES_MOST
+const struct cuda_metric_plan *cuda_ranges_plan(const struct ranges *ranges);
 
-bool ranges_start(struct ranges *ranges); // false: a line says why
+bool cuda_ranges_start(struct ranges *ranges); // false: a line says why
 // Ends the batch. True: exactly `expected` ranges were measured.
-bool ranges_stop(struct ranges *ranges, size_t expected);
+bool cuda_ranges_stop(struct ranges *ranges, size_t expected);
 // Values of the plan's names for a range of the batch that was stopped last; valid until the next call. NULL: CUPTI has none.
-const double *ranges_values(struct ranges *ranges, size_t range);
+const double *cuda_ranges_values(struct ranges *ranges, size_t range);
 
 #endif

@@ -22,7 +22,7 @@
 #define DEVICES_MOST 64u
 #define NO_STREAM UINT32_MAX // as CUPTI writes it
 
-struct record_counts record_counts;
+struct cuda_record_counts cuda_record_counts;
 
 // What all executions have.
 struct execution {
@@ -48,11 +48,11 @@ static struct xsp_span emit(struct xsp_site *site, const struct execution *at, u
                                   .end = at->end,
                                   .correlation_id = at->correlation_id,
                                   .flags = XSP_INTERVAL_EARLIER,
-                                  .call_path = at->graph_id != 0 ? graphs_path(at->graph_node_id) : 0};
+                                  .call_path = at->graph_id != 0 ? cuda_graphs_path(at->graph_node_id) : 0};
   if (at->context < CONTEXTS_MOST)
     context_device[at->context] = at->device + 1;
   bool is_on;
-  if (!switched_find(at->correlation_id, &is_on)) // by no call that is recorded
+  if (!device_switched_find(at->correlation_id, &is_on)) // by no call that is recorded
     is_on = xsp_site_was_on(site, at->start);
   if (!is_on)
     return (struct xsp_span){0};
@@ -103,8 +103,8 @@ static struct xsp_site *copy_site(uint8_t direction, uint8_t source, uint8_t des
   static struct xsp_site *sites[COUNT(directions)][MEMORY_KINDS][MEMORY_KINDS];
   struct xsp_site **site = &sites[PLACE_IN(directions, direction)][memory_place(source)][memory_place(destination)];
   if (*site == NULL) {
-    *site = site_named("memcpy", "Memcpy %s (%s -> %s)", NAME_OF(directions, direction), name_of_memory(source),
-                       name_of_memory(destination));
+    *site = site_named("memcpy", "Memcpy %s (%s -> %s)", NAME_OF(directions, direction), cuda_name_of_memory(source),
+                       cuda_name_of_memory(destination));
     if (*site != NULL)
       xsp_site_tag_string(*site, "copy_kind", NAME_OF(directions, direction));
   }
@@ -125,7 +125,7 @@ static void publish_kernel(const struct cupti *cupti, const void *record)
     shape.block[i] = (uint32_t)kernel->block[i];
     shape.cluster[i] = kernel->cluster[i];
   }
-  struct xsp_span span = emit_in_stream(kernel_site(CUDA_TRACER, kernel->name, &shape), EXECUTION(kernel));
+  struct xsp_span span = emit_in_stream(device_kernel_site(CUDA_TRACER, kernel->name, &shape), EXECUTION(kernel));
   if (span.start != 0 && pm_sampling_is_on())
     pm_sampling_tag(&span, kernel->device_id, kernel->start, kernel->end);
 }
@@ -154,7 +154,7 @@ static void publish_set(const struct cupti *cupti, const void *record)
   static struct xsp_site *sites[MEMORY_KINDS];
   struct xsp_site **site = &sites[memory_place(set->memory_kind)];
   if (*site == NULL)
-    *site = site_named("memset", "Memset (%s)", name_of_memory(set->memory_kind), "", "");
+    *site = site_named("memset", "Memset (%s)", cuda_name_of_memory(set->memory_kind), "", "");
   struct xsp_span span = emit_in_stream(*site, EXECUTION(set));
   xsp_span_tag_int(&span, "bytes", (int64_t)set->bytes);
 }
@@ -182,13 +182,13 @@ static void publish_call(const struct cupti *cupti, const void *record)
 {
   const struct cupti_api *api = record;
   uint32_t domain = api->kind == CUPTI_DRIVER ? CUPTI_DOMAIN_DRIVER : CUPTI_DOMAIN_RUNTIME;
-  const struct call *call = call_of(cupti, domain, api->cbid);
+  const struct cuda_call *call = cuda_call_of(cupti, domain, api->cbid);
   if (call == NULL || api->end < api->start || api->start == 0) {
-    record_counts.unreadable++;
+    cuda_record_counts.unreadable++;
     return;
   }
   struct xsp_interval interval = {.size = sizeof interval,
-                                  .track = thread_track(api->thread_id),
+                                  .track = device_thread_track(api->thread_id),
                                   .kind = (uint8_t)call->kind,
                                   .clock = XSP_CLOCK_REALTIME,
                                   .start = api->start,
@@ -196,7 +196,7 @@ static void publish_call(const struct cupti *cupti, const void *record)
                                   .correlation_id = api->correlation_id,
                                   .flags = XSP_INTERVAL_EARLIER};
   bool is_on = xsp_site_was_on(call->site, api->start);
-  switched_note(api->correlation_id, is_on);
+  device_switched_note(api->correlation_id, is_on);
   if (!is_on)
     return;
   struct xsp_span span = xsp_span_emit(call->site, &interval);
@@ -216,7 +216,7 @@ static void note_overhead(const struct cupti *cupti, const void *record)
   const struct cupti_overhead *overhead = record;
   uint32_t kind = overhead->overhead >> 16;
   if (overhead->end > overhead->start)
-    record_counts.overhead_ns[kind < OVERHEADS ? kind : 0] += overhead->end - overhead->start;
+    cuda_record_counts.overhead_ns[kind < OVERHEADS ? kind : 0] += overhead->end - overhead->start;
 }
 
 // ---- a batch
@@ -237,8 +237,8 @@ static const struct kind {
     [CUPTI_OVERHEAD] = {sizeof(struct cupti_overhead), 0, 0, note_overhead},
     [CUPTI_MEMCPY_PEER] = {EXECUTED(cupti_memcpy_peer), ON_DEVICE(cupti_memcpy_peer), publish_peer_copy},
     [CUPTI_SYNCHRONIZATION] = {EXECUTED(cupti_synchronization), 0, publish_wait},
-    [CUPTI_MEMORY] = {sizeof(struct cupti_memory), 0, 0, allocations_keep},
-    [CUPTI_MEMORY_POOL] = {sizeof(struct cupti_memory_pool), 0, 0, allocations_keep_pool},
+    [CUPTI_MEMORY] = {sizeof(struct cupti_memory), 0, 0, cuda_allocations_keep},
+    [CUPTI_MEMORY_POOL] = {sizeof(struct cupti_memory_pool), 0, 0, cuda_allocations_keep_pool},
 };
 
 static const struct kind *kind_of(const void *record)
@@ -266,26 +266,26 @@ static size_t read_buffer(const struct cupti *cupti, const struct buffer *buffer
     if (place + sizeof(uint32_t) > buffer->valid || (kind = kind_of(record))->size == 0)
       continue;
     if (place + kind->size > buffer->valid) {
-      record_counts.unreadable++;
+      cuda_record_counts.unreadable++;
       break;
     }
     const uint64_t *times = (const void *)((const uint8_t *)record + kind->times);
     if (kind->times != 0 && (times[0] == 0 || times[1] == 0))
-      record_counts.without_times++;
+      cuda_record_counts.without_times++;
     else if (kind->times != 0 && times[1] < times[0])
-      record_counts.unreadable++;
+      cuda_record_counts.unreadable++;
     else if (kind->times == 0 || found == NULL)
       kind->publish(cupti, record);
     else
       found[count++] = (struct found){times[0], record};
   }
-  record_counts.buffers_in_part += result != CUPTI_OK && result != CUPTI_NO_MORE;
+  cuda_record_counts.buffers_in_part += result != CUPTI_OK && result != CUPTI_NO_MORE;
   return count;
 }
 
 static uint64_t lost_so_far(void)
 {
-  return record_counts.without_times + record_counts.unreadable + record_counts.buffers_in_part;
+  return cuda_record_counts.without_times + cuda_record_counts.unreadable + cuda_record_counts.buffers_in_part;
 }
 
 static void note(const uint8_t *record)
@@ -296,7 +296,7 @@ static void note(const uint8_t *record)
     pm_sampling_note(*(const uint32_t *)(const void *)(record + kind->device), times[0], times[1]);
 }
 
-void records_publish(const struct cupti *cupti, struct buffer *const *buffers, uint32_t count)
+void cuda_records_publish(const struct cupti *cupti, struct buffer *const *buffers, uint32_t count)
 {
   size_t most = 0, executions = 0;
   uint64_t lost = lost_so_far();

@@ -16,12 +16,12 @@ static uint8_t watched[CALLS_MOST];       // enum watched, by number of the call
 static uint32_t has_launched, has_waited; // atomic: since the watch began; waited: after a launch
 static bool is_stolen;                    // atomic
 
-void stolen_start(const struct cupti *used)
+void cuda_stolen_start(const struct cupti *used)
 {
   if (used->enable_callback == NULL)
     return;
   for (uint32_t cbid = 1; cbid < CALLS_MOST; cbid++) {
-    const char *name = call_name(used, CUPTI_DOMAIN_DRIVER, cbid);
+    const char *name = cuda_call_name(used, CUPTI_DOMAIN_DRIVER, cbid);
     if (name != NULL && (strncmp(name, "cuLaunch", 8) == 0 || strncmp(name, "cuGraphLaunch", 13) == 0))
       watched[cbid] = LAUNCH;
     else if (name != NULL && strstr(name, "Synchronize") != NULL)
@@ -30,7 +30,7 @@ void stolen_start(const struct cupti *used)
   __atomic_store_n(&cupti, used, __ATOMIC_RELEASE);
 }
 
-void stolen_callback(uint32_t domain, uint32_t cbid, const void *details)
+void cuda_stolen_callback(uint32_t domain, uint32_t cbid, const void *details)
 {
   const struct cupti_call *call = details;
   if (domain != CUPTI_DOMAIN_DRIVER || cbid >= CALLS_MOST || call == NULL || !call->is_exit || *call->result != 0)
@@ -50,7 +50,7 @@ static void watch(const struct cupti *used, bool is_on)
       used->enable_callback(is_on, used->subscriber, CUPTI_DOMAIN_DRIVER, cbid);
 }
 
-void stolen_look(uint64_t buffer_uses, bool is_ending)
+void cuda_stolen_look(uint64_t buffer_uses, bool is_ending)
 {
   static uint64_t known_uses;
   static uint32_t quiet;
@@ -70,7 +70,7 @@ void stolen_look(uint64_t buffer_uses, bool is_ending)
     watch(used, is_watching && !is_stolen);
 }
 
-bool records_are_stolen(void)
+bool cuda_records_are_stolen(void)
 {
   return __atomic_load_n(&is_stolen, __ATOMIC_ACQUIRE);
 }

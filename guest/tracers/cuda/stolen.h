@@ -7,11 +7,11 @@
 #include "tracers/cuda/abi.h"
 
 // Where kernels are recorded. `used` stays the caller's.
-void stolen_start(const struct cupti *used);
+void cuda_stolen_start(const struct cupti *used);
 // CUPTI's callback, of calls of the driver. On the program's threads.
-void stolen_callback(uint32_t domain, uint32_t cbid, const void *details);
+void cuda_stolen_callback(uint32_t domain, uint32_t cbid, const void *details);
 // On the tracer's thread, after each flush. `buffer_uses`: how often CUPTI has asked for a buffer or filled one.
-void stolen_look(uint64_t buffer_uses, bool is_ending);
-bool records_are_stolen(void);
+void cuda_stolen_look(uint64_t buffer_uses, bool is_ending);
+bool cuda_records_are_stolen(void);
 
 #endif

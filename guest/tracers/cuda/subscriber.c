@@ -14,7 +14,7 @@ static bool can_share(const struct cupti *cupti)
 }
 
 // To subscribe is also what keeps two tools from taking each other's buffers: so it comes first.
-bool subscriber_start(struct cupti *cupti, cupti_callback *callback, bool may_share, char *why, size_t why_size)
+bool cuda_subscriber_start(struct cupti *cupti, cupti_callback *callback, bool may_share, char *why, size_t why_size)
 {
   char holder[128] = "another tool";
   may_share = may_share && can_share(cupti);
@@ -50,7 +50,8 @@ static void complete_buffer(uint8_t *buffer, size_t size, size_t valid, void *in
   complete_function(NULL, 0, buffer, size, valid);
 }
 
-uint32_t subscriber_record(const struct cupti *cupti, cupti_request_buffer *request, cupti_complete_buffer *complete)
+uint32_t cuda_subscriber_record(const struct cupti *cupti, cupti_request_buffer *request,
+                                cupti_complete_buffer *complete)
 {
   uint32_t type = CUPTI_THREAD_ID_SYSTEM;
   size_t size = sizeof type;

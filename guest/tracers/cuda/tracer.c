@@ -52,9 +52,9 @@ static void callback(void *cupti, uint32_t domain, uint32_t cbid, const void *de
   if (is_within) // by what CUPTI does for us, and we may hold locks
     return;
   is_within = true;
-  graphs_callback(cupti, domain, cbid, details);
-  launches_callback(domain, cbid, details);
-  stolen_callback(domain, cbid, details);
+  cuda_graphs_callback(cupti, domain, cbid, details);
+  cuda_launches_callback(domain, cbid, details);
+  cuda_stolen_callback(domain, cbid, details);
   pm_sampling_callback(domain, cbid, details);
   pc_sampling_callback(domain, cbid, details);
   is_within = false;
@@ -63,7 +63,7 @@ static void callback(void *cupti, uint32_t domain, uint32_t cbid, const void *de
 static void finish_launches(void)
 {
   is_within = true;
-  launches_finish();
+  cuda_launches_finish();
   is_within = false;
 }
 
@@ -94,7 +94,7 @@ static void enable(const struct cupti *cupti, const struct cuda_choice *choice)
     snprintf(line, sizeof line, "CUPTI does not record %s here: error %u", kinds[i].what, error);
     say(line);
   }
-  calls_enable(cupti, choice->calls);
+  cuda_calls_enable(cupti, choice->calls);
   struct pc_wish samples = {(enum pc_mode)choice->samples, (uint32_t)host_number(host, "sampling_period", 5, 31, 0),
                             say};
   if (choice->samples != CUDA_SAMPLES_NONE && !pm_sampling_is_on()) // a device samples one or the other
@@ -149,7 +149,7 @@ static bool measure(const struct cupti *cupti, const char *file, const struct cu
     return false;
   }
   struct ranges_wish wish = {&profiler, choice, strtoul(execution, NULL, 10), say_once};
-  launches_start(cupti, &wish);
+  cuda_launches_start(cupti, &wish);
   return true;
 }
 
@@ -161,7 +161,7 @@ static void lost(uint64_t records)
 static void at_exit(void)
 {
   if (recording == getpid())
-    is_cut = !worker_finish();
+    is_cut = !cuda_worker_finish();
 }
 
 static void record(void)
@@ -174,19 +174,19 @@ static void record(void)
   struct worker_options wishes = {host_number(host, "buffer_kb", 64, 65536, 1024) * 1024,
                                   host_number(host, "exit_wait_ms", 0, 600000, 2000) * 1000000,
                                   pm_sampling_period_ns(choice), lost, finish_launches};
-  if (!library_find(&cupti, &file, why, sizeof why) ||
-      !subscriber_start(&cupti, callback, may_share, why, sizeof why) ||
-      !worker_start(&cupti, &wishes, why, sizeof why)) {
+  if (!cuda_library_find(&cupti, &file, why, sizeof why) ||
+      !cuda_subscriber_start(&cupti, callback, may_share, why, sizeof why) ||
+      !cuda_worker_start(&cupti, &wishes, why, sizeof why)) {
     snprintf(line, sizeof line, "kernels are not recorded: %s: %s", file, why);
     say(line);
     return;
   }
   recording = getpid();
-  graphs_start(&cupti);
+  cuda_graphs_start(&cupti);
   if (!measure(&cupti, file, choice)) {
     enable(&cupti, choice);
     if ((choice->activities & CUDA_KERNEL) != 0 && !cupti.is_one_of_several)
-      stolen_start(&cupti);
+      cuda_stolen_start(&cupti);
   }
   atexit(at_exit); // before CUPTI's own, which were registered earlier
 }
@@ -238,8 +238,9 @@ static void say_overhead(void)
                                                "beginning to record managed memory"};
   char line[200];
   for (uint32_t i = 0; i < OVERHEADS; i++)
-    if (record_counts.overhead_ns[i] != 0) {
-      snprintf(line, sizeof line, "CUPTI reports %.3f ms %s", (double)record_counts.overhead_ns[i] / 1e6, names[i]);
+    if (cuda_record_counts.overhead_ns[i] != 0) {
+      snprintf(line, sizeof line, "CUPTI reports %.3f ms %s", (double)cuda_record_counts.overhead_ns[i] / 1e6,
+               names[i]);
       say(line);
     }
 }
@@ -272,27 +273,27 @@ static void stop(void)
     return;
   if (is_cut)
     say("exit did not wait longer for records of the device: the last are missing (option exit_wait_ms)");
-  if (records_are_stolen())
+  if (cuda_records_are_stolen())
     host_say(host,
              pm_sampling_is_on()
                  ? "kernels are missing: CUPTI gave no records while it sampled counters, or another tool took them"
                  : "another tool took CUPTI's records while the program ran (torch.profiler?): kernels are "
                    "missing from then on");
-  host_say_count(host, worker_counts.dropped,
+  host_say_count(host, cuda_worker_counts.dropped,
                  "records were dropped by CUPTI: the program launches faster than they are read");
-  host_say_count(host, worker_counts.refused_buffers, "times no buffer was free (option buffer_kb)");
-  host_say_count(host, record_counts.without_times,
+  host_say_count(host, cuda_worker_counts.refused_buffers, "times no buffer was free (option buffer_kb)");
+  host_say_count(host, cuda_record_counts.without_times,
                  "records without times: the device's buffers were full; they have a launch and no execution");
-  host_say_count(host, record_counts.unreadable, "records could not be read");
-  host_say_count(host, record_counts.buffers_in_part,
+  host_say_count(host, cuda_record_counts.unreadable, "records could not be read");
+  host_say_count(host, cuda_record_counts.buffers_in_part,
                  "buffers were read in part: CUPTI does not know one of its own records");
-  host_say_count(host, batch_counts.unmatched,
+  host_say_count(host, cuda_batch_counts.unmatched,
                  "kernels have no metrics: CUPTI measured other ranges than were launched");
-  host_say_count(host, batch_counts.failed, "kernels have no metrics: CUPTI could not compute them");
-  host_say_count(host, launch_counts.cooperating, "kernels have no metrics: they wait for others (NCCL, NVSHMEM)");
-  host_say_count(host, launch_counts.unknown_graphs,
+  host_say_count(host, cuda_batch_counts.failed, "kernels have no metrics: CUPTI could not compute them");
+  host_say_count(host, cuda_launch_counts.cooperating, "kernels have no metrics: they wait for others (NCCL, NVSHMEM)");
+  host_say_count(host, cuda_launch_counts.unknown_graphs,
                  "launches of graphs have no metrics: which kernels they run, or in which order, is not known");
-  host_say_count(host, launch_counts.in_capture, "kernels have no metrics: they ran while a stream was captured");
+  host_say_count(host, cuda_launch_counts.in_capture, "kernels have no metrics: they ran while a stream was captured");
   say_samples();
   pc_sampling_say(host);
   say_overhead();

@@ -19,13 +19,13 @@ static uint64_t buffer_uses; // atomic
 static struct cupti cupti;
 static void (*lost)(uint64_t records);
 static void (*finish)(void);
-struct worker_counts worker_counts;
+struct worker_counts cuda_worker_counts;
 
 // ---- what CUPTI calls
 static void request_buffer(uint8_t **ret_buffer, size_t *ret_size, size_t *ret_most_records)
 {
   __atomic_add_fetch(&buffer_uses, 1, __ATOMIC_RELAXED);
-  *ret_buffer = buffers_take(&buffers);
+  *ret_buffer = device_buffers_take(&buffers);
   *ret_size = *ret_buffer == NULL ? 0 : buffers.size;
   *ret_most_records = 0; // as many as fit
 }
@@ -34,7 +34,7 @@ static void complete_buffer(void *context, uint32_t stream_id, uint8_t *buffer, 
 {
   (void)context, (void)stream_id, (void)size;
   __atomic_add_fetch(&buffer_uses, 1, __ATOMIC_RELAXED);
-  buffers_fill(&buffers, buffer, valid);
+  device_buffers_fill(&buffers, buffer, valid);
   if (valid != 0)
     device_worker_wake();
 }
@@ -46,12 +46,12 @@ static void publish_all(void)
   uint32_t most = pm_sampling_is_on() ? BUFFERS_MOST : RECORDS_BUFFERS_MOST;
   for (;;) {
     struct buffer *filled[BUFFERS_MOST];
-    uint32_t count = buffers_next_some(&buffers, filled, most);
+    uint32_t count = device_buffers_next_some(&buffers, filled, most);
     if (count == 0)
       return;
-    records_publish(&cupti, filled, count);
+    cuda_records_publish(&cupti, filled, count);
     for (uint32_t i = 0; i < count; i++)
-      buffers_release(filled[i]);
+      device_buffers_release(filled[i]);
   }
 }
 
@@ -71,24 +71,24 @@ static void look(bool is_ending)
     finish();
   pc_look(is_ending);
   uint64_t begin = clock_now_ns(CLOCK_REALTIME);
-  if (!records_are_stolen()) // else another's buffers would be flushed
+  if (!cuda_records_are_stolen()) // else another's buffers would be flushed
     cupti.flush(is_ending ? CUPTI_FLUSH_FORCED : 0);
   if (pm_sampling_is_on())
     pm_sampling_decode(is_ending);
   if (subscriber_dropped(&cupti, &dropped) == CUPTI_OK && dropped > 0) {
-    worker_counts.dropped += dropped;
+    cuda_worker_counts.dropped += dropped;
     pm_sampling_doubt();
   }
   publish_all();
-  stolen_look(__atomic_load_n(&buffer_uses, __ATOMIC_ACQUIRE), is_ending);
-  allocations_publish(is_ending ? UINT64_MAX : begin);
-  uint64_t all = worker_counts.dropped + record_counts.without_times + record_counts.unreadable;
+  cuda_stolen_look(__atomic_load_n(&buffer_uses, __ATOMIC_ACQUIRE), is_ending);
+  cuda_allocations_publish(is_ending ? UINT64_MAX : begin);
+  uint64_t all = cuda_worker_counts.dropped + cuda_record_counts.without_times + cuda_record_counts.unreadable;
   if (all > told)
     lost(all - told);
   told = all;
 }
 
-bool worker_start(const struct cupti *used, const struct worker_options *wishes, char *why, size_t why_size)
+bool cuda_worker_start(const struct cupti *used, const struct worker_options *wishes, char *why, size_t why_size)
 {
   const struct device_worker_options options = {"xsp-cuda", wishes->exit_wait_ns, publish, look,
                                                 wishes->sampling_period_ns};
@@ -96,17 +96,17 @@ bool worker_start(const struct cupti *used, const struct worker_options *wishes,
   lost = wishes->lost;
   finish = wishes->finish;
   buffers.size = wishes->buffer_bytes;
-  uint32_t error = subscriber_record(&cupti, request_buffer, complete_buffer);
+  uint32_t error = cuda_subscriber_record(&cupti, request_buffer, complete_buffer);
   if (error == CUPTI_OK)
     return device_worker_start(&options, why, why_size);
   snprintf(why, why_size, "cuptiActivityRegisterCallbacks: error %u", error);
   return false;
 }
 
-bool worker_finish(void)
+bool cuda_worker_finish(void)
 {
   if (!device_worker_finish())
     return false;
-  worker_counts.refused_buffers = __atomic_load_n(&buffers.refused, __ATOMIC_RELAXED);
+  cuda_worker_counts.refused_buffers = __atomic_load_n(&buffers.refused, __ATOMIC_RELAXED);
   return true;
 }

@@ -14,13 +14,13 @@ struct worker_options {
 };
 
 // Before any kind of record is enabled: CUPTI is given the buffers, and the thread begins. False: why.
-bool worker_start(const struct cupti *cupti, const struct worker_options *options, char *why, size_t why_size);
+bool cuda_worker_start(const struct cupti *cupti, const struct worker_options *options, char *why, size_t why_size);
 // At exit, on any thread: what has been recorded is published, or the time is over (false). A fork's child returns at once.
-bool worker_finish(void);
+bool cuda_worker_finish(void);
 
-extern struct worker_counts { // after worker_finish
+extern struct worker_counts { // after cuda_worker_finish
   uint64_t dropped;           // records, by CUPTI's count
   uint64_t refused_buffers;
-} worker_counts;
+} cuda_worker_counts;
 
 #endif

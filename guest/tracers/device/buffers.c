@@ -23,7 +23,7 @@ static bool has_memory(struct buffer *buffer, size_t size)
   return true;
 }
 
-uint8_t *buffers_take(struct buffers *buffers)
+uint8_t *device_buffers_take(struct buffers *buffers)
 {
   for (uint32_t i = 0; i < BUFFERS_MOST; i++) {
     struct buffer *buffer = &buffers->buffer[i];
@@ -31,14 +31,14 @@ uint8_t *buffers_take(struct buffers *buffers)
       continue;
     if (has_memory(buffer, buffers->size))
       return buffer->bytes;
-    buffers_release(buffer);
+    device_buffers_release(buffer);
     break;
   }
   __atomic_add_fetch(&buffers->refused, 1, __ATOMIC_RELAXED);
   return NULL;
 }
 
-void buffers_fill(struct buffers *buffers, const uint8_t *bytes, size_t valid)
+void device_buffers_fill(struct buffers *buffers, const uint8_t *bytes, size_t valid)
 {
   for (uint32_t i = 0; bytes != NULL && i < BUFFERS_MOST; i++) {
     struct buffer *buffer = &buffers->buffer[i];
@@ -50,7 +50,7 @@ void buffers_fill(struct buffers *buffers, const uint8_t *bytes, size_t valid)
   }
 }
 
-struct buffer *buffers_next(struct buffers *buffers)
+struct buffer *device_buffers_next(struct buffers *buffers)
 {
   for (uint32_t i = 0; i < BUFFERS_MOST; i++)
     if (change(&buffers->buffer[i], FILLED, READ))
@@ -58,15 +58,15 @@ struct buffer *buffers_next(struct buffers *buffers)
   return NULL;
 }
 
-uint32_t buffers_next_some(struct buffers *buffers, struct buffer **ret_filled, uint32_t most)
+uint32_t device_buffers_next_some(struct buffers *buffers, struct buffer **ret_filled, uint32_t most)
 {
   uint32_t count = 0;
-  while (count < most && (ret_filled[count] = buffers_next(buffers)) != NULL)
+  while (count < most && (ret_filled[count] = device_buffers_next(buffers)) != NULL)
     count++;
   return count;
 }
 
-void buffers_release(struct buffer *buffer)
+void device_buffers_release(struct buffer *buffer)
 {
   __atomic_store_n(&buffer->state, FREE, __ATOMIC_RELEASE);
 }

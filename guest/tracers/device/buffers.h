@@ -22,10 +22,12 @@ struct buffers {
   struct buffer buffer[BUFFERS_MOST];
 };
 
-uint8_t *buffers_take(struct buffers *buffers);                                 // NULL: none is free
-void buffers_fill(struct buffers *buffers, const uint8_t *bytes, size_t valid); // it has `valid` bytes of records
-struct buffer *buffers_next(struct buffers *buffers);                           // a filled one, or NULL. One thread
-uint32_t buffers_next_some(struct buffers *buffers, struct buffer **ret_filled, uint32_t most); // how many there are
-void buffers_release(struct buffer *buffer);                                                    // it is free again
+uint8_t *device_buffers_take(struct buffers *buffers); // NULL: none is free
+void device_buffers_fill(struct buffers *buffers, const uint8_t *bytes,
+                         size_t valid);                      // it has `valid` bytes of records
+struct buffer *device_buffers_next(struct buffers *buffers); // a filled one, or NULL. One thread
+uint32_t device_buffers_next_some(struct buffers *buffers, struct buffer **ret_filled,
+                                  uint32_t most);   // how many there are
+void device_buffers_release(struct buffer *buffer); // it is free again
 
 #endif

@@ -13,39 +13,39 @@
 static void test_one_after_the_other(void **state)
 {
   static struct buffers buffers = {.size = 4096};
-  uint8_t *first = buffers_take(&buffers), *second = buffers_take(&buffers);
+  uint8_t *first = device_buffers_take(&buffers), *second = device_buffers_take(&buffers);
   assert_non_null(first);
   assert_non_null(second);
   assert_ptr_not_equal(first, second);
-  assert_null(buffers_next(&buffers));
-  buffers_fill(&buffers, second, 80);
-  buffers_fill(&buffers, first, 0); // nothing was recorded in it: it is free
-  struct buffer *filled = buffers_next(&buffers);
+  assert_null(device_buffers_next(&buffers));
+  device_buffers_fill(&buffers, second, 80);
+  device_buffers_fill(&buffers, first, 0); // nothing was recorded in it: it is free
+  struct buffer *filled = device_buffers_next(&buffers);
   assert_ptr_equal(filled->bytes, second);
   assert_int_equal(filled->valid, 80);
-  assert_null(buffers_next(&buffers));
-  assert_ptr_equal(buffers_take(&buffers), first);
-  buffers_release(filled);
-  assert_ptr_equal(buffers_take(&buffers), second);
+  assert_null(device_buffers_next(&buffers));
+  assert_ptr_equal(device_buffers_take(&buffers), first);
+  device_buffers_release(filled);
+  assert_ptr_equal(device_buffers_take(&buffers), second);
 }
 
 static void test_wrong_arguments(void **state)
 {
   static struct buffers buffers = {.size = 4096};
-  uint8_t *bytes = buffers_take(&buffers), strange[8];
-  buffers_fill(&buffers, strange, 8); // not ours
-  buffers_fill(&buffers, NULL, 8);
-  assert_null(buffers_next(&buffers));
-  buffers_fill(&buffers, bytes, 1 << 20); // more than it has
-  assert_int_equal(buffers_next(&buffers)->valid, 4096);
+  uint8_t *bytes = device_buffers_take(&buffers), strange[8];
+  device_buffers_fill(&buffers, strange, 8); // not ours
+  device_buffers_fill(&buffers, NULL, 8);
+  assert_null(device_buffers_next(&buffers));
+  device_buffers_fill(&buffers, bytes, 1 << 20); // more than it has
+  assert_int_equal(device_buffers_next(&buffers)->valid, 4096);
 }
 
 static void test_there_is_an_end(void **state)
 {
   static struct buffers buffers = {.size = 4096};
   for (uint32_t i = 0; i < BUFFERS_MOST; i++)
-    assert_non_null(buffers_take(&buffers));
-  assert_null(buffers_take(&buffers));
+    assert_non_null(device_buffers_take(&buffers));
+  assert_null(device_buffers_take(&buffers));
   assert_int_equal(buffers.refused, 1);
 }
 
@@ -55,14 +55,14 @@ static struct buffers shared = {.size = 4096};
 static void *take_write_fill(void *number)
 {
   for (int round = 0; round < ROUNDS; round++) {
-    uint8_t *bytes = buffers_take(&shared);
+    uint8_t *bytes = device_buffers_take(&shared);
     if (bytes == NULL) {
       round--;
       continue;
     }
     for (int i = 0; i < 64; i++)
       bytes[i] = (uint8_t)(uintptr_t)number;
-    buffers_fill(&shared, bytes, 64);
+    device_buffers_fill(&shared, bytes, 64);
   }
   return NULL;
 }
@@ -74,14 +74,14 @@ static void test_threads(void **state)
   for (uintptr_t i = 0; i < 3; i++)
     assert_int_equal(pthread_create(&threads[i], NULL, take_write_fill, (void *)(i + 1)), 0);
   while (total < 3 * ROUNDS) {
-    struct buffer *filled = buffers_next(&shared);
+    struct buffer *filled = device_buffers_next(&shared);
     if (filled == NULL)
       continue;
     for (int i = 1; i < 64; i++)
       assert_int_equal(filled->bytes[i], filled->bytes[0]); // one thread's alone
     seen[filled->bytes[0]]++;
     total++;
-    buffers_release(filled);
+    device_buffers_release(filled);
   }
   for (int i = 0; i < 3; i++) {
     pthread_join(threads[i], NULL);

@@ -68,7 +68,7 @@ static struct xsp_site *make_site(const char *tracer, const struct known_kernel 
   return site;
 }
 
-struct xsp_site *kernel_site(const char *tracer, const char *name, const struct device_kernel_shape *shape)
+struct xsp_site *device_kernel_site(const char *tracer, const char *name, const struct device_kernel_shape *shape)
 {
   struct known_kernel key = {.shape = *shape};
   key.name = name == NULL || name[0] == '\0' ? "(kernel without a name)" : name;
@@ -92,7 +92,7 @@ struct xsp_site *kernel_site(const char *tracer, const char *name, const struct 
 }
 
 // Without functions of libm: tracers need libc alone.
-void kernel_tag_metric(const struct xsp_span *kernel, const char *tag, double value)
+void device_kernel_tag_metric(const struct xsp_span *kernel, const char *tag, double value)
 {
   if (value > -0x1p53 && value < 0x1p53 && value == (double)(int64_t)value)
     xsp_span_tag_int(kernel, tag, (int64_t)value);

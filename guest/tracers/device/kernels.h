@@ -20,8 +20,8 @@ struct device_kernel_shape {
 
 // `name` NULL or "": it has none. Beyond 32,768 of them: the site of the name alone; the span then has no tags. NULL without a
 // session.
-struct xsp_site *kernel_site(const char *tracer, const char *name, const struct device_kernel_shape *shape);
+struct xsp_site *device_kernel_site(const char *tracer, const char *name, const struct device_kernel_shape *shape);
 // A metric as a tag of a kernel's execution: an integer where it is one, none where it is not finite.
-void kernel_tag_metric(const struct xsp_span *kernel, const char *tag, double value);
+void device_kernel_tag_metric(const struct xsp_span *kernel, const char *tag, double value);
 
 #endif

@@ -8,7 +8,7 @@
 
 #define TRIES 64
 
-bool lane_take(struct lane *lane, uint64_t start, uint64_t end)
+bool device_lane_take(struct device_lane *lane, uint64_t start, uint64_t end)
 {
   if (start < lane->floor || end < start)
     return false;
@@ -31,12 +31,12 @@ bool lane_take(struct lane *lane, uint64_t start, uint64_t end)
   return true;
 }
 
-static struct lane *lane_at(struct lanes *lanes, uint32_t number)
+static struct device_lane *lane_at(struct device_lanes *lanes, uint32_t number)
 {
-  struct lane *lane = __atomic_load_n(&lanes->lane[number], __ATOMIC_ACQUIRE);
+  struct device_lane *lane = __atomic_load_n(&lanes->lane[number], __ATOMIC_ACQUIRE);
   if (lane != NULL)
     return lane;
-  struct lane *fresh = calloc(1, sizeof *fresh);
+  struct device_lane *fresh = calloc(1, sizeof *fresh);
   if (fresh == NULL ||
       __atomic_compare_exchange_n(&lanes->lane[number], &lane, fresh, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
     return fresh;
@@ -45,7 +45,7 @@ static struct lane *lane_at(struct lanes *lanes, uint32_t number)
 }
 
 // A holder keeps it for some ten instructions. One that was preempted, or that did not survive a fork, is not waited for.
-static bool enter(struct lane *lane)
+static bool enter(struct device_lane *lane)
 {
   for (int i = 0; i < TRIES; i++)
     if (__atomic_load_n(&lane->is_busy, __ATOMIC_RELAXED) == 0 &&
@@ -54,15 +54,15 @@ static bool enter(struct lane *lane)
   return false;
 }
 
-struct lane *lanes_take(struct lanes *lanes, uint64_t start, uint64_t end, uint32_t *ret_number)
+struct device_lane *device_lanes_take(struct device_lanes *lanes, uint64_t start, uint64_t end, uint32_t *ret_number)
 {
   for (uint32_t number = 0; number < LANES_MOST; number++) {
-    struct lane *lane = lane_at(lanes, number);
+    struct device_lane *lane = lane_at(lanes, number);
     if (lane == NULL)
       return NULL;
     if (!enter(lane))
       continue;
-    bool is_taken = lane_take(lane, start, end);
+    bool is_taken = device_lane_take(lane, start, end);
     __atomic_store_n(&lane->is_busy, 0, __ATOMIC_RELEASE);
     if (is_taken) {
       *ret_number = number;

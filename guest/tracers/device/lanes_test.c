@@ -33,7 +33,7 @@ static int by_lane_and_time(const void *a, const void *b)
   return x->end < y->end ? -1 : x->end > y->end;
 }
 
-static void free_lanes(struct lanes *lanes)
+static void free_lanes(struct device_lanes *lanes)
 {
   for (uint32_t i = 0; i < LANES_MOST; i++)
     free(lanes->lane[i]);
@@ -49,10 +49,10 @@ static void assert_disjoint(struct placed *all, size_t count)
 
 static void test_one_after_the_other_is_one_lane(void **state)
 {
-  struct lanes lanes = {0};
+  struct device_lanes lanes = {0};
   uint32_t number = 9;
   for (uint64_t time = 0; time < 10000; time += 10) {
-    assert_non_null(lanes_take(&lanes, time, time + 10, &number)); // touching
+    assert_non_null(device_lanes_take(&lanes, time, time + 10, &number)); // touching
     assert_int_equal(number, 0);
   }
   free_lanes(&lanes);
@@ -61,12 +61,12 @@ static void test_one_after_the_other_is_one_lane(void **state)
 // An in-order queue whose completions come a little out of order, from several threads of the driver.
 static void test_late_reports_go_into_their_gap(void **state)
 {
-  struct lanes lanes = {0};
+  struct device_lanes lanes = {0};
   uint32_t number = 9;
   for (uint64_t block = 0; block < 100; block++)
     for (uint64_t i = 8; i-- > 0;) {
       uint64_t start = (block * 8 + i) * 100;
-      assert_non_null(lanes_take(&lanes, start, start + 90, &number));
+      assert_non_null(device_lanes_take(&lanes, start, start + 90, &number));
       assert_int_equal(number, 0);
     }
   free_lanes(&lanes);
@@ -76,7 +76,7 @@ static void test_overlaps_get_lanes(void **state)
 {
   enum { COUNT = 5000, MOST = 6 };
   static struct placed all[COUNT];
-  struct lanes lanes = {0};
+  struct device_lanes lanes = {0};
   uint64_t engine_free[MOST] = {0};
   for (int i = 0; i < COUNT; i++) { // at most MOST at a time
     uint32_t engine = (uint32_t)i % MOST;
@@ -91,7 +91,7 @@ static void test_overlaps_get_lanes(void **state)
   }
   uint32_t most = 0;
   for (int i = 0; i < COUNT; i++) {
-    assert_non_null(lanes_take(&lanes, all[i].start, all[i].end, &all[i].lane));
+    assert_non_null(device_lanes_take(&lanes, all[i].start, all[i].end, &all[i].lane));
     most = all[i].lane > most ? all[i].lane : most;
   }
   assert_disjoint(all, COUNT);
@@ -101,43 +101,43 @@ static void test_overlaps_get_lanes(void **state)
 
 static void test_too_many_at_once(void **state)
 {
-  struct lanes lanes = {0};
+  struct device_lanes lanes = {0};
   uint32_t number;
   for (uint32_t i = 0; i < LANES_MOST; i++) {
-    assert_non_null(lanes_take(&lanes, 10, 20, &number));
+    assert_non_null(device_lanes_take(&lanes, 10, 20, &number));
     assert_int_equal(number, i);
   }
-  assert_null(lanes_take(&lanes, 10, 20, &number));
-  assert_non_null(lanes_take(&lanes, 20, 30, &number));
+  assert_null(device_lanes_take(&lanes, 10, 20, &number));
+  assert_non_null(device_lanes_take(&lanes, 20, 30, &number));
   free_lanes(&lanes);
 }
 
 static void test_what_is_forgotten_stays_taken(void **state)
 {
-  struct lane lane = {0};
+  struct device_lane lane = {0};
   for (uint64_t i = 0; i < LANE_RECENT + 5; i++)
-    assert_true(lane_take(&lane, 100 + i * 10, 100 + i * 10 + 5));
-  assert_false(lane_take(&lane, 100, 101)); // in a forgotten one
-  assert_false(lane_take(&lane, 50, 60));   // before it, which is not known any more
-  assert_true(lane_take(&lane, 100 + (LANE_RECENT + 4) * 10 - 4, 100 + (LANE_RECENT + 4) * 10 - 2));
-  assert_false(lane_take(&lane, 900, 800));
+    assert_true(device_lane_take(&lane, 100 + i * 10, 100 + i * 10 + 5));
+  assert_false(device_lane_take(&lane, 100, 101)); // in a forgotten one
+  assert_false(device_lane_take(&lane, 50, 60));   // before it, which is not known any more
+  assert_true(device_lane_take(&lane, 100 + (LANE_RECENT + 4) * 10 - 4, 100 + (LANE_RECENT + 4) * 10 - 2));
+  assert_false(device_lane_take(&lane, 900, 800));
 }
 
 static void test_a_lane_whose_holder_is_gone_is_passed(void **state)
 {
-  struct lanes lanes = {0};
+  struct device_lanes lanes = {0};
   uint32_t number;
-  struct lane *first = lanes_take(&lanes, 1, 2, &number);
+  struct device_lane *first = device_lanes_take(&lanes, 1, 2, &number);
   assert_non_null(first);
   first->is_busy = 1; // a fork came between
-  assert_non_null(lanes_take(&lanes, 3, 4, &number));
+  assert_non_null(device_lanes_take(&lanes, 3, 4, &number));
   assert_int_equal(number, 1);
   free_lanes(&lanes);
 }
 
 // ---- several threads
 enum { EACH = 20000, THREADS = 4 };
-static struct lanes shared;
+static struct device_lanes shared;
 static struct placed taken[THREADS][EACH];
 
 static void *take_many(void *argument)
@@ -147,7 +147,7 @@ static void *take_many(void *argument)
     uint64_t start = i * 100 + thread * 20;
     struct placed *placed = &taken[thread][i];
     *placed = (struct placed){start, start + 60, 0};
-    if (lanes_take(&shared, placed->start, placed->end, &placed->lane) == NULL)
+    if (device_lanes_take(&shared, placed->start, placed->end, &placed->lane) == NULL)
       placed->lane = UINT32_MAX;
   }
   return NULL;

@@ -7,8 +7,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-void switched_note(uint64_t correlation_id, bool is_on);
+void device_switched_note(uint64_t correlation_id, bool is_on);
 // False: the call was not noted, or 65,536 others were since.
-bool switched_find(uint64_t correlation_id, bool *ret_is_on);
+bool device_switched_find(uint64_t correlation_id, bool *ret_is_on);
 
 #endif

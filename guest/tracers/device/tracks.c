@@ -14,7 +14,7 @@ struct owned { // what has tracks
   struct owned *next;
   struct device_place place; // of a thread: `what` is NULL and `id` the thread's
   uint32_t track;            // without lanes
-  struct lanes lanes;
+  struct device_lanes lanes;
 };
 
 static struct owned *buckets[BUCKETS];
@@ -68,7 +68,7 @@ uint16_t device_track_at(const struct device_place *place, uint64_t start, uint6
 {
   struct owned *owned = owned_of(place);
   uint32_t number = 0;
-  struct lane *lane = owned == NULL ? NULL : lanes_take(&owned->lanes, start, end, &number);
+  struct device_lane *lane = owned == NULL ? NULL : device_lanes_take(&owned->lanes, start, end, &number);
   if (lane == NULL)
     return only_track(owned);
   if (lane->track == 0)
@@ -76,7 +76,7 @@ uint16_t device_track_at(const struct device_place *place, uint64_t start, uint6
   return (uint16_t)lane->track;
 }
 
-uint16_t thread_track(uint32_t thread_id)
+uint16_t device_thread_track(uint32_t thread_id)
 {
   struct owned *owned = owned_of(&(struct device_place){.id = thread_id});
   struct xsp_track_options options = {.size = sizeof options, .thread_id = thread_id, .stream_id = -1};

@@ -12,7 +12,7 @@ struct device_place {
   const char *what;             // after the name: "", " waits"; a place is the same where this is the same pointer
 };
 
-uint16_t thread_track(uint32_t thread_id);
+uint16_t device_thread_track(uint32_t thread_id);
 uint16_t device_track(const struct device_place *place);
 // The same for what may overlap: the first lane (lanes.h) in which [start, end] is free.
 uint16_t device_track_at(const struct device_place *place, uint64_t start, uint64_t end);

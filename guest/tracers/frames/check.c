@@ -134,7 +134,7 @@ static bool text_is_same(const object *read, object *public, const char *what)
     the.api->PyErr_Clear();
     return true;
   }
-  if (!text_read(&the.python->text, read, ours, sizeof ours))
+  if (!frame_text_read(&the.python->text, read, ours, sizeof ours))
     return refuse("its texts are not as assumed");
   size_t count = strlen(ours);
   bool is_whole = (size_t)length < sizeof ours;

@@ -26,7 +26,7 @@ struct frames_place {
 
 // Once, after python_frames_setup if there is Python. `in_interpreter`: an address in its library or program; NULL: none.
 // False: native frames cannot be read, CALL_PATHS_FULL is then as CALL_PATHS_LIGHT.
-bool native_frames_setup(const void *in_interpreter);
+bool frames_native_setup(const void *in_interpreter);
 
 // The call path of what runs now on this thread. `around`: the innermost open operator; NULL: none. `inner`: an address in the
 // stack frame of the innermost native function that belongs to the path, as `stack` above: functions inside it are the

@@ -82,7 +82,7 @@ static inline int64_t interpreter_position(const struct interpreter *python, con
 // ---- text.c
 // Writes the text as UTF-8 with a NUL, cut at a character where it does not fit; a lone surrogate becomes U+FFFD. False:
 // not a text of a known kind.
-bool text_read(const struct text_layout *layout, const object *text, char *utf8, size_t size);
+bool frame_text_read(const struct text_layout *layout, const object *text, char *utf8, size_t size);
 
 // ---- layout.c
 // Functions of the interpreter that setup calls.

@@ -18,13 +18,13 @@ static struct dl_find_object interpreter = {.dlfo_map_start = program, // empty:
 static struct dl_find_object own; // this library
 static bool is_on;
 
-bool native_frames_setup(const void *in_interpreter)
+bool frames_native_setup(const void *in_interpreter)
 {
   ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
   program[length > 0 ? length : 0] = '\0';
   if (in_interpreter != NULL && _dl_find_object((void *)(uintptr_t)in_interpreter, &interpreter) != 0)
     return false;
-  if (_dl_find_object((void *)(uintptr_t)native_frames_setup, &own) != 0)
+  if (_dl_find_object((void *)(uintptr_t)frames_native_setup, &own) != 0)
     return false;
   is_on = (paths.sets != NULL || hash_cache_map(&paths)) && unwind_setup();
   return is_on;

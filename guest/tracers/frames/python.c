@@ -150,9 +150,9 @@ static uint32_t resolve(uint32_t caller, const struct python_frame *frame)
     at = -1; // not begun: the first line
   int line = python.line_of(code, (int)at);
   struct xsp_frame fresh = {.size = sizeof fresh, .kind = XSP_FRAME_PYTHON, .line = line > 0 ? (uint32_t)line : 0};
-  if (text_read(&python.text, word_at(code, python.name), name, sizeof name))
+  if (frame_text_read(&python.text, word_at(code, python.name), name, sizeof name))
     fresh.name = name;
-  if (text_read(&python.text, word_at(code, python.file), file, sizeof file))
+  if (frame_text_read(&python.text, word_at(code, python.file), file, sizeof file))
     fresh.file = file;
   return xsp_call_path(caller, &fresh);
 }

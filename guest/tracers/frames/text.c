@@ -25,7 +25,7 @@ static uint32_t character_at(const char *data, uint32_t kind, size_t at)
   return character;
 }
 
-bool text_read(const struct text_layout *layout, const object *text, char *utf8, size_t size)
+bool frame_text_read(const struct text_layout *layout, const object *text, char *utf8, size_t size)
 {
   uint32_t state;
   __builtin_memcpy(&state, (const char *)text + layout->state, sizeof state);

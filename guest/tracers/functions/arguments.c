@@ -12,7 +12,7 @@
 
 #define TEXT_MOST 256
 
-struct value {
+struct annotation_value {
   uint8_t type; // enum functions_type
   union {
     int64_t integer;
@@ -38,7 +38,7 @@ static void copy_text(const char *from, char to[TEXT_MOST + 1])
   to[length] = '\0';
 }
 
-static void set_value(struct value *value, uint8_t type, uint64_t bits)
+static void set_value(struct annotation_value *value, uint8_t type, uint64_t bits)
 {
   float single;
   value->type = type;
@@ -81,7 +81,7 @@ static uint64_t vector_bits(const struct functions_call *call, unsigned number)
 // The calling conventions (System V x86-64, AAPCS64): integers and floating point have registers of their own; what finds
 // none lies on the stack in order, eight bytes each.
 static void get_argument(const struct functions_call *call, const struct function_rule *rule, unsigned which,
-                         struct value *ret_value)
+                         struct annotation_value *ret_value)
 {
   unsigned integers = 0, reals = 0, on_stack = 0;
   for (unsigned i = 0;; i++) {
@@ -97,7 +97,8 @@ static void get_argument(const struct functions_call *call, const struct functio
   }
 }
 
-static void get_result(const struct functions_call *call, const struct function_rule *rule, struct value *ret_value)
+static void get_result(const struct functions_call *call, const struct function_rule *rule,
+                       struct annotation_value *ret_value)
 {
   set_value(ret_value, rule->result,
             is_real(rule->result) ? vector_bits(call, 0) : word_at(call, FUNCTIONS_FRAME_RESULT));
@@ -105,7 +106,7 @@ static void get_result(const struct functions_call *call, const struct function_
 
 // ---- tags ------------------------------------------------------------------------------------------------------------
 
-static void tag(const struct xsp_span *span, const char *key, const struct value *value)
+static void tag(const struct xsp_span *span, const char *key, const struct annotation_value *value)
 {
   if (is_real(value->type))
     xsp_span_tag_double(span, key, value->of.real);
@@ -117,7 +118,7 @@ static void tag(const struct xsp_span *span, const char *key, const struct value
 
 static void tag_span(const struct functions_call *call, const struct function_rule *rule, bool has_returned)
 {
-  struct value value;
+  struct annotation_value value;
   if (has_returned && rule->result != FUNCTIONS_NO_TYPE) {
     get_result(call, rule, &value);
     tag(call->span, "result", &value);
@@ -138,7 +139,7 @@ static size_t put_text(char *to, size_t size, size_t length, const char *text)
   return length;
 }
 
-static size_t put_json(char *to, size_t size, size_t length, const struct value *value)
+static size_t put_json(char *to, size_t size, size_t length, const struct annotation_value *value)
 {
   char piece[32];
   if (is_real(value->type) && isfinite(value->of.real)) {
@@ -170,7 +171,7 @@ static size_t describe(const struct xsp_event *event, int of_results, char *text
     return 0;
   size_t length = 0;
   for (unsigned i = 0; i < count; i++) {
-    struct value value;
+    struct annotation_value value;
     if (of_results)
       get_result(call, rule, &value);
     else

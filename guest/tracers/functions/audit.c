@@ -28,17 +28,17 @@ static char *texts, *texts_end;
 
 static const char *copy_text(const char *text)
 {
-  size_t length = system_length(text) + 1;
+  size_t length = functions_system_length(text) + 1;
   if (length > TEXTS_BYTES)
     return "";
   if (texts == NULL || (size_t)(texts_end - texts) < length) {
-    texts = system_map(TEXTS_BYTES);
+    texts = functions_system_map(TEXTS_BYTES);
     if (texts == NULL)
       return "";
     texts_end = texts + TEXTS_BYTES;
   }
   char *copy = texts;
-  system_copy(copy, text, length);
+  functions_system_copy(copy, text, length);
   texts += length;
   return copy;
 }
@@ -67,7 +67,7 @@ static void *take_copy(const void *owner, size_t bytes)
   }
   if (free_place == NULL && copy_count == sizeof copies / sizeof copies[0])
     return NULL;
-  void *memory = system_map(bytes);
+  void *memory = functions_system_map(bytes);
   if (memory == NULL)
     return NULL;
   *(free_place != NULL ? free_place : &copies[copy_count++]) = (struct copy){owner, memory, bytes};
@@ -81,7 +81,7 @@ static void retire_copies(const void *owner)
     retired += copies[i].owner == NULL && copies[i].memory != NULL;
   for (uint32_t i = 0; i < copy_count; i++) {
     if (copies[i].owner == NULL && copies[i].memory != NULL && retired > RETIRED_MOST) {
-      system_unmap(copies[i].memory, copies[i].bytes);
+      functions_system_unmap(copies[i].memory, copies[i].bytes);
       copies[i].memory = NULL;
       retired--;
     }
@@ -95,7 +95,7 @@ static void read_list(const char *path)
 {
   static char text[FUNCTIONS_LIST_BYTES_MOST + 1];
   table.list_path = path;
-  long length = system_read_file(path, text, sizeof text);
+  long length = functions_system_read_file(path, text, sizeof text);
   if (length < 0)
     table.problem = "the list cannot be read";
   else if ((size_t)length == sizeof text)
@@ -148,11 +148,11 @@ static bool own_table(struct library *library)
     return true;
   if (library->is_fixed)
     return false;
-  library->symbol_count = symbols_count(&library->symbols);
+  library->symbol_count = functions_symbols_count(&library->symbols);
   size_t bytes = library->symbol_count * sizeof(ElfW(Sym));
   ElfW(Dyn) *dyn = library->symbols.table_entry;
   ElfW(Addr) before = dyn->d_un.d_ptr;
-  if (before != (ElfW(Addr))library->symbols.table || !system_is_writable(&dyn->d_un.d_ptr)) {
+  if (before != (ElfW(Addr))library->symbols.table || !functions_system_is_writable(&dyn->d_un.d_ptr)) {
     library->is_fixed = true;
     return false;
   }
@@ -162,7 +162,7 @@ static bool own_table(struct library *library)
     library->is_fixed = true;
     return false;
   }
-  system_copy(copy, library->symbols.table, bytes);
+  functions_system_copy(copy, library->symbols.table, bytes);
   library->copy = copy;
   dyn->d_un.d_ptr = (ElfW(Addr))copy;
   return true;
@@ -209,9 +209,9 @@ static void *ask(void *(*resolver)(void))
 #if defined(__aarch64__) // a resolver gets the processor's features as arguments
   const struct {
     unsigned long size, hwcap, hwcap2;
-  } has = {sizeof has, system_auxiliary(AT_HWCAP), system_auxiliary(AT_HWCAP2)};
+  } has = {sizeof has, functions_system_auxiliary(AT_HWCAP), functions_system_auxiliary(AT_HWCAP2)};
   void *(*resolver_with_features)(uint64_t, const void *);
-  system_copy(&resolver_with_features, &resolver, sizeof resolver);
+  functions_system_copy(&resolver_with_features, &resolver, sizeof resolver);
   return resolver_with_features(has.hwcap | UINT64_C(1) << 62, &has);
 #else
   return resolver();
@@ -236,7 +236,7 @@ static void redirect(struct library *library, uint16_t rule, uint32_t index)
   const char *name = library->symbols.strings + symbol->st_name;
   if (rules[rule].is_pattern && functions_refusal(name) != NULL)
     return;
-  if (!symbols_is_function(symbol)) {
+  if (!functions_symbols_is_function(symbol)) {
     if (!rules[rule].is_pattern)
       note(library, rule, name, "it is no function");
     return;
@@ -254,7 +254,7 @@ static void redirect(struct library *library, uint16_t rule, uint32_t index)
   bool is_chosen_later = ELF64_ST_TYPE(symbol->st_info) == STT_GNU_IFUNC;
   entry->resolver = NULL;
   if (is_chosen_later)
-    system_copy(&entry->resolver, &address, sizeof address);
+    functions_system_copy(&entry->resolver, &address, sizeof address);
   entry->owner = library->map;
   entry->state = FUNCTIONS_OPEN;
   entry->go = functions_resolve;
@@ -273,16 +273,16 @@ static void redirect(struct library *library, uint16_t rule, uint32_t index)
 
 static void look_for_name(struct library *library, uint16_t rule)
 {
-  for (uint32_t i = 0; (i = symbols_next(&library->symbols, rules[rule].name, i)) != 0;)
+  for (uint32_t i = 0; (i = functions_symbols_next(&library->symbols, rules[rule].name, i)) != 0;)
     redirect(library, rule, i);
 }
 
 static void look_for_patterns(struct library *library, const bool wanted[FUNCTIONS_RULES_MOST])
 {
-  uint32_t count = symbols_count(&library->symbols);
+  uint32_t count = functions_symbols_count(&library->symbols);
   for (uint32_t i = 1; i < count; i++) {
     const ElfW(Sym) *symbol = &library->symbols.table[i];
-    if (!symbols_is_function(symbol))
+    if (!functions_symbols_is_function(symbol))
       continue;
     for (uint16_t rule = 0; rule < table.rule_count; rule++)
       if (wanted[rule] && functions_glob(rules[rule].name, library->symbols.strings + symbol->st_name)) {
@@ -297,19 +297,19 @@ static bool is_left_alone(const struct library *library)
 {
   const char *name = file_name(library->path);
   return functions_glob("ld-linux*", name) || functions_glob("ld.so*", name) || functions_glob("linux-vdso*", name) ||
-         symbols_next(&library->symbols, "xsp_span_start_slow_v1", 0) != 0 ||
-         symbols_next(&library->symbols, XSP_TRACER_ENTRY, 0) != 0;
+         functions_symbols_next(&library->symbols, "xsp_span_start_slow_v1", 0) != 0 ||
+         functions_symbols_next(&library->symbols, XSP_TRACER_ENTRY, 0) != 0;
 }
 
 // Puts the table's address where the tracer looks for it.
 static void open_door(const struct library *library)
 {
-  uint32_t i = symbols_next(&library->symbols, FUNCTIONS_DOOR, 0);
+  uint32_t i = functions_symbols_next(&library->symbols, FUNCTIONS_DOOR, 0);
   if (i == 0 || library->symbols.table[i].st_size != sizeof(void *))
     return;
   const struct functions_table **door =
       (const struct functions_table **)(library->map->l_addr + library->symbols.table[i].st_value);
-  if (system_is_writable(door))
+  if (functions_system_is_writable(door))
     *door = &table;
 }
 
@@ -319,11 +319,12 @@ EXPORT unsigned int la_version(unsigned int version)
 #ifndef FUNCTIONS_HAVE_STUBS
   return 0;
 #endif
-  const char *list = system_environment("XSP_FUNCTIONS"), *session = system_environment("XSP_SESSION");
+  const char *list = functions_system_environment("XSP_FUNCTIONS"),
+             *session = functions_system_environment("XSP_SESSION");
   if (list == NULL || *list == '\0' || session == NULL || *session == '\0')
     return 0; // the loader puts the module away again
-  keep_prepare();
-  program_path = system_program_path();
+  functions_keep_prepare();
+  program_path = functions_system_program_path();
   read_list(list);
   return version < LAV_CURRENT ? version : LAV_CURRENT;
 }
@@ -334,7 +335,7 @@ EXPORT unsigned int la_objopen(struct link_map *map, Lmid_t space, uintptr_t *co
   if (library.path == NULL || *library.path == '\0')
     library.path = program_path;
   *cookie = (uintptr_t)map;
-  if (!symbols_open(map, &library.symbols))
+  if (!functions_symbols_open(map, &library.symbols))
     return 0;
   open_door(&library);
   if (table.rule_count == 0 || table.problem != NULL || is_left_alone(&library))

@@ -84,9 +84,9 @@ static void *symbol_of_caller(void *caller, const char *name)
   struct dl_find_object object; // lock-free, unlike dlsym
   struct symbols symbols;
   if (_dl_find_object(caller, &object) != 0 || object.dlfo_link_map == NULL ||
-      !symbols_open(object.dlfo_link_map, &symbols))
+      !functions_symbols_open(object.dlfo_link_map, &symbols))
     return NULL;
-  uint32_t i = symbols_next(&symbols, name, 0);
+  uint32_t i = functions_symbols_next(&symbols, name, 0);
   return i == 0 ? NULL : (void *)(symbols.base + symbols.table[i].st_value);
 }
 
@@ -157,7 +157,7 @@ static int start(const struct xsp_host *started_by)
     host->say(host, line);
     return -EINVAL;
   }
-  keep_prepare();
+  functions_keep_prepare();
   table = door;
   pthread_atfork(functions_pause, functions_resume, functions_resume); // after libxsp's: ours is the inner in the child
   // Partner: send() in audit.c, which has an entry complete before it looks for the trampoline.

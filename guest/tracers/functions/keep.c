@@ -9,7 +9,7 @@ uint32_t functions_kept_bytes, functions_kept_mask;
 // x87, SSE, AVX, mask registers, both halves of AVX-512: what may hold arguments or results.
 #define KEPT_STATE UINT32_C(0xe7)
 
-void keep_prepare(void)
+void functions_keep_prepare(void)
 {
   unsigned a, b, c, d;
   if (!__get_cpuid(1, &a, &b, &c, &d) || (c & bit_OSXSAVE) == 0)
@@ -24,7 +24,7 @@ void keep_prepare(void)
   functions_kept_bytes = (bytes + 63) & ~UINT32_C(63);
 }
 #else
-void keep_prepare(void)
+void functions_keep_prepare(void)
 {
 }
 #endif

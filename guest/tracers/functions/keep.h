@@ -10,7 +10,7 @@ extern uint32_t functions_kept_bytes __attribute__((visibility("hidden"))); // o
 extern uint32_t functions_kept_mask __attribute__((visibility("hidden")));
 
 // Asks the processor what state there is. Before the first functions_keep.
-void keep_prepare(void) __attribute__((visibility("hidden")));
+void functions_keep_prepare(void) __attribute__((visibility("hidden")));
 // fn(a, b), with all vector, mask and x87 registers as they were.
 struct xsp_span functions_keep(const void *a, uint64_t b, struct xsp_span (*fn)(const void *, uint64_t))
     __attribute__((visibility("hidden")));

@@ -105,7 +105,7 @@ static void test_kept(void **state)
 {
   functions_kept_bytes = 0;
   check(around_sse, 16); // nothing is known of the processor
-  keep_prepare();
+  functions_keep_prepare();
   check(around_sse, 16);
   if (__builtin_cpu_supports("avx"))
     check(around_avx, 32);

@@ -7,7 +7,7 @@
 
 #include <stddef.h>
 
-bool symbols_open(const struct link_map *map, struct symbols *ret_symbols)
+bool functions_symbols_open(const struct link_map *map, struct symbols *ret_symbols)
 {
   *ret_symbols = (struct symbols){.base = map->l_addr};
   ElfW(Addr) soname = 0; // 0: none
@@ -57,7 +57,7 @@ static struct gnu_hash gnu_hash_open(const uint32_t *section)
   return hash;
 }
 
-uint32_t symbols_count(const struct symbols *symbols)
+uint32_t functions_symbols_count(const struct symbols *symbols)
 {
   if (symbols->gnu_hash == NULL)
     return symbols->sysv_hash[1];
@@ -87,7 +87,7 @@ static bool is_named(const struct symbols *symbols, uint32_t index, const char *
          functions_same(symbols->strings + symbol->st_name, name);
 }
 
-uint32_t symbols_next(const struct symbols *symbols, const char *name, uint32_t after)
+uint32_t functions_symbols_next(const struct symbols *symbols, const char *name, uint32_t after)
 {
   if (symbols->gnu_hash == NULL) { // rare: the whole table, in its order
     for (uint32_t i = after + 1; i < symbols->sysv_hash[1]; i++)
@@ -114,7 +114,7 @@ uint32_t symbols_next(const struct symbols *symbols, const char *name, uint32_t 
   }
 }
 
-bool symbols_is_function(const ElfW(Sym) * symbol)
+bool functions_symbols_is_function(const ElfW(Sym) * symbol)
 {
   unsigned binding = ELF64_ST_BIND(symbol->st_info);
   unsigned type = ELF64_ST_TYPE(symbol->st_info);

@@ -19,13 +19,13 @@ struct symbols { // borrowed from a mapped library
 };
 
 // False: no dynamic symbols, or nothing to find them by.
-bool symbols_open(const struct link_map *map, struct symbols *ret_symbols);
+bool functions_symbols_open(const struct link_map *map, struct symbols *ret_symbols);
 // Symbols in the table; 0: it defines none.
-uint32_t symbols_count(const struct symbols *symbols);
+uint32_t functions_symbols_count(const struct symbols *symbols);
 // The next defined symbol of this name after index `after` (0: the first); 0: no more. Names may stand for several
 // versions.
-uint32_t symbols_next(const struct symbols *symbols, const char *name, uint32_t after);
+uint32_t functions_symbols_next(const struct symbols *symbols, const char *name, uint32_t after);
 // A function that may be called by name.
-bool symbols_is_function(const ElfW(Sym) * symbol);
+bool functions_symbols_is_function(const ElfW(Sym) * symbol);
 
 #endif

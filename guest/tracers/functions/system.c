@@ -14,7 +14,7 @@ static bool failed(long result)
   return result < 0 && result >= -4095;
 }
 
-size_t system_length(const char *text)
+size_t functions_system_length(const char *text)
 {
   size_t length = 0;
   while (text[length] != '\0')
@@ -22,7 +22,7 @@ size_t system_length(const char *text)
   return length;
 }
 
-void system_copy(void *to, const void *from, size_t bytes)
+void functions_system_copy(void *to, const void *from, size_t bytes)
 {
 #if defined(__x86_64__)
   __asm__ volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(bytes)::"memory");
@@ -32,18 +32,18 @@ void system_copy(void *to, const void *from, size_t bytes)
 #endif
 }
 
-void *system_map(size_t bytes)
+void *functions_system_map(size_t bytes)
 {
   long result = system_call(SYS_mmap, 0, (long)bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   return failed(result) ? NULL : (void *)result;
 }
 
-void system_unmap(void *memory, size_t bytes)
+void functions_system_unmap(void *memory, size_t bytes)
 {
   system_call(SYS_munmap, (long)memory, (long)bytes, 0, 0, 0, 0);
 }
 
-long system_read_file(const char *path, char *text, size_t size)
+long functions_system_read_file(const char *path, char *text, size_t size)
 {
   long file = system_call(SYS_openat, AT_FDCWD, (long)path, O_RDONLY | O_CLOEXEC, 0, 0, 0);
   if (failed(file))
@@ -63,7 +63,7 @@ long system_read_file(const char *path, char *text, size_t size)
 }
 
 // The kernel copies the signal mask out, or returns EFAULT. The cheapest such call, and rarely forbidden.
-bool system_is_writable(void *address)
+bool functions_system_is_writable(void *address)
 {
   return system_call(SYS_rt_sigprocmask, 0, 0, (long)address, 8, 0, 0) != -EFAULT;
 }
@@ -75,9 +75,9 @@ static char **first_environment(void)
   return stack == NULL ? NULL : (char **)(stack + 1 + stack[0] + 1);
 }
 
-const char *system_environment(const char *name)
+const char *functions_system_environment(const char *name)
 {
-  size_t length = system_length(name);
+  size_t length = functions_system_length(name);
   for (char **at = first_environment(); at != NULL && *at != NULL; at++) {
     size_t i = 0;
     while (i < length && (*at)[i] == name[i])
@@ -88,7 +88,7 @@ const char *system_environment(const char *name)
   return NULL;
 }
 
-unsigned long system_auxiliary(unsigned long type)
+unsigned long functions_system_auxiliary(unsigned long type)
 {
   char **at = first_environment();
   if (at == NULL)
@@ -101,8 +101,8 @@ unsigned long system_auxiliary(unsigned long type)
   return 0;
 }
 
-const char *system_program_path(void)
+const char *functions_system_program_path(void)
 {
-  const char *path = (const char *)system_auxiliary(AT_EXECFN);
+  const char *path = (const char *)functions_system_auxiliary(AT_EXECFN);
   return path == NULL ? "" : path;
 }

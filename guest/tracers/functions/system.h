@@ -44,21 +44,21 @@ static inline long system_call(long number, long a, long b, long c, long d, long
 }
 #endif
 
-size_t system_length(const char *text);
-void system_copy(void *to, const void *from, size_t bytes);
-void *system_map(size_t bytes); // zeroed; NULL: none
-void system_unmap(void *memory, size_t bytes);
+size_t functions_system_length(const char *text);
+void functions_system_copy(void *to, const void *from, size_t bytes);
+void *functions_system_map(size_t bytes); // zeroed; NULL: none
+void functions_system_unmap(void *memory, size_t bytes);
 // The file's first `size` bytes; their number, or a negated errno value.
-long system_read_file(const char *path, char *text, size_t size);
+long functions_system_read_file(const char *path, char *text, size_t size);
 // Whether the 8 bytes at `address` may be written. WRITES into them where so.
-bool system_is_writable(void *address);
+bool functions_system_is_writable(void *address);
 // Whether the 8 bytes at `address` may be read: the kernel copies a signal mask in before it looks at `how`, which is none.
 static inline bool system_is_readable(const void *address)
 {
   return system_call(SYS_rt_sigprocmask, -1, (long)address, 0, 8, 0, 0) != -EFAULT;
 }
-const char *system_environment(const char *name);   // as the process was started; NULL: not set
-unsigned long system_auxiliary(unsigned long type); // of the kernel's vector (AT_…); 0: not there
-const char *system_program_path(void);              // as it was started
+const char *functions_system_environment(const char *name);   // as the process was started; NULL: not set
+unsigned long functions_system_auxiliary(unsigned long type); // of the kernel's vector (AT_…); 0: not there
+const char *functions_system_program_path(void);              // as it was started
 
 #endif

@@ -6,7 +6,7 @@
 
 bool itt_metadata_read(struct annotation_tags *tags, const char *key, int type, size_t count, const void *data)
 {
-  static const struct value_type types[] = {
+  static const struct annotation_value_type types[] = {
       [ITT_TYPE_U64] = {VALUE_UNSIGNED, 8}, [ITT_TYPE_S64] = {VALUE_SIGNED, 8},   [ITT_TYPE_U32] = {VALUE_UNSIGNED, 4},
       [ITT_TYPE_S32] = {VALUE_SIGNED, 4},   [ITT_TYPE_U16] = {VALUE_UNSIGNED, 2}, [ITT_TYPE_S16] = {VALUE_SIGNED, 2},
       [ITT_TYPE_FLOAT] = {VALUE_REAL, 4},   [ITT_TYPE_DOUBLE] = {VALUE_REAL, 8},
@@ -17,7 +17,7 @@ bool itt_metadata_read(struct annotation_tags *tags, const char *key, int type, 
   if (count > 1) {
     annotation_value_list(types[type], count, data, &form, key, tags);
   } else if (count == 1) {
-    struct value value;
+    struct annotation_value value;
     annotation_value_read(types[type], data, &value);
     annotation_value_tag(&value, key, tags);
   }

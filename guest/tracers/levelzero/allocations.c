@@ -16,7 +16,7 @@ static uint32_t kind_of(const void *context, const void *address, void **ret_dev
   return properties.type;
 }
 
-static uint16_t allocation_track(struct device *device)
+static uint16_t allocation_track(struct levelzero_device *device)
 {
   pthread_mutex_lock(&levelzero_lock);
   if (device->memory_track == 0) {
@@ -35,7 +35,7 @@ static void publish(struct xsp_site *site, void *context, const void *address, s
 {
   void *handle = NULL;
   uint32_t kind = kind_of(context, address, &handle);
-  struct device *device = handle == NULL ? NULL : device_of(handle);
+  struct levelzero_device *device = handle == NULL ? NULL : levelzero_device_of(handle);
   uint64_t now = xsp_clock_ticks();
   struct xsp_interval interval = {.size = sizeof interval,
                                   .track = device == NULL ? 0 : allocation_track(device),
@@ -52,13 +52,13 @@ static void publish(struct xsp_site *site, void *context, const void *address, s
   xsp_span_tag_int(&span, "total_bytes", (int64_t)__atomic_add_fetch(&device->allocated, change, __ATOMIC_RELAXED));
 }
 
-void allocation_made(void *context, void *address, size_t bytes)
+void levelzero_allocation_made(void *context, void *address, size_t bytes)
 {
   XSP_SITE_FULL(site, XSP_LEVEL_LIBRARY, "allocate", "memory", LEVELZERO_TRACER);
   publish(&site, context, address, bytes, false);
 }
 
-void allocation_gone(void *context, void *address)
+void levelzero_allocation_gone(void *context, void *address)
 {
   XSP_SITE_FULL(site, XSP_LEVEL_LIBRARY, "free", "memory", LEVELZERO_TRACER);
   void *base = NULL;
@@ -72,7 +72,8 @@ static const char *letter(uint32_t kind)
   return kind == ZE_MEMORY_DEVICE ? "D" : kind == ZE_MEMORY_SHARED ? "S" : "H"; // memory of no allocation is the host's
 }
 
-struct work copy_work(const void *to, const void *from, const struct context *context, int64_t bytes)
+struct work levelzero_copy_work(const void *to, const void *from, const struct levelzero_context *context,
+                                int64_t bytes)
 {
   static struct xsp_site *sites[KINDS][KINDS]; // atomic
   void *device = NULL;

@@ -5,8 +5,9 @@
 
 #include "tracers/levelzero/slots.h"
 
-void allocation_made(void *context, void *address, size_t bytes);
-void allocation_gone(void *context, void *address); // it is about to be
-struct work copy_work(const void *to, const void *from, const struct context *context, int64_t bytes);
+void levelzero_allocation_made(void *context, void *address, size_t bytes);
+void levelzero_allocation_gone(void *context, void *address); // it is about to be
+struct work levelzero_copy_work(const void *to, const void *from, const struct levelzero_context *context,
+                                int64_t bytes);
 
 #endif

@@ -18,16 +18,16 @@
 #define POLLS_NS UINT64_C(1000000) // between two looks when the program polls
 #define API "api"
 
-static _Thread_local struct call call;
+static _Thread_local struct levelzero_call call;
 static _Thread_local bool is_paused;
 static uint32_t is_stopped; // atomic
 
-void callbacks_pause(bool pause)
+void levelzero_callbacks_pause(bool pause)
 {
   is_paused = pause;
 }
 
-void callbacks_stop(void)
+void levelzero_callbacks_stop(void)
 {
   __atomic_store_n(&is_stopped, 1, __ATOMIC_RELAXED);
 }
@@ -46,13 +46,14 @@ static bool is_off(void)
 #define KERNEL(grid, block)                                                                                            \
   (struct work)                                                                                                        \
   {                                                                                                                    \
-    launched_site(ARGUMENT(void *, 1), grid, block), -1                                                                \
+    levelzero_launched_site(ARGUMENT(void *, 1), grid, block), -1                                                      \
   }
-#define COPY(bytes) copy_work(ARGUMENT(const void *, 1), ARGUMENT(const void *, 2), call_context(argument), bytes)
+#define COPY(bytes)                                                                                                    \
+  levelzero_copy_work(ARGUMENT(const void *, 1), ARGUMENT(const void *, 2), call_context(argument), bytes)
 
-static struct context *call_context(void *const *argument)
+static struct levelzero_context *call_context(void *const *argument)
 {
-  struct list *list = list_of(ARGUMENT(void *, 0));
+  struct list *list = levelzero_list_of(ARGUMENT(void *, 0));
   return list == NULL ? NULL : list->context;
 }
 
@@ -98,14 +99,14 @@ static int64_t region_bytes(const struct ze_region *region)
   X(EventCounterBasedCreate) X(DriverGetExtensionFunctionAddress) X(EventQueryStatus) X(KernelCreate) X(KernelSetGroupSize) X(MemAllocDevice) X(MemAllocHost) X(MemAllocShared)
 // Lists are executed; the first three arguments are alike. X(name, the queue)
 #define EXECUTIONS(X) \
-  X(CommandQueueExecuteCommandLists, queue_of(ARGUMENT(void *, 0))) \
+  X(CommandQueueExecuteCommandLists, levelzero_queue_of(ARGUMENT(void *, 0))) \
   X(CommandListImmediateAppendCommandListsExp, immediate_queue(ARGUMENT(void *, 0))) \
   X(CommandListImmediateAppendCommandListsWithParameters, immediate_queue(ARGUMENT(void *, 0)))
 // clang-format on
 
-static struct queue *immediate_queue(void *handle)
+static struct levelzero_queue *immediate_queue(void *handle)
 {
-  const struct list *list = list_of(handle);
+  const struct list *list = levelzero_list_of(handle);
   return list == NULL ? NULL : list->queue;
 }
 
@@ -121,60 +122,61 @@ static void look(void)
 
 HANDLER(CommandQueueCreate)
 {
-  queue_made(*ARGUMENT(void **, 3), ARGUMENT(void *, 1));
+  levelzero_queue_made(*ARGUMENT(void **, 3), ARGUMENT(void *, 1));
 }
 
 HANDLER(CommandQueueDestroy)
 {
-  struct queue *queue = queue_of(ARGUMENT(void *, 0));
+  struct levelzero_queue *queue = levelzero_queue_of(ARGUMENT(void *, 0));
   look();
   if (queue != NULL)
-    queue_gone(queue);
+    levelzero_queue_gone(queue);
 }
 
 HANDLER(CommandListCreate)
 {
-  list_made(*ARGUMENT(void **, 3), ARGUMENT(void *, 0), ARGUMENT(void *, 1), ARGUMENT(const struct ze_list_desc *, 2));
+  levelzero_list_made(*ARGUMENT(void **, 3), ARGUMENT(void *, 0), ARGUMENT(void *, 1),
+                      ARGUMENT(const struct ze_list_desc *, 2));
 }
 
 HANDLER(CommandListCreateImmediate)
 {
-  immediate_list_made(*ARGUMENT(void **, 3), ARGUMENT(void *, 0), ARGUMENT(void *, 1),
-                      ARGUMENT(const struct ze_queue_desc *, 2));
+  levelzero_immediate_list_made(*ARGUMENT(void **, 3), ARGUMENT(void *, 0), ARGUMENT(void *, 1),
+                                ARGUMENT(const struct ze_queue_desc *, 2));
 }
 
 HANDLER(CommandListReset)
 {
-  struct list *list = list_of(ARGUMENT(void *, 0));
+  struct list *list = levelzero_list_of(ARGUMENT(void *, 0));
   pthread_mutex_lock(&levelzero_lock);
   flights_look();
   if (list != NULL)
-    list_forget(list);
+    levelzero_list_forget(list);
   pthread_mutex_unlock(&levelzero_lock);
 }
 
 HANDLER(CommandListDestroy)
 {
-  struct list *list = list_of(ARGUMENT(void *, 0));
+  struct list *list = levelzero_list_of(ARGUMENT(void *, 0));
   on_CommandListReset(argument);
   if (list != NULL && list->queue != NULL)
-    queue_gone(list->queue);
+    levelzero_queue_gone(list->queue);
 }
 
 HANDLER(EventPoolCreate)
 {
-  event_pool_made(*ARGUMENT(void **, 4), ARGUMENT(const struct ze_event_pool_desc *, 1)->flags);
+  levelzero_event_pool_made(*ARGUMENT(void **, 4), ARGUMENT(const struct ze_event_pool_desc *, 1)->flags);
 }
 
 HANDLER(EventCreate)
 {
-  event_made(*ARGUMENT(void **, 2), ARGUMENT(void *, 0));
+  levelzero_event_made(*ARGUMENT(void **, 2), ARGUMENT(void *, 0));
 }
 
 HANDLER(EventCounterBasedCreate)
 {
   const struct ze_counter_event_desc *desc = ARGUMENT(const struct ze_counter_event_desc *, 2);
-  counter_event_made(*ARGUMENT(void **, 3), desc == NULL ? 0 : desc->flags);
+  levelzero_counter_event_made(*ARGUMENT(void **, 3), desc == NULL ? 0 : desc->flags);
 }
 
 // Intel's own function for such events, which SYCL and OpenVINO use, is no call of the loader: they get ours. It calls the
@@ -187,7 +189,7 @@ static uint32_t create_counter_event(void *context, void *device, const struct z
 {
   uint32_t result = __atomic_load_n(&real_create, __ATOMIC_ACQUIRE)(context, device, desc, ret_event);
   if (result == ZE_OK && !is_off() && desc != NULL && ret_event != NULL)
-    counter_event_made(*ret_event, desc->flags);
+    levelzero_counter_event_made(*ret_event, desc->flags);
   return result;
 }
 
@@ -214,12 +216,12 @@ static void settle(struct event *event)
 
 HANDLER(EventHostReset)
 {
-  settle(event_of(ARGUMENT(void *, 0)));
+  settle(levelzero_event_of(ARGUMENT(void *, 0)));
 }
 
 HANDLER(EventDestroy)
 {
-  struct event *event = event_of(ARGUMENT(void *, 0));
+  struct event *event = levelzero_event_of(ARGUMENT(void *, 0));
   settle(event);
   if (event != NULL)
     event->is_alive = false;
@@ -227,7 +229,7 @@ HANDLER(EventDestroy)
 
 HANDLER(CommandListAppendEventReset)
 {
-  struct event *event = event_of(ARGUMENT(void *, 1));
+  struct event *event = levelzero_event_of(ARGUMENT(void *, 1));
   settle(event);
   if (event != NULL)
     event->is_reset_by_device = true;
@@ -245,7 +247,7 @@ HANDLER(EventQueryStatus)
 
 HANDLER(ContextDestroy)
 {
-  struct context *context = context_of(ARGUMENT(void *, 0));
+  struct levelzero_context *context = levelzero_context_of(ARGUMENT(void *, 0));
   pthread_mutex_lock(&levelzero_lock);
   if (context != NULL)
     flights_leave(context);
@@ -254,38 +256,38 @@ HANDLER(ContextDestroy)
 
 HANDLER(KernelCreate)
 {
-  kernel_made(*ARGUMENT(void **, 2), ARGUMENT(const struct ze_kernel_desc *, 1)->name);
+  levelzero_kernel_made(*ARGUMENT(void **, 2), ARGUMENT(const struct ze_kernel_desc *, 1)->name);
 }
 
 HANDLER(KernelSetGroupSize)
 {
-  kernel_sized(ARGUMENT(void *, 0),
-               (const uint32_t[]){ARGUMENT(uint32_t, 1), ARGUMENT(uint32_t, 2), ARGUMENT(uint32_t, 3)});
+  levelzero_kernel_sized(ARGUMENT(void *, 0),
+                         (const uint32_t[]){ARGUMENT(uint32_t, 1), ARGUMENT(uint32_t, 2), ARGUMENT(uint32_t, 3)});
 }
 
 HANDLER(MemAllocDevice)
 {
-  allocation_made(ARGUMENT(void *, 0), *ARGUMENT(void **, 5), ARGUMENT(size_t, 2));
+  levelzero_allocation_made(ARGUMENT(void *, 0), *ARGUMENT(void **, 5), ARGUMENT(size_t, 2));
 }
 
 HANDLER(MemAllocHost)
 {
-  allocation_made(ARGUMENT(void *, 0), *ARGUMENT(void **, 4), ARGUMENT(size_t, 2));
+  levelzero_allocation_made(ARGUMENT(void *, 0), *ARGUMENT(void **, 4), ARGUMENT(size_t, 2));
 }
 
 HANDLER(MemAllocShared)
 {
-  allocation_made(ARGUMENT(void *, 0), *ARGUMENT(void **, 6), ARGUMENT(size_t, 3));
+  levelzero_allocation_made(ARGUMENT(void *, 0), *ARGUMENT(void **, 6), ARGUMENT(size_t, 3));
 }
 
 HANDLER(MemFree)
 {
-  allocation_gone(ARGUMENT(void *, 0), ARGUMENT(void *, 1));
+  levelzero_allocation_gone(ARGUMENT(void *, 0), ARGUMENT(void *, 1));
 }
 
 HANDLER(MemFreeExt)
 {
-  allocation_gone(ARGUMENT(void *, 0), ARGUMENT(void *, 2));
+  levelzero_allocation_gone(ARGUMENT(void *, 0), ARGUMENT(void *, 2));
 }
 
 // ---- the callbacks
@@ -308,19 +310,19 @@ HANDLER(MemFreeExt)
   CALLBACK(after_##name, call.is_open, call.is_open = false; end)
 
 #define X(name, event, work)                                                                                           \
-  BOTH(CommandList##name, command_begin(&call, &site, ARGUMENT(void *, 0), &ARGUMENT(void *, event), work),            \
-       command_end(&call, result))
+  BOTH(CommandList##name, levelzero_command_begin(&call, &site, ARGUMENT(void *, 0), &ARGUMENT(void *, event), work),  \
+       levelzero_command_end(&call, result))
 COMMANDS(X)
 #undef X
-#define X(name) BOTH(name, call_begin(&call, &site), call_end(&call, result); look())
+#define X(name) BOTH(name, levelzero_call_begin(&call, &site), levelzero_call_end(&call, result); look())
 WAITS(X)
 #undef X
-#define X(name) BOTH(name, call_begin(&call, &site), call_end(&call, result))
+#define X(name) BOTH(name, levelzero_call_begin(&call, &site), levelzero_call_end(&call, result))
 OTHERS(X)
 #undef X
 #define X(name, queue)                                                                                                 \
-  BOTH(name, execute_begin(&call, &site, queue, &ARGUMENT(uint32_t, 1), &ARGUMENT(void **, 2)),                        \
-       execute_end(&call, result))
+  BOTH(name, levelzero_execute_begin(&call, &site, queue, &ARGUMENT(uint32_t, 1), &ARGUMENT(void **, 2)),              \
+       levelzero_execute_end(&call, result))
 EXECUTIONS(X)
 #undef X
 #define X(name) CALLBACK(before_##name, true, on_##name(argument))
@@ -350,7 +352,7 @@ static const struct {
 };
 // clang-format on
 
-uint32_t callbacks_register(void *library, void *tracer)
+uint32_t levelzero_callbacks_register(void *library, void *tracer)
 {
   uint32_t known = 0;
   for (size_t i = 0; i < sizeof callbacks / sizeof callbacks[0]; i++) {

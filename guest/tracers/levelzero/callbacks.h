@@ -8,9 +8,9 @@
 
 // Registers all that this loader knows of with `tracer`, by its functions zelTracerNAMERegisterCallback in `library`. How
 // many it knows.
-uint32_t callbacks_register(void *library, void *tracer);
+uint32_t levelzero_callbacks_register(void *library, void *tracer);
 // Callbacks do nothing: for calls of ours on this thread, and in a fork's child.
-void callbacks_pause(bool is_paused);
-void callbacks_stop(void);
+void levelzero_callbacks_pause(bool is_paused);
+void levelzero_callbacks_stop(void);
 
 #endif

@@ -12,7 +12,7 @@ static uint64_t mask_of(uint32_t bits)
   return bits == 0 || bits >= 64 ? UINT64_MAX : (UINT64_C(1) << bits) - 1;
 }
 
-void clock_start(struct clock *clock, double rate, const struct ze_device_properties *properties)
+void levelzero_clock_start(struct clock *clock, double rate, const struct ze_device_properties *properties)
 {
   *clock = (struct clock){.frequency = properties->timer_resolution != 0 ? properties->timer_resolution : SECOND,
                           .mask = mask_of(properties->timestamp_bits),
@@ -33,7 +33,7 @@ static uint64_t about(const struct clock *clock, uint64_t ticks)
   return clock->cycles + (uint64_t)(int64_t)(since / clock->rate * (double)clock->frequency / (double)SECOND);
 }
 
-void clock_observe(struct clock *clock, uint64_t cycles, uint64_t ticks_before, uint64_t ticks_after)
+void levelzero_clock_observe(struct clock *clock, uint64_t cycles, uint64_t ticks_before, uint64_t ticks_after)
 {
   uint64_t ticks = ticks_before + (ticks_after - ticks_before) / 2;
   cycles &= clock->mask;
@@ -48,8 +48,8 @@ void clock_observe(struct clock *clock, uint64_t cycles, uint64_t ticks_before, 
   device_clock_observe(&clock->in_time, &(struct clock_observation){ns, ticks_before, ns, ticks_after});
 }
 
-bool clock_convert(struct clock *clock, const struct ze_timestamps *times, uint64_t launched, uint64_t now,
-                   uint64_t *ret_start, uint64_t *ret_end)
+bool levelzero_clock_convert(struct clock *clock, const struct ze_timestamps *times, uint64_t launched, uint64_t now,
+                             uint64_t *ret_start, uint64_t *ret_end)
 {
   double start_error = 0, end_error = 0;
   uint64_t before = about(clock, launched), second = clock->frequency;

@@ -16,12 +16,12 @@ struct clock {
 };
 
 // From the device's properties (1.2).
-void clock_start(struct clock *clock, double rate, const struct ze_device_properties *properties);
+void levelzero_clock_start(struct clock *clock, double rate, const struct ze_device_properties *properties);
 // The device showed `cycles`, whatever of them is valid, between the two. In the order of time.
-void clock_observe(struct clock *clock, uint64_t cycles, uint64_t ticks_before, uint64_t ticks_after);
+void levelzero_clock_observe(struct clock *clock, uint64_t cycles, uint64_t ticks_before, uint64_t ticks_after);
 // Of a command that was launched at `launched` (ticks) and began within one wrap of the kernel's clock since. False: it would
 // have ended after `now`, so these are not its times.
-bool clock_convert(struct clock *clock, const struct ze_timestamps *times, uint64_t launched, uint64_t now,
-                   uint64_t *ret_start, uint64_t *ret_end);
+bool levelzero_clock_convert(struct clock *clock, const struct ze_timestamps *times, uint64_t launched, uint64_t now,
+                             uint64_t *ret_start, uint64_t *ret_end);
 
 #endif

@@ -20,7 +20,7 @@ static uint64_t ticks_at(uint64_t cycle)
 
 static void read_at(struct clock *clock, uint64_t cycle)
 {
-  clock_observe(clock, cycle & ((UINT64_C(1) << 36) - 1), ticks_at(cycle) - 100, ticks_at(cycle) + 100);
+  levelzero_clock_observe(clock, cycle & ((UINT64_C(1) << 36) - 1), ticks_at(cycle) - 100, ticks_at(cycle) + 100);
 }
 
 static struct clock started_at(uint64_t cycle)
@@ -28,7 +28,7 @@ static struct clock started_at(uint64_t cycle)
   static const struct ze_device_properties properties = {
       .timer_resolution = SECOND, .timestamp_bits = 36, .kernel_timestamp_bits = 32};
   struct clock clock;
-  clock_start(&clock, 1.0, &properties);
+  levelzero_clock_start(&clock, 1.0, &properties);
   read_at(&clock, cycle);
   return clock;
 }
@@ -38,7 +38,7 @@ static bool convert(struct clock *clock, uint64_t launched, uint64_t start, uint
                     uint64_t *ret_start, uint64_t *ret_end)
 {
   const struct ze_timestamps times = {.start = start % WRAP, .end = end % WRAP};
-  return clock_convert(clock, &times, ticks_at(launched), ticks_at(now), ret_start, ret_end);
+  return levelzero_clock_convert(clock, &times, ticks_at(launched), ticks_at(now), ret_start, ret_end);
 }
 
 static void assert_converts(struct clock *clock, uint64_t launched, uint64_t start, uint64_t end, uint64_t now)

@@ -12,12 +12,13 @@
 // Above the 32-bit numbers of other tracers and OpenCL's, below 2^40, up to which collect keeps ids as they are.
 #define CORRELATION_BASE (UINT64_C(3) << 33)
 
-void call_begin(struct call *call, struct xsp_site *site)
+void levelzero_call_begin(struct levelzero_call *call, struct xsp_site *site)
 {
-  *call = (struct call){.is_open = true, .span = xsp_span_start(site), .launch = {.ticks = xsp_clock_ticks()}};
+  *call =
+      (struct levelzero_call){.is_open = true, .span = xsp_span_start(site), .launch = {.ticks = xsp_clock_ticks()}};
 }
 
-void call_end(struct call *call, uint32_t result)
+void levelzero_call_end(struct levelzero_call *call, uint32_t result)
 {
   if (call->span.start == 0)
     return;
@@ -26,7 +27,7 @@ void call_end(struct call *call, uint32_t result)
   xsp_span_finish(&call->span);
 }
 
-static void correlate(struct call *call)
+static void correlate(struct levelzero_call *call)
 {
   call->launch.correlation_id = CORRELATION_BASE + __atomic_fetch_add(&flight_counts.launches, 1, __ATOMIC_RELAXED);
   xsp_span_correlate(&call->span, XSP_KIND_LAUNCH, call->launch.correlation_id);
@@ -34,23 +35,23 @@ static void correlate(struct call *call)
 
 // ---- one command
 // With the lock. NULL: it has no times.
-static struct slot *choose(struct call *call, void **event)
+static struct levelzero_slot *choose(struct levelzero_call *call, void **event)
 {
   struct list *list = call->list;
-  struct event *given = event_of(*event);
+  struct event *given = levelzero_event_of(*event);
   if ((*event != NULL && given == NULL) || (list->queue == NULL && !list->is_compute)) {
-    count(&flight_counts.untimed, 1);
+    levelzero_count(&flight_counts.untimed, 1);
     return NULL;
   }
   bool has_times = given != NULL && given->has_times;
   if (has_times) {
     flight_settle(given);
     if (given->is_reset_by_device) {
-      count(&flight_counts.lost_times, 1);
+      levelzero_count(&flight_counts.lost_times, 1);
       return NULL;
     }
   }
-  struct slot *slot = slot_take(list->context);
+  struct levelzero_slot *slot = levelzero_slot_take(list->context);
   if (slot == NULL)
     return NULL;
   if (has_times) {
@@ -63,10 +64,11 @@ static struct slot *choose(struct call *call, void **event)
   return slot;
 }
 
-void command_begin(struct call *call, struct xsp_site *site, void *list, void **event, struct work work)
+void levelzero_command_begin(struct levelzero_call *call, struct xsp_site *site, void *list, void **event,
+                             struct work work)
 {
-  call_begin(call, site);
-  call->list = list_of(list);
+  levelzero_call_begin(call, site);
+  call->list = levelzero_list_of(list);
   if (call->span.start == 0 || call->list == NULL)
     return;
   if (call->list->queue != NULL)
@@ -79,9 +81,9 @@ void command_begin(struct call *call, struct xsp_site *site, void *list, void **
 
 // In an unordered list a barrier would hold back what follows, and wait for what comes before: there, the copy of the times
 // waits for the command alone. Lists for copies cannot do that; what runs them is ordered.
-static void signal_for_program(struct call *call)
+static void signal_for_program(struct levelzero_call *call)
 {
-  struct slot *slot = call->slot;
+  struct levelzero_slot *slot = call->slot;
   void *list = call->list->handle;
   if (!call->list->is_in_order && call->list->is_compute &&
       ze.CommandListAppendQueryKernelTimestamps(list, 1, &slot->event, slot->snapshot, NULL, call->to_signal, 1,
@@ -92,29 +94,29 @@ static void signal_for_program(struct call *call)
 }
 
 // With the lock.
-static void record(struct call *call)
+static void record(struct levelzero_call *call)
 {
-  struct slot *slot = call->slot;
+  struct levelzero_slot *slot = call->slot;
   struct recorded command = {slot, NULL, call->work};
   if (slot->of_program != NULL) {
     command = (struct recorded){NULL, call->of_program, call->work};
-    slot_give(slot);
+    levelzero_slot_give(slot);
   }
-  if (!list_record(call->list, &command))
-    count(&flight_counts.without_slot, 1);
+  if (!levelzero_list_record(call->list, &command))
+    levelzero_count(&flight_counts.without_slot, 1);
 }
 
-void command_end(struct call *call, uint32_t result)
+void levelzero_command_end(struct levelzero_call *call, uint32_t result)
 {
-  struct slot *slot = call->slot;
+  struct levelzero_slot *slot = call->slot;
   if (slot != NULL && result == ZE_OK && call->to_signal != NULL)
     signal_for_program(call);
-  call_end(call, result);
+  levelzero_call_end(call, result);
   if (slot == NULL)
     return;
   pthread_mutex_lock(&levelzero_lock);
   if (result != ZE_OK) {
-    slot_give(slot);
+    levelzero_slot_give(slot);
   } else if (call->list->queue == NULL) {
     record(call);
   } else {
@@ -126,9 +128,10 @@ void command_end(struct call *call, uint32_t result)
 }
 
 // ---- lists
-void execute_begin(struct call *call, struct xsp_site *site, struct queue *queue, uint32_t *count, void ***lists)
+void levelzero_execute_begin(struct levelzero_call *call, struct xsp_site *site, struct levelzero_queue *queue,
+                             uint32_t *count, void ***lists)
 {
-  call_begin(call, site);
+  levelzero_call_begin(call, site);
   uint32_t wanted = *count, given = 0;
   if (call->span.start != 0) {
     correlate(call);
@@ -139,9 +142,9 @@ void execute_begin(struct call *call, struct xsp_site *site, struct queue *queue
     return;
   pthread_mutex_lock(&levelzero_lock);
   for (uint32_t i = 0; i < wanted; i++) {
-    struct list *list = list_of((*lists)[i]);
+    struct list *list = levelzero_list_of((*lists)[i]);
     call->lists[given++] = (*lists)[i];
-    void *ours = list == NULL || list->queue != NULL ? NULL : list_follow(list, call->queue, &call->launch);
+    void *ours = list == NULL || list->queue != NULL ? NULL : levelzero_list_follow(list, call->queue, &call->launch);
     if (ours != NULL)
       call->lists[given++] = ours;
   }
@@ -150,9 +153,9 @@ void execute_begin(struct call *call, struct xsp_site *site, struct queue *queue
   *lists = call->lists;
 }
 
-void execute_end(struct call *call, uint32_t result)
+void levelzero_execute_end(struct levelzero_call *call, uint32_t result)
 {
-  call_end(call, result);
+  levelzero_call_end(call, result);
   free(call->lists);
   if (result == ZE_OK || call->queue == NULL)
     return;

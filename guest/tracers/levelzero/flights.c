@@ -16,19 +16,19 @@
 struct block {
   struct block *next;
   void *pool, *memory;
-  struct slot slots[BLOCK_SLOTS];
+  struct levelzero_slot slots[BLOCK_SLOTS];
 };
 
 struct flight_counts flight_counts;
 static uint32_t block_count;
 
-void count(uint64_t *counter, uint64_t by)
+void levelzero_count(uint64_t *counter, uint64_t by)
 {
   __atomic_add_fetch(counter, by, __ATOMIC_RELAXED);
 }
 
 // ---- slots
-static void destroy_block(struct context *context, struct block *block)
+static void destroy_block(struct levelzero_context *context, struct block *block)
 {
   for (uint32_t i = 0; i < BLOCK_SLOTS && block->slots[i].event != NULL; i++)
     ze.EventDestroy(block->slots[i].event);
@@ -40,7 +40,7 @@ static void destroy_block(struct context *context, struct block *block)
   block_count--;
 }
 
-static bool fill_block(struct context *context, struct block *block)
+static bool fill_block(struct levelzero_context *context, struct block *block)
 {
   const struct ze_event_pool_desc pool = {
       {ZE_EVENT_POOL_DESC, NULL}, ZE_POOL_IS_HOST_VISIBLE | ZE_POOL_HAS_TIMESTAMPS, BLOCK_SLOTS};
@@ -60,7 +60,7 @@ static bool fill_block(struct context *context, struct block *block)
   return true;
 }
 
-static void add_block(struct context *context)
+static void add_block(struct levelzero_context *context)
 {
   struct block *block = block_count < BLOCKS_MOST ? calloc(1, sizeof *block) : NULL;
   if (block == NULL)
@@ -78,24 +78,25 @@ static void add_block(struct context *context)
   }
 }
 
-struct slot *slot_take(struct context *context)
+struct levelzero_slot *levelzero_slot_take(struct levelzero_context *context)
 {
   if (context->free == NULL)
     flights_look();
   if (context->free == NULL)
     add_block(context);
-  struct slot *slot = context->free;
+  struct levelzero_slot *slot = context->free;
   if (slot == NULL) {
-    count(&flight_counts.without_slot, 1);
+    levelzero_count(&flight_counts.without_slot, 1);
     return NULL;
   }
   context->free = slot->next;
-  *slot = (struct slot){.context = context, .event = slot->event, .snapshot = slot->snapshot, .watched = slot->event};
+  *slot = (struct levelzero_slot){
+      .context = context, .event = slot->event, .snapshot = slot->snapshot, .watched = slot->event};
   slot->snapshot->context_end = UNWRITTEN;
   return slot;
 }
 
-void slot_give(struct slot *slot)
+void levelzero_slot_give(struct levelzero_slot *slot)
 {
   ze.EventHostReset(slot->event);
   slot->next = slot->context->free;
@@ -103,7 +104,7 @@ void slot_give(struct slot *slot)
 }
 
 // ---- flights
-void flight_start(struct queue *queue, struct slot *slot)
+void flight_start(struct levelzero_queue *queue, struct levelzero_slot *slot)
 {
   slot->next = NULL;
   slot->queue = queue;
@@ -114,19 +115,19 @@ void flight_start(struct queue *queue, struct slot *slot)
   queue->last = slot;
   if (slot->of_program != NULL)
     slot->of_program->watched = slot;
-  count(&flight_counts.in_flight, 1);
+  levelzero_count(&flight_counts.in_flight, 1);
   static uint32_t started;
   if (++started % LOOK_EVERY == 0)
     flights_look();
 }
 
-void flights_cancel(struct queue *queue, uint64_t correlation_id)
+void flights_cancel(struct levelzero_queue *queue, uint64_t correlation_id)
 {
-  for (struct slot *slot = queue->first; slot != NULL; slot = slot->next)
+  for (struct levelzero_slot *slot = queue->first; slot != NULL; slot = slot->next)
     slot->is_void = slot->is_void || slot->launch.correlation_id == correlation_id;
 }
 
-static bool has_ended(const struct slot *slot)
+static bool has_ended(const struct levelzero_slot *slot)
 {
   if (slot->is_void)
     return true;
@@ -135,7 +136,7 @@ static bool has_ended(const struct slot *slot)
   return ze.EventQueryStatus(slot->watched) == ZE_OK;
 }
 
-void flight_publish(struct queue *queue, const struct work *work, const struct launch *launch,
+void flight_publish(struct levelzero_queue *queue, const struct work *work, const struct launch *launch,
                     const struct ze_timestamps *times, uint64_t now)
 {
   struct xsp_interval interval = {.size = sizeof interval,
@@ -145,49 +146,49 @@ void flight_publish(struct queue *queue, const struct work *work, const struct l
                                   .flags = XSP_INTERVAL_EARLIER}; // its launch is recorded
   if (work->site == NULL)
     return; // names are full
-  if (!clock_convert(&queue->device->clock, times, launch->ticks, now, &interval.start, &interval.end)) {
-    count(&flight_counts.implausible, 1);
+  if (!levelzero_clock_convert(&queue->device->clock, times, launch->ticks, now, &interval.start, &interval.end)) {
+    levelzero_count(&flight_counts.implausible, 1);
     return;
   }
-  interval.track = queue_track(queue, interval.start, interval.end);
+  interval.track = levelzero_queue_track(queue, interval.start, interval.end);
   struct xsp_span span = xsp_span_emit(work->site, &interval);
   if (span.start != 0 && work->bytes >= 0)
     xsp_span_tag_int(&span, "bytes", work->bytes);
 }
 
-static void publish(const struct slot *slot, uint64_t now)
+static void publish(const struct levelzero_slot *slot, uint64_t now)
 {
   struct ze_timestamps times;
   if (slot->run != NULL)
-    run_publish(slot->queue, slot->run, &slot->launch, now);
+    levelzero_run_publish(slot->queue, slot->run, &slot->launch, now);
   else if (ze.EventQueryKernelTimestamp(slot->watched, &times) == ZE_OK)
     flight_publish(slot->queue, &slot->work, &slot->launch, &times, now);
   else
-    count(&flight_counts.lost_times, 1);
+    levelzero_count(&flight_counts.lost_times, 1);
 }
 
 // It has its place in the queue no longer.
-static void end(struct slot *slot, uint64_t now)
+static void end(struct levelzero_slot *slot, uint64_t now)
 {
   if (!slot->is_void)
     publish(slot, now);
   if (slot->of_program != NULL && slot->of_program->watched == slot)
     slot->of_program->watched = NULL;
   if (slot->run != NULL)
-    run_ended(slot->run); // keeps its slot
+    levelzero_run_ended(slot->run); // keeps its slot
   else
-    slot_give(slot);
+    levelzero_slot_give(slot);
   __atomic_sub_fetch(&flight_counts.in_flight, 1, __ATOMIC_RELAXED);
 }
 
-static void look_at(struct queue *queue)
+static void look_at(struct levelzero_queue *queue)
 {
   if (queue->first == NULL || !has_ended(queue->first))
     return;
-  clock_read(queue->device);
+  levelzero_clock_read(queue->device);
   uint64_t now = xsp_clock_ticks();
   do {
-    struct slot *slot = queue->first;
+    struct levelzero_slot *slot = queue->first;
     queue->first = slot->next;
     end(slot, now);
   } while (queue->first != NULL && has_ended(queue->first));
@@ -195,32 +196,32 @@ static void look_at(struct queue *queue)
 
 void flights_look(void)
 {
-  queues_each(look_at);
+  levelzero_queues_each(look_at);
 }
 
 void flight_settle(struct event *event)
 {
-  struct slot *slot = event->watched;
+  struct levelzero_slot *slot = event->watched;
   if (slot == NULL)
     return;
   event->watched = NULL;
   if (has_ended(slot)) {
-    clock_read(slot->queue->device);
+    levelzero_clock_read(slot->queue->device);
     publish(slot, xsp_clock_ticks());
   } else {
-    count(&flight_counts.lost_times, 1);
+    levelzero_count(&flight_counts.lost_times, 1);
   }
   slot->is_void = true; // flights_look takes it from its queue: earlier ones may still run
 }
 
 // ---- a context's end
-static struct context *leaving;
+static struct levelzero_context *leaving;
 
-static void leave_queue(struct queue *queue)
+static void leave_queue(struct levelzero_queue *queue)
 {
-  struct slot **place = &queue->first, *last = NULL;
+  struct levelzero_slot **place = &queue->first, *last = NULL;
   while (*place != NULL) {
-    struct slot *slot = *place;
+    struct levelzero_slot *slot = *place;
     if (slot->context != leaving) {
       last = slot;
       place = &slot->next;
@@ -229,17 +230,17 @@ static void leave_queue(struct queue *queue)
     *place = slot->next;
     if (slot->of_program != NULL && slot->of_program->watched == slot)
       slot->of_program->watched = NULL;
-    count(&flight_counts.lost_times, !slot->is_void);
+    levelzero_count(&flight_counts.lost_times, !slot->is_void);
     __atomic_sub_fetch(&flight_counts.in_flight, 1, __ATOMIC_RELAXED);
   }
   queue->last = last;
 }
 
-void flights_leave(struct context *context)
+void flights_leave(struct levelzero_context *context)
 {
   flights_look();
   leaving = context;
-  queues_each(leave_queue);
+  levelzero_queues_each(leave_queue);
   context->free = NULL;
   while (context->blocks != NULL) {
     struct block *block = context->blocks;

@@ -60,12 +60,12 @@ static struct kernel *kernel_named(void *handle, const char *name)
   if (kernel != NULL) {
     const uint32_t none[3] = {0};
     __atomic_store_n(&kernel->name, keep_name(name), __ATOMIC_RELEASE);
-    kernel_sized(handle, none);
+    levelzero_kernel_sized(handle, none);
   }
   return kernel;
 }
 
-void kernel_made(void *handle, const char *name)
+void levelzero_kernel_made(void *handle, const char *name)
 {
   kernel_named(handle, name == NULL || *name == '\0' ? NO_NAME : name);
 }
@@ -84,14 +84,14 @@ static struct kernel *kernel_of(void *handle)
   return kernel_named(handle, name);
 }
 
-void kernel_sized(void *handle, const uint32_t block[3])
+void levelzero_kernel_sized(void *handle, const uint32_t block[3])
 {
   struct kernel *kernel = kernel_of(handle);
   for (int i = 0; i < 3 && kernel != NULL; i++)
     __atomic_store_n(&kernel->block[i], block[i], __ATOMIC_RELAXED);
 }
 
-struct xsp_site *launched_site(void *handle, const uint32_t *grid, const uint32_t *block)
+struct xsp_site *levelzero_launched_site(void *handle, const uint32_t *grid, const uint32_t *block)
 {
   struct kernel *kernel = kernel_of(handle);
   struct device_kernel_shape shape = {0};
@@ -102,6 +102,6 @@ struct xsp_site *launched_site(void *handle, const uint32_t *grid, const uint32_
     else if (kernel != NULL)
       shape.block[i] = __atomic_load_n(&kernel->block[i], __ATOMIC_RELAXED);
   }
-  return kernel_site(LEVELZERO_TRACER, kernel == NULL ? NULL : __atomic_load_n(&kernel->name, __ATOMIC_ACQUIRE),
-                     &shape);
+  return device_kernel_site(LEVELZERO_TRACER, kernel == NULL ? NULL : __atomic_load_n(&kernel->name, __ATOMIC_ACQUIRE),
+                            &shape);
 }

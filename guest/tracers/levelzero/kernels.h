@@ -6,9 +6,9 @@
 #include <stdint.h>
 #include <xsp/span.h>
 
-void kernel_made(void *handle, const char *name);
-void kernel_sized(void *handle, const uint32_t block[3]);
+void levelzero_kernel_made(void *handle, const char *name);
+void levelzero_kernel_sized(void *handle, const uint32_t block[3]);
 // `grid`: of groups; NULL: only the device knows. `block`: NULL: as it was set.
-struct xsp_site *launched_site(void *handle, const uint32_t *grid, const uint32_t *block);
+struct xsp_site *levelzero_launched_site(void *handle, const uint32_t *grid, const uint32_t *block);
 
 #endif

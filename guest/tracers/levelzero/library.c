@@ -7,7 +7,7 @@
 
 static const char loader[] = "the loader";
 
-bool library_find(void *library, struct ze *ret_ze, char *why, size_t why_size)
+bool levelzero_library_find(void *library, struct ze *ret_ze, char *why, size_t why_size)
 {
   bool is_complete = true;
 #define X(name, parameters)                                                                                            \
@@ -17,7 +17,7 @@ bool library_find(void *library, struct ze *ret_ze, char *why, size_t why_size)
   return is_complete;
 }
 
-void *library_trace(void *library, char *why, size_t why_size)
+void *levelzero_library_trace(void *library, char *why, size_t why_size)
 {
   static char data;
   const struct zel_tracer_desc desc = {{ZEL_TRACER_DESC, NULL}, &data};
@@ -36,7 +36,7 @@ void *library_trace(void *library, char *why, size_t why_size)
   return tracer;
 }
 
-bool library_enable(void *library, void *tracer)
+bool levelzero_library_enable(void *library, void *tracer)
 {
   zel_enable *enable;
   uint32_t (*switch_on)(void); // the layer, where the variable has not; newer loaders

@@ -14,13 +14,13 @@
 struct run {
   struct run *next;
   struct list *list;
-  void *handle;      // of our list
-  struct slot *slot; // whose event is signalled at its end
+  void *handle;                // of our list
+  struct levelzero_slot *slot; // whose event is signalled at its end
   struct ze_timestamps *times;
   bool is_busy;
 };
 
-bool list_record(struct list *list, const struct recorded *command)
+bool levelzero_list_record(struct list *list, const struct recorded *command)
 {
   if (list->count == list->capacity) {
     uint32_t capacity = list->capacity == 0 ? 64 : list->capacity * 2;
@@ -72,7 +72,7 @@ static void destroy_run(struct run *run)
   if (run->times != NULL)
     ze.MemFree(run->list->context->handle, run->times);
   if (run->slot != NULL)
-    slot_give(run->slot);
+    levelzero_slot_give(run->slot);
   free(run);
 }
 
@@ -86,7 +86,7 @@ static struct run *make_run(struct list *list)
   run->list = list;
   if (ze.MemAllocHost(list->context->handle, &desc, list->count * sizeof *run->times, 64, &memory) == ZE_OK) {
     run->times = memory;
-    if ((run->slot = slot_take(list->context)) != NULL)
+    if ((run->slot = levelzero_slot_take(list->context)) != NULL)
       run->handle = make_follower(list, run->times, run->slot->event);
   }
   if (run->handle == NULL) {
@@ -113,13 +113,13 @@ static struct run *free_run(struct list *list)
   return busy < RUNS_MOST ? make_run(list) : NULL;
 }
 
-void *list_follow(struct list *list, struct queue *queue, const struct launch *launch)
+void *levelzero_list_follow(struct list *list, struct levelzero_queue *queue, const struct launch *launch)
 {
   if (list->count == 0)
     return NULL;
   struct run *run = queue == NULL ? NULL : free_run(list);
   if (run == NULL) {
-    count(&flight_counts.without_slot, queue == NULL ? 0 : list->count);
+    levelzero_count(&flight_counts.without_slot, queue == NULL ? 0 : list->count);
     if (list->clearing == NULL)
       list->clearing = make_follower(list, NULL, NULL);
     return list->clearing;
@@ -132,13 +132,13 @@ void *list_follow(struct list *list, struct queue *queue, const struct launch *l
 }
 
 // ---- ends
-void run_publish(struct queue *queue, struct run *run, const struct launch *launch, uint64_t now)
+void levelzero_run_publish(struct levelzero_queue *queue, struct run *run, const struct launch *launch, uint64_t now)
 {
   for (uint32_t i = 0; i < run->list->count; i++)
     flight_publish(queue, &run->list->commands[i].work, launch, &run->times[i], now);
 }
 
-void run_ended(struct run *run)
+void levelzero_run_ended(struct run *run)
 {
   ze.EventHostReset(run->slot->event);
   run->is_busy = false;
@@ -152,7 +152,7 @@ static bool wait_for(const struct run *run)
   return !run->is_busy;
 }
 
-void list_forget(struct list *list)
+void levelzero_list_forget(struct list *list)
 {
   bool is_over = true;
   for (struct run *run = list->runs, *next; run != NULL; run = next) {
@@ -162,12 +162,12 @@ void list_forget(struct list *list)
       continue;
     }
     run->slot->is_void = true;
-    count(&flight_counts.lost_times, list->count);
+    levelzero_count(&flight_counts.lost_times, list->count);
     is_over = false;
   }
   for (uint32_t i = 0; i < list->count && is_over; i++)
     if (list->commands[i].slot != NULL)
-      slot_give(list->commands[i].slot);
+      levelzero_slot_give(list->commands[i].slot);
   if (list->clearing != NULL && is_over)
     ze.CommandListDestroy(list->clearing);
   list->runs = NULL;

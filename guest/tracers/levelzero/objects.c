@@ -16,14 +16,14 @@
 struct ze ze;
 pthread_mutex_t levelzero_lock = PTHREAD_MUTEX_INITIALIZER;
 
-static struct device devices[DEVICES_MOST];
-static struct queue *all_queues; // with the lock
+static struct levelzero_device devices[DEVICES_MOST];
+static struct levelzero_queue *all_queues; // with the lock
 static uint32_t queue_count;
 static struct guest_map contexts = {.capacity = 1u << 12}, queues = {.capacity = 1u << 16},
                         lists = {.capacity = 1u << 20}, pools = {.capacity = 1u << 16}, events = {.capacity = 1u << 20};
 
 // ---- devices
-static void read_properties(struct device *device)
+static void read_properties(struct levelzero_device *device)
 {
   struct ze_device_properties properties = {.head = {ZE_DEVICE_PROPERTIES_1_2, NULL}};
   struct ze_queue_group_properties groups[GROUPS_MOST];
@@ -35,9 +35,9 @@ static void read_properties(struct device *device)
     snprintf(device->name, sizeof device->name, "%s tile %u", properties.name, properties.subdevice);
   else
     snprintf(device->name, sizeof device->name, "%s", properties.name);
-  clock_start(&device->clock, host_clock_rate(), &properties);
+  levelzero_clock_start(&device->clock, host_clock_rate(), &properties);
   for (int i = 0; i < FIRST_READINGS; i++)
-    clock_read(device);
+    levelzero_clock_read(device);
   for (uint32_t i = 0; i < GROUPS_MOST; i++)
     groups[i] = (struct ze_queue_group_properties){.head = {ZE_QUEUE_GROUP_PROPERTIES, NULL}};
   if (ze.DeviceGetCommandQueueGroupProperties(device->handle, &count, groups) != ZE_OK)
@@ -46,20 +46,20 @@ static void read_properties(struct device *device)
     device->compute_groups |= (uint64_t)((groups[i].flags & ZE_GROUP_HAS_COMPUTE) != 0) << i;
 }
 
-void clock_read(struct device *device)
+void levelzero_clock_read(struct levelzero_device *device)
 {
   uint64_t host, cycles, before = xsp_clock_ticks();
   if (ze.DeviceGetGlobalTimestamps(device->handle, &host, &cycles) == ZE_OK)
-    clock_observe(&device->clock, cycles, before, xsp_clock_ticks());
+    levelzero_clock_observe(&device->clock, cycles, before, xsp_clock_ticks());
 }
 
-struct device *device_of(void *handle)
+struct levelzero_device *levelzero_device_of(void *handle)
 {
   pthread_mutex_lock(&levelzero_lock);
   uint32_t i = 0;
   while (i < DEVICES_MOST - 1 && devices[i].handle != NULL && devices[i].handle != handle)
     i++; // more than there is room for share the last
-  struct device *device = &devices[i];
+  struct levelzero_device *device = &devices[i];
   if (device->handle == NULL) {
     device->handle = handle;
     device->number = i;
@@ -69,7 +69,7 @@ struct device *device_of(void *handle)
   return device;
 }
 
-void devices_each(void (*with)(struct device *device))
+void levelzero_devices_each(void (*with)(struct levelzero_device *device))
 {
   for (uint32_t i = 0; i < DEVICES_MOST && devices[i].handle != NULL; i++)
     with(&devices[i]);
@@ -88,35 +88,35 @@ static void *record_of(struct guest_map *map, void *handle, size_t size)
   return known;
 }
 
-struct context *context_of(void *handle)
+struct levelzero_context *levelzero_context_of(void *handle)
 {
-  struct context *context = record_of(&contexts, handle, sizeof *context);
+  struct levelzero_context *context = record_of(&contexts, handle, sizeof *context);
   if (context != NULL)
     __atomic_store_n(&context->handle, handle, __ATOMIC_RELAXED);
   return context;
 }
 
 // ---- queues
-void queues_each(void (*with)(struct queue *queue))
+void levelzero_queues_each(void (*with)(struct levelzero_queue *queue))
 {
-  for (struct queue *queue = all_queues; queue != NULL; queue = queue->next)
+  for (struct levelzero_queue *queue = all_queues; queue != NULL; queue = queue->next)
     with(queue);
 }
 
 // A program that makes queues for ever has few at a time: the record of one that is gone goes on, with its tracks.
-static struct queue *unused_queue(const struct device *device)
+static struct levelzero_queue *unused_queue(const struct levelzero_device *device)
 {
-  struct queue *queue = all_queues;
+  struct levelzero_queue *queue = all_queues;
   while (queue != NULL && (queue->handle != NULL || queue->device != device || queue->first != NULL))
     queue = queue->next;
   return queue;
 }
 
-static struct queue *make_queue(void *handle, struct device *device)
+static struct levelzero_queue *make_queue(void *handle, struct levelzero_device *device)
 {
   static uint32_t numbers[DEVICES_MOST];
   pthread_mutex_lock(&levelzero_lock);
-  struct queue *queue = queue_count < QUEUES_MOST ? NULL : unused_queue(device);
+  struct levelzero_queue *queue = queue_count < QUEUES_MOST ? NULL : unused_queue(device);
   if (queue == NULL && (queue = calloc(1, sizeof *queue)) != NULL) {
     queue->device = device;
     queue->number = ++numbers[device->number];
@@ -130,29 +130,29 @@ static struct queue *make_queue(void *handle, struct device *device)
   return queue;
 }
 
-void queue_made(void *handle, void *device)
+void levelzero_queue_made(void *handle, void *device)
 {
-  struct queue *queue = make_queue(handle, device_of(device));
+  struct levelzero_queue *queue = make_queue(handle, levelzero_device_of(device));
   if (queue != NULL)
     guest_map_put(&queues, handle, queue);
 }
 
-struct queue *queue_of(void *handle)
+struct levelzero_queue *levelzero_queue_of(void *handle)
 {
   return guest_map_get(&queues, handle);
 }
 
-void queue_gone(struct queue *queue)
+void levelzero_queue_gone(struct levelzero_queue *queue)
 {
   pthread_mutex_lock(&levelzero_lock);
   queue->handle = NULL;
   pthread_mutex_unlock(&levelzero_lock);
 }
 
-uint16_t queue_track(struct queue *queue, uint64_t start, uint64_t end)
+uint16_t levelzero_queue_track(struct levelzero_queue *queue, uint64_t start, uint64_t end)
 {
   uint32_t number = 0;
-  struct lane *lane = lanes_take(&queue->lanes, start, end, &number);
+  struct device_lane *lane = device_lanes_take(&queue->lanes, start, end, &number);
   if (lane == NULL && (lane = queue->lanes.lane[0]) == NULL)
     return 0;
   if (lane->track == 0) {
@@ -174,8 +174,8 @@ static struct list *make_list(void *handle, void *context, void *device, uint32_
   if (list == NULL)
     return NULL;
   *list = (struct list){.handle = handle,
-                        .context = context_of(context),
-                        .device = device_of(device),
+                        .context = levelzero_context_of(context),
+                        .device = levelzero_device_of(device),
                         .ordinal = ordinal,
                         .is_in_order = is_in_order,
                         .commands = list->commands,
@@ -184,12 +184,12 @@ static struct list *make_list(void *handle, void *context, void *device, uint32_
   return list;
 }
 
-struct list *list_made(void *handle, void *context, void *device, const struct ze_list_desc *desc)
+struct list *levelzero_list_made(void *handle, void *context, void *device, const struct ze_list_desc *desc)
 {
   return make_list(handle, context, device, desc->ordinal, (desc->flags & ZE_LIST_IS_IN_ORDER) != 0);
 }
 
-struct list *immediate_list_made(void *handle, void *context, void *device, const struct ze_queue_desc *desc)
+struct list *levelzero_immediate_list_made(void *handle, void *context, void *device, const struct ze_queue_desc *desc)
 {
   struct list *list = make_list(handle, context, device, desc->ordinal, (desc->flags & ZE_QUEUE_IS_IN_ORDER) != 0);
   if (list != NULL)
@@ -197,7 +197,7 @@ struct list *immediate_list_made(void *handle, void *context, void *device, cons
   return list;
 }
 
-struct list *list_of(void *handle)
+struct list *levelzero_list_of(void *handle)
 {
   struct list *list = guest_map_get(&lists, handle);
   return list != NULL && list->context != NULL && __atomic_load_n(&list->context->handle, __ATOMIC_RELAXED) != NULL
@@ -208,13 +208,13 @@ struct list *list_of(void *handle)
 // ---- events
 static char pool_kinds[2]; // without and with times: what `pools` leads to
 
-void event_pool_made(void *handle, uint32_t flags)
+void levelzero_event_pool_made(void *handle, uint32_t flags)
 {
   bool has_times = (flags & (ZE_POOL_HAS_TIMESTAMPS | ZE_POOL_HAS_MAPPED_TIMESTAMPS)) != 0;
   guest_map_put(&pools, handle, &pool_kinds[has_times]);
 }
 
-void event_made(void *handle, void *pool)
+void levelzero_event_made(void *handle, void *pool)
 {
   const void *kind = guest_map_get(&pools, pool);
   struct event *event = kind == NULL ? guest_map_get(&events, handle) : record_of(&events, handle, sizeof *event);
@@ -222,14 +222,14 @@ void event_made(void *handle, void *pool)
     *event = (struct event){.is_alive = kind != NULL, .has_times = kind == &pool_kinds[1]};
 }
 
-void counter_event_made(void *handle, uint32_t flags)
+void levelzero_counter_event_made(void *handle, uint32_t flags)
 {
   struct event *event = record_of(&events, handle, sizeof *event);
   if (event != NULL)
     *event = (struct event){.is_alive = true, .has_times = (flags & ~(uint32_t)ZE_COUNTER_EVENT_WITHOUT_TIMES) != 0};
 }
 
-struct event *event_of(void *handle)
+struct event *levelzero_event_of(void *handle)
 {
   struct event *event = guest_map_get(&events, handle);
   return event != NULL && event->is_alive ? event : NULL;

@@ -86,7 +86,7 @@ static int look_at(const struct xsp_host *host, void *library, char *why, size_t
   struct link_map *map = NULL;
   char text[768] = "";
   const char *file = dlinfo(library, RTLD_DI_LINKMAP, &map) == 0 ? map->l_name : "libze_loader.so.1";
-  if (!library_find(library, &found, why, why_size)) {
+  if (!levelzero_library_find(library, &found, why, why_size)) {
     advise(host, "use Level Zero's loader 1.8 or newer (apt-get install libze1)");
     return -1;
   }
@@ -102,7 +102,7 @@ static int look_at(const struct xsp_host *host, void *library, char *why, size_t
            "its devices (docker: --device /dev/dri)");
     return -1;
   }
-  if (library_trace(library, why, why_size) != NULL)
+  if (levelzero_library_trace(library, why, why_size) != NULL)
     return 0;
   advise(host, "install the loader's tracing layer (apt-get install libze1), and unset ZE_ENABLE_TRACING_LAYER");
   return -1;

@@ -10,9 +10,9 @@
 
 int levelzero_probe(const struct xsp_host *host, char *why, size_t why_size);
 // All functions of the loader that are used; false: `why`.
-bool library_find(void *library, struct ze *ret_ze, char *why, size_t why_size);
+bool levelzero_library_find(void *library, struct ze *ret_ze, char *why, size_t why_size);
 // A tracer of the loader's tracing layer. NULL: `why`.
-void *library_trace(void *library, char *why, size_t why_size);
-bool library_enable(void *library, void *tracer);
+void *levelzero_library_trace(void *library, char *why, size_t why_size);
+bool levelzero_library_enable(void *library, void *tracer);
 
 #endif

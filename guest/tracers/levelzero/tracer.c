@@ -25,11 +25,11 @@ static const struct xsp_tracer_option options[] = {
 // Outside of callbacks.
 static uint64_t look(void)
 {
-  callbacks_pause(true);
+  levelzero_callbacks_pause(true);
   pthread_mutex_lock(&levelzero_lock);
   flights_look();
   pthread_mutex_unlock(&levelzero_lock);
-  callbacks_pause(false);
+  levelzero_callbacks_pause(false);
   return __atomic_load_n(&flight_counts.in_flight, __ATOMIC_RELAXED);
 }
 
@@ -55,7 +55,7 @@ static void at_exit(void)
 static void in_child(void)
 {
   stop_recording();
-  callbacks_stop();
+  levelzero_callbacks_stop();
 }
 
 static void record(void *library)
@@ -63,12 +63,13 @@ static void record(void *library)
   char why[256] = "", line[320];
   void *tracer = NULL;
   host_clock_start();
-  if (library_find(library, &ze, why, sizeof why) && (tracer = library_trace(library, why, sizeof why)) != NULL) {
-    callbacks_register(library, tracer);
+  if (levelzero_library_find(library, &ze, why, sizeof why) &&
+      (tracer = levelzero_library_trace(library, why, sizeof why)) != NULL) {
+    levelzero_callbacks_register(library, tracer);
     pthread_atfork(NULL, NULL, in_child);
     atexit(at_exit);
     __atomic_store_n(&is_recording, 1, __ATOMIC_RELEASE);
-    if (library_enable(library, tracer))
+    if (levelzero_library_enable(library, tracer))
       return;
     snprintf(why, sizeof why, "its tracing layer cannot be enabled");
     stop_recording();
@@ -111,7 +112,7 @@ static void flush(void)
 }
 
 // ---- the report at the end
-static void say_clock(struct device *device)
+static void say_clock(struct levelzero_device *device)
 {
   char line[400];
   double step_ns = device_clock_step_ns(&device->clock.in_time), error_ns = device->clock.error_ns;
@@ -125,10 +126,10 @@ static void say_clock(struct device *device)
 static void stop(void)
 {
   const struct flight_counts *counts = &flight_counts;
-  callbacks_stop();
+  levelzero_callbacks_stop();
   if (counts->launches == 0)
     return;
-  devices_each(say_clock);
+  levelzero_devices_each(say_clock);
   host_say_count(host, counts->in_flight,
                  "commands or lists had not ended at exit: they have a launch and no execution");
   host_say_count(host, waited_ms, "ms were waited at exit for commands in flight (option exit_wait_ms)");

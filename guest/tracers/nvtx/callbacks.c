@@ -14,10 +14,10 @@ static __thread uint32_t names_seen __attribute__((tls_model("initial-exec")));
 
 static inline void note_thread(void)
 {
-  uint32_t given = __atomic_load_n(&thread_names_given, __ATOMIC_ACQUIRE);
+  uint32_t given = __atomic_load_n(&nvtx_thread_names_given, __ATOMIC_ACQUIRE);
   if (__builtin_expect(given != names_seen, 0)) {
     names_seen = given;
-    thread_take_name();
+    nvtx_thread_take_name();
   }
 }
 
@@ -68,7 +68,7 @@ static const char *event_text(const struct nvtx_event *event, char utf8[TEXT_WID
   case NVTX_MESSAGE_TEXT:
     return event->message.text;
   case NVTX_MESSAGE_WIDE:
-    return text_of_wide(event->message.wide, utf8);
+    return nvtx_text_of_wide(event->message.wide, utf8);
   case NVTX_MESSAGE_STRING:
     string = string_of(event->message.string);
     return string == NULL ? NULL : string->text;
@@ -80,7 +80,7 @@ static const char *event_text(const struct nvtx_event *event, char utf8[TEXT_WID
 static struct message find_event(const void *handle, struct annotation_domain *domain, const struct nvtx_event *event,
                                  char utf8[TEXT_WIDE_MOST])
 {
-  const char *category = category_of(handle, event->category);
+  const char *category = nvtx_category_of(handle, event->category);
   if (event->message_type == NVTX_MESSAGE_STRING)
     return find_string(domain, category, event->message.string);
   return find_text(domain, category, event_text(event, utf8));
@@ -89,9 +89,9 @@ static struct message find_event(const void *handle, struct annotation_domain *d
 // The number that an event carries. False: it carries none.
 static const char number_key[] = "payload";
 
-static bool read_number(const struct nvtx_event *event, struct value *ret_value)
+static bool read_number(const struct nvtx_event *event, struct annotation_value *ret_value)
 {
-  static const struct value_type types[] = {
+  static const struct annotation_value_type types[] = {
       [NVTX_VALUE_UINT64] = {VALUE_UNSIGNED, 8}, [NVTX_VALUE_INT64] = {VALUE_SIGNED, 8},
       [NVTX_VALUE_DOUBLE] = {VALUE_REAL, 8},     [NVTX_VALUE_UINT32] = {VALUE_UNSIGNED, 4},
       [NVTX_VALUE_INT32] = {VALUE_SIGNED, 4},    [NVTX_VALUE_FLOAT] = {VALUE_REAL, 4},
@@ -105,13 +105,13 @@ static bool read_number(const struct nvtx_event *event, struct value *ret_value)
 static void read_extended(const void *handle, const struct nvtx_event *event, struct payload_event *payload)
 {
   const struct nvtx_blob *blobs = (const struct nvtx_blob *)(uintptr_t)event->value.unsigned64;
-  extensions_read(handle, blobs, event->reserved > 0 ? (size_t)event->reserved : 0, payload);
+  nvtx_extensions_read(handle, blobs, event->reserved > 0 ? (size_t)event->reserved : 0, payload);
 }
 
 static void put_payload(const void *handle, const struct nvtx_event *event, const struct xsp_span *span)
 {
   struct payload_event payload;
-  struct value number;
+  struct annotation_value number;
   if (span->start == 0)
     return;
   if (event->value_type != NVTX_VALUE_EXTENDED) {
@@ -154,7 +154,7 @@ static int push_a(const char *text)
 static int push_w(const wchar_t *wide)
 {
   char utf8[TEXT_WIDE_MOST];
-  return push_a(annotations_are_off() ? NULL : text_of_wide(wide, utf8));
+  return push_a(annotations_are_off() ? NULL : nvtx_text_of_wide(wide, utf8));
 }
 
 static __attribute__((noinline)) int push_full(const void *handle, struct annotation_domain *domain,
@@ -219,7 +219,7 @@ static uint64_t start_a(const char *text)
 static uint64_t start_w(const wchar_t *wide)
 {
   char utf8[TEXT_WIDE_MOST];
-  return start_a(text_of_wide(wide, utf8));
+  return start_a(nvtx_text_of_wide(wide, utf8));
 }
 
 static uint64_t domain_start_ex(const void *handle, const struct nvtx_event *given)
@@ -231,7 +231,7 @@ static uint64_t domain_start_ex(const void *handle, const struct nvtx_event *giv
   note_thread();
   struct message message = find_event(handle, domain, event, utf8);
   struct payload_event payload;
-  struct value number;
+  struct annotation_value number;
   bool has_payload = message.annotation->site != NULL && event->value_type != NVTX_VALUE_NONE;
   if (has_payload && event->value_type == NVTX_VALUE_EXTENDED) {
     read_extended(handle, event, &payload);
@@ -257,13 +257,13 @@ static void domain_end(const void *handle, uint64_t id)
 static void mark_a(const char *text)
 {
   note_thread();
-  mark_with_category(NULL, text, 0);
+  nvtx_mark_with_category(NULL, text, 0);
 }
 
 static void mark_w(const wchar_t *wide)
 {
   char utf8[TEXT_WIDE_MOST];
-  mark_a(text_of_wide(wide, utf8));
+  mark_a(nvtx_text_of_wide(wide, utf8));
 }
 
 static void domain_mark_ex(const void *handle, const struct nvtx_event *given)
@@ -272,7 +272,7 @@ static void domain_mark_ex(const void *handle, const struct nvtx_event *given)
   const struct nvtx_event *event = whole_event(given, &copy);
   char utf8[TEXT_WIDE_MOST];
   note_thread();
-  struct xsp_span span = mark_with_category(handle, event_text(event, utf8), event->category);
+  struct xsp_span span = nvtx_mark_with_category(handle, event_text(event, utf8), event->category);
   put_payload(handle, event, &span);
 }
 
@@ -284,12 +284,12 @@ static void mark_ex(const struct nvtx_event *event)
 // ---- names and handles: most are handles.c's functions
 static void name_category_a(uint32_t category, const char *name)
 {
-  category_name(NULL, category, name);
+  nvtx_category_name(NULL, category, name);
 }
 
 static void name_category_w(uint32_t category, const wchar_t *wide)
 {
-  category_name_wide(NULL, category, wide);
+  nvtx_category_name_wide(NULL, category, wide);
 }
 
 static const void *resource_create(const void *handle, const void *attributes)
@@ -317,7 +317,7 @@ static void fill(const struct nvtx_callbacks_table *table, int module, const nvt
       *slots[i] = callbacks[i];
 }
 
-void callbacks_fill(const struct nvtx_callbacks_table *table)
+void nvtx_callbacks_fill(const struct nvtx_callbacks_table *table)
 {
   static const nvtx_function core[] = {
       [NVTX_CORE_MARK_EX] = CALL(mark_ex),
@@ -333,8 +333,8 @@ void callbacks_fill(const struct nvtx_callbacks_table *table)
       [NVTX_CORE_POP] = CALL(pop),
       [NVTX_CORE_NAME_CATEGORY_A] = CALL(name_category_a),
       [NVTX_CORE_NAME_CATEGORY_W] = CALL(name_category_w),
-      [NVTX_CORE_NAME_THREAD_A] = CALL(thread_name),
-      [NVTX_CORE_NAME_THREAD_W] = CALL(thread_name_wide),
+      [NVTX_CORE_NAME_THREAD_A] = CALL(nvtx_thread_name),
+      [NVTX_CORE_NAME_THREAD_W] = CALL(nvtx_thread_name_wide),
   };
   static const nvtx_function core2[] = {
       [NVTX_CORE2_MARK_EX] = CALL(domain_mark_ex),
@@ -344,12 +344,12 @@ void callbacks_fill(const struct nvtx_callbacks_table *table)
       [NVTX_CORE2_POP] = CALL(domain_pop),
       [NVTX_CORE2_RESOURCE_CREATE] = CALL(resource_create),
       [NVTX_CORE2_RESOURCE_DESTROY] = CALL(do_nothing),
-      [NVTX_CORE2_NAME_CATEGORY_A] = CALL(category_name),
-      [NVTX_CORE2_NAME_CATEGORY_W] = CALL(category_name_wide),
-      [NVTX_CORE2_REGISTER_A] = CALL(string_register),
-      [NVTX_CORE2_REGISTER_W] = CALL(string_register_wide),
-      [NVTX_CORE2_DOMAIN_CREATE_A] = CALL(domain_create),
-      [NVTX_CORE2_DOMAIN_CREATE_W] = CALL(domain_create_wide),
+      [NVTX_CORE2_NAME_CATEGORY_A] = CALL(nvtx_category_name),
+      [NVTX_CORE2_NAME_CATEGORY_W] = CALL(nvtx_category_name_wide),
+      [NVTX_CORE2_REGISTER_A] = CALL(nvtx_string_register),
+      [NVTX_CORE2_REGISTER_W] = CALL(nvtx_string_register_wide),
+      [NVTX_CORE2_DOMAIN_CREATE_A] = CALL(nvtx_domain_create),
+      [NVTX_CORE2_DOMAIN_CREATE_W] = CALL(nvtx_domain_create_wide),
       [NVTX_CORE2_DOMAIN_DESTROY] = CALL(do_nothing),
       [NVTX_CORE2_INITIALIZE] = CALL(do_nothing),
   };

@@ -15,7 +15,7 @@
 // ---- what decoding asks for
 static const struct payload_schema *context_schema(void *domain, uint64_t id)
 {
-  return schema_find(domain, id);
+  return nvtx_schema_find(domain, id);
 }
 
 static const char *context_string(void *domain, uint64_t handle)
@@ -36,12 +36,12 @@ static size_t context_read(void *domain, uint64_t address, void *to, size_t byte
   return got > 0 ? (size_t)got : 0;
 }
 
-void extensions_read(const void *domain, const struct nvtx_blob *blobs, size_t count, struct payload_event *event)
+void nvtx_extensions_read(const void *domain, const struct nvtx_blob *blobs, size_t count, struct payload_event *event)
 {
   const struct payload_context context = {(void *)(uintptr_t)domain, context_schema, context_string, context_read};
-  payload_event_clear(event);
+  nvtx_payload_event_clear(event);
   if (blobs != NULL)
-    payload_read(&context, blobs, count, event);
+    nvtx_payload_read(&context, blobs, count, event);
 }
 
 // ---- events that are nothing but payloads
@@ -53,15 +53,15 @@ static const char *text_of(const struct payload_event *event)
 static const struct annotation *find(const void *domain, const struct payload_event *event)
 {
   const char *text = text_of(event);
-  return annotation_find(domain_of(domain), category_of(domain, event->category), text, strlen(text));
+  return annotation_find(domain_of(domain), nvtx_category_of(domain, event->category), text, strlen(text));
 }
 
-struct xsp_span mark_with_category(const void *domain, const char *text, uint32_t category)
+struct xsp_span nvtx_mark_with_category(const void *domain, const char *text, uint32_t category)
 {
   if (text == NULL)
     text = NO_NAME;
   struct xsp_span span = annotation_mark(domain_of(domain), text, strlen(text));
-  const char *name = category_of(domain, category);
+  const char *name = nvtx_category_of(domain, category);
   if (name != NULL)
     xsp_span_tag_string(&span, "category", name);
   return span;
@@ -72,8 +72,8 @@ static void payload_mark(const void *domain, const struct nvtx_blob *blobs, size
   struct payload_event event;
   if (annotations_are_off())
     return;
-  extensions_read(domain, blobs, count, &event);
-  struct xsp_span span = mark_with_category(domain, text_of(&event), event.category);
+  nvtx_extensions_read(domain, blobs, count, &event);
+  struct xsp_span span = nvtx_mark_with_category(domain, text_of(&event), event.category);
   if (span.start != 0)
     annotation_tags_put(&event.tags, &span);
 }
@@ -86,7 +86,7 @@ static int payload_push(const void *domain, const struct nvtx_blob *blobs, size_
     annotation_push(domain_of(domain), NULL, NULL, 0, &level);
     return level;
   }
-  extensions_read(domain, blobs, count, &event);
+  nvtx_extensions_read(domain, blobs, count, &event);
   struct xsp_span span =
       annotation_push(domain_of(domain), find(domain, &event), event.message, strlen(event.message), &level);
   if (span.start != 0)
@@ -99,7 +99,7 @@ static int payload_pop(const void *domain, const struct nvtx_blob *blobs, size_t
   struct payload_event event;
   struct xsp_span span = annotation_innermost(domain_of(domain));
   if (span.start != 0 && count > 0) {
-    extensions_read(domain, blobs, count, &event);
+    nvtx_extensions_read(domain, blobs, count, &event);
     annotation_tags_put(&event.tags, &span);
   }
   return annotation_pop(domain_of(domain));
@@ -108,7 +108,7 @@ static int payload_pop(const void *domain, const struct nvtx_blob *blobs, size_t
 static uint64_t payload_start(const void *domain, const struct nvtx_blob *blobs, size_t count)
 {
   struct payload_event event;
-  extensions_read(domain, blobs, count, &event);
+  nvtx_extensions_read(domain, blobs, count, &event);
   return annotation_range_start_tagged(domain_of(domain), find(domain, &event), event.message, strlen(event.message),
                                        &event.tags);
 }
@@ -116,7 +116,7 @@ static uint64_t payload_start(const void *domain, const struct nvtx_blob *blobs,
 static void payload_end(const void *domain, uint64_t id, const struct nvtx_blob *blobs, size_t count)
 {
   struct payload_event event;
-  extensions_read(domain, blobs, count, &event);
+  nvtx_extensions_read(domain, blobs, count, &event);
   annotation_range_end_tagged(id, &event.tags);
 }
 
@@ -146,13 +146,13 @@ static void publish_deferred(const void *domain, struct payload_event *event)
 static void event_submit(const void *domain, const struct nvtx_blob *blobs, size_t count)
 {
   struct payload_event event;
-  extensions_read(domain, blobs, count, &event);
+  nvtx_extensions_read(domain, blobs, count, &event);
   publish_deferred(domain, &event);
 }
 
 static void event_batch(const void *domain, const struct nvtx_event_batch *batch)
 {
-  const struct payload_schema *schema = batch == NULL ? NULL : schema_find(domain, batch->schema);
+  const struct payload_schema *schema = batch == NULL ? NULL : nvtx_schema_find(domain, batch->schema);
   if (schema == NULL || schema->is_enum || schema->size == 0 || batch->events == NULL)
     return; // events of no fixed size cannot be told apart
   for (size_t at = 0; schema->size <= batch->size - at && at / schema->size < SAMPLES_MOST; at += schema->size) {
@@ -164,9 +164,9 @@ static void event_batch(const void *domain, const struct nvtx_event_batch *batch
 }
 
 // ---- counters
-static void count(const void *domain, uint64_t id, const struct value *value)
+static void count(const void *domain, uint64_t id, const struct annotation_value *value)
 {
-  const struct nvtx_counter *counter = counter_find(domain, id);
+  const struct nvtx_counter *counter = nvtx_counter_find(domain, id);
   if (counter == NULL)
     return;
   struct xsp_span span = annotation_counter(domain_of(domain), counter->name, 0);
@@ -175,23 +175,23 @@ static void count(const void *domain, uint64_t id, const struct value *value)
 
 static void counter_int64(const void *domain, uint64_t id, int64_t value)
 {
-  count(domain, id, &(struct value){.type = ANNOTATION_TAG_INT, .integer = value});
+  count(domain, id, &(struct annotation_value){.type = ANNOTATION_TAG_INT, .integer = value});
 }
 
 static void counter_double(const void *domain, uint64_t id, double value)
 {
-  count(domain, id, &(struct value){.type = ANNOTATION_TAG_DOUBLE, .real = value});
+  count(domain, id, &(struct annotation_value){.type = ANNOTATION_TAG_DOUBLE, .real = value});
 }
 
 // A group's numbers are counters of their own, "group.number"; a single number is the counter itself.
 static void counter_sample_at(const void *domain, uint64_t id, const void *bytes, size_t size, uint64_t ticks)
 {
-  const struct nvtx_counter *counter = counter_find(domain, id);
+  const struct nvtx_counter *counter = nvtx_counter_find(domain, id);
   if (counter == NULL || bytes == NULL)
     return;
   struct nvtx_blob blob = {counter->schema, size, bytes};
   struct payload_event event;
-  extensions_read(domain, &blob, 1, &event);
+  nvtx_extensions_read(domain, &blob, 1, &event);
   for (uint32_t i = 0; i < event.tags.count; i++) {
     const struct annotation_tag *tag = &event.tags.tag[i];
     char name[512];
@@ -236,8 +236,8 @@ static uint64_t sample_time(const struct nvtx_counter_batch *batch, size_t index
 static void counter_batch(const void *domain, const struct nvtx_counter_batch *batch)
 {
   const struct payload_context context = {(void *)(uintptr_t)domain, context_schema, context_string, context_read};
-  const struct nvtx_counter *counter = batch == NULL ? NULL : counter_find(domain, batch->id);
-  size_t size = counter == NULL ? 0 : payload_type_size(&context, counter->schema);
+  const struct nvtx_counter *counter = batch == NULL ? NULL : nvtx_counter_find(domain, batch->id);
+  size_t size = counter == NULL ? 0 : nvtx_payload_type_size(&context, counter->schema);
   if (size == 0 || batch->samples == NULL)
     return;
   size_t count = batch->samples_size / size;
@@ -253,11 +253,11 @@ static void fill(const struct nvtx_extension *module, size_t slot, void (*callba
 }
 #define FILL(slot, callback) fill(module, slot, (void (*)(void))(callback))
 
-void extensions_fill(const struct nvtx_extension *module)
+void nvtx_extensions_fill(const struct nvtx_extension *module)
 {
   if (module->module == NVTX_EXTENSION_PAYLOAD) {
-    FILL(NVTX_PAYLOAD_SCHEMA_REGISTER_SLOT, schema_register);
-    FILL(NVTX_PAYLOAD_ENUM_REGISTER_SLOT, schema_register_enum);
+    FILL(NVTX_PAYLOAD_SCHEMA_REGISTER_SLOT, nvtx_schema_register);
+    FILL(NVTX_PAYLOAD_ENUM_REGISTER_SLOT, nvtx_schema_register_enum);
     FILL(NVTX_PAYLOAD_MARK_SLOT, payload_mark);
     FILL(NVTX_PAYLOAD_PUSH_SLOT, payload_push);
     FILL(NVTX_PAYLOAD_POP_SLOT, payload_pop);
@@ -268,7 +268,7 @@ void extensions_fill(const struct nvtx_extension *module)
     FILL(NVTX_PAYLOAD_EVENT_SLOT, event_submit);
     FILL(NVTX_PAYLOAD_EVENTS_SLOT, event_batch);
   } else if (module->module == NVTX_EXTENSION_COUNTERS) {
-    FILL(NVTX_COUNTER_REGISTER_SLOT, counter_register);
+    FILL(NVTX_COUNTER_REGISTER_SLOT, nvtx_counter_register);
     FILL(NVTX_COUNTER_INT64_SLOT, counter_int64);
     FILL(NVTX_COUNTER_DOUBLE_SLOT, counter_double);
     FILL(NVTX_COUNTER_SAMPLE_SLOT, counter_sample);

@@ -21,39 +21,39 @@ struct copies {
   void *slot[STRING_SLOTS]; // atomic: struct nvtx_string, by hash
   char bytes[];
 };
-void *handles_memory;         // struct copies
+void *nvtx_handles_memory;    // struct copies
 static uint32_t string_count; // atomic
 
 static struct copies *all_copies(void)
 {
-  return guest_map_once(&handles_memory, HANDLES_MEMORY_BYTES);
+  return guest_map_once(&nvtx_handles_memory, HANDLES_MEMORY_BYTES);
 }
 
-void *handles_reserve(size_t bytes)
+void *nvtx_handles_reserve(size_t bytes)
 {
   struct copies *all = all_copies();
   return all == NULL ? NULL : guest_reserve(all->bytes, &all->used, bytes, HANDLES_MEMORY_BYTES - sizeof *all);
 }
 
-const char *handles_copy(const char *text)
+const char *nvtx_handles_copy(const char *text)
 {
   if (text == NULL || *text == '\0')
     return "";
   size_t bytes = strlen(text) + 1;
-  char *copy = handles_reserve(bytes);
+  char *copy = nvtx_handles_reserve(bytes);
   return copy == NULL ? "" : memcpy(copy, text, bytes);
 }
 
 // ---- domains
-struct annotation_domain *domain_create(const char *name)
+struct annotation_domain *nvtx_domain_create(const char *name)
 {
   return name == NULL || *name == '\0' ? annotation_domain_nameless() : annotation_domain(name);
 }
 
-struct annotation_domain *domain_create_wide(const wchar_t *name)
+struct annotation_domain *nvtx_domain_create_wide(const wchar_t *name)
 {
   char utf8[TEXT_WIDE_MOST];
-  return domain_create(text_of_wide(name, utf8));
+  return nvtx_domain_create(nvtx_text_of_wide(name, utf8));
 }
 
 // ---- registered strings
@@ -77,7 +77,7 @@ static const struct nvtx_string *find_or_make(struct copies *all, struct string_
   uint32_t hash = (uint32_t)hash_text(key.text, key.length, (uint64_t)(uintptr_t)key.domain);
   struct nvtx_string *string = guest_find(all->slot, STRING_SLOTS, hash, same_string, &key);
   if (string != NULL || __atomic_load_n(&string_count, __ATOMIC_RELAXED) >= most ||
-      (string = handles_reserve(sizeof *string + key.length + 1)) == NULL)
+      (string = nvtx_handles_reserve(sizeof *string + key.length + 1)) == NULL)
     return string;
   string->domain = key.domain;
   string->length = (uint32_t)key.length;
@@ -88,7 +88,7 @@ static const struct nvtx_string *find_or_make(struct copies *all, struct string_
   return guest_add(all->slot, STRING_SLOTS, &string_count, hash, same_string, &key, string);
 }
 
-const struct nvtx_string *string_register(const void *domain_handle, const char *text)
+const struct nvtx_string *nvtx_string_register(const void *domain_handle, const char *text)
 {
   static const struct nvtx_string no_room = {.domain = NULL};
   if (text == NULL)
@@ -107,10 +107,10 @@ const struct nvtx_string *string_register(const void *domain_handle, const char 
   return string != NULL ? string : &no_room; // a handle like any other; string_of knows that it has no text
 }
 
-const struct nvtx_string *string_register_wide(const void *domain, const wchar_t *text)
+const struct nvtx_string *nvtx_string_register_wide(const void *domain, const wchar_t *text)
 {
   char utf8[TEXT_WIDE_MOST];
-  return string_register(domain, text_of_wide(text, utf8));
+  return nvtx_string_register(domain, nvtx_text_of_wide(text, utf8));
 }
 
 // ---- categories
@@ -122,21 +122,21 @@ static void **category_place(const void *domain, uint32_t category) // NULL: no 
   return guest_map_place(&categories, (const void *)key);
 }
 
-void category_name(const void *domain, uint32_t category, const char *name)
+void nvtx_category_name(const void *domain, uint32_t category, const char *name)
 {
   void **place = name == NULL ? NULL : category_place(domain, category);
   const char *known = place == NULL ? NULL : __atomic_load_n(place, __ATOMIC_ACQUIRE);
   if (place != NULL && (known == NULL || strcmp(known, name) != 0))
-    __atomic_store_n(place, (void *)(uintptr_t)handles_copy(name), __ATOMIC_RELEASE);
+    __atomic_store_n(place, (void *)(uintptr_t)nvtx_handles_copy(name), __ATOMIC_RELEASE);
 }
 
-void category_name_wide(const void *domain, uint32_t category, const wchar_t *name)
+void nvtx_category_name_wide(const void *domain, uint32_t category, const wchar_t *name)
 {
   char utf8[TEXT_WIDE_MOST];
-  category_name(domain, category, text_of_wide(name, utf8));
+  nvtx_category_name(domain, category, nvtx_text_of_wide(name, utf8));
 }
 
-const char *category_of(const void *domain, uint32_t category)
+const char *nvtx_category_of(const void *domain, uint32_t category)
 {
   void **place = category == 0 ? NULL : category_place(domain, category);
   if (place == NULL)
@@ -145,7 +145,7 @@ const char *category_of(const void *domain, uint32_t category)
   if (name == NULL) {
     char number[16];
     snprintf(number, sizeof number, "%u", (unsigned)category);
-    name = handles_copy(number);
+    name = nvtx_handles_copy(number);
     __atomic_store_n(place, (void *)(uintptr_t)name, __ATOMIC_RELEASE);
   }
   return *name == '\0' ? NULL : name;
@@ -153,9 +153,9 @@ const char *category_of(const void *domain, uint32_t category)
 
 // ---- threads
 static struct guest_map threads = {.capacity = 512}; // names of threads, by their number
-uint32_t thread_names_given;
+uint32_t nvtx_thread_names_given;
 
-void thread_name(uint32_t number, const char *name)
+void nvtx_thread_name(uint32_t number, const char *name)
 {
   if (name == NULL)
     return;
@@ -166,17 +166,17 @@ void thread_name(uint32_t number, const char *name)
   void **place = guest_map_place(&threads, (const void *)(uintptr_t)number);
   if (place == NULL)
     return;
-  __atomic_store_n(place, (void *)(uintptr_t)handles_copy(name), __ATOMIC_RELEASE);
-  __atomic_add_fetch(&thread_names_given, 1, __ATOMIC_RELEASE);
+  __atomic_store_n(place, (void *)(uintptr_t)nvtx_handles_copy(name), __ATOMIC_RELEASE);
+  __atomic_add_fetch(&nvtx_thread_names_given, 1, __ATOMIC_RELEASE);
 }
 
-void thread_name_wide(uint32_t number, const wchar_t *name)
+void nvtx_thread_name_wide(uint32_t number, const wchar_t *name)
 {
   char utf8[TEXT_WIDE_MOST];
-  thread_name(number, text_of_wide(name, utf8));
+  nvtx_thread_name(number, nvtx_text_of_wide(name, utf8));
 }
 
-void thread_take_name(void)
+void nvtx_thread_take_name(void)
 {
   const char *name = guest_map_get(&threads, (const void *)(uintptr_t)syscall(SYS_gettid));
   if (name != NULL)

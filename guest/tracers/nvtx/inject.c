@@ -29,7 +29,7 @@ int InitializeInjectionNvtx2(nvtx_get_table get_table)
   const struct nvtx_version_table *version = get_table(NVTX_TABLE_VERSION);
   if (version != NULL && version->struct_size >= sizeof *version && version->set_tool_version != NULL)
     version->set_tool_version(3);
-  callbacks_fill(callbacks);
+  nvtx_callbacks_fill(callbacks);
   return 1;
 }
 
@@ -43,7 +43,7 @@ int InitializeInjectionNvtxExtension(struct nvtx_extension *module)
 {
   if (module == NULL || module->struct_size < sizeof *module || !begin())
     return 0;
-  extensions_fill(module);
+  nvtx_extensions_fill(module);
   return 1;
 }
 

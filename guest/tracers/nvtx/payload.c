@@ -40,7 +40,7 @@ struct walk {
   struct frame frame[DEPTH_MOST];
 };
 
-void payload_event_clear(struct payload_event *event)
+void nvtx_payload_event_clear(struct payload_event *event)
 {
   annotation_tags_clear(&event->tags);
   event->message[0] = '\0';
@@ -60,7 +60,7 @@ static void take_text(struct walk *walk, const char *key, uint64_t flags, const 
     text = (const char *)at;
     length = strnlen(text, units < VALUE_TEXT_MOST ? units : VALUE_TEXT_MOST);
   } else {
-    length = text_to_utf8(at, units, unit_bytes, utf8, sizeof utf8);
+    length = nvtx_text_to_utf8(at, units, unit_bytes, utf8, sizeof utf8);
   }
   struct payload_event *event = walk->event;
   if ((flags & NVTX_ENTRY_ATTRIBUTE) == NVTX_ENTRY_MESSAGE) {
@@ -100,18 +100,18 @@ static void take_pointed_text(struct walk *walk, const char *key, uint64_t flags
 
 // ---- attributes of the event
 // True: the entry is an attribute of the event itself and not a tag.
-static bool take_attribute(struct walk *walk, const struct payload_entry *entry, struct value_type known,
+static bool take_attribute(struct walk *walk, const struct payload_entry *entry, struct annotation_value_type known,
                            const unsigned char *at)
 {
   struct payload_event *event = walk->event;
   if (entry->type == NVTX_TYPE_COLOR)
     return true;
   if (entry->type == NVTX_TYPE_CATEGORY) {
-    event->category = (uint32_t)value_integer(at, 4, false);
+    event->category = (uint32_t)annotation_value_integer(at, 4, false);
     return true;
   }
   if ((entry->flags & NVTX_ENTRY_ATTRIBUTE) == NVTX_ENTRY_MESSAGE && known.class == VALUE_STRING) {
-    const char *string = walk->context->string(walk->context->own, value_integer(at, known.size, false));
+    const char *string = walk->context->string(walk->context->own, annotation_value_integer(at, known.size, false));
     if (string != NULL)
       take_text(walk, "", entry->flags, (const unsigned char *)string, strnlen(string, VALUE_TEXT_MOST), 1);
     return true;
@@ -119,7 +119,7 @@ static bool take_attribute(struct walk *walk, const struct payload_entry *entry,
   if ((entry->flags & NVTX_ENTRY_ATTRIBUTE) != NVTX_ENTRY_TIMESTAMP || known.size != 8 ||
       (known.class != VALUE_SIGNED && known.class != VALUE_UNSIGNED))
     return false;
-  int64_t time = (int64_t)value_integer(at, 8, true);
+  int64_t time = (int64_t)annotation_value_integer(at, 8, true);
   uint64_t role = entry->flags & NVTX_ENTRY_ROLE;
   if (role == NVTX_ENTRY_RANGE_BEGIN || role == NVTX_ENTRY_MARK) {
     event->begin = time;
@@ -165,10 +165,10 @@ static bool array_count(const struct walk *walk, const struct frame *frame, cons
     if (entry->detail >= walk->blob_count)
       return false;
     const struct nvtx_blob *blob = &walk->blobs[entry->detail];
-    struct value_type known = value_type(blob->schema);
+    struct annotation_value_type known = nvtx_value_type(blob->schema);
     if (blob->bytes == NULL || known.size == 0 || known.size > 8 || blob->size < known.size || blob->size == SIZE_MAX)
       return false;
-    count = value_integer(blob->bytes, known.size, false);
+    count = annotation_value_integer(blob->bytes, known.size, false);
     break;
   }
   default:
@@ -223,15 +223,15 @@ static void leave_out(struct walk *walk)
 static uint64_t take_plain(struct walk *walk, struct frame *frame, const struct payload_entry *entry, uint32_t index,
                            uint64_t at)
 {
-  struct value_type known = value_type(entry->type);
+  struct annotation_value_type known = nvtx_value_type(entry->type);
   const unsigned char *bytes = walk->bytes + at;
   uint64_t room = walk->size - at, count = 1;
   bool hidden = (entry->flags & NVTX_ENTRY_HIDE) != 0;
   uint64_t array = entry->flags & NVTX_ENTRY_ARRAY;
   bool is_fixed_text = known.class == VALUE_TEXT && array == 0 && entry->detail > 0;
-  if (value_is_pointer(entry)) {
+  if (nvtx_value_is_pointer(entry)) {
     if (room >= 8 && known.class == VALUE_TEXT && !hidden)
-      take_pointed_text(walk, walk->key, entry->flags, value_integer(bytes, 8, false), known.size);
+      take_pointed_text(walk, walk->key, entry->flags, annotation_value_integer(bytes, 8, false), known.size);
     else if (!hidden)
       leave_out(walk);
     return 8;
@@ -250,7 +250,7 @@ static uint64_t take_plain(struct walk *walk, struct frame *frame, const struct 
     return taken;
   }
   if (array == 0 && (known.class == VALUE_SIGNED || known.class == VALUE_UNSIGNED) && index < LENGTHS_MOST)
-    frame->length[index] = (int64_t)value_integer(bytes, known.size, known.class == VALUE_SIGNED);
+    frame->length[index] = (int64_t)annotation_value_integer(bytes, known.size, known.class == VALUE_SIGNED);
   if (hidden || (array == 0 && !is_fixed_text && take_attribute(walk, entry, known, bytes)))
     return taken;
   if (known.class == VALUE_TEXT || (known.class == VALUE_CHARACTER && array != 0))
@@ -260,7 +260,7 @@ static uint64_t take_plain(struct walk *walk, struct frame *frame, const struct 
   else if (array != 0)
     annotation_value_list(known, count, bytes, &number_list, walk->key, &walk->event->tags);
   else
-    payload_tag_value(walk->context, &walk->event->tags, walk->key, known, bytes);
+    nvtx_payload_tag_value(walk->context, &walk->event->tags, walk->key, known, bytes);
   return taken;
 }
 
@@ -269,7 +269,7 @@ static uint64_t take_nested(struct walk *walk, struct frame *frame, const struct
                             uint64_t at, size_t key_length)
 {
   const struct payload_schema *schema = walk->context->schema(walk->context->own, entry->type);
-  if ((entry->flags & NVTX_ENTRY_ARRAY) != 0 && value_is_single(schema)) { // an array of such values
+  if ((entry->flags & NVTX_ENTRY_ARRAY) != 0 && nvtx_value_is_single(schema)) { // an array of such values
     struct payload_entry values = *entry;
     values.type = schema->entries[0].type;
     return take_plain(walk, frame, &values, index, at);
@@ -282,7 +282,7 @@ static uint64_t take_nested(struct walk *walk, struct frame *frame, const struct
     if (schema->size > 8 || walk->size - at < schema->size || schema->size == 0)
       leave_out(walk);
     else if ((entry->flags & NVTX_ENTRY_HIDE) == 0)
-      payload_tag_enum(&walk->event->tags, walk->key, schema, walk->bytes + at);
+      nvtx_payload_tag_enum(&walk->event->tags, walk->key, schema, walk->bytes + at);
     return schema->size;
   }
   uint32_t only = UINT32_MAX;
@@ -311,7 +311,7 @@ static void take_entry(struct walk *walk, struct frame *frame)
   if (!in_union && entry->offset != 0) {
     at = entry->offset > walk->size ? UINT64_MAX : frame->base + entry->offset;
   } else if (!in_union && index != 0) {
-    uint64_t alignment = value_is_pointer(entry) ? 8 : value_alignment(walk->context, entry->type);
+    uint64_t alignment = nvtx_value_is_pointer(entry) ? 8 : nvtx_value_alignment(walk->context, entry->type);
     if (frame->schema->alignment != 0 && frame->schema->alignment < alignment)
       alignment = frame->schema->alignment;
     at = frame->base + aligned(frame->cursor - frame->base, alignment);
@@ -359,7 +359,7 @@ static void read_blob(struct walk *walk, const struct nvtx_blob *blob)
 {
   if (blob->bytes == NULL || blob->size == 0 || blob->schema == NVTX_SCHEMA_REFERENCED)
     return;
-  struct value_type known = value_type(blob->schema);
+  struct annotation_value_type known = nvtx_value_type(blob->schema);
   walk->bytes = blob->bytes;
   walk->size = blob->size;
   if (blob->schema >= NVTX_SCHEMA_STATIC_START) {
@@ -374,7 +374,7 @@ static void read_blob(struct walk *walk, const struct nvtx_blob *blob)
   } else if (known.class == VALUE_NONE || blob->size == SIZE_MAX || blob->size < known.size) {
     leave_out(walk);
   } else if (blob->size / known.size == 1) {
-    payload_tag_value(walk->context, &walk->event->tags, "payload", known, blob->bytes);
+    nvtx_payload_tag_value(walk->context, &walk->event->tags, "payload", known, blob->bytes);
   } else if (known.class == VALUE_STRING) {
     leave_out(walk);
   } else {
@@ -382,8 +382,8 @@ static void read_blob(struct walk *walk, const struct nvtx_blob *blob)
   }
 }
 
-void payload_read(const struct payload_context *context, const struct nvtx_blob *blobs, size_t count,
-                  struct payload_event *event)
+void nvtx_payload_read(const struct payload_context *context, const struct nvtx_blob *blobs, size_t count,
+                       struct payload_event *event)
 {
   struct walk walk; // frames are cleared when they are entered
   walk.context = context;

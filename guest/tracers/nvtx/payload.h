@@ -48,11 +48,11 @@ struct payload_event {
   int64_t begin, end; // in the program's own time
 };
 
-// Reads `count` payloads of one event into *event, which begins empty (payload_event_clear) or goes on.
-void payload_event_clear(struct payload_event *event);
-void payload_read(const struct payload_context *context, const struct nvtx_blob *blobs, size_t count,
-                  struct payload_event *event);
+// Reads `count` payloads of one event into *event, which begins empty (nvtx_payload_event_clear) or goes on.
+void nvtx_payload_event_clear(struct payload_event *event);
+void nvtx_payload_read(const struct payload_context *context, const struct nvtx_blob *blobs, size_t count,
+                       struct payload_event *event);
 // Bytes of one value of a predefined type, or of a static schema; 0: not known.
-size_t payload_type_size(const struct payload_context *context, uint64_t type);
+size_t nvtx_payload_type_size(const struct payload_context *context, uint64_t type);
 
 #endif

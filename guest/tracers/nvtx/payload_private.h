@@ -8,16 +8,16 @@
 
 #define VALUE_TEXT_MOST 1024 // bytes kept of a text
 
-struct value_type value_type(uint64_t type); // of a predefined type; size 0: not known
+struct annotation_value_type nvtx_value_type(uint64_t type); // of a predefined type; size 0: not known
 // The entry is the address of its value: by a flag, or a text of no given length.
-bool value_is_pointer(const struct payload_entry *entry);
+bool nvtx_value_is_pointer(const struct payload_entry *entry);
 // At least 1; of a nested schema its widest entry's, looked at one level deep.
-uint64_t value_alignment(const struct payload_context *context, uint64_t type);
+uint64_t nvtx_value_alignment(const struct payload_context *context, uint64_t type);
 // A schema around one value of a predefined type, as NumPy's scalars have it.
-bool value_is_single(const struct payload_schema *schema);
-void payload_tag_value(const struct payload_context *context, struct annotation_tags *tags, const char *key,
-                       struct value_type known, const unsigned char *at);
-void payload_tag_enum(struct annotation_tags *tags, const char *key, const struct payload_schema *schema,
-                      const unsigned char *at);
+bool nvtx_value_is_single(const struct payload_schema *schema);
+void nvtx_payload_tag_value(const struct payload_context *context, struct annotation_tags *tags, const char *key,
+                            struct annotation_value_type known, const unsigned char *at);
+void nvtx_payload_tag_enum(struct annotation_tags *tags, const char *key, const struct payload_schema *schema,
+                           const unsigned char *at);
 
 #endif

@@ -151,8 +151,8 @@ static void read_one(uint64_t schema, const void *bytes, size_t size)
   assert_non_null(copy);
   memcpy(copy, bytes, size);
   struct nvtx_blob blob = {schema, size, copy};
-  payload_event_clear(&event);
-  payload_read(&context, &blob, 1, &event);
+  nvtx_payload_event_clear(&event);
+  nvtx_payload_read(&context, &blob, 1, &event);
   free(copy);
 }
 
@@ -237,8 +237,8 @@ static void test_attributes_of_the_event(void **state)
     int64_t begin, end;
   } all = {text, 5, 0xff00ff00, 100, 250};
   struct nvtx_blob blobs[] = {{STATIC(20), sizeof all, &all}, {NVTX_SCHEMA_REFERENCED, sizeof text, text}};
-  payload_event_clear(&event);
-  payload_read(&context, blobs, 2, &event);
+  nvtx_payload_event_clear(&event);
+  nvtx_payload_read(&context, blobs, 2, &event);
   assert_string_equal(event.message, text);
   assert_int_equal(event.category, 5);
   assert_true(event.has_begin && event.has_end && event.begin == 100 && event.end == 250);
@@ -263,8 +263,8 @@ static void test_plain_payloads(void **state)
   read_one(NVTX_TYPE_TEXT_UTF16, u"d\u00fcr", 8);
   assert_string_equal(tags_text(), "payload='d\u00fcr'");
   struct nvtx_blob text = {NVTX_TYPE_TEXT, SIZE_MAX, "to its end"};
-  payload_event_clear(&event);
-  payload_read(&context, &text, 1, &event);
+  nvtx_payload_event_clear(&event);
+  nvtx_payload_read(&context, &text, 1, &event);
   assert_string_equal(tags_text(), "payload='to its end'");
   uint64_t string = 7;
   read_one(STATIC(19), &string, sizeof string);
@@ -311,23 +311,23 @@ static void test_too_short(void **state)
   read_one(STATIC(99), &all, sizeof all); // never registered
   assert_int_equal(event.tags.left_out, 1);
   struct nvtx_blob none[] = {{STATIC(10), 0, &all}, {STATIC(10), 8, NULL}, {STATIC(10), SIZE_MAX, &all}};
-  payload_event_clear(&event);
-  payload_read(&context, none, 3, &event);
+  nvtx_payload_event_clear(&event);
+  nvtx_payload_read(&context, none, 3, &event);
   assert_string_equal(tags_text(), "");
 }
 
 static void test_wide_texts(void **state)
 {
   char utf8[16];
-  assert_int_equal(text_to_utf8(U"a\u00e9\u20ac\U0001f600", SIZE_MAX, 4, utf8, sizeof utf8), 10);
+  assert_int_equal(nvtx_text_to_utf8(U"a\u00e9\u20ac\U0001f600", SIZE_MAX, 4, utf8, sizeof utf8), 10);
   assert_string_equal(utf8, "a\u00e9\u20ac\U0001f600");
-  assert_int_equal(text_to_utf8(u"\U0001f600", SIZE_MAX, 2, utf8, sizeof utf8), 4);
+  assert_int_equal(nvtx_text_to_utf8(u"\U0001f600", SIZE_MAX, 2, utf8, sizeof utf8), 4);
   assert_string_equal(utf8, "\U0001f600");
   const uint32_t wrong[] = {0xd800, 0x110000, 'x', 0};
-  text_to_utf8(wrong, SIZE_MAX, 4, utf8, sizeof utf8);
+  nvtx_text_to_utf8(wrong, SIZE_MAX, 4, utf8, sizeof utf8);
   assert_string_equal(utf8, "\ufffd\ufffdx");
-  assert_int_equal(text_to_utf8(U"aaaaaaaaaaaaaa\u20ac", SIZE_MAX, 4, utf8, sizeof utf8), 14); // no half character
-  assert_int_equal(text_to_utf8(U"abc", 2, 4, utf8, sizeof utf8), 2);
+  assert_int_equal(nvtx_text_to_utf8(U"aaaaaaaaaaaaaa\u20ac", SIZE_MAX, 4, utf8, sizeof utf8), 14); // no half character
+  assert_int_equal(nvtx_text_to_utf8(U"abc", 2, 4, utf8, sizeof utf8), 2);
 }
 
 int main(void)

@@ -8,9 +8,9 @@
 #define ALIGNING_ENTRIES_MOST 64 // of a schema
 
 // ---- predefined types
-struct value_type value_type(uint64_t type)
+struct annotation_value_type nvtx_value_type(uint64_t type)
 {
-  static const struct value_type types[] = {
+  static const struct annotation_value_type types[] = {
       [NVTX_TYPE_CHAR] = {VALUE_CHARACTER, 1},
       [NVTX_TYPE_UCHAR] = {VALUE_UNSIGNED, 1},
       [NVTX_TYPE_SHORT] = {VALUE_SIGNED, sizeof(short)},
@@ -62,27 +62,27 @@ struct value_type value_type(uint64_t type)
       [NVTX_TYPE_STRING] = {VALUE_STRING, sizeof(void *)},
       [NVTX_TYPE_UNION_SELECTOR] = {VALUE_NONE, 8},
   };
-  return type < sizeof types / sizeof types[0] ? types[type] : (struct value_type){VALUE_NONE, 0};
+  return type < sizeof types / sizeof types[0] ? types[type] : (struct annotation_value_type){VALUE_NONE, 0};
 }
 
-size_t payload_type_size(const struct payload_context *context, uint64_t type)
+size_t nvtx_payload_type_size(const struct payload_context *context, uint64_t type)
 {
   if (type < NVTX_SCHEMA_STATIC_START)
-    return value_type(type).size;
+    return nvtx_value_type(type).size;
   const struct payload_schema *schema = context->schema(context->own, type);
   return schema == NULL ? 0 : schema->size;
 }
 
-bool value_is_pointer(const struct payload_entry *entry)
+bool nvtx_value_is_pointer(const struct payload_entry *entry)
 {
-  return (entry->flags & NVTX_ENTRY_POINTER) != 0 ||
-         (value_type(entry->type).class == VALUE_TEXT && (entry->flags & NVTX_ENTRY_ARRAY) == 0 && entry->detail == 0);
+  return (entry->flags & NVTX_ENTRY_POINTER) != 0 || (nvtx_value_type(entry->type).class == VALUE_TEXT &&
+                                                      (entry->flags & NVTX_ENTRY_ARRAY) == 0 && entry->detail == 0);
 }
 
-uint64_t value_alignment(const struct payload_context *context, uint64_t type)
+uint64_t nvtx_value_alignment(const struct payload_context *context, uint64_t type)
 {
   if (type < NVTX_SCHEMA_STATIC_START) {
-    uint64_t size = value_type(type).size;
+    uint64_t size = nvtx_value_type(type).size;
     return size == 0 ? 1 : size > 16 ? 16 : size;
   }
   const struct payload_schema *schema = context->schema(context->own, type);
@@ -92,45 +92,46 @@ uint64_t value_alignment(const struct payload_context *context, uint64_t type)
   for (uint32_t i = 0; !schema->is_enum && i < schema->count && i < ALIGNING_ENTRIES_MOST; i++) {
     const struct payload_entry *entry = &schema->entries[i];
     bool is_pointer = (entry->flags & NVTX_ENTRY_POINTER) != 0;
-    uint64_t size = is_pointer || entry->type >= NVTX_SCHEMA_STATIC_START ? 8 : value_type(entry->type).size;
+    uint64_t size = is_pointer || entry->type >= NVTX_SCHEMA_STATIC_START ? 8 : nvtx_value_type(entry->type).size;
     if (size > widest && size <= 16)
       widest = size;
   }
   return schema->alignment != 0 && schema->alignment < widest ? schema->alignment : widest;
 }
 
-bool value_is_single(const struct payload_schema *schema)
+bool nvtx_value_is_single(const struct payload_schema *schema)
 {
   return schema != NULL && !schema->is_enum && schema->count == 1 && schema->kind == NVTX_SCHEMA_STATIC &&
          schema->entries[0].flags == 0 && schema->entries[0].offset == 0 &&
          schema->entries[0].type < NVTX_SCHEMA_STATIC_START &&
-         value_type(schema->entries[0].type).class != VALUE_TEXT &&
-         value_type(schema->entries[0].type).size == schema->size;
+         nvtx_value_type(schema->entries[0].type).class != VALUE_TEXT &&
+         nvtx_value_type(schema->entries[0].type).size == schema->size;
 }
 
 // ---- values
-void payload_tag_value(const struct payload_context *context, struct annotation_tags *tags, const char *key,
-                       struct value_type known, const unsigned char *at)
+void nvtx_payload_tag_value(const struct payload_context *context, struct annotation_tags *tags, const char *key,
+                            struct annotation_value_type known, const unsigned char *at)
 {
   char text[32];
   if (known.class == VALUE_ADDRESS) {
-    int length = snprintf(text, sizeof text, "0x%llx", (unsigned long long)value_integer(at, known.size, false));
+    int length =
+        snprintf(text, sizeof text, "0x%llx", (unsigned long long)annotation_value_integer(at, known.size, false));
     annotation_tags_text(tags, key, text, (size_t)length);
   } else if (known.class == VALUE_STRING) {
-    const char *string = context->string(context->own, value_integer(at, known.size, false));
+    const char *string = context->string(context->own, annotation_value_integer(at, known.size, false));
     if (string != NULL)
       annotation_tags_text(tags, key, string, strnlen(string, VALUE_TEXT_MOST));
   } else {
-    struct value value;
+    struct annotation_value value;
     annotation_value_read(known, at, &value);
     annotation_value_tag(&value, key, tags);
   }
 }
 
-void payload_tag_enum(struct annotation_tags *tags, const char *key, const struct payload_schema *schema,
-                      const unsigned char *at)
+void nvtx_payload_tag_enum(struct annotation_tags *tags, const char *key, const struct payload_schema *schema,
+                           const unsigned char *at)
 {
-  uint64_t value = value_integer(at, schema->size, false), rest = value;
+  uint64_t value = annotation_value_integer(at, schema->size, false), rest = value;
   char text[256];
   size_t length = 0;
   for (uint32_t i = 0; i < schema->count; i++)
@@ -151,5 +152,5 @@ void payload_tag_enum(struct annotation_tags *tags, const char *key, const struc
   if (length > 0 && rest == 0)
     annotation_tags_text(tags, key, text, length);
   else
-    annotation_tags_int(tags, key, (int64_t)value_integer(at, schema->size, true));
+    annotation_tags_int(tags, key, (int64_t)annotation_value_integer(at, schema->size, true));
 }

@@ -60,7 +60,7 @@ static uint64_t choose_id(uint64_t wanted, uint64_t static_start, uint64_t dynam
 
 static struct registered *begin(const void *domain, enum kind kind, uint64_t id)
 {
-  struct registered *fresh = handles_reserve(sizeof *fresh);
+  struct registered *fresh = nvtx_handles_reserve(sizeof *fresh);
   if (fresh != NULL) {
     fresh->domain = domain;
     fresh->kind = kind;
@@ -76,8 +76,8 @@ static size_t static_size(const void *domain, const struct payload_schema *schem
   for (uint32_t i = 0; i < schema->count; i++) {
     const struct payload_entry *entry = &schema->entries[i];
     const struct payload_schema *nested =
-        entry->type >= NVTX_SCHEMA_STATIC_START ? schema_find(domain, entry->type) : NULL;
-    size_t size = value_is_pointer(entry) ? 8 : nested != NULL ? nested->size : value_type(entry->type).size;
+        entry->type >= NVTX_SCHEMA_STATIC_START ? nvtx_schema_find(domain, entry->type) : NULL;
+    size_t size = nvtx_value_is_pointer(entry) ? 8 : nested != NULL ? nested->size : nvtx_value_type(entry->type).size;
     if (size == 0)
       return 0;
     size_t alignment = size & -size; // of a nested schema: no more than its size allows
@@ -92,7 +92,7 @@ static size_t static_size(const void *domain, const struct payload_schema *schem
     else
       end = (end + alignment - 1) / alignment * alignment;
     if ((entry->flags & NVTX_ENTRY_ARRAY) == NVTX_ENTRY_ARRAY_FIXED ||
-        (value_type(entry->type).class == VALUE_TEXT && entry->detail > 0))
+        (nvtx_value_type(entry->type).class == VALUE_TEXT && entry->detail > 0))
       if (__builtin_mul_overflow(size, entry->detail, &size))
         return 0;
     if (__builtin_add_overflow(end, size, &end) || end > SIZE_MAX / 2)
@@ -101,7 +101,7 @@ static size_t static_size(const void *domain, const struct payload_schema *schem
   return (end + widest - 1) / widest * widest;
 }
 
-uint64_t schema_register(const void *domain, const struct nvtx_schema_attributes *attributes)
+uint64_t nvtx_schema_register(const void *domain, const struct nvtx_schema_attributes *attributes)
 {
   const uint64_t needed = NVTX_FIELD_TYPE | NVTX_FIELD_ENTRIES | NVTX_FIELD_ENTRY_COUNT;
   if (attributes == NULL || (attributes->fields & needed) != needed || attributes->entries == NULL ||
@@ -113,18 +113,18 @@ uint64_t schema_register(const void *domain, const struct nvtx_schema_attributes
     return wanted;
   struct registered *fresh =
       begin(domain, KIND_SCHEMA, choose_id(wanted, NVTX_SCHEMA_STATIC_START, NVTX_SCHEMA_DYNAMIC_START));
-  struct payload_entry *entries = handles_reserve(attributes->entry_count * sizeof *entries);
+  struct payload_entry *entries = nvtx_handles_reserve(attributes->entry_count * sizeof *entries);
   if (fresh == NULL || entries == NULL)
     return 0;
   for (size_t i = 0; i < attributes->entry_count; i++) {
     const struct nvtx_schema_entry *entry = &attributes->entries[i];
     entries[i] =
-        (struct payload_entry){entry->flags, entry->type, entry->detail, entry->offset, handles_copy(entry->name)};
+        (struct payload_entry){entry->flags, entry->type, entry->detail, entry->offset, nvtx_handles_copy(entry->name)};
   }
   fresh->schema.kind = (uint32_t)attributes->type;
   fresh->schema.count = (uint32_t)attributes->entry_count;
   fresh->schema.entries = entries;
-  fresh->schema.name = (attributes->fields & NVTX_FIELD_NAME) != 0 ? handles_copy(attributes->name) : "";
+  fresh->schema.name = (attributes->fields & NVTX_FIELD_NAME) != 0 ? nvtx_handles_copy(attributes->name) : "";
   fresh->schema.flags = (attributes->fields & NVTX_FIELD_FLAGS) != 0 ? attributes->flags : 0;
   fresh->schema.alignment = (attributes->fields & NVTX_FIELD_ALIGNMENT) != 0 ? attributes->alignment : 0;
   if ((attributes->fields & NVTX_FIELD_SIZE) != 0)
@@ -134,7 +134,7 @@ uint64_t schema_register(const void *domain, const struct nvtx_schema_attributes
   return enter(fresh);
 }
 
-uint64_t schema_register_enum(const void *domain, const struct nvtx_enum_attributes *attributes)
+uint64_t nvtx_schema_register_enum(const void *domain, const struct nvtx_enum_attributes *attributes)
 {
   const uint64_t needed = NVTX_ENUM_FIELD_ENTRIES | NVTX_ENUM_FIELD_ENTRY_COUNT | NVTX_ENUM_FIELD_SIZE;
   if (attributes == NULL || (attributes->fields & needed) != needed || attributes->entries == NULL ||
@@ -145,12 +145,12 @@ uint64_t schema_register_enum(const void *domain, const struct nvtx_enum_attribu
     return wanted;
   struct registered *fresh =
       begin(domain, KIND_SCHEMA, choose_id(wanted, NVTX_SCHEMA_STATIC_START, NVTX_SCHEMA_DYNAMIC_START));
-  struct payload_value *values = handles_reserve(attributes->entry_count * sizeof *values);
+  struct payload_value *values = nvtx_handles_reserve(attributes->entry_count * sizeof *values);
   if (fresh == NULL || values == NULL)
     return 0;
   for (size_t i = 0; i < attributes->entry_count; i++) {
     const struct nvtx_enum_entry *entry = &attributes->entries[i];
-    values[i] = (struct payload_value){entry->value, entry->is_flag != 0, handles_copy(entry->name)};
+    values[i] = (struct payload_value){entry->value, entry->is_flag != 0, nvtx_handles_copy(entry->name)};
   }
   fresh->schema.is_enum = true;
   fresh->schema.size = attributes->size;
@@ -160,7 +160,7 @@ uint64_t schema_register_enum(const void *domain, const struct nvtx_enum_attribu
   return enter(fresh);
 }
 
-uint64_t counter_register(const void *domain, const struct nvtx_counter_attributes *given)
+uint64_t nvtx_counter_register(const void *domain, const struct nvtx_counter_attributes *given)
 {
   struct nvtx_counter_attributes attributes = {0};
   if (given == NULL || given->struct_size < offsetof(struct nvtx_counter_attributes, description))
@@ -173,11 +173,12 @@ uint64_t counter_register(const void *domain, const struct nvtx_counter_attribut
   if (fresh == NULL)
     return 0;
   fresh->counter.schema = attributes.schema;
-  fresh->counter.name = attributes.name == NULL || *attributes.name == '\0' ? "counter" : handles_copy(attributes.name);
+  fresh->counter.name =
+      attributes.name == NULL || *attributes.name == '\0' ? "counter" : nvtx_handles_copy(attributes.name);
   return enter(fresh);
 }
 
-const struct payload_schema *schema_find(const void *domain, uint64_t id)
+const struct payload_schema *nvtx_schema_find(const void *domain, uint64_t id)
 {
   const struct registered *known = find(domain, id, KIND_SCHEMA);
   if (known == NULL && domain_number(domain) != 0)
@@ -185,7 +186,7 @@ const struct payload_schema *schema_find(const void *domain, uint64_t id)
   return known == NULL ? NULL : &known->schema;
 }
 
-const struct nvtx_counter *counter_find(const void *domain, uint64_t id)
+const struct nvtx_counter *nvtx_counter_find(const void *domain, uint64_t id)
 {
   const struct registered *known = find(domain, id, KIND_COUNTER);
   return known == NULL ? NULL : &known->counter;

@@ -12,10 +12,10 @@ struct nvtx_counter {
 };
 
 // 0: refused. Copies the attributes. The first registration of an id stays.
-uint64_t schema_register(const void *domain, const struct nvtx_schema_attributes *attributes);
-uint64_t schema_register_enum(const void *domain, const struct nvtx_enum_attributes *attributes);
-uint64_t counter_register(const void *domain, const struct nvtx_counter_attributes *attributes);
-const struct payload_schema *schema_find(const void *domain, uint64_t id); // NULL: none
-const struct nvtx_counter *counter_find(const void *domain, uint64_t id);  // NULL: none
+uint64_t nvtx_schema_register(const void *domain, const struct nvtx_schema_attributes *attributes);
+uint64_t nvtx_schema_register_enum(const void *domain, const struct nvtx_enum_attributes *attributes);
+uint64_t nvtx_counter_register(const void *domain, const struct nvtx_counter_attributes *attributes);
+const struct payload_schema *nvtx_schema_find(const void *domain, uint64_t id); // NULL: none
+const struct nvtx_counter *nvtx_counter_find(const void *domain, uint64_t id);  // NULL: none
 
 #endif

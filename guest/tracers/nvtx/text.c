@@ -11,10 +11,10 @@
 
 static uint32_t unit_at(const void *wide, size_t index, unsigned unit_bytes)
 {
-  return (uint32_t)value_integer((const char *)wide + index * unit_bytes, unit_bytes, false);
+  return (uint32_t)annotation_value_integer((const char *)wide + index * unit_bytes, unit_bytes, false);
 }
 
-size_t text_to_utf8(const void *wide, size_t units, unsigned unit_bytes, char *utf8, size_t size)
+size_t nvtx_text_to_utf8(const void *wide, size_t units, unsigned unit_bytes, char *utf8, size_t size)
 {
   size_t length = 0;
   for (size_t i = 0; i < units; i++) {
@@ -41,10 +41,10 @@ size_t text_to_utf8(const void *wide, size_t units, unsigned unit_bytes, char *u
   return length;
 }
 
-const char *text_of_wide(const wchar_t *wide, char utf8[TEXT_WIDE_MOST])
+const char *nvtx_text_of_wide(const wchar_t *wide, char utf8[TEXT_WIDE_MOST])
 {
   if (wide == NULL)
     return NULL;
-  text_to_utf8(wide, SIZE_MAX, sizeof *wide, utf8, TEXT_WIDE_MOST);
+  nvtx_text_to_utf8(wide, SIZE_MAX, sizeof *wide, utf8, TEXT_WIDE_MOST);
   return utf8;
 }

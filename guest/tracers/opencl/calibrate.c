@@ -21,10 +21,10 @@ static cl_command_queue make_queue(cl_context context, cl_device_id device)
   cl_int error = CL_SUCCESS;
   const cl_queue_properties properties[] = {CL_QUEUE_PROPERTIES, CL_QUEUE_PROFILING_ENABLE, 0};
   cl_command_queue queue = NULL;
-  if (layer_next.clCreateCommandQueueWithProperties != NULL)
-    queue = layer_next.clCreateCommandQueueWithProperties(context, device, properties, &error);
-  if (queue == NULL && layer_next.clCreateCommandQueue != NULL)
-    queue = layer_next.clCreateCommandQueue(context, device, CL_QUEUE_PROFILING_ENABLE, &error);
+  if (opencl_next.clCreateCommandQueueWithProperties != NULL)
+    queue = opencl_next.clCreateCommandQueueWithProperties(context, device, properties, &error);
+  if (queue == NULL && opencl_next.clCreateCommandQueue != NULL)
+    queue = opencl_next.clCreateCommandQueue(context, device, CL_QUEUE_PROFILING_ENABLE, &error);
   return queue;
 }
 
@@ -35,9 +35,9 @@ struct marker {
 
 static cl_int enqueue_marker(cl_command_queue queue, cl_event *ret_event)
 {
-  if (layer_next.clEnqueueMarkerWithWaitList != NULL)
-    return layer_next.clEnqueueMarkerWithWaitList(queue, 0, NULL, ret_event);
-  return layer_next.clEnqueueMarker == NULL ? CL_INVALID_OPERATION : layer_next.clEnqueueMarker(queue, ret_event);
+  if (opencl_next.clEnqueueMarkerWithWaitList != NULL)
+    return opencl_next.clEnqueueMarkerWithWaitList(queue, 0, NULL, ret_event);
+  return opencl_next.clEnqueueMarker == NULL ? CL_INVALID_OPERATION : opencl_next.clEnqueueMarker(queue, ret_event);
 }
 
 static bool read_marker(cl_command_queue queue, struct marker *ret_marker)
@@ -53,10 +53,10 @@ static bool read_marker(cl_command_queue queue, struct marker *ret_marker)
     ret_marker->after_ns[i] = clock_now_ns(host_clocks[i]);
   if (error != CL_SUCCESS || event == NULL)
     return false;
-  error = layer_next.clWaitForEvents(1, &event);
+  error = opencl_next.clWaitForEvents(1, &event);
   if (error == CL_SUCCESS)
-    error = layer_next.clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_QUEUED, sizeof queued, &queued, NULL);
-  layer_next.clReleaseEvent(event);
+    error = opencl_next.clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_QUEUED, sizeof queued, &queued, NULL);
+  opencl_next.clReleaseEvent(event);
   ret_marker->seen = (struct clock_observation){queued, before, queued, after};
   return error == CL_SUCCESS && queued != 0;
 }
@@ -78,7 +78,7 @@ static bool find_host_clock(const struct marker *markers, uint32_t count, clocki
   return false;
 }
 
-static void measure(struct device *device, cl_command_queue queue)
+static void measure(struct opencl_device *device, cl_command_queue queue)
 {
   struct marker markers[MARKERS];
   uint32_t count = 0, best = 0;
@@ -100,21 +100,21 @@ static void measure(struct device *device, cl_command_queue queue)
     device_clock_observe(&device->clock, &markers[i].seen);
 }
 
-void calibrate_device(struct device *device, cl_context context)
+void opencl_calibrate_device(struct opencl_device *device, cl_context context)
 {
   device_clock_start(&device->clock, host_clock_rate(), RATE_ERROR_FIRST, RATE_ERROR_LEAST);
   cl_ulong device_ns = 0, host_ns = 0;
-  device->has_timer = layer_next.clGetDeviceAndHostTimer != NULL &&
-                      layer_next.clGetDeviceAndHostTimer(device->handle, &device_ns, &host_ns) == CL_SUCCESS;
+  device->has_timer = opencl_next.clGetDeviceAndHostTimer != NULL &&
+                      opencl_next.clGetDeviceAndHostTimer(device->handle, &device_ns, &host_ns) == CL_SUCCESS;
   cl_command_queue queue = make_queue(context, device->handle);
   if (queue == NULL)
     return; // the first command's own times will do
   measure(device, queue);
-  layer_next.clReleaseCommandQueue(queue);
+  opencl_next.clReleaseCommandQueue(queue);
 }
 
 // True for one thread at a time, when the last reading is old.
-static bool is_due(struct device *device, uint64_t now_ticks, double interval_ns)
+static bool is_due(struct opencl_device *device, uint64_t now_ticks, double interval_ns)
 {
   uint64_t asked = __atomic_load_n(&device->asked_ticks, __ATOMIC_RELAXED);
   return now_ticks > asked && (double)(now_ticks - asked) >= interval_ns * device->clock.first_rate &&
@@ -122,19 +122,19 @@ static bool is_due(struct device *device, uint64_t now_ticks, double interval_ns
                                      __ATOMIC_RELAXED);
 }
 
-void calibrate_by_timer(struct device *device, uint64_t now_ticks)
+void opencl_calibrate_by_timer(struct opencl_device *device, uint64_t now_ticks)
 {
   if (!device->has_timer || device->has_host_clock || !is_due(device, now_ticks, TIMER_INTERVAL_NS))
     return;
   cl_ulong device_ns = 0, host_ns = 0;
   uint64_t before = xsp_clock_ticks();
-  if (layer_next.clGetDeviceAndHostTimer(device->handle, &device_ns, &host_ns) != CL_SUCCESS)
+  if (opencl_next.clGetDeviceAndHostTimer(device->handle, &device_ns, &host_ns) != CL_SUCCESS)
     return;
   const struct clock_observation seen = {device_ns, before, device_ns, xsp_clock_ticks()};
   device_clock_observe(&device->clock, &seen);
 }
 
-void calibrate_by_host_clock(struct device *device, uint64_t now_ticks)
+void opencl_calibrate_by_host_clock(struct opencl_device *device, uint64_t now_ticks)
 {
   if (!device->has_host_clock || !is_due(device, now_ticks, HOST_CLOCK_INTERVAL_NS))
     return;

@@ -6,9 +6,10 @@
 
 #include "tracers/opencl/objects.h"
 
-void calibrate_device(struct device *device, cl_context context);
+void opencl_calibrate_device(struct opencl_device *device, cl_context context);
 // Reads it again, where that is due and there is a way. `now_ticks`: about now.
-void calibrate_by_timer(struct device *device, uint64_t now_ticks);      // asks the device: not from a callback
-void calibrate_by_host_clock(struct device *device, uint64_t now_ticks); // from any thread
+void opencl_calibrate_by_timer(struct opencl_device *device,
+                               uint64_t now_ticks); // asks the device: not from a callback
+void opencl_calibrate_by_host_clock(struct opencl_device *device, uint64_t now_ticks); // from any thread
 
 #endif

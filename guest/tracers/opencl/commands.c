@@ -18,11 +18,11 @@ struct command_name {
 #define NAME_ROW(function_, ...) [COMMAND_##function_] = {#function_, __VA_ARGS__},
 static const struct command_name command_names[COMMAND_KINDS] = {LAYER_COMMANDS(NAME_ROW)};
 
-struct xsp_site command_launch_sites[COMMAND_KINDS];
-bool commands_serialize;
-const volatile uint32_t *commands_levels = &xsp_unregistered_v1;
+struct xsp_site opencl_command_launch_sites[COMMAND_KINDS];
+bool opencl_commands_serialize;
+const volatile uint32_t *opencl_commands_levels = &xsp_unregistered_v1;
 static struct xsp_site execution_sites[COMMAND_KINDS];
-struct command_counts command_counts;
+struct command_counts opencl_command_counts;
 
 static struct xsp_site make_site(const char *name, const char *category)
 {
@@ -35,14 +35,14 @@ static struct xsp_site make_site(const char *name, const char *category)
                            .tracer = OPENCL_TRACER};
 }
 
-void commands_start(void)
+void opencl_commands_start(void)
 {
   const struct xsp_site *any = xsp_site_create(OPENCL_TRACER, XSP_LEVEL_KERNEL, "clEnqueueNDRangeKernel", "api");
   if (any != NULL) // its switches are those of all our sites
-    commands_levels = any->levels;
+    opencl_commands_levels = any->levels;
   for (int kind = 0; kind < COMMAND_KINDS; kind++) {
     const struct command_name *name = &command_names[kind];
-    command_launch_sites[kind] = make_site(name->function, "api");
+    opencl_command_launch_sites[kind] = make_site(name->function, "api");
     execution_sites[kind] = make_site(name->execution, name->category);
     if (name->copy_kind != NULL)
       xsp_site_tag_string(&execution_sites[kind], "copy_kind", name->copy_kind);
@@ -58,7 +58,7 @@ static void count(uint64_t *counter)
 static uint64_t event_time(cl_event event, cl_profiling_info what)
 {
   cl_ulong ns = 0;
-  cl_int error = layer_next.clGetEventProfilingInfo(event, what, sizeof ns, &ns, NULL);
+  cl_int error = opencl_next.clGetEventProfilingInfo(event, what, sizeof ns, &ns, NULL);
   return error == CL_SUCCESS ? ns : 0;
 }
 
@@ -69,15 +69,15 @@ static void tag_execution(const struct enqueued *enqueued, const struct xsp_span
     xsp_span_tag_int(span, "bytes", (int64_t)enqueued->bytes);
   if (enqueued->shape.dimensions == 0)
     return;
-  launch_shape_text(enqueued->shape.global, text);
+  opencl_launch_shape_text(enqueued->shape.global, text);
   xsp_span_tag_string(span, enqueued->shape_is_region ? "region" : "grid", text);
   if (enqueued->shape.has_local) {
-    launch_shape_text(enqueued->shape.local, text);
+    opencl_launch_shape_text(enqueued->shape.local, text);
     xsp_span_tag_string(span, "block", text);
   }
 }
 
-static void note_error(struct device *device, double error_ns)
+static void note_error(struct opencl_device *device, double error_ns)
 {
   uint64_t error = (uint64_t)error_ns + 1, known = __atomic_load_n(&device->error_ns, __ATOMIC_RELAXED);
   while (error > known &&
@@ -92,17 +92,17 @@ static void publish(const struct enqueued *enqueued, cl_event event)
   uint64_t start = event_time(event, CL_PROFILING_COMMAND_START);
   uint64_t end = event_time(event, CL_PROFILING_COMMAND_END);
   if (start == 0 || end < start) {
-    count(&command_counts.without_times);
+    count(&opencl_command_counts.without_times);
     return;
   }
-  struct device *device = enqueued->queue->device;
+  struct opencl_device *device = enqueued->queue->device;
   struct device_clock *clock = &device->clock;
   struct xsp_interval interval = {.size = sizeof interval,
                                   .kind = XSP_KIND_EXECUTION,
                                   .clock = XSP_CLOCK_TICKS,
                                   .correlation_id = enqueued->correlation_id};
   double start_error = 0, end_error = 0;
-  calibrate_by_host_clock(device, now);
+  opencl_calibrate_by_host_clock(device, now);
   if (queued != 0 && queued <= start)
     device_clock_observe(clock, &(struct clock_observation){queued, enqueued->before, queued, enqueued->after});
   interval.end = device_clock_ticks(clock, end, &end_error);
@@ -115,7 +115,7 @@ static void publish(const struct enqueued *enqueued, cl_event event)
   if (interval.end < interval.start) // a correction is between the two
     interval.end = interval.start;
   note_error(device, start_error > end_error ? start_error : end_error);
-  interval.track = queue_track(enqueued->queue, interval.start, interval.end);
+  interval.track = opencl_queue_track(enqueued->queue, interval.start, interval.end);
   struct xsp_span span = xsp_span_emit(enqueued->site, &interval);
   if (span.start != 0)
     tag_execution(enqueued, &span);
@@ -124,16 +124,16 @@ static void publish(const struct enqueued *enqueued, cl_event event)
 static void CL_CALLBACK completed(cl_event event, cl_int status, void *data)
 {
   int saved_errno = errno;
-  struct pending *pending = data;
+  struct opencl_pending *pending = data;
   if (status == CL_COMPLETE)
     publish(&pending->enqueued, event);
   else
-    count(&command_counts.failed);
+    count(&opencl_command_counts.failed);
   if (pending->enqueued.injected != NULL)
-    layer_next.clReleaseEvent(pending->enqueued.injected);
-  if (!pending->is_awaited || !serial_report(pending))
-    pending_give(pending);
-  drain_finished();
+    opencl_next.clReleaseEvent(pending->enqueued.injected);
+  if (!pending->is_awaited || !opencl_serial_report(pending))
+    opencl_pending_give(pending);
+  opencl_drain_finished();
   errno = saved_errno;
 }
 
@@ -143,41 +143,43 @@ static cl_event *begin(struct command *command, struct xsp_site *launch, struct 
 {
   command->event = event;
   command->is_watched = false;
-  if (commands_serialize)
-    serial_enter();
+  if (opencl_commands_serialize)
+    opencl_serial_enter();
   command->span = xsp_span_start(launch);
-  if (command->span.start == 0 && !commands_serialize)
+  if (command->span.start == 0 && !opencl_commands_serialize)
     return event;
   command->is_watched = true;
   struct enqueued *enqueued = &command->enqueued;
-  *enqueued = (struct enqueued){.queue = queue_of(queue)};
-  if (event == NULL && enqueued->queue != NULL && (enqueued->queue->has_times || commands_serialize))
+  *enqueued = (struct enqueued){.queue = opencl_queue_of(queue)};
+  if (event == NULL && enqueued->queue != NULL && (enqueued->queue->has_times || opencl_commands_serialize))
     command->event = &enqueued->injected;
   if (command->span.start != 0) {
     enqueued->site = execution;
-    enqueued->correlation_id = CORRELATION_BASE + __atomic_fetch_add(&command_counts.launches, 1, __ATOMIC_RELAXED);
+    enqueued->correlation_id =
+        CORRELATION_BASE + __atomic_fetch_add(&opencl_command_counts.launches, 1, __ATOMIC_RELAXED);
     xsp_span_correlate(&command->span, XSP_KIND_LAUNCH, enqueued->correlation_id);
   }
   enqueued->before = xsp_clock_ticks();
   return command->event;
 }
 
-cl_event *command_begin(struct command *command, enum command_kind kind, cl_command_queue queue, cl_event *event)
+cl_event *opencl_command_begin(struct command *command, enum command_kind kind, cl_command_queue queue, cl_event *event)
 {
   int saved_errno = errno;
-  cl_event *to_driver = begin(command, &command_launch_sites[kind], &execution_sites[kind], queue, event);
+  cl_event *to_driver = begin(command, &opencl_command_launch_sites[kind], &execution_sites[kind], queue, event);
   errno = saved_errno;
   return to_driver;
 }
 
-cl_event *command_begin_kernel(struct command *command, enum command_kind kind, cl_command_queue queue,
-                               struct kernel *kernel, const struct launch_shape *shape, cl_event *event)
+cl_event *opencl_command_begin_kernel(struct command *command, enum command_kind kind, cl_command_queue queue,
+                                      struct opencl_kernel *kernel, const struct launch_shape *shape, cl_event *event)
 {
   int saved_errno = errno;
   bool has_tags = true;
-  struct xsp_site *site = kernel_site(kernel, shape, &has_tags);
-  struct xsp_site *launch =
-      kind == COMMAND_clEnqueueNDRangeKernel && kernel->launch != NULL ? kernel->launch : &command_launch_sites[kind];
+  struct xsp_site *site = opencl_kernel_site(kernel, shape, &has_tags);
+  struct xsp_site *launch = kind == COMMAND_clEnqueueNDRangeKernel && kernel->launch != NULL
+                                ? kernel->launch
+                                : &opencl_command_launch_sites[kind];
   cl_event *to_driver = begin(command, launch, site, queue, event);
   if (!has_tags && command->is_watched)
     command->enqueued.shape = *shape;
@@ -188,23 +190,23 @@ cl_event *command_begin_kernel(struct command *command, enum command_kind kind, 
 // True where `completed` will be called for the command; it may have been, then.
 static bool follow(const struct command *command)
 {
-  struct pending *pending = pending_take();
+  struct opencl_pending *pending = opencl_pending_take();
   if (pending == NULL) {
-    count(&command_counts.lost);
+    count(&opencl_command_counts.lost);
     return false;
   }
   pending->enqueued = command->enqueued;
-  pending->is_awaited = commands_serialize;
+  pending->is_awaited = opencl_commands_serialize;
   __atomic_store_n(&pending->state, PENDING_RUNNING, __ATOMIC_RELAXED);
-  drain_started();
-  if (layer_next.clSetEventCallback(*command->event, CL_COMPLETE, completed, pending) != CL_SUCCESS) {
-    drain_finished();
-    pending_give(pending);
-    count(&command_counts.lost);
+  opencl_drain_started();
+  if (opencl_next.clSetEventCallback(*command->event, CL_COMPLETE, completed, pending) != CL_SUCCESS) {
+    opencl_drain_finished();
+    opencl_pending_give(pending);
+    count(&opencl_command_counts.lost);
     return false;
   }
-  if (commands_serialize)
-    serial_wait(pending, command->enqueued.queue->handle);
+  if (opencl_commands_serialize)
+    opencl_serial_wait(pending, command->enqueued.queue->handle);
   return true;
 }
 
@@ -218,28 +220,28 @@ static void end_watched(struct command *command, cl_int error, uint64_t bytes)
   xsp_span_finish(&command->span);
   if (error != CL_SUCCESS || enqueued->queue == NULL)
     return;
-  if (!enqueued->queue->has_times && !commands_serialize) {
-    count(&command_counts.without_times);
+  if (!enqueued->queue->has_times && !opencl_commands_serialize) {
+    count(&opencl_command_counts.without_times);
     return;
   }
   bool is_followed = false;
-  if (command->event == NULL || *command->event == NULL || layer_next.clSetEventCallback == NULL)
-    count(&command_counts.lost);
+  if (command->event == NULL || *command->event == NULL || opencl_next.clSetEventCallback == NULL)
+    count(&opencl_command_counts.lost);
   else
     is_followed = follow(command);
   if (!is_followed && enqueued->injected != NULL)
-    layer_next.clReleaseEvent(enqueued->injected);
-  calibrate_by_timer(enqueued->queue->device, enqueued->after);
+    opencl_next.clReleaseEvent(enqueued->injected);
+  opencl_calibrate_by_timer(enqueued->queue->device, enqueued->after);
 }
 
-cl_int command_end(struct command *command, cl_int error, uint64_t bytes)
+cl_int opencl_command_end(struct command *command, cl_int error, uint64_t bytes)
 {
   if (command->is_watched) {
     int saved_errno = errno;
     end_watched(command, error, bytes);
     errno = saved_errno;
   }
-  if (commands_serialize)
-    serial_leave();
+  if (opencl_commands_serialize)
+    opencl_serial_leave();
   return error;
 }

@@ -32,19 +32,19 @@ static void start_clean(void)
   owner = is_registered_here ? getpid() : 0;
 }
 
-void drain_start(uint64_t longest_ns)
+void opencl_drain_start(uint64_t longest_ns)
 {
   longest = longest_ns;
-  drain_at_exit();
+  opencl_drain_at_exit();
   pthread_atfork(NULL, NULL, start_clean);
 }
 
-void drain_started(void)
+void opencl_drain_started(void)
 {
   __atomic_add_fetch(&in_flight, 1, __ATOMIC_RELAXED);
 }
 
-void drain_finished(void)
+void opencl_drain_finished(void)
 {
   uint32_t count = __atomic_load_n(&in_flight, __ATOMIC_RELAXED);
   do
@@ -55,26 +55,26 @@ void drain_finished(void)
     syscall(SYS_futex, &in_flight, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 }
 
-uint64_t drain_in_flight(void)
+uint64_t opencl_drain_in_flight(void)
 {
   return __atomic_load_n(&in_flight, __ATOMIC_ACQUIRE);
 }
 
-uint64_t drain_waited_ns(void)
+uint64_t opencl_drain_waited_ns(void)
 {
   return waited;
 }
 
-static void flush_queue(struct queue *queue)
+static void flush_queue(struct opencl_queue *queue)
 {
   cl_command_queue handle = __atomic_load_n(&queue->handle, __ATOMIC_ACQUIRE);
-  if (handle != NULL && layer_next.clFlush != NULL)
-    layer_next.clFlush(handle);
+  if (handle != NULL && opencl_next.clFlush != NULL)
+    opencl_next.clFlush(handle);
 }
 
 static void *flush_queues(void *unused)
 {
-  queues_each(flush_queue);
+  opencl_queues_each(flush_queue);
   return unused;
 }
 
@@ -89,9 +89,9 @@ static void flush_aside(void)
   pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-void drain_wait(void)
+void opencl_drain_wait(void)
 {
-  if (getpid() != owner || drain_in_flight() == 0 || waited >= longest)
+  if (getpid() != owner || opencl_drain_in_flight() == 0 || waited >= longest)
     return;
   uint64_t begin = clock_now_ns(CLOCK_MONOTONIC), limit = longest - waited;
   __atomic_store_n(&is_awaited, 1, __ATOMIC_SEQ_CST);
@@ -113,10 +113,10 @@ extern int __cxa_thread_atexit_impl(void (*function)(void *), void *object, void
 
 static void main_thread_ends(void *unused)
 {
-  drain_wait();
+  opencl_drain_wait();
 }
 
-void drain_at_exit(void)
+void opencl_drain_at_exit(void)
 {
   if (owner == getpid() || getpid() != gettid() || __cxa_thread_atexit_impl == NULL)
     return;

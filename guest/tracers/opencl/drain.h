@@ -6,14 +6,14 @@
 
 #include <stdint.h>
 
-void drain_start(uint64_t longest_ns); // once: how long exit may wait
-void drain_started(void);              // one more command in flight
-void drain_finished(void);             // one less; on the driver's threads
+void opencl_drain_start(uint64_t longest_ns); // once: how long exit may wait
+void opencl_drain_started(void);              // one more command in flight
+void opencl_drain_finished(void);             // one less; on the driver's threads
 // From then on exit of the main thread waits, where this is the main thread. Exit of another thread does not: there is no
 // moment at which that would be safe.
-void drain_at_exit(void);
-void drain_wait(void); // flushes queues and waits; all calls together up to drain_start's limit
-uint64_t drain_in_flight(void);
-uint64_t drain_waited_ns(void);
+void opencl_drain_at_exit(void);
+void opencl_drain_wait(void); // flushes queues and waits; all calls together up to opencl_drain_start's limit
+uint64_t opencl_drain_in_flight(void);
+uint64_t opencl_drain_waited_ns(void);
 
 #endif

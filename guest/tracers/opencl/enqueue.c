@@ -7,30 +7,30 @@
 #define TO_DRIVER waits, wait_list, to_event
 
 #define ENQUEUE(function, end, parameters, ...)                                                                        \
-  cl_int CL_API_CALL layer_##function parameters                                                                       \
+  cl_int CL_API_CALL opencl_##function parameters                                                                      \
   {                                                                                                                    \
     struct command command;                                                                                            \
-    cl_event *to_event = command_begin(&command, COMMAND_##function, queue, event);                                    \
-    cl_int error = layer_next.function(__VA_ARGS__);                                                                   \
+    cl_event *to_event = opencl_command_begin(&command, COMMAND_##function, queue, event);                             \
+    cl_int error = opencl_next.function(__VA_ARGS__);                                                                  \
     return end;                                                                                                        \
   }
 // The function returns an address, and its error where the program wants it.
 #define ENQUEUE_MAP(function, end, parameters, ...)                                                                    \
-  void *CL_API_CALL layer_##function parameters                                                                        \
+  void *CL_API_CALL opencl_##function parameters                                                                       \
   {                                                                                                                    \
     struct command command;                                                                                            \
     cl_int error = CL_SUCCESS;                                                                                         \
-    cl_event *to_event = command_begin(&command, COMMAND_##function, queue, event);                                    \
-    void *address = layer_next.function(__VA_ARGS__);                                                                  \
+    cl_event *to_event = opencl_command_begin(&command, COMMAND_##function, queue, event);                             \
+    void *address = opencl_next.function(__VA_ARGS__);                                                                 \
     end;                                                                                                               \
     if (ret_error != NULL)                                                                                             \
       *ret_error = error;                                                                                              \
     return address;                                                                                                    \
   }
 
-#define END command_end(&command, error, BYTES_UNKNOWN)
-#define END_BYTES(bytes) command_end(&command, error, bytes)
-#define END_REGION command_end(&command, error, region_bytes(region, 1))
+#define END opencl_command_end(&command, error, BYTES_UNKNOWN)
+#define END_BYTES(bytes) opencl_command_end(&command, error, bytes)
+#define END_REGION opencl_command_end(&command, error, region_bytes(region, 1))
 #define END_IMAGE(image) end_image(&command, error, image, region)
 
 static uint64_t region_bytes(const size_t *region, size_t element)
@@ -42,13 +42,14 @@ static uint64_t region_bytes(const size_t *region, size_t element)
 static cl_int end_image(struct command *command, cl_int error, cl_mem image, const size_t *region)
 {
   if (!command->is_watched)
-    return command_end(command, error, BYTES_UNKNOWN);
+    return opencl_command_end(command, error, BYTES_UNKNOWN);
   size_t element = 0;
-  launch_shape_set(&command->enqueued.shape, 3, region, NULL);
+  opencl_launch_shape_set(&command->enqueued.shape, 3, region, NULL);
   command->enqueued.shape_is_region = true;
-  bool has_size = layer_next.clGetImageInfo != NULL &&
-                  layer_next.clGetImageInfo(image, CL_IMAGE_ELEMENT_SIZE, sizeof element, &element, NULL) == CL_SUCCESS;
-  return command_end(command, error, has_size && element != 0 ? region_bytes(region, element) : BYTES_UNKNOWN);
+  bool has_size =
+      opencl_next.clGetImageInfo != NULL &&
+      opencl_next.clGetImageInfo(image, CL_IMAGE_ELEMENT_SIZE, sizeof element, &element, NULL) == CL_SUCCESS;
+  return opencl_command_end(command, error, has_size && element != 0 ? region_bytes(region, element) : BYTES_UNKNOWN);
 }
 
 // ---- buffers and memory objects
@@ -141,13 +142,13 @@ ENQUEUE(clEnqueueSVMMigrateMem, END,
 ENQUEUE(clEnqueueMarkerWithWaitList, END, (cl_command_queue queue, WAITING), queue, TO_DRIVER)
 ENQUEUE(clEnqueueBarrierWithWaitList, END, (cl_command_queue queue, WAITING), queue, TO_DRIVER)
 
-cl_int CL_API_CALL layer_clEnqueueMarker(cl_command_queue queue, cl_event *event)
+cl_int CL_API_CALL opencl_clEnqueueMarker(cl_command_queue queue, cl_event *event)
 {
   if (event == NULL) // an error, which it must stay
-    return layer_next.clEnqueueMarker(queue, event);
+    return opencl_next.clEnqueueMarker(queue, event);
   struct command command;
-  cl_event *to_event = command_begin(&command, COMMAND_clEnqueueMarkerWithWaitList, queue, event);
-  return command_end(&command, layer_next.clEnqueueMarker(queue, to_event), BYTES_UNKNOWN);
+  cl_event *to_event = opencl_command_begin(&command, COMMAND_clEnqueueMarkerWithWaitList, queue, event);
+  return opencl_command_end(&command, opencl_next.clEnqueueMarker(queue, to_event), BYTES_UNKNOWN);
 }
 
 // ---- code on the device: executions carry the kernel's name, whole, and the shape of the launch
@@ -156,30 +157,32 @@ ENQUEUE(clEnqueueNativeKernel, END,
          cl_uint object_count, const cl_mem *objects, const void **places, WAITING),
         queue, function, arguments, size, object_count, objects, places, TO_DRIVER)
 
-cl_int CL_API_CALL layer_clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel handle, cl_uint dimensions,
-                                                const size_t *offset, const size_t *global, const size_t *local,
-                                                cl_uint waits, const cl_event *wait_list, cl_event *event)
+cl_int CL_API_CALL opencl_clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel handle, cl_uint dimensions,
+                                                 const size_t *offset, const size_t *global, const size_t *local,
+                                                 cl_uint waits, const cl_event *wait_list, cl_event *event)
 {
   if (!commands_are_on())
-    return layer_next.clEnqueueNDRangeKernel(queue, handle, dimensions, offset, global, local, waits, wait_list, event);
+    return opencl_next.clEnqueueNDRangeKernel(queue, handle, dimensions, offset, global, local, waits, wait_list,
+                                              event);
   struct command command;
   struct launch_shape shape;
-  launch_shape_set(&shape, dimensions, global, local);
-  cl_event *to_event =
-      command_begin_kernel(&command, COMMAND_clEnqueueNDRangeKernel, queue, kernel_of(handle), &shape, event);
+  opencl_launch_shape_set(&shape, dimensions, global, local);
+  cl_event *to_event = opencl_command_begin_kernel(&command, COMMAND_clEnqueueNDRangeKernel, queue,
+                                                   opencl_kernel_of(handle), &shape, event);
   cl_int error =
-      layer_next.clEnqueueNDRangeKernel(queue, handle, dimensions, offset, global, local, waits, wait_list, to_event);
-  return command_end(&command, error, BYTES_UNKNOWN);
+      opencl_next.clEnqueueNDRangeKernel(queue, handle, dimensions, offset, global, local, waits, wait_list, to_event);
+  return opencl_command_end(&command, error, BYTES_UNKNOWN);
 }
 
-cl_int CL_API_CALL layer_clEnqueueTask(cl_command_queue queue, cl_kernel handle, cl_uint waits,
-                                       const cl_event *wait_list, cl_event *event)
+cl_int CL_API_CALL opencl_clEnqueueTask(cl_command_queue queue, cl_kernel handle, cl_uint waits,
+                                        const cl_event *wait_list, cl_event *event)
 {
   struct command command;
   struct launch_shape shape;
   static const size_t one[3] = {1, 1, 1};
-  launch_shape_set(&shape, 1, one, one);
-  cl_event *to_event = command_begin_kernel(&command, COMMAND_clEnqueueTask, queue, kernel_of(handle), &shape, event);
-  cl_int error = layer_next.clEnqueueTask(queue, handle, waits, wait_list, to_event);
-  return command_end(&command, error, BYTES_UNKNOWN);
+  opencl_launch_shape_set(&shape, 1, one, one);
+  cl_event *to_event =
+      opencl_command_begin_kernel(&command, COMMAND_clEnqueueTask, queue, opencl_kernel_of(handle), &shape, event);
+  cl_int error = opencl_next.clEnqueueTask(queue, handle, waits, wait_list, to_event);
+  return opencl_command_end(&command, error, BYTES_UNKNOWN);
 }

@@ -21,10 +21,10 @@ struct kernel_shape {
 };
 
 static struct guest_map kernels = {.capacity = UINT32_C(1) << 20};
-static void *names[NAMES_CAPACITY]; // atomic: struct kernel, by hash of the name
+static void *names[NAMES_CAPACITY]; // atomic: struct opencl_kernel, by hash of the name
 static uint32_t name_count;         // atomic
 
-static struct kernel unnamed = {.name = "(kernel without a name)"};
+static struct opencl_kernel unnamed = {.name = "(kernel without a name)"};
 
 // Sites are shared by all processes of the session, so a variant must mean the same in each.
 static uint32_t variant_of(uint64_t hash)
@@ -32,7 +32,7 @@ static uint32_t variant_of(uint64_t hash)
   return (uint32_t)(hash >> 32 ^ hash) | 1;
 }
 
-static void make_sites(struct kernel *kernel)
+static void make_sites(struct opencl_kernel *kernel)
 {
   kernel->launch = xsp_site_create_variant(OPENCL_TRACER, XSP_LEVEL_KERNEL, "clEnqueueNDRangeKernel", "api",
                                            variant_of(kernel->hash));
@@ -41,15 +41,15 @@ static void make_sites(struct kernel *kernel)
   kernel->execution = xsp_site_create(OPENCL_TRACER, XSP_LEVEL_KERNEL, kernel->name, "kernel");
 }
 
-void kernels_start(void)
+void opencl_kernels_start(void)
 {
   make_sites(&unnamed);
 }
 
-static struct kernel *make_kernel(const char *name, uint64_t hash)
+static struct opencl_kernel *make_kernel(const char *name, uint64_t hash)
 {
   size_t length = strlen(name);
-  struct kernel *kernel = calloc(1, sizeof *kernel + length + 1);
+  struct opencl_kernel *kernel = calloc(1, sizeof *kernel + length + 1);
   if (kernel == NULL)
     return &unnamed;
   memcpy(kernel + 1, name, length + 1);
@@ -61,17 +61,17 @@ static struct kernel *make_kernel(const char *name, uint64_t hash)
 
 static bool has_name(const void *kernel, const void *name)
 {
-  return strcmp(((const struct kernel *)kernel)->name, name) == 0;
+  return strcmp(((const struct opencl_kernel *)kernel)->name, name) == 0;
 }
 
-static struct kernel *kernel_named(const char *name)
+static struct opencl_kernel *kernel_named(const char *name)
 {
   uint64_t hash = hash_text(name, strlen(name), NAME_SEED);
   uint32_t place = (uint32_t)(hash >> 20);
-  struct kernel *known = guest_find(names, NAMES_CAPACITY, place, has_name, name);
+  struct opencl_kernel *known = guest_find(names, NAMES_CAPACITY, place, has_name, name);
   if (known != NULL)
     return known;
-  struct kernel *made = make_kernel(name, hash);
+  struct opencl_kernel *made = make_kernel(name, hash);
   if (made == &unnamed || __atomic_load_n(&name_count, __ATOMIC_RELAXED) >= NAMES_CAPACITY / 2)
     return made; // beyond the table: a site of this kernel object alone
   known = guest_add(names, NAMES_CAPACITY, &name_count, place, has_name, name, made);
@@ -80,16 +80,16 @@ static struct kernel *kernel_named(const char *name)
   return known;
 }
 
-static struct kernel *ask_driver(cl_kernel handle)
+static struct opencl_kernel *ask_driver(cl_kernel handle)
 {
   size_t size = 0;
   char small[512];
-  if (layer_next.clGetKernelInfo == NULL ||
-      layer_next.clGetKernelInfo(handle, CL_KERNEL_FUNCTION_NAME, 0, NULL, &size) != CL_SUCCESS || size == 0)
+  if (opencl_next.clGetKernelInfo == NULL ||
+      opencl_next.clGetKernelInfo(handle, CL_KERNEL_FUNCTION_NAME, 0, NULL, &size) != CL_SUCCESS || size == 0)
     return &unnamed;
   char *name = size < sizeof small ? small : malloc(size + 1);
-  struct kernel *kernel = &unnamed;
-  if (name != NULL && layer_next.clGetKernelInfo(handle, CL_KERNEL_FUNCTION_NAME, size, name, NULL) == CL_SUCCESS) {
+  struct opencl_kernel *kernel = &unnamed;
+  if (name != NULL && opencl_next.clGetKernelInfo(handle, CL_KERNEL_FUNCTION_NAME, size, name, NULL) == CL_SUCCESS) {
     name[size] = '\0';
     kernel = kernel_named(name);
   }
@@ -98,9 +98,9 @@ static struct kernel *ask_driver(cl_kernel handle)
   return kernel;
 }
 
-struct kernel *kernel_of(cl_kernel handle)
+struct opencl_kernel *opencl_kernel_of(cl_kernel handle)
 {
-  struct kernel *kernel = guest_map_get(&kernels, handle);
+  struct opencl_kernel *kernel = guest_map_get(&kernels, handle);
   if (__builtin_expect(kernel != NULL, 1))
     return kernel;
   kernel = handle == NULL ? &unnamed : ask_driver(handle);
@@ -110,7 +110,7 @@ struct kernel *kernel_of(cl_kernel handle)
 }
 
 // ---- shapes
-void launch_shape_set(struct launch_shape *shape, cl_uint dimensions, const size_t *global, const size_t *local)
+void opencl_launch_shape_set(struct launch_shape *shape, cl_uint dimensions, const size_t *global, const size_t *local)
 {
   *shape = (struct launch_shape){0};
   if (dimensions < 1 || dimensions > 3 || global == NULL)
@@ -123,7 +123,7 @@ void launch_shape_set(struct launch_shape *shape, cl_uint dimensions, const size
   }
 }
 
-void launch_shape_text(const size_t values[3], char text[SHAPE_TEXT_SIZE])
+void opencl_launch_shape_text(const size_t values[3], char text[SHAPE_TEXT_SIZE])
 {
   snprintf(text, SHAPE_TEXT_SIZE, "[%zu,%zu,%zu]", values[0], values[1], values[2]);
 }
@@ -134,23 +134,23 @@ static bool same_shape(const struct launch_shape *a, const struct launch_shape *
          memcmp(a->global, b->global, sizeof a->global) == 0 && memcmp(a->local, b->local, sizeof a->local) == 0;
 }
 
-static struct xsp_site *make_shape_site(const struct kernel *kernel, const struct launch_shape *shape)
+static struct xsp_site *make_shape_site(const struct opencl_kernel *kernel, const struct launch_shape *shape)
 {
   uint64_t hash = hash_text((const char *)shape->global, sizeof shape->global, kernel->hash);
   hash = hash_text((const char *)shape->local, sizeof shape->local, hash);
   struct xsp_site *site =
       xsp_site_create_variant(OPENCL_TRACER, XSP_LEVEL_KERNEL, kernel->name, "kernel", variant_of(hash));
   char text[SHAPE_TEXT_SIZE];
-  launch_shape_text(shape->global, text);
+  opencl_launch_shape_text(shape->global, text);
   xsp_site_tag_string(site, "grid", text);
   if (shape->has_local) {
-    launch_shape_text(shape->local, text);
+    opencl_launch_shape_text(shape->local, text);
     xsp_site_tag_string(site, "block", text);
   }
   return site;
 }
 
-struct xsp_site *kernel_site(struct kernel *kernel, const struct launch_shape *shape, bool *ret_has_tags)
+struct xsp_site *opencl_kernel_site(struct opencl_kernel *kernel, const struct launch_shape *shape, bool *ret_has_tags)
 {
   *ret_has_tags = true;
   if (shape->dimensions == 0)
@@ -177,19 +177,19 @@ struct xsp_site *kernel_site(struct kernel *kernel, const struct launch_shape *s
 }
 
 // ---- what the program calls
-cl_kernel CL_API_CALL layer_clCreateKernel(cl_program program, const char *name, cl_int *ret_error)
+cl_kernel CL_API_CALL opencl_clCreateKernel(cl_program program, const char *name, cl_int *ret_error)
 {
-  cl_kernel kernel = layer_next.clCreateKernel(program, name, ret_error);
+  cl_kernel kernel = opencl_next.clCreateKernel(program, name, ret_error);
   if (kernel != NULL && name != NULL)
     guest_map_put(&kernels, kernel, kernel_named(name));
   return kernel;
 }
 
-cl_int CL_API_CALL layer_clCreateKernelsInProgram(cl_program program, cl_uint most, cl_kernel *ret_kernels,
-                                                  cl_uint *ret_count)
+cl_int CL_API_CALL opencl_clCreateKernelsInProgram(cl_program program, cl_uint most, cl_kernel *ret_kernels,
+                                                   cl_uint *ret_count)
 {
   cl_uint count = 0;
-  cl_int error = layer_next.clCreateKernelsInProgram(program, most, ret_kernels, &count);
+  cl_int error = opencl_next.clCreateKernelsInProgram(program, most, ret_kernels, &count);
   if (error == CL_SUCCESS && ret_count != NULL)
     *ret_count = count;
   for (cl_uint i = 0; error == CL_SUCCESS && ret_kernels != NULL && i < count && i < most; i++)
@@ -197,9 +197,9 @@ cl_int CL_API_CALL layer_clCreateKernelsInProgram(cl_program program, cl_uint mo
   return error;
 }
 
-cl_kernel CL_API_CALL layer_clCloneKernel(cl_kernel source, cl_int *ret_error)
+cl_kernel CL_API_CALL opencl_clCloneKernel(cl_kernel source, cl_int *ret_error)
 {
-  cl_kernel kernel = layer_next.clCloneKernel(source, ret_error);
+  cl_kernel kernel = opencl_next.clCloneKernel(source, ret_error);
   if (kernel != NULL)
     guest_map_put(&kernels, kernel, ask_driver(kernel));
   return kernel;

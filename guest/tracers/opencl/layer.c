@@ -5,12 +5,12 @@
 
 #include <string.h>
 
-struct _cl_icd_dispatch layer_next;
+struct _cl_icd_dispatch opencl_next;
 static struct _cl_icd_dispatch dispatch; // NULL: the loader takes what is below
 
 #define ENTRIES ((cl_uint)(sizeof dispatch / sizeof(void *)))
 
-cl_int layer_answer(const void *value, size_t value_size, size_t size, void *to, size_t *ret_size)
+cl_int opencl_answer(const void *value, size_t value_size, size_t size, void *to, size_t *ret_size)
 {
   if (to != NULL && size < value_size)
     return CL_INVALID_VALUE;
@@ -27,9 +27,9 @@ __attribute__((visibility("default"))) cl_int CL_API_CALL clGetLayerInfo(cl_laye
   static const cl_layer_api_version version = CL_LAYER_API_VERSION_100;
   static const char name[] = "xsp";
   if (what == CL_LAYER_API_VERSION)
-    return layer_answer(&version, sizeof version, size, value, ret_size);
+    return opencl_answer(&version, sizeof version, size, value, ret_size);
   if (what == CL_LAYER_NAME)
-    return layer_answer(name, sizeof name, size, value, ret_size);
+    return opencl_answer(name, sizeof name, size, value, ret_size);
   return CL_INVALID_VALUE;
 }
 
@@ -41,13 +41,13 @@ __attribute__((visibility("default"))) cl_int CL_API_CALL clInitLayer(cl_uint co
     return CL_INVALID_VALUE;
   opencl_initialise();
   // An older loader has a shorter table: missing functions stay NULL, here and in the table for the loader.
-  memcpy(&layer_next, target, (count < ENTRIES ? count : ENTRIES) * sizeof(void *));
+  memcpy(&opencl_next, target, (count < ENTRIES ? count : ENTRIES) * sizeof(void *));
   if (opencl_may_record()) {
 #define LAYER_PUT(name, ...)                                                                                           \
-  if (layer_next.name != NULL)                                                                                         \
-    dispatch.name = layer_##name;
+  if (opencl_next.name != NULL)                                                                                        \
+    dispatch.name = opencl_##name;
     LAYER_FUNCTIONS(LAYER_PUT)
-    if (commands_serialize) {
+    if (opencl_commands_serialize) {
       LAYER_SERIAL_FUNCTIONS(LAYER_PUT)
     }
 #undef LAYER_PUT

@@ -12,7 +12,7 @@
 #define DEVICES_MOST 64u
 #define QUEUES_MOST 1024u // with numbers and tracks of their own; later ones take over those of released ones
 
-struct device {
+struct opencl_device {
   cl_device_id handle; // atomic; set once
   int64_t number;      // from 0, in the order in which programs make queues on them
   char name[128];
@@ -25,9 +25,9 @@ struct device {
   uint64_t error_ns;    // atomic: how wrong the times of its executions may be, at most
 };
 
-struct queue {
+struct opencl_queue {
   cl_command_queue handle; // atomic; NULL: released
-  struct device *device;
+  struct opencl_device *device;
   int64_t number;                    // from 1, on its device
   cl_command_queue_properties added; // what the program did not ask for
   cl_command_queue_properties removed;
@@ -35,16 +35,16 @@ struct queue {
   uint32_t references; // atomic: the program's
   uint32_t property_count;
   cl_queue_properties *properties; // the program's, with the 0 at the end; NULL: none
-  struct lanes lanes;
+  struct device_lanes lanes;
 };
 
 // NULL only where there is no memory. Takes no lock. A queue that was not seen made is asked about once.
-struct queue *queue_of(cl_command_queue handle);
+struct opencl_queue *opencl_queue_of(cl_command_queue handle);
 // The track of the execution [start, end] on this queue, in ticks.
-uint16_t queue_track(struct queue *queue, uint64_t start, uint64_t end);
+uint16_t opencl_queue_track(struct opencl_queue *queue, uint64_t start, uint64_t end);
 // Calls `with` for each queue that the program has not released.
-void queues_each(void (*with)(struct queue *queue));
+void opencl_queues_each(void (*with)(struct opencl_queue *queue));
 // Calls `with` for each device on which there was a queue.
-void devices_each(void (*with)(struct device *device));
+void opencl_devices_each(void (*with)(struct opencl_device *device));
 
 #endif

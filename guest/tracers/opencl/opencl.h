@@ -83,15 +83,15 @@
   LAYER_COMMANDS(X)                                                                                                    \
   LAYER_OTHER_FUNCTIONS(X)
 
-extern struct _cl_icd_dispatch layer_next; // the driver's, or the next layer's. Written once, by clInitLayer.
+extern struct _cl_icd_dispatch opencl_next; // the driver's, or the next layer's. Written once, by clInitLayer.
 
-#define LAYER_DECLARE(name, ...) extern __typeof__(*layer_next.name) layer_##name;
+#define LAYER_DECLARE(name, ...) extern __typeof__(*opencl_next.name) opencl_##name;
 LAYER_FUNCTIONS(LAYER_DECLARE)
 LAYER_SERIAL_FUNCTIONS(LAYER_DECLARE)
 #undef LAYER_DECLARE
 
 // Answers a query with a value that we know, by the rules of the API.
-cl_int layer_answer(const void *value, size_t value_size, size_t size, void *to, size_t *ret_size);
+cl_int opencl_answer(const void *value, size_t value_size, size_t size, void *to, size_t *ret_size);
 // Idempotent; from either entrance.
 void opencl_initialise(void);
 bool opencl_may_record(void); // the session may have kernel level on at some time

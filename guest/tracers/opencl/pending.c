@@ -9,17 +9,17 @@
 #define BLOCK_RECORDS 1024u
 #define BLOCKS_MOST 1024u // about a million commands in flight
 
-static struct pending *blocks[BLOCKS_MOST]; // atomic
-static uint64_t free_head;                  // atomic: count << 32 | index + 1; 0 in the low half: empty
-static uint32_t block_count;                // atomic: blocks begun
+static struct opencl_pending *blocks[BLOCKS_MOST]; // atomic
+static uint64_t free_head;                         // atomic: count << 32 | index + 1; 0 in the low half: empty
+static uint32_t block_count;                       // atomic: blocks begun
 
-static struct pending *record_at(uint32_t index)
+static struct opencl_pending *record_at(uint32_t index)
 {
-  struct pending *block = __atomic_load_n(&blocks[index / BLOCK_RECORDS], __ATOMIC_ACQUIRE);
+  struct opencl_pending *block = __atomic_load_n(&blocks[index / BLOCK_RECORDS], __ATOMIC_ACQUIRE);
   return &block[index % BLOCK_RECORDS];
 }
 
-static void push(struct pending *first, struct pending *last)
+static void push(struct opencl_pending *first, struct opencl_pending *last)
 {
   uint64_t head = __atomic_load_n(&free_head, __ATOMIC_RELAXED), wanted;
   do {
@@ -28,10 +28,10 @@ static void push(struct pending *first, struct pending *last)
   } while (!__atomic_compare_exchange_n(&free_head, &head, wanted, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED));
 }
 
-static struct pending *pop(void)
+static struct opencl_pending *pop(void)
 {
   uint64_t head = __atomic_load_n(&free_head, __ATOMIC_ACQUIRE), wanted;
-  struct pending *record;
+  struct opencl_pending *record;
   do {
     if ((uint32_t)head == 0)
       return NULL;
@@ -42,11 +42,11 @@ static struct pending *pop(void)
 }
 
 // A new block: its first record is returned, the others become free.
-static struct pending *grow(void)
+static struct opencl_pending *grow(void)
 {
   if (__atomic_load_n(&block_count, __ATOMIC_RELAXED) >= BLOCKS_MOST)
     return NULL;
-  struct pending *block =
+  struct opencl_pending *block =
       mmap(NULL, BLOCK_RECORDS * sizeof *block, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (block == MAP_FAILED)
     return NULL;
@@ -64,13 +64,13 @@ static struct pending *grow(void)
   return &block[0];
 }
 
-struct pending *pending_take(void)
+struct opencl_pending *opencl_pending_take(void)
 {
-  struct pending *record = pop();
+  struct opencl_pending *record = pop();
   return __builtin_expect(record != NULL, 1) ? record : grow();
 }
 
-void pending_give(struct pending *record)
+void opencl_pending_give(struct opencl_pending *record)
 {
   push(record, record);
 }

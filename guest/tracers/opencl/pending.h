@@ -9,8 +9,8 @@
 
 #define BYTES_UNKNOWN UINT64_MAX
 
-struct enqueued {      // what a command's execution is published with
-  struct queue *queue; // NULL: not known
+struct enqueued {             // what a command's execution is published with
+  struct opencl_queue *queue; // NULL: not known
   struct xsp_site *site;
   uint64_t correlation_id;
   uint64_t before, after;    // ticks around the call that enqueued it
@@ -20,7 +20,7 @@ struct enqueued {      // what a command's execution is published with
   bool shape_is_region;      // of an image
 };
 
-struct pending {
+struct opencl_pending {
   uint32_t index; // its own place in the pool; set once
   uint32_t next;  // atomic: free list
   struct enqueued enqueued;
@@ -29,7 +29,7 @@ struct pending {
 };
 enum pending_state { PENDING_RUNNING, PENDING_DONE, PENDING_ABANDONED };
 
-struct pending *pending_take(void); // NULL: too many
-void pending_give(struct pending *pending);
+struct opencl_pending *opencl_pending_take(void); // NULL: too many
+void opencl_pending_give(struct opencl_pending *pending);
 
 #endif

@@ -14,9 +14,9 @@ enum { MANY = 5000, ROUNDS = 300, AT_A_TIME = 100 };
 
 static void test_records_are_distinct_and_used_again(void **state)
 {
-  static struct pending *first[MANY], *second[MANY];
+  static struct opencl_pending *first[MANY], *second[MANY];
   for (int i = 0; i < MANY; i++) {
-    first[i] = pending_take();
+    first[i] = opencl_pending_take();
     assert_non_null(first[i]);
     assert_int_equal(first[i]->state, PENDING_RUNNING);
     first[i]->state = PENDING_DONE; // seen again below if anyone gets it twice
@@ -25,28 +25,28 @@ static void test_records_are_distinct_and_used_again(void **state)
   for (int i = 0; i < MANY; i++) {
     highest = first[i]->index > highest ? first[i]->index : highest;
     first[i]->state = PENDING_RUNNING;
-    pending_give(first[i]);
+    opencl_pending_give(first[i]);
   }
   for (int i = 0; i < MANY; i++) {
-    second[i] = pending_take();
+    second[i] = opencl_pending_take();
     assert_true(second[i]->index <= highest);
   }
   for (int i = 0; i < MANY; i++)
-    pending_give(second[i]);
+    opencl_pending_give(second[i]);
 }
 
 static void *take_and_give(void *argument)
 {
   for (int round = 0; round < ROUNDS; round++) {
-    struct pending *mine[AT_A_TIME];
+    struct opencl_pending *mine[AT_A_TIME];
     for (int i = 0; i < AT_A_TIME; i++) {
-      mine[i] = pending_take();
+      mine[i] = opencl_pending_take();
       if (mine[i] == NULL || __atomic_fetch_add(&mine[i]->enqueued.bytes, 1, __ATOMIC_RELAXED) != 0)
         return (void *)1; // somebody else has it
     }
     for (int i = 0; i < AT_A_TIME; i++) {
       __atomic_fetch_sub(&mine[i]->enqueued.bytes, 1, __ATOMIC_RELAXED);
-      pending_give(mine[i]);
+      opencl_pending_give(mine[i]);
     }
   }
   return NULL;

@@ -15,30 +15,31 @@
 #include <time.h>
 
 static struct guest_map queues = {.capacity = UINT32_C(1) << 16};
-static struct queue *all_queues[QUEUES_MOST]; // atomic, for queues_each
-static uint32_t queue_count;                  // atomic
-static struct device devices[DEVICES_MOST];
+static struct opencl_queue *all_queues[QUEUES_MOST]; // atomic, for opencl_queues_each
+static uint32_t queue_count;                         // atomic
+static struct opencl_device devices[DEVICES_MOST];
 
 // ---- devices
 // Another thread may be measuring its clock, for a millisecond; one that does not come back is not waited for.
-static void wait_until_ready(const struct device *device)
+static void wait_until_ready(const struct opencl_device *device)
 {
   const struct timespec pause = {0, 100000};
   for (int i = 0; i < 2000 && __atomic_load_n(&device->is_ready, __ATOMIC_ACQUIRE) == 0; i++)
     nanosleep(&pause, NULL);
 }
 
-static struct device *device_of(cl_context context, cl_device_id handle)
+static struct opencl_device *device_of(cl_context context, cl_device_id handle)
 {
   for (uint32_t i = 0; i < DEVICES_MOST; i++) {
-    struct device *device = &devices[i];
+    struct opencl_device *device = &devices[i];
     cl_device_id found = __atomic_load_n(&device->handle, __ATOMIC_ACQUIRE);
     if (found == NULL &&
         __atomic_compare_exchange_n(&device->handle, &found, handle, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
       device->number = i;
-      if (layer_next.clGetDeviceInfo(handle, CL_DEVICE_NAME, sizeof device->name - 1, device->name, NULL) != CL_SUCCESS)
+      if (opencl_next.clGetDeviceInfo(handle, CL_DEVICE_NAME, sizeof device->name - 1, device->name, NULL) !=
+          CL_SUCCESS)
         snprintf(device->name, sizeof device->name, "OpenCL device %u", i);
-      calibrate_device(device, context);
+      opencl_calibrate_device(device, context);
       __atomic_store_n(&device->is_ready, 1, __ATOMIC_RELEASE);
       return device;
     }
@@ -50,34 +51,34 @@ static struct device *device_of(cl_context context, cl_device_id handle)
   return &devices[DEVICES_MOST - 1]; // more than there is room for share the last
 }
 
-void devices_each(void (*with)(struct device *device))
+void opencl_devices_each(void (*with)(struct opencl_device *device))
 {
   for (uint32_t i = 0; i < DEVICES_MOST; i++)
     if (__atomic_load_n(&devices[i].is_ready, __ATOMIC_ACQUIRE) != 0)
       with(&devices[i]);
 }
 
-void queues_each(void (*with)(struct queue *queue))
+void opencl_queues_each(void (*with)(struct opencl_queue *queue))
 {
   for (uint32_t i = 0; i < QUEUES_MOST; i++) {
-    struct queue *queue = __atomic_load_n(&all_queues[i], __ATOMIC_ACQUIRE);
+    struct opencl_queue *queue = __atomic_load_n(&all_queues[i], __ATOMIC_ACQUIRE);
     if (queue != NULL && __atomic_load_n(&queue->handle, __ATOMIC_ACQUIRE) != NULL)
       with(queue);
   }
 }
 
 // ---- making them known
-static int64_t number_on(const struct device *device)
+static int64_t number_on(const struct opencl_device *device)
 {
   static uint32_t numbers[DEVICES_MOST];
   return __atomic_add_fetch(&numbers[device - devices], 1, __ATOMIC_RELAXED);
 }
 
 // A record whose queue the program has released; its number and tracks go on with the new one.
-static struct queue *released_record(cl_command_queue handle, const struct device *device)
+static struct opencl_queue *released_record(cl_command_queue handle, const struct opencl_device *device)
 {
   for (uint32_t i = 0; i < QUEUES_MOST; i++) {
-    struct queue *queue = __atomic_load_n(&all_queues[i], __ATOMIC_ACQUIRE);
+    struct opencl_queue *queue = __atomic_load_n(&all_queues[i], __ATOMIC_ACQUIRE);
     cl_command_queue none = NULL;
     if (queue != NULL && queue->device == device &&
         __atomic_compare_exchange_n(&queue->handle, &none, handle, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
@@ -87,9 +88,9 @@ static struct queue *released_record(cl_command_queue handle, const struct devic
 }
 
 // A fresh record, or a used one once there are many: a program that makes queues for ever has few at a time.
-static struct queue *record_for(cl_command_queue handle, struct device *device)
+static struct opencl_queue *record_for(cl_command_queue handle, struct opencl_device *device)
 {
-  struct queue *queue = NULL;
+  struct opencl_queue *queue = NULL;
   if (__atomic_load_n(&queue_count, __ATOMIC_RELAXED) >= QUEUES_MOST)
     queue = released_record(handle, device);
   if (queue != NULL || (queue = calloc(1, sizeof *queue)) == NULL)
@@ -103,7 +104,7 @@ static struct queue *record_for(cl_command_queue handle, struct device *device)
   return queue;
 }
 
-static void set_properties(struct queue *queue, const cl_queue_properties *properties)
+static void set_properties(struct opencl_queue *queue, const cl_queue_properties *properties)
 {
   free(queue->properties);
   queue->properties = NULL;
@@ -125,8 +126,8 @@ static void know_queue(cl_command_queue handle, cl_context context, cl_device_id
                        const cl_queue_properties *properties)
 {
   int saved_errno = errno;
-  struct device *device = device_of(context, device_handle);
-  struct queue *queue = record_for(handle, device);
+  struct opencl_device *device = device_of(context, device_handle);
+  struct opencl_queue *queue = record_for(handle, device);
   if (queue == NULL)
     return;
   queue->added = given & ~asked;
@@ -135,35 +136,36 @@ static void know_queue(cl_command_queue handle, cl_context context, cl_device_id
   set_properties(queue, properties);
   __atomic_store_n(&queue->references, 1, __ATOMIC_RELAXED);
   guest_map_put(&queues, handle, queue);
-  drain_at_exit();
+  opencl_drain_at_exit();
   errno = saved_errno;
 }
 
 // Made by an extension's function or before this layer: it is as it is.
-static struct queue *adopt(cl_command_queue handle)
+static struct opencl_queue *adopt(cl_command_queue handle)
 {
   cl_device_id device = NULL;
   cl_context context = NULL;
   cl_command_queue_properties properties = 0;
   if (handle == NULL ||
-      layer_next.clGetCommandQueueInfo(handle, CL_QUEUE_DEVICE, sizeof device, &device, NULL) != CL_SUCCESS ||
-      layer_next.clGetCommandQueueInfo(handle, CL_QUEUE_CONTEXT, sizeof context, &context, NULL) != CL_SUCCESS ||
-      layer_next.clGetCommandQueueInfo(handle, CL_QUEUE_PROPERTIES, sizeof properties, &properties, NULL) != CL_SUCCESS)
+      opencl_next.clGetCommandQueueInfo(handle, CL_QUEUE_DEVICE, sizeof device, &device, NULL) != CL_SUCCESS ||
+      opencl_next.clGetCommandQueueInfo(handle, CL_QUEUE_CONTEXT, sizeof context, &context, NULL) != CL_SUCCESS ||
+      opencl_next.clGetCommandQueueInfo(handle, CL_QUEUE_PROPERTIES, sizeof properties, &properties, NULL) !=
+          CL_SUCCESS)
     return NULL; // not a queue: the driver will report it
   know_queue(handle, context, device, properties, properties, NULL);
   return guest_map_get(&queues, handle);
 }
 
-struct queue *queue_of(cl_command_queue handle)
+struct opencl_queue *opencl_queue_of(cl_command_queue handle)
 {
-  struct queue *queue = guest_map_get(&queues, handle);
+  struct opencl_queue *queue = guest_map_get(&queues, handle);
   return __builtin_expect(queue != NULL, 1) ? queue : adopt(handle);
 }
 
-static uint32_t make_track(const struct queue *queue, struct lane *lane, uint32_t number)
+static uint32_t make_track(const struct opencl_queue *queue, struct device_lane *lane, uint32_t number)
 {
   char name[192];
-  const struct device *device = queue->device;
+  const struct opencl_device *device = queue->device;
   bool is_ready = __atomic_load_n(&device->is_ready, __ATOMIC_ACQUIRE) != 0;
   int length =
       snprintf(name, sizeof name, "%s queue %lld", is_ready ? device->name : "OpenCL device", (long long)queue->number);
@@ -176,10 +178,10 @@ static uint32_t make_track(const struct queue *queue, struct lane *lane, uint32_
                                                                                                            : none;
 }
 
-uint16_t queue_track(struct queue *queue, uint64_t start, uint64_t end)
+uint16_t opencl_queue_track(struct opencl_queue *queue, uint64_t start, uint64_t end)
 {
   uint32_t number = 0;
-  struct lane *lane = lanes_take(&queue->lanes, start, end, &number);
+  struct device_lane *lane = device_lanes_take(&queue->lanes, start, end, &number);
   if (lane == NULL) {
     lane = __atomic_load_n(&queue->lanes.lane[0], __ATOMIC_ACQUIRE);
     if (lane == NULL)
@@ -194,19 +196,19 @@ static cl_command_queue_properties given_for(cl_command_queue_properties asked)
 {
   if (asked & CL_QUEUE_ON_DEVICE) // nothing of the host's runs there
     return asked;
-  if (commands_serialize)
+  if (opencl_commands_serialize)
     asked &= ~(cl_command_queue_properties)CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE;
   return asked | CL_QUEUE_PROFILING_ENABLE;
 }
 
-cl_command_queue CL_API_CALL layer_clCreateCommandQueue(cl_context context, cl_device_id device,
-                                                        cl_command_queue_properties asked, cl_int *ret_error)
+cl_command_queue CL_API_CALL opencl_clCreateCommandQueue(cl_context context, cl_device_id device,
+                                                         cl_command_queue_properties asked, cl_int *ret_error)
 {
   cl_command_queue_properties given = given_for(asked);
-  cl_command_queue queue = layer_next.clCreateCommandQueue(context, device, given, ret_error);
+  cl_command_queue queue = opencl_next.clCreateCommandQueue(context, device, given, ret_error);
   if (queue == NULL && given != asked) { // refused: then as the program wants it, and its own error
     given = asked;
-    queue = layer_next.clCreateCommandQueue(context, device, given, ret_error);
+    queue = opencl_next.clCreateCommandQueue(context, device, given, ret_error);
   }
   if (queue != NULL)
     know_queue(queue, context, device, asked, given, NULL);
@@ -215,9 +217,9 @@ cl_command_queue CL_API_CALL layer_clCreateCommandQueue(cl_context context, cl_d
 
 #define PROPERTIES_MOST 64u // keys and values; a program that gives more has its queue as it is
 
-cl_command_queue CL_API_CALL layer_clCreateCommandQueueWithProperties(cl_context context, cl_device_id device,
-                                                                      const cl_queue_properties *properties,
-                                                                      cl_int *ret_error)
+cl_command_queue CL_API_CALL opencl_clCreateCommandQueueWithProperties(cl_context context, cl_device_id device,
+                                                                       const cl_queue_properties *properties,
+                                                                       cl_int *ret_error)
 {
   cl_queue_properties changed[PROPERTIES_MOST + 3];
   cl_command_queue_properties asked = 0;
@@ -241,64 +243,64 @@ cl_command_queue CL_API_CALL layer_clCreateCommandQueueWithProperties(cl_context
   changed[count] = 0;
   cl_command_queue queue = NULL;
   if (given != asked)
-    queue = layer_next.clCreateCommandQueueWithProperties(context, device, changed, ret_error);
+    queue = opencl_next.clCreateCommandQueueWithProperties(context, device, changed, ret_error);
   if (queue == NULL) {
     given = asked;
-    queue = layer_next.clCreateCommandQueueWithProperties(context, device, properties, ret_error);
+    queue = opencl_next.clCreateCommandQueueWithProperties(context, device, properties, ret_error);
   }
   if (queue != NULL)
     know_queue(queue, context, device, asked, given, properties);
   return queue;
 }
 
-cl_int CL_API_CALL layer_clRetainCommandQueue(cl_command_queue handle)
+cl_int CL_API_CALL opencl_clRetainCommandQueue(cl_command_queue handle)
 {
-  struct queue *queue = guest_map_get(&queues, handle);
-  cl_int error = layer_next.clRetainCommandQueue(handle);
+  struct opencl_queue *queue = guest_map_get(&queues, handle);
+  cl_int error = opencl_next.clRetainCommandQueue(handle);
   if (queue != NULL && error == CL_SUCCESS)
     __atomic_add_fetch(&queue->references, 1, __ATOMIC_RELAXED);
   return error;
 }
 
-cl_int CL_API_CALL layer_clReleaseCommandQueue(cl_command_queue handle)
+cl_int CL_API_CALL opencl_clReleaseCommandQueue(cl_command_queue handle)
 {
-  struct queue *queue = guest_map_get(&queues, handle);
+  struct opencl_queue *queue = guest_map_get(&queues, handle);
   // Before the call: another thread may be given this address as soon as it is free.
   if (queue != NULL && __atomic_sub_fetch(&queue->references, 1, __ATOMIC_RELAXED) == 0)
     __atomic_store_n(&queue->handle, NULL, __ATOMIC_RELEASE);
-  return layer_next.clReleaseCommandQueue(handle);
+  return opencl_next.clReleaseCommandQueue(handle);
 }
 
-cl_int CL_API_CALL layer_clGetCommandQueueInfo(cl_command_queue handle, cl_command_queue_info what, size_t size,
-                                               void *value, size_t *ret_size)
+cl_int CL_API_CALL opencl_clGetCommandQueueInfo(cl_command_queue handle, cl_command_queue_info what, size_t size,
+                                                void *value, size_t *ret_size)
 {
-  const struct queue *queue = guest_map_get(&queues, handle);
+  const struct opencl_queue *queue = guest_map_get(&queues, handle);
   if (queue == NULL || (queue->added | queue->removed) == 0)
-    return layer_next.clGetCommandQueueInfo(handle, what, size, value, ret_size);
+    return opencl_next.clGetCommandQueueInfo(handle, what, size, value, ret_size);
   if (what == CL_QUEUE_PROPERTIES) {
     cl_command_queue_properties properties = 0;
-    cl_int error = layer_next.clGetCommandQueueInfo(handle, what, sizeof properties, &properties, NULL);
+    cl_int error = opencl_next.clGetCommandQueueInfo(handle, what, sizeof properties, &properties, NULL);
     properties = (properties & ~queue->added) | queue->removed;
-    return error != CL_SUCCESS ? error : layer_answer(&properties, sizeof properties, size, value, ret_size);
+    return error != CL_SUCCESS ? error : opencl_answer(&properties, sizeof properties, size, value, ret_size);
   }
   if (what == CL_QUEUE_PROPERTIES_ARRAY) { // the driver's own answer shows whether it knows the query
-    cl_int error = layer_next.clGetCommandQueueInfo(handle, what, 0, NULL, NULL);
+    cl_int error = opencl_next.clGetCommandQueueInfo(handle, what, 0, NULL, NULL);
     return error != CL_SUCCESS ? error
-                               : layer_answer(queue->properties, queue->property_count * sizeof *queue->properties,
-                                              size, value, ret_size);
+                               : opencl_answer(queue->properties, queue->property_count * sizeof *queue->properties,
+                                               size, value, ret_size);
   }
-  return layer_next.clGetCommandQueueInfo(handle, what, size, value, ret_size);
+  return opencl_next.clGetCommandQueueInfo(handle, what, size, value, ret_size);
 }
 
-cl_int CL_API_CALL layer_clSetCommandQueueProperty(cl_command_queue handle, cl_command_queue_properties properties,
-                                                   cl_bool enable, cl_command_queue_properties *ret_old)
+cl_int CL_API_CALL opencl_clSetCommandQueueProperty(cl_command_queue handle, cl_command_queue_properties properties,
+                                                    cl_bool enable, cl_command_queue_properties *ret_old)
 {
-  struct queue *queue = guest_map_get(&queues, handle);
+  struct opencl_queue *queue = guest_map_get(&queues, handle);
   if (queue == NULL)
-    return layer_next.clSetCommandQueueProperty(handle, properties, enable, ret_old);
+    return opencl_next.clSetCommandQueueProperty(handle, properties, enable, ret_old);
   cl_command_queue_properties kept = queue->has_times ? CL_QUEUE_PROFILING_ENABLE : 0; // not to be switched off
   cl_int error =
-      layer_next.clSetCommandQueueProperty(handle, enable ? properties : properties & ~kept, enable, ret_old);
+      opencl_next.clSetCommandQueueProperty(handle, enable ? properties : properties & ~kept, enable, ret_old);
   if (error != CL_SUCCESS)
     return error;
   if (ret_old != NULL)
@@ -310,14 +312,14 @@ cl_int CL_API_CALL layer_clSetCommandQueueProperty(cl_command_queue handle, cl_c
   return error;
 }
 
-cl_int CL_API_CALL layer_clGetEventProfilingInfo(cl_event event, cl_profiling_info what, size_t size, void *value,
-                                                 size_t *ret_size)
+cl_int CL_API_CALL opencl_clGetEventProfilingInfo(cl_event event, cl_profiling_info what, size_t size, void *value,
+                                                  size_t *ret_size)
 {
   cl_command_queue handle = NULL;
-  if (layer_next.clGetEventInfo(event, CL_EVENT_COMMAND_QUEUE, sizeof handle, &handle, NULL) == CL_SUCCESS) {
-    const struct queue *queue = guest_map_get(&queues, handle);
+  if (opencl_next.clGetEventInfo(event, CL_EVENT_COMMAND_QUEUE, sizeof handle, &handle, NULL) == CL_SUCCESS) {
+    const struct opencl_queue *queue = guest_map_get(&queues, handle);
     if (queue != NULL && (queue->added & CL_QUEUE_PROFILING_ENABLE))
       return CL_PROFILING_INFO_NOT_AVAILABLE;
   }
-  return layer_next.clGetEventProfilingInfo(event, what, size, value, ret_size);
+  return opencl_next.clGetEventProfilingInfo(event, what, size, value, ret_size);
 }

@@ -30,12 +30,12 @@ static void start_clean(void)
   holds = false;
 }
 
-void serial_start(void)
+void opencl_serial_start(void)
 {
   pthread_atfork(NULL, NULL, start_clean);
 }
 
-void serial_enter(void)
+void opencl_serial_enter(void)
 {
   if (is_in_callback || holds)
     return;
@@ -51,7 +51,7 @@ void serial_enter(void)
   holds = pthread_mutex_timedlock(&one_at_a_time, &until) == 0;
 }
 
-void serial_leave(void)
+void opencl_serial_leave(void)
 {
   if (holds) {
     holds = false;
@@ -59,7 +59,7 @@ void serial_leave(void)
   }
 }
 
-bool serial_report(struct pending *pending)
+bool opencl_serial_report(struct opencl_pending *pending)
 {
   uint32_t state = PENDING_RUNNING;
   if (!__atomic_compare_exchange_n(&pending->state, &state, PENDING_DONE, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
@@ -69,11 +69,11 @@ bool serial_report(struct pending *pending)
   return true;
 }
 
-void serial_wait(struct pending *pending, cl_command_queue queue)
+void opencl_serial_wait(struct opencl_pending *pending, cl_command_queue queue)
 {
   uint64_t begin = clock_now_ns(CLOCK_MONOTONIC), spent = 0;
-  if (queue != NULL && layer_next.clFlush != NULL && !is_in_callback)
-    layer_next.clFlush(queue);
+  if (queue != NULL && opencl_next.clFlush != NULL && !is_in_callback)
+    opencl_next.clFlush(queue);
   while (!is_in_callback && __atomic_load_n(&pending->state, __ATOMIC_ACQUIRE) == PENDING_RUNNING &&
          (spent = clock_now_ns(CLOCK_MONOTONIC) - begin) < longest_wait_ns()) {
     const struct timespec pause = {0, 10000000}; // looks at user events meanwhile
@@ -82,21 +82,21 @@ void serial_wait(struct pending *pending, cl_command_queue queue)
   uint32_t state = PENDING_RUNNING;
   if (!__atomic_compare_exchange_n(&pending->state, &state, PENDING_ABANDONED, false, __ATOMIC_ACQ_REL,
                                    __ATOMIC_ACQUIRE))
-    pending_give(pending); // done
+    opencl_pending_give(pending); // done
 }
 
 // ---- what decides how long may be waited
-cl_event CL_API_CALL layer_clCreateUserEvent(cl_context context, cl_int *ret_error)
+cl_event CL_API_CALL opencl_clCreateUserEvent(cl_context context, cl_int *ret_error)
 {
-  cl_event event = layer_next.clCreateUserEvent(context, ret_error);
+  cl_event event = opencl_next.clCreateUserEvent(context, ret_error);
   if (event != NULL)
     __atomic_add_fetch(&open_user_events, 1, __ATOMIC_RELAXED);
   return event;
 }
 
-cl_int CL_API_CALL layer_clSetUserEventStatus(cl_event event, cl_int status)
+cl_int CL_API_CALL opencl_clSetUserEventStatus(cl_event event, cl_int status)
 {
-  cl_int error = layer_next.clSetUserEventStatus(event, status);
+  cl_int error = opencl_next.clSetUserEventStatus(event, status);
   if (error == CL_SUCCESS)
     __atomic_sub_fetch(&open_user_events, 1, __ATOMIC_RELAXED);
   return error;
@@ -117,14 +117,14 @@ static void CL_CALLBACK call_back(cl_event event, cl_int status, void *data)
   is_in_callback = was_in_callback;
 }
 
-cl_int CL_API_CALL layer_clSetEventCallback(cl_event event, cl_int type,
-                                            void(CL_CALLBACK *notify)(cl_event, cl_int, void *), void *data)
+cl_int CL_API_CALL opencl_clSetEventCallback(cl_event event, cl_int type,
+                                             void(CL_CALLBACK *notify)(cl_event, cl_int, void *), void *data)
 {
   struct callback *callback = notify == NULL ? NULL : malloc(sizeof *callback);
   if (callback == NULL)
-    return layer_next.clSetEventCallback(event, type, notify, data);
+    return opencl_next.clSetEventCallback(event, type, notify, data);
   *callback = (struct callback){notify, data};
-  cl_int error = layer_next.clSetEventCallback(event, type, call_back, callback);
+  cl_int error = opencl_next.clSetEventCallback(event, type, call_back, callback);
   if (error != CL_SUCCESS)
     free(callback);
   return error;

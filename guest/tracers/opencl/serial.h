@@ -6,14 +6,14 @@
 
 #include "tracers/opencl/pending.h"
 
-void serial_start(void); // once
+void opencl_serial_start(void); // once
 // Around one command of a thread.
-void serial_enter(void);
-void serial_leave(void);
+void opencl_serial_enter(void);
+void opencl_serial_leave(void);
 // Waits for the command and gives its record back. Not for ever: one that waits for a user event, or that was enqueued by
 // a callback, may need this very thread to go on.
-void serial_wait(struct pending *pending, cl_command_queue queue);
+void opencl_serial_wait(struct opencl_pending *pending, cl_command_queue queue);
 // On the driver's thread. True: the waiting thread gives the record back.
-bool serial_report(struct pending *pending);
+bool opencl_serial_report(struct opencl_pending *pending);
 
 #endif

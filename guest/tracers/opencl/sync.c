@@ -14,10 +14,10 @@ static cl_int finish(struct xsp_span *span, cl_int error)
   XSP_SITE_FULL(site, XSP_LEVEL_KERNEL, #function, "api", OPENCL_TRACER);                                              \
   struct xsp_span span = xsp_span_start(&site)
 #define HOST_CALL(function, parameters, ...)                                                                           \
-  cl_int CL_API_CALL layer_##function parameters                                                                       \
+  cl_int CL_API_CALL opencl_##function parameters                                                                      \
   {                                                                                                                    \
     HOST_SPAN(function);                                                                                               \
-    return finish(&span, layer_next.function(__VA_ARGS__));                                                            \
+    return finish(&span, opencl_next.function(__VA_ARGS__));                                                           \
   }
 #define DEVICES cl_uint count, const cl_device_id *devices, const char *options
 #define NOTIFY void(CL_CALLBACK * notify)(cl_program, void *), void *data
@@ -34,12 +34,12 @@ HOST_CALL(clCompileProgram,
           (cl_program program, DEVICES, cl_uint header_count, const cl_program *headers, const char **names, NOTIFY),
           program, count, devices, options, header_count, headers, names, notify, data)
 
-cl_program CL_API_CALL layer_clLinkProgram(cl_context context, DEVICES, cl_uint program_count,
-                                           const cl_program *programs, NOTIFY, cl_int *ret_error)
+cl_program CL_API_CALL opencl_clLinkProgram(cl_context context, DEVICES, cl_uint program_count,
+                                            const cl_program *programs, NOTIFY, cl_int *ret_error)
 {
   HOST_SPAN(clLinkProgram);
   cl_program program =
-      layer_next.clLinkProgram(context, count, devices, options, program_count, programs, notify, data, ret_error);
+      opencl_next.clLinkProgram(context, count, devices, options, program_count, programs, notify, data, ret_error);
   xsp_span_finish(&span);
   return program;
 }

@@ -50,15 +50,15 @@ void opencl_initialise(void)
   (void)xsp_tracer_join(xsp_tracer_entry(NULL)); // comes back through start() where the loader brought us: options
   const char *serialize = getenv("XSP_SERIALIZE");
   // A process without a session, as one that outlives it, is left as it is.
-  commands_serialize = serialize != NULL && strcmp(serialize, "1") == 0 && xsp_session_levels() != 0;
-  may_record = (xsp_session_levels() & XSP_LEVEL_MASK(XSP_LEVEL_KERNEL)) != 0 || commands_serialize;
+  opencl_commands_serialize = serialize != NULL && strcmp(serialize, "1") == 0 && xsp_session_levels() != 0;
+  may_record = (xsp_session_levels() & XSP_LEVEL_MASK(XSP_LEVEL_KERNEL)) != 0 || opencl_commands_serialize;
   if (may_record) {
     host_clock_start();
-    commands_start();
-    kernels_start();
-    drain_start(exit_wait_ms() * 1000000);
-    if (commands_serialize)
-      serial_start();
+    opencl_commands_start();
+    opencl_kernels_start();
+    opencl_drain_start(exit_wait_ms() * 1000000);
+    if (opencl_commands_serialize)
+      opencl_serial_start();
   }
   errno = saved_errno;
 }
@@ -71,7 +71,7 @@ static int start(const struct xsp_host *started_by)
 }
 
 // ---- the report at the end
-static void say_clock(struct device *device)
+static void say_clock(struct opencl_device *device)
 {
   char line[256];
   double error_ns = (double)__atomic_load_n(&device->error_ns, __ATOMIC_RELAXED);
@@ -95,14 +95,15 @@ static void say_if(const uint64_t *counter, const char *what)
 
 static void stop(void)
 {
-  if (!may_record || __atomic_load_n(&command_counts.launches, __ATOMIC_RELAXED) == 0)
+  if (!may_record || __atomic_load_n(&opencl_command_counts.launches, __ATOMIC_RELAXED) == 0)
     return;
-  uint64_t in_flight = drain_in_flight(), waited_ms = drain_waited_ns() / 1000000;
-  devices_each(say_clock);
+  uint64_t in_flight = opencl_drain_in_flight(), waited_ms = opencl_drain_waited_ns() / 1000000;
+  opencl_devices_each(say_clock);
   say_if(&in_flight, "commands had not finished at exit: they have a launch and no execution");
-  say_if(&command_counts.failed, "commands failed on the device: they have a launch and no execution");
-  say_if(&command_counts.without_times, "commands without times of the device: they have a launch and no execution");
-  say_if(&command_counts.lost, "commands could not be followed: they have a launch and no execution");
+  say_if(&opencl_command_counts.failed, "commands failed on the device: they have a launch and no execution");
+  say_if(&opencl_command_counts.without_times,
+         "commands without times of the device: they have a launch and no execution");
+  say_if(&opencl_command_counts.lost, "commands could not be followed: they have a launch and no execution");
   say_if(&waited_ms, "ms were waited at exit for commands in flight");
 }
 

@@ -19,12 +19,12 @@ static int note_agents(int version, const void **agents, size_t count, void *dat
   return ROCM_OK;
 }
 
-void agents_find(const struct rocm *rocm)
+void rocm_agents_find(const struct rocm *rocm)
 {
   rocm->query_agents(ROCM_AGENT_VERSION, note_agents, sizeof(struct rocm_agent), NULL);
 }
 
-int32_t agent_gpu(struct rocm_id agent)
+int32_t rocm_agent_gpu(struct rocm_id agent)
 {
   for (uint32_t i = 0; i < gpu_count; i++)
     if (gpus[i] == agent.handle)
@@ -32,7 +32,7 @@ int32_t agent_gpu(struct rocm_id agent)
   return -1;
 }
 
-uint32_t agent_queue(int32_t gpu, struct rocm_id queue)
+uint32_t rocm_agent_queue(int32_t gpu, struct rocm_id queue)
 {
   for (uint32_t i = 0; gpu >= 0 && gpu < (int32_t)AGENTS_GPUS_MOST && i < QUEUES_MOST; i++) {
     if (queues[gpu][i] == 0)

@@ -8,10 +8,10 @@
 #define AGENTS_GPUS_MOST 64u
 
 // Asks for the agents; once.
-void agents_find(const struct rocm *rocm);
+void rocm_agents_find(const struct rocm *rocm);
 // 0 for the first GPU; -1: a CPU, or not known.
-int32_t agent_gpu(struct rocm_id agent);
+int32_t rocm_agent_gpu(struct rocm_id agent);
 // 1 for the first queue of its GPU that was seen; 0: more than are kept. One thread.
-uint32_t agent_queue(int32_t gpu, struct rocm_id queue);
+uint32_t rocm_agent_queue(int32_t gpu, struct rocm_id queue);
 
 #endif

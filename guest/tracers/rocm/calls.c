@@ -9,7 +9,7 @@
 #define KINDS_MOST 64u
 #define CALLS_MOST 1024u // of one kind; HIP of ROCm 7 has about 500
 
-static struct call calls[KINDS_MOST][CALLS_MOST];
+static struct rocm_call_site calls[KINDS_MOST][CALLS_MOST];
 
 // Beginnings of names. Only with HSA's calls on do executions belong to them.
 static const char *const launches[] = {"hipLaunch",
@@ -42,7 +42,7 @@ static const char *const others[] = {"hipMalloc",
                                      "hipStreamWait",
                                      NULL};
 
-bool calls_choice(const char *word, enum rocm_calls *ret_choice)
+bool rocm_calls_choice(const char *word, enum rocm_calls *ret_choice)
 {
   static const char *const words[] = {
       [ROCM_CALLS_SOME] = "some", [ROCM_CALLS_ALL] = "all", [ROCM_CALLS_HSA] = "hsa", [ROCM_CALLS_NONE] = "none"};
@@ -84,8 +84,8 @@ static int note_if_chosen(uint32_t kind, uint32_t operation, void *data)
   return ROCM_OK;
 }
 
-bool calls_wanted(const struct rocm *rocm, uint32_t kind, bool is_hsa, enum rocm_calls choice,
-                  uint32_t **ret_operations, size_t *ret_count)
+bool rocm_calls_wanted(const struct rocm *rocm, uint32_t kind, bool is_hsa, enum rocm_calls choice,
+                       uint32_t **ret_operations, size_t *ret_count)
 {
   *ret_operations = NULL;
   *ret_count = 0;
@@ -100,11 +100,11 @@ bool calls_wanted(const struct rocm *rocm, uint32_t kind, bool is_hsa, enum rocm
   return some.count > 0;
 }
 
-const struct call *call_of(const struct rocm *rocm, uint32_t kind, uint32_t operation)
+const struct rocm_call_site *rocm_call_of(const struct rocm *rocm, uint32_t kind, uint32_t operation)
 {
   if (kind >= KINDS_MOST || operation >= CALLS_MOST)
     return NULL;
-  struct call *call = &calls[kind][operation];
+  struct rocm_call_site *call = &calls[kind][operation];
   if (call->site != NULL)
     return call;
   const char *name = name_of(rocm, kind, operation);

@@ -16,17 +16,17 @@ enum rocm_calls {
   ROCM_CALLS_NONE,
 };
 // The option's word, NULL: some. False: no such word.
-bool calls_choice(const char *word, enum rocm_calls *ret_choice);
+bool rocm_calls_choice(const char *word, enum rocm_calls *ret_choice);
 
 // Whether calls of this kind are wanted: *ret_operations (to be freed), *ret_count; NULL and 0 for all of them.
-bool calls_wanted(const struct rocm *rocm, uint32_t kind, bool is_hsa, enum rocm_calls choice,
-                  uint32_t **ret_operations, size_t *ret_count);
+bool rocm_calls_wanted(const struct rocm *rocm, uint32_t kind, bool is_hsa, enum rocm_calls choice,
+                       uint32_t **ret_operations, size_t *ret_count);
 
-struct call {
+struct rocm_call_site {
   struct xsp_site *site;
   enum xsp_kind kind; // launch: the device may run something for it
 };
 // NULL: no such call. One thread; the result is kept.
-const struct call *call_of(const struct rocm *rocm, uint32_t kind, uint32_t operation);
+const struct rocm_call_site *rocm_call_of(const struct rocm *rocm, uint32_t kind, uint32_t operation);
 
 #endif

@@ -11,7 +11,7 @@
 static int64_t difference_ns; // atomic: rocprofiler's minus CLOCK_MONOTONIC
 static int64_t realtime_ns;   // atomic: CLOCK_REALTIME minus CLOCK_MONOTONIC
 
-void clock_compare(const struct rocm *rocm)
+void rocm_clock_compare(const struct rocm *rocm)
 {
   int64_t best = 0;
   uint64_t shortest = UINT64_MAX;
@@ -32,12 +32,12 @@ void clock_compare(const struct rocm *rocm)
                    __ATOMIC_RELAXED);
 }
 
-uint64_t clock_monotonic_ns(uint64_t rocm_ns)
+uint64_t rocm_clock_monotonic_ns(uint64_t rocm_ns)
 {
   return rocm_ns == 0 ? 0 : rocm_ns - (uint64_t)__atomic_load_n(&difference_ns, __ATOMIC_RELAXED);
 }
 
-uint64_t clock_realtime_ns(uint64_t rocm_ns)
+uint64_t rocm_clock_realtime_ns(uint64_t rocm_ns)
 {
-  return clock_monotonic_ns(rocm_ns) + (uint64_t)__atomic_load_n(&realtime_ns, __ATOMIC_RELAXED);
+  return rocm_clock_monotonic_ns(rocm_ns) + (uint64_t)__atomic_load_n(&realtime_ns, __ATOMIC_RELAXED);
 }

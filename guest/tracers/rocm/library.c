@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-bool library_find(void *library, uint32_t version, struct rocm *ret_rocm, char *why, size_t why_size)
+bool rocm_library_find(void *library, uint32_t version, struct rocm *ret_rocm, char *why, size_t why_size)
 {
   struct rocm rocm = {.version = version};
   bool is_known = version >= ROCM_VERSION_LEAST && version < ROCM_VERSION_END &&

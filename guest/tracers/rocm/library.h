@@ -6,6 +6,6 @@
 #include "tracers/rocm/abi.h"
 
 // `version` as rocprofiler_configure gets it. False: why this library cannot be used.
-bool library_find(void *library, uint32_t version, struct rocm *ret_rocm, char *why, size_t why_size);
+bool rocm_library_find(void *library, uint32_t version, struct rocm *ret_rocm, char *why, size_t why_size);
 
 #endif

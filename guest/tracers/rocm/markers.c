@@ -14,7 +14,7 @@ static struct open_range {
   uint64_t number; // atomic: ROCTx's + 1; 0: free
   uint64_t id;     // ours
 } open_ranges[OPEN_MOST];
-uint64_t markers_lost;
+uint64_t rocm_markers_lost;
 
 static struct annotation_domain *domain(void)
 {
@@ -41,7 +41,7 @@ static void start(uint64_t number, const char *text)
   if (__atomic_compare_exchange_n(&open->number, &none, number + 1, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
     open->id = annotation_range_start(domain(), annotation, text, length); // nobody else has the number yet
   else
-    __atomic_add_fetch(&markers_lost, 1, __ATOMIC_RELAXED);
+    __atomic_add_fetch(&rocm_markers_lost, 1, __ATOMIC_RELAXED);
 }
 
 static void stop(uint64_t number)
@@ -53,7 +53,7 @@ static void stop(uint64_t number)
   __atomic_store_n(&open->number, 0, __ATOMIC_RELEASE);
 }
 
-void markers_note(const struct rocm_event *event, void *user_data, void *rocm)
+void rocm_markers_note(const struct rocm_event *event, void *user_data, void *rocm)
 {
   (void)user_data;
   const struct rocm_event_end *end = rocm_event_end(rocm, event);

@@ -6,7 +6,7 @@
 #include "tracers/rocm/abi.h"
 
 // rocprofiler-sdk's callback, on the program's threads; `rocm` is a struct rocm. After annotations_start.
-void markers_note(const struct rocm_event *event, void *user_data, void *rocm);
-extern uint64_t markers_lost; // atomic: ranges that were not recorded, as too many were open
+void rocm_markers_note(const struct rocm_event *event, void *user_data, void *rocm);
+extern uint64_t rocm_markers_lost; // atomic: ranges that were not recorded, as too many were open
 
 #endif

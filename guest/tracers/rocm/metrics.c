@@ -11,34 +11,34 @@
 #include <string.h>
 
 // FETCH_SIZE and WRITE_SIZE are in units of 1024 bytes. Flops are missing: those of all precisions need several passes.
-static const struct metric of_xsp[] = {{"dram_read_bytes", "FETCH_SIZE", 1024, {0}},
-                                       {"dram_write_bytes", "WRITE_SIZE", 1024, {0}},
-                                       {"achieved_occupancy_pct", "OccupancyPercent", 1, {0}}};
+static const struct rocm_metric of_xsp[] = {{"dram_read_bytes", "FETCH_SIZE", 1024, {0}},
+                                            {"dram_write_bytes", "WRITE_SIZE", 1024, {0}},
+                                            {"achieved_occupancy_pct", "OccupancyPercent", 1, {0}}};
 #define OF_XSP (sizeof of_xsp / sizeof of_xsp[0])
 
 static struct gpu {
   bool is_planned;  // under the lock
   bool has_metrics; // atomic
   struct rocm_id config;
-  struct metric_plan plan; // constant once has_metrics is set
+  struct rocm_metric_plan plan; // constant once has_metrics is set
 } gpus[AGENTS_GPUS_MOST];
 static pthread_mutex_t planning = PTHREAD_MUTEX_INITIALIZER;
 static struct rocm rocm;
 static struct metrics_wish wish;
 
 // ---- the plan of a GPU
-static void add(struct metric_plan *plan, struct metric metric)
+static void add(struct rocm_metric_plan *plan, struct rocm_metric metric)
 {
   if (plan->count < METRICS_MOST)
     plan->metrics[plan->count++] = metric;
 }
 
-static void add_wished(struct metric_plan *plan)
+static void add_wished(struct rocm_metric_plan *plan)
 {
   char *text = strdup(wish.names == NULL ? "xsp" : wish.names), *rest = text; // names stay in the plan
   for (char *name; (name = strsep(&rest, "+")) != NULL;)
     if (strcmp(name, "xsp") != 0)
-      add(plan, (struct metric){name, name, 1, {0}});
+      add(plan, (struct rocm_metric){name, name, 1, {0}});
     else
       for (size_t i = 0; i < OF_XSP; i++)
         add(plan, of_xsp[i]);
@@ -47,7 +47,7 @@ static void add_wished(struct metric_plan *plan)
 static int note_counters(struct rocm_id agent, struct rocm_id *counters, size_t count, void *data)
 {
   (void)agent;
-  struct metric_plan *plan = data;
+  struct rocm_metric_plan *plan = data;
   for (size_t i = 0; i < count; i++) {
     struct rocm_counter_info info = {0};
     if (rocm.counter_info(counters[i], ROCM_COUNTER_INFO_VERSION, &info) != ROCM_OK || info.name == NULL)
@@ -60,7 +60,7 @@ static int note_counters(struct rocm_id agent, struct rocm_id *counters, size_t 
 }
 
 // True: they take one pass; the configuration is the caller's.
-static bool configure(struct rocm_id agent, const struct metric_plan *plan, struct rocm_id *ret_config)
+static bool configure(struct rocm_id agent, const struct rocm_metric_plan *plan, struct rocm_id *ret_config)
 {
   struct rocm_id counters[METRICS_MOST];
   for (size_t i = 0; i < plan->count; i++)
@@ -69,7 +69,7 @@ static bool configure(struct rocm_id agent, const struct metric_plan *plan, stru
   return rocm.make_config(agent, counters, plan->count, ret_config) == ROCM_OK;
 }
 
-static void say_left_out(int32_t gpu, const struct metric *metric)
+static void say_left_out(int32_t gpu, const struct rocm_metric *metric)
 {
   char line[256];
   snprintf(line, sizeof line, "GPU %d has no metric %.100s: %s", gpu, metric->tag,
@@ -78,12 +78,13 @@ static void say_left_out(int32_t gpu, const struct metric *metric)
 }
 
 // Into groups of one pass each, in their order; `ret_plan` gets that of the execution. Returns how many there are.
-static size_t divide(int32_t gpu, struct rocm_id agent, const struct metric_plan *all, struct metric_plan *ret_plan)
+static size_t divide(int32_t gpu, struct rocm_id agent, const struct rocm_metric_plan *all,
+                     struct rocm_metric_plan *ret_plan)
 {
   uint32_t group_of[METRICS_MOST] = {0};
   uint32_t groups = 0;
   for (bool is_any = true; is_any; groups += is_any) {
-    struct metric_plan group = {.count = 0};
+    struct rocm_metric_plan group = {.count = 0};
     is_any = false;
     for (size_t i = 0; i < all->count; i++) {
       struct rocm_id config;
@@ -107,7 +108,7 @@ static size_t divide(int32_t gpu, struct rocm_id agent, const struct metric_plan
   return groups;
 }
 
-static void say_plan(int32_t gpu, const struct metric_plan *plan, size_t groups)
+static void say_plan(int32_t gpu, const struct rocm_metric_plan *plan, size_t groups)
 {
   char line[512];
   size_t length = (size_t)snprintf(line, sizeof line, "GPU %d: metrics of each kernel:", gpu);
@@ -121,7 +122,7 @@ static void say_plan(int32_t gpu, const struct metric_plan *plan, size_t groups)
 
 static void make_plan(int32_t number, struct rocm_id agent, struct gpu *gpu)
 {
-  struct metric_plan all = {.count = 0};
+  struct rocm_metric_plan all = {.count = 0};
   gpu->is_planned = true;
   add_wished(&all);
   rocm.each_counter(agent, note_counters, &all);
@@ -134,7 +135,7 @@ static void make_plan(int32_t number, struct rocm_id agent, struct gpu *gpu)
 
 static struct gpu *gpu_of(struct rocm_id agent)
 {
-  int32_t number = agent_gpu(agent);
+  int32_t number = rocm_agent_gpu(agent);
   return number < 0 ? NULL : &gpus[number];
 }
 
@@ -148,9 +149,9 @@ static void begin_dispatch(struct rocm_dispatch dispatch, struct rocm_id *ret_co
     return;
   pthread_mutex_lock(&planning);
   if (!gpu->is_planned)
-    make_plan(agent_gpu(dispatch.info.agent), dispatch.info.agent, gpu);
+    make_plan(rocm_agent_gpu(dispatch.info.agent), dispatch.info.agent, gpu);
   pthread_mutex_unlock(&planning);
-  if (metrics_are_of(dispatch.info.agent))
+  if (rocm_metrics_are_of(dispatch.info.agent))
     *ret_config = gpu->config;
 }
 
@@ -161,7 +162,7 @@ static void end_dispatch(struct rocm_dispatch dispatch, struct rocm_counter_valu
   (void)user_data, (void)data;
   const struct gpu *gpu = gpu_of(dispatch.info.agent);
   double sums[METRICS_MOST] = {0};
-  if (gpu == NULL || !metrics_are_of(dispatch.info.agent))
+  if (gpu == NULL || !rocm_metrics_are_of(dispatch.info.agent))
     return;
   for (size_t i = 0; i < count; i++) {
     struct rocm_id counter = {0};
@@ -174,8 +175,8 @@ static void end_dispatch(struct rocm_dispatch dispatch, struct rocm_counter_valu
   wish.publish(&dispatch, &gpu->plan, sums);
 }
 
-bool metrics_start(const struct rocm *used, struct rocm_id context, const struct metrics_wish *wished, char *why,
-                   size_t why_size)
+bool rocm_metrics_start(const struct rocm *used, struct rocm_id context, const struct metrics_wish *wished, char *why,
+                        size_t why_size)
 {
   rocm = *used;
   wish = *wished;
@@ -190,7 +191,7 @@ bool metrics_start(const struct rocm *used, struct rocm_id context, const struct
   return has_functions && error == ROCM_OK;
 }
 
-bool metrics_are_of(struct rocm_id agent)
+bool rocm_metrics_are_of(struct rocm_id agent)
 {
   const struct gpu *gpu = gpu_of(agent);
   return gpu != NULL && __atomic_load_n(&gpu->has_metrics, __ATOMIC_ACQUIRE);

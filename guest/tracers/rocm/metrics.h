@@ -7,15 +7,15 @@
 
 #define METRICS_MOST 32u
 
-struct metric {
+struct rocm_metric {
   const char *tag;     // "dram_read_bytes", or the counter's name
   const char *counter; // rocprofiler-sdk's
   double factor;       // the counter's value by this is the metric
   struct rocm_id id;
 };
 // What one execution of the program counts on one GPU: a single pass.
-struct metric_plan {
-  struct metric metrics[METRICS_MOST];
+struct rocm_metric_plan {
+  struct rocm_metric metrics[METRICS_MOST];
   size_t count;
 };
 
@@ -24,13 +24,13 @@ struct metrics_wish {
   size_t execution;  // from 0: where the counters need several passes, each execution has one
   void (*say)(const char *line);
   // On any thread: a kernel has ended.
-  void (*publish)(const struct rocm_dispatch *dispatch, const struct metric_plan *plan, const double *values);
+  void (*publish)(const struct rocm_dispatch *dispatch, const struct rocm_metric_plan *plan, const double *values);
 };
 
 // While rocprofiler-sdk is being configured. False: `why`; kernels are recorded as ever.
-bool metrics_start(const struct rocm *rocm, struct rocm_id context, const struct metrics_wish *wish, char *why,
-                   size_t why_size);
+bool rocm_metrics_start(const struct rocm *rocm, struct rocm_id context, const struct metrics_wish *wish, char *why,
+                        size_t why_size);
 // Whether kernels of this GPU are given to `publish`. Any thread.
-bool metrics_are_of(struct rocm_id agent);
+bool rocm_metrics_are_of(struct rocm_id agent);
 
 #endif

@@ -71,7 +71,7 @@ static bool describe(const struct xsp_host *host, void *library, uint32_t *ret_g
   uint32_t version = 0;
   struct rocm rocm;
   char reason[200], text[96];
-  if (!find_version(library, &version) || !library_find(library, version, &rocm, reason, sizeof reason)) {
+  if (!find_version(library, &version) || !rocm_library_find(library, version, &rocm, reason, sizeof reason)) {
     snprintf(why, why_size, "%s: %s", file, version == 0 ? "it did not report its version" : reason);
     advise(host, "install rocprofiler-sdk of ROCm 6.2 or later");
     return false;

@@ -15,7 +15,7 @@ static struct buffers buffers;
 static struct rocm rocm;
 static struct rocm_id records; // rocprofiler-sdk's buffer
 static void (*lost)(uint64_t records);
-struct reader_counts reader_counts;
+struct reader_counts rocm_reader_counts;
 
 static uint64_t count_of(const uint64_t *counter)
 {
@@ -30,23 +30,23 @@ static void copy_records(struct rocm_id context, struct rocm_id buffer, struct r
   uint8_t *bytes = NULL;
   size_t used = 0;
   for (size_t i = 0; i < count; i++) {
-    size_t size = records_size(&rocm, headers[i]);
+    size_t size = rocm_records_size(&rocm, headers[i]);
     if (size == 0)
       continue;
     if (bytes == NULL || used + size > buffers.size) {
-      buffers_fill(&buffers, bytes, used);
-      bytes = buffers_take(&buffers);
+      device_buffers_fill(&buffers, bytes, used);
+      bytes = device_buffers_take(&buffers);
       used = 0;
     }
     if (bytes != NULL) {
       memcpy(bytes + used, headers[i]->payload, size);
       used += size;
     } else {
-      __atomic_add_fetch(&reader_counts.without_room, 1, __ATOMIC_RELAXED);
+      __atomic_add_fetch(&rocm_reader_counts.without_room, 1, __ATOMIC_RELAXED);
     }
   }
-  buffers_fill(&buffers, bytes, used);
-  __atomic_store_n(&reader_counts.dropped, dropped, __ATOMIC_RELAXED);
+  device_buffers_fill(&buffers, bytes, used);
+  __atomic_store_n(&rocm_reader_counts.dropped, dropped, __ATOMIC_RELAXED);
   device_worker_wake();
 }
 
@@ -55,12 +55,12 @@ static void publish_all(void)
 {
   for (;;) {
     struct buffer *filled[RECORDS_BUFFERS_MOST];
-    uint32_t count = buffers_next_some(&buffers, filled, RECORDS_BUFFERS_MOST);
+    uint32_t count = device_buffers_next_some(&buffers, filled, RECORDS_BUFFERS_MOST);
     if (count == 0)
       return;
-    records_publish(&rocm, filled, count);
+    rocm_records_publish(&rocm, filled, count);
     for (uint32_t i = 0; i < count; i++)
-      buffers_release(filled[i]);
+      device_buffers_release(filled[i]);
   }
 }
 
@@ -68,24 +68,24 @@ static void look(bool is_ending)
 {
   (void)is_ending;
   static uint64_t told;
-  clock_compare(&rocm);
+  rocm_clock_compare(&rocm);
   rocm.flush_buffer(records);
   publish_all();
-  uint64_t all = count_of(&reader_counts.dropped) + count_of(&reader_counts.without_room) +
-                 count_of(&record_counts.unreadable) + count_of(&record_counts.without_times);
+  uint64_t all = count_of(&rocm_reader_counts.dropped) + count_of(&rocm_reader_counts.without_room) +
+                 count_of(&rocm_record_counts.unreadable) + count_of(&rocm_record_counts.without_times);
   if (all > told)
     lost(all - told);
   told = all;
 }
 
-bool reader_start(const struct rocm *used, struct rocm_id context, const struct reader_options *wishes,
-                  struct rocm_id *ret_buffer, char *why, size_t why_size)
+bool rocm_reader_start(const struct rocm *used, struct rocm_id context, const struct reader_options *wishes,
+                       struct rocm_id *ret_buffer, char *why, size_t why_size)
 {
   const struct device_worker_options options = {"xsp-rocm", wishes->exit_wait_ns, publish_all, look, 0};
   rocm = *used;
   lost = wishes->lost;
   buffers.size = wishes->buffer_bytes;
-  clock_compare(&rocm);
+  rocm_clock_compare(&rocm);
   struct rocm_id thread = {0};
   // Lossless: the other policy leaves every second buffer without memory. The program waits while ours are copied.
   int error =

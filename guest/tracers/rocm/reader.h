@@ -12,12 +12,12 @@ struct reader_options {
 };
 
 // While rocprofiler-sdk is being configured: makes the buffer, and the thread begins. False: why.
-bool reader_start(const struct rocm *rocm, struct rocm_id context, const struct reader_options *options,
-                  struct rocm_id *ret_buffer, char *why, size_t why_size);
+bool rocm_reader_start(const struct rocm *rocm, struct rocm_id context, const struct reader_options *options,
+                       struct rocm_id *ret_buffer, char *why, size_t why_size);
 
 extern struct reader_counts { // atomic
   uint64_t dropped;           // records, by rocprofiler-sdk's count
   uint64_t without_room;      // records for which no buffer was free
-} reader_counts;
+} rocm_reader_counts;
 
 #endif

@@ -20,7 +20,7 @@
 #define KINDS_MOST 64u // rocprofiler-sdk's
 #define BYTES_MASK ((UINT64_C(1) << 48) - 1)
 
-struct record_counts record_counts;
+struct rocm_record_counts rocm_record_counts;
 
 // Held by the tracer's thread and, in runs with metrics, by those of HSA.
 static pthread_mutex_t publishing = PTHREAD_MUTEX_INITIALIZER;
@@ -32,7 +32,7 @@ struct found {
 
 static void count_unreadable(void)
 {
-  __atomic_add_fetch(&record_counts.unreadable, 1, __ATOMIC_RELAXED);
+  __atomic_add_fetch(&rocm_record_counts.unreadable, 1, __ATOMIC_RELAXED);
 }
 
 static struct xsp_interval interval_of(uint16_t track, uint64_t start, uint64_t end)
@@ -41,20 +41,20 @@ static struct xsp_interval interval_of(uint16_t track, uint64_t start, uint64_t 
                                .track = track,
                                .clock = XSP_CLOCK_MONOTONIC,
                                .flags = XSP_INTERVAL_EARLIER,
-                               .start = clock_monotonic_ns(start),
-                               .end = clock_monotonic_ns(end)};
+                               .start = rocm_clock_monotonic_ns(start),
+                               .end = rocm_clock_monotonic_ns(end)};
 }
 
 static bool was_on(struct xsp_site *site, uint64_t start)
 {
-  return xsp_site_was_on(site, clock_realtime_ns(start));
+  return xsp_site_was_on(site, rocm_clock_realtime_ns(start));
 }
 
 static struct xsp_span execute(struct xsp_site *site, const struct device_place *place, uint64_t start, uint64_t end,
                                uint64_t correlation_id)
 {
   bool is_on;
-  if (!switched_find(correlation_id, &is_on)) // by no call that is recorded
+  if (!device_switched_find(correlation_id, &is_on)) // by no call that is recorded
     is_on = was_on(site, start);
   if (!is_on)
     return (struct xsp_span){0};
@@ -68,16 +68,16 @@ static struct xsp_span execute(struct xsp_site *site, const struct device_place 
 static void publish_call(const struct rocm *rocm, const struct rocm_record *record)
 {
   const struct rocm_call *times = rocm_after_ids(rocm, record);
-  const struct call *call = call_of(rocm, record->kind, record->operation);
+  const struct rocm_call_site *call = rocm_call_of(rocm, record->kind, record->operation);
   if (call == NULL || times->start == 0 || times->end < times->start) {
     count_unreadable();
     return;
   }
   bool is_on = was_on(call->site, times->start);
-  switched_note(record->correlation_id, is_on);
+  device_switched_note(record->correlation_id, is_on);
   if (!is_on)
     return;
-  struct xsp_interval interval = interval_of(thread_track((uint32_t)times->thread_id), times->start, times->end);
+  struct xsp_interval interval = interval_of(device_thread_track((uint32_t)times->thread_id), times->start, times->end);
   interval.kind = (uint8_t)call->kind;
   interval.correlation_id = record->correlation_id;
   xsp_span_emit(call->site, &interval);
@@ -86,7 +86,7 @@ static void publish_call(const struct rocm *rocm, const struct rocm_record *reco
 static struct xsp_span execute_kernel(const struct rocm_dispatch_info *info, uint64_t start, uint64_t end,
                                       uint64_t correlation_id)
 {
-  const struct symbol *symbol = symbol_of(info->kernel_id);
+  const struct rocm_kernel_symbol *symbol = rocm_symbol_of(info->kernel_id);
   struct device_kernel_shape shape = {.shared_bytes = info->group_bytes, .local_bytes = info->private_bytes};
   for (int i = 0; i < 3; i++) {
     shape.block[i] = info->workgroup[i];
@@ -97,9 +97,9 @@ static struct xsp_span execute_kernel(const struct rocm_dispatch_info *info, uin
     shape.registers = symbol->vector_registers;
     shape.scalar_registers = symbol->scalar_registers;
   }
-  int32_t gpu = agent_gpu(info->agent);
-  struct device_place place = {gpu < 0 ? 0 : (uint32_t)gpu, 0, agent_queue(gpu, info->queue), "queue", ""};
-  return execute(kernel_site(ROCM_TRACER, symbol == NULL ? NULL : symbol->name, &shape), &place, start, end,
+  int32_t gpu = rocm_agent_gpu(info->agent);
+  struct device_place place = {gpu < 0 ? 0 : (uint32_t)gpu, 0, rocm_agent_queue(gpu, info->queue), "queue", ""};
+  return execute(device_kernel_site(ROCM_TRACER, symbol == NULL ? NULL : symbol->name, &shape), &place, start, end,
                  correlation_id);
 }
 
@@ -107,7 +107,7 @@ static void publish_kernel(const struct rocm *rocm, const struct rocm_record *re
 {
   (void)rocm;
   const struct rocm_kernel *kernel = (const void *)record;
-  if (!metrics_are_of(kernel->info.agent)) // else records_publish_measured has it
+  if (!rocm_metrics_are_of(kernel->info.agent)) // else rocm_records_publish_measured has it
     execute_kernel(&kernel->info, kernel->start, kernel->end, record->correlation_id);
 }
 
@@ -117,7 +117,7 @@ static void publish_copy(const struct rocm *rocm, const struct rocm_record *reco
   static const char *const directions[] = {"Unknown", "HtoH", "HtoD", "DtoH", "DtoD"};
   static struct xsp_site *sites[sizeof directions / sizeof directions[0]];
   const struct rocm_copy *copy = (const void *)record;
-  int32_t from = agent_gpu(copy->from_agent), to = agent_gpu(copy->to_agent), gpu = to >= 0 ? to : from;
+  int32_t from = rocm_agent_gpu(copy->from_agent), to = rocm_agent_gpu(copy->to_agent), gpu = to >= 0 ? to : from;
   size_t direction = record->operation < sizeof directions / sizeof directions[0] ? record->operation : 0;
   if (sites[direction] == NULL) {
     char name[32];
@@ -146,8 +146,9 @@ static void publish_allocation(const struct rocm *rocm, const struct rocm_record
   const struct rocm_allocation *allocation = rocm_after_ids(rocm, record);
   const void *address = (const void *)(uintptr_t)allocation->address;
   bool is_release = record->operation == ROCM_FREE || record->operation == ROCM_VMEM_FREE;
-  uint64_t block = is_release ? (uint64_t)(uintptr_t)guest_map_get(&blocks, address)
-                              : (uint64_t)(agent_gpu(allocation->agent) + 1) << 48 | (allocation->bytes & BYTES_MASK);
+  uint64_t block = is_release
+                       ? (uint64_t)(uintptr_t)guest_map_get(&blocks, address)
+                       : (uint64_t)(rocm_agent_gpu(allocation->agent) + 1) << 48 | (allocation->bytes & BYTES_MASK);
   guest_map_put(&blocks, address, is_release ? NULL : (void *)(uintptr_t)block);
   int32_t gpu = (int32_t)(block >> 48) - 1;
   int64_t bytes = (int64_t)(block & BYTES_MASK);
@@ -179,7 +180,7 @@ static void publish_scratch(const struct rocm *rocm, const struct rocm_record *r
     count_unreadable();
     return;
   }
-  int32_t gpu = agent_gpu(scratch->agent);
+  int32_t gpu = rocm_agent_gpu(scratch->agent);
   struct device_place place = {.device = gpu < 0 ? 0 : (uint32_t)gpu, .what = " scratch"};
   struct xsp_interval interval =
       interval_of(device_track_at(&place, scratch->start, scratch->end), scratch->start, scratch->end);
@@ -211,8 +212,8 @@ static const struct kind {
 };
 static const struct kind *kind_numbers[KINDS_MOST]; // by rocprofiler-sdk's numbers; NULL: of no interest
 
-void records_enable(const struct rocm *rocm, struct rocm_id context, struct rocm_id buffer, enum rocm_calls choice,
-                    void (*say)(const char *line))
+void rocm_records_enable(const struct rocm *rocm, struct rocm_id context, struct rocm_id buffer, enum rocm_calls choice,
+                         void (*say)(const char *line))
 {
   const char *name = NULL;
   for (uint32_t number = 1; number < KINDS_MOST && rocm->kind_name(number, &name, NULL) == ROCM_OK; number++) {
@@ -222,7 +223,7 @@ void records_enable(const struct rocm *rocm, struct rocm_id context, struct rocm
     while (kind->name != NULL && (name == NULL || strcmp(kind->name, name) != 0))
       kind++;
     if (kind->name == NULL ||
-        (kind->calls != ALWAYS && !calls_wanted(rocm, number, kind->calls == HSA, choice, &operations, &count)))
+        (kind->calls != ALWAYS && !rocm_calls_wanted(rocm, number, kind->calls == HSA, choice, &operations, &count)))
       continue;
     int error = rocm->trace_buffered(context, number, operations, count, buffer);
     free(operations);
@@ -240,7 +241,7 @@ static size_t size_of(const struct rocm *rocm, const struct kind *kind)
   return kind->size + (kind->times == 0 && rocm->version >= ROCM_VERSION_LONG_IDS ? sizeof(uint64_t) : 0);
 }
 
-size_t records_size(const struct rocm *rocm, const struct rocm_header *header)
+size_t rocm_records_size(const struct rocm *rocm, const struct rocm_header *header)
 {
   if (header == NULL || header->category != ROCM_CATEGORY_TRACING || header->payload == NULL ||
       header->kind >= KINDS_MOST || kind_numbers[header->kind] == NULL)
@@ -269,7 +270,7 @@ static size_t read_buffer(const struct rocm *rocm, const struct buffer *buffer, 
     const uint64_t *times = (const void *)((const uint8_t *)record + kind->times);
     size = size_of(rocm, kind);
     if (kind->times != 0 && (times[0] == 0 || times[1] == 0))
-      __atomic_add_fetch(&record_counts.without_times, 1, __ATOMIC_RELAXED);
+      __atomic_add_fetch(&rocm_record_counts.without_times, 1, __ATOMIC_RELAXED);
     else if (kind->times != 0 && times[1] < times[0])
       count_unreadable();
     else if (kind->times == 0 || found == NULL)
@@ -280,8 +281,8 @@ static size_t read_buffer(const struct rocm *rocm, const struct buffer *buffer, 
   return count;
 }
 
-void records_publish_measured(const struct rocm_dispatch *dispatch, const struct metric_plan *plan,
-                              const double *values)
+void rocm_records_publish_measured(const struct rocm_dispatch *dispatch, const struct rocm_metric_plan *plan,
+                                   const double *values)
 {
   if (dispatch->start == 0 || dispatch->end < dispatch->start) {
     count_unreadable();
@@ -290,11 +291,11 @@ void records_publish_measured(const struct rocm_dispatch *dispatch, const struct
   pthread_mutex_lock(&publishing);
   struct xsp_span span = execute_kernel(&dispatch->info, dispatch->start, dispatch->end, dispatch->correlation_id);
   for (size_t i = 0; i < plan->count; i++)
-    kernel_tag_metric(&span, plan->metrics[i].tag, values[i]);
+    device_kernel_tag_metric(&span, plan->metrics[i].tag, values[i]);
   pthread_mutex_unlock(&publishing);
 }
 
-void records_publish(const struct rocm *rocm, struct buffer *const *buffers, uint32_t count)
+void rocm_records_publish(const struct rocm *rocm, struct buffer *const *buffers, uint32_t count)
 {
   size_t most = 0, executions = 0;
   for (uint32_t i = 0; i < count; i++)

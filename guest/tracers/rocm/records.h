@@ -7,24 +7,24 @@
 #include "tracers/rocm/calls.h"
 #include "tracers/rocm/metrics.h"
 
-#define RECORDS_BUFFERS_MOST 16u // in one call of records_publish
+#define RECORDS_BUFFERS_MOST 16u // in one call of rocm_records_publish
 
 // Asks for all kinds of records in `context`, to be written into `buffer`. What is not there is said by `say`.
-void records_enable(const struct rocm *rocm, struct rocm_id context, struct rocm_id buffer, enum rocm_calls choice,
-                    void (*say)(const char *line));
+void rocm_records_enable(const struct rocm *rocm, struct rocm_id context, struct rocm_id buffer, enum rocm_calls choice,
+                         void (*say)(const char *line));
 // How many bytes of a record to keep, a multiple of 8; 0: it is not of a kind that is published, or not complete. Any thread.
-size_t records_size(const struct rocm *rocm, const struct rocm_header *header);
-// Publishes what is in the buffers, executions by their start: records one after the other, each with its records_size. Buffers
+size_t rocm_records_size(const struct rocm *rocm, const struct rocm_header *header);
+// Publishes what is in the buffers, executions by their start: records one after the other, each with its rocm_records_size. Buffers
 // stay the caller's. One thread.
-void records_publish(const struct rocm *rocm, struct buffer *const *buffers, uint32_t count);
+void rocm_records_publish(const struct rocm *rocm, struct buffer *const *buffers, uint32_t count);
 
 // A kernel with the plan's metrics, as metrics.h has it. Any thread; waits for others. For runs with metrics only.
-void records_publish_measured(const struct rocm_dispatch *dispatch, const struct metric_plan *plan,
-                              const double *values);
+void rocm_records_publish_measured(const struct rocm_dispatch *dispatch, const struct rocm_metric_plan *plan,
+                                   const double *values);
 
-extern struct record_counts { // atomic
-  uint64_t unreadable;        // shorter than their kind, or end before they start
-  uint64_t without_times;     // executions
-} record_counts;
+extern struct rocm_record_counts { // atomic
+  uint64_t unreadable;             // shorter than their kind, or end before they start
+  uint64_t without_times;          // executions
+} rocm_record_counts;
 
 #endif

@@ -9,7 +9,7 @@
 
 static struct guest_map symbols = {.capacity = UINT32_C(1) << 20}; // by kernel id, which no second kernel gets
 
-void symbols_note(const struct rocm_event *event, void *user_data, void *rocm)
+void rocm_symbols_note(const struct rocm_event *event, void *user_data, void *rocm)
 {
   (void)user_data;
   const struct rocm_event_end *end = rocm_event_end(rocm, event);
@@ -20,7 +20,7 @@ void symbols_note(const struct rocm_event *event, void *user_data, void *rocm)
   size_t length = strlen(symbol->name);
   if (length >= 3 && strcmp(symbol->name + length - 3, ".kd") == 0)
     length -= 3;
-  struct symbol *kept = malloc(sizeof *kept + length + 1);
+  struct rocm_kernel_symbol *kept = malloc(sizeof *kept + length + 1);
   if (kept == NULL)
     return;
   kept->vector_registers = symbol->vector_registers + symbol->accumulation_registers;
@@ -31,7 +31,7 @@ void symbols_note(const struct rocm_event *event, void *user_data, void *rocm)
     free(kept);
 }
 
-const struct symbol *symbol_of(uint64_t kernel_id)
+const struct rocm_kernel_symbol *rocm_symbol_of(uint64_t kernel_id)
 {
   return guest_map_get(&symbols, (const void *)(uintptr_t)kernel_id);
 }

@@ -75,8 +75,8 @@ static void measure(struct rocm_id context)
   if (execution == NULL)
     return;
   struct metrics_wish wish = {host_option(host, "metrics"), strtoul(execution, NULL, 10), say,
-                              records_publish_measured};
-  if (metrics_start(&rocm, context, &wish, why, sizeof why))
+                              rocm_records_publish_measured};
+  if (rocm_metrics_start(&rocm, context, &wish, why, sizeof why))
     return;
   snprintf(line, sizeof line, "no metrics: %s", why);
   say(line);
@@ -89,15 +89,15 @@ static bool trace_records(struct rocm_id context, char *why, size_t why_size)
   enum rocm_calls choice;
   struct reader_options wishes = {host_number(host, "buffer_kb", 64, 65536, 1024) * 1024,
                                   host_number(host, "exit_wait_ms", 0, 600000, 2000) * 1000000, lost};
-  if (!calls_choice(host_option(host, "api"), &choice))
+  if (!rocm_calls_choice(host_option(host, "api"), &choice))
     say("api is some, all, hsa or none; some is taken");
-  agents_find(&rocm);
-  if (!reader_start(&rocm, context, &wishes, &buffer, why, why_size))
+  rocm_agents_find(&rocm);
+  if (!rocm_reader_start(&rocm, context, &wishes, &buffer, why, why_size))
     return false;
-  if (!trace_events(context, "CODE_OBJECT", kernels, 1, symbols_note))
+  if (!trace_events(context, "CODE_OBJECT", kernels, 1, rocm_symbols_note))
     say("rocprofiler-sdk does not report loaded code: kernels have no names");
   measure(context);
-  records_enable(&rocm, context, buffer, choice, say);
+  rocm_records_enable(&rocm, context, buffer, choice, say);
   recording = getpid();
   return true;
 }
@@ -112,7 +112,7 @@ static int initialize(rocm_finalize_client *finalize, void *data)
     say_not(why);
     return -1;
   }
-  if (!trace_events(context, "MARKER_CORE_API", NULL, 0, markers_note))
+  if (!trace_events(context, "MARKER_CORE_API", NULL, 0, rocm_markers_note))
     say("rocprofiler-sdk does not report ROCTx here");
   int error = rocm.start_context(context);
   if (error == ROCM_OK)
@@ -136,7 +136,7 @@ static bool find_caller(void *caller, uint32_t version, char *why, size_t why_si
   Dl_info info;
   void *library = dladdr(caller, &info) != 0 ? dlopen(info.dli_fname, RTLD_NOW | RTLD_NOLOAD) : NULL;
   snprintf(why, why_size, "rocprofiler_configure was not called by a library");
-  return library != NULL && library_find(library, version, &rocm, why, why_size);
+  return library != NULL && rocm_library_find(library, version, &rocm, why, why_size);
 }
 
 // By the process's rocprofiler-sdk, once. NULL: nothing is recorded.
@@ -193,16 +193,16 @@ static void say_count(const uint64_t *count, const char *what)
 
 static void stop(void)
 {
-  say_count(&markers_lost, "ranges of ROCTx were not recorded: too many were open");
+  say_count(&rocm_markers_lost, "ranges of ROCTx were not recorded: too many were open");
   if (recording != getpid())
     return;
   if (is_cut)
     say("exit did not wait longer for records of the device: the last are missing (option exit_wait_ms)");
-  say_count(&reader_counts.dropped, "records were dropped by rocprofiler-sdk");
-  say_count(&reader_counts.without_room,
+  say_count(&rocm_reader_counts.dropped, "records were dropped by rocprofiler-sdk");
+  say_count(&rocm_reader_counts.without_room,
             "records were dropped: the program launches faster than they are read (buffer_kb)");
-  say_count(&record_counts.without_times, "records without times: they have a launch and no execution");
-  say_count(&record_counts.unreadable, "records could not be read");
+  say_count(&rocm_record_counts.without_times, "records without times: they have a launch and no execution");
+  say_count(&rocm_record_counts.unreadable, "records could not be read");
 }
 
 static const struct xsp_tracer tracer = {

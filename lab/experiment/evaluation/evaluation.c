@@ -65,8 +65,8 @@ static enum status take_outputs(struct running *running, size_t first, struct er
                                       .batch = batch,
                                       .items = running->options->set->items,
                                       .item_count = running->item_count};
-  return outputs_take(&running->outputs, &running->lane.runner, &taken, running->store, &running->result->divergence,
-                      err);
+  return evaluation_outputs_take(&running->outputs, &running->lane.runner, &taken, running->store,
+                                 &running->result->divergence, err);
 }
 
 // Of the batch that begins at `first`; a last one that is not full repeats its last item, since a batch's size is the run's.
@@ -331,7 +331,7 @@ enum status evaluation_run(const struct evaluation_options *options, struct eval
                         .total = (unsigned)((batches + options->scenario_count) * options->model_count)};
   enum status status = evaluate(&running, err);
   progress_clear(&running.progress);
-  outputs_done(&running.outputs);
+  evaluation_outputs_done(&running.outputs);
   if (status == STATUS_OK)
     ret_evaluation->store = running.store;
   else

@@ -19,7 +19,7 @@ static bool is_channels(int64_t size)
   return size == 1 || size == 3 || size == 4;
 }
 
-bool picture_values(const struct runner_tensor *tensor, struct picture_values *ret_values)
+bool evaluation_picture_values(const struct runner_tensor *tensor, struct picture_values *ret_values)
 {
   const int64_t *shape = tensor->shape;
   bool is_last = tensor->rank == 4 && !is_channels(shape[1]) && is_channels(shape[3]);
@@ -189,7 +189,8 @@ static const char *relate(const struct picture_values *first, const struct pictu
                                       correlation(first, other));
 }
 
-const char *input_relation(const struct runner_tensor *first, const struct runner_tensor *other, struct arena *arena)
+const char *evaluation_input_relation(const struct runner_tensor *first, const struct runner_tensor *other,
+                                      struct arena *arena)
 {
   struct picture_values pictures[2] = {0};
   const char *types = first->type == other->type
@@ -197,7 +198,7 @@ const char *input_relation(const struct runner_tensor *first, const struct runne
                           : arena_format(arena, "elements are %s and %s", tensor_type_facts(first->type)->name,
                                          tensor_type_facts(other->type)->name);
   const char *relation = "";
-  if (picture_values(first, &pictures[0]) && picture_values(other, &pictures[1]))
+  if (evaluation_picture_values(first, &pictures[0]) && evaluation_picture_values(other, &pictures[1]))
     relation = relate(&pictures[0], &pictures[1], arena);
   free(pictures[0].values);
   free(pictures[1].values);

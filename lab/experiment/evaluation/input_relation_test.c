@@ -38,7 +38,7 @@ static void fill(float *values, long down, long right, float scale, float offset
 
 static void expect(const struct runner_tensor *first, const struct runner_tensor *other, const char *part)
 {
-  const char *text = input_relation(first, other, &arena);
+  const char *text = evaluation_input_relation(first, other, &arena);
   if (strstr(text, part) == NULL)
     fail_msg("\"%s\" has no \"%s\"", text, part);
 }
@@ -80,7 +80,7 @@ static void test_channels_last_and_bytes(void **state)
   other.data = others;
   other.size_bytes /= sizeof *values;
   memcpy(other.shape, (const int64_t[]){1, SIDE, SIDE, 3}, 4 * sizeof *other.shape);
-  assert_string_equal(input_relation(&first, &other, &arena), "elements are float32 and uint8");
+  assert_string_equal(evaluation_input_relation(&first, &other, &arena), "elements are float32 and uint8");
 }
 
 static void test_sizes(void **state)
@@ -89,7 +89,7 @@ static void test_sizes(void **state)
   struct runner_tensor first = picture(values, 3), gray = picture(values, 1), flat = picture(values, 3);
   expect(&first, &gray, "with 3 and 1 channels");
   flat.rank = 2;
-  assert_string_equal(input_relation(&first, &flat, &arena), "");
+  assert_string_equal(evaluation_input_relation(&first, &flat, &arena), "");
 }
 
 static int done(void **state)

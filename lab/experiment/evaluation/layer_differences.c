@@ -125,7 +125,7 @@ static void add_row(struct search *search, struct layer_difference row, const st
   if (row.is_beyond && search->found->first == SIZE_MAX)
     search->found->first = search->rows.count;
   if (row.is_beyond && row.kind == DIFFERENCE_INPUT && search->found->relation == NULL)
-    search->found->relation = input_relation(first, other, arena);
+    search->found->relation = evaluation_input_relation(first, other, arena);
   *vector_add(&search->rows) = row;
 }
 

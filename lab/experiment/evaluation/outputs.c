@@ -126,8 +126,8 @@ static enum status take_room(struct outputs *outputs, const struct outputs_batch
   return STATUS_OK;
 }
 
-enum status outputs_take(struct outputs *outputs, struct runner *runner, const struct outputs_batch *batch,
-                         struct store *store, struct divergence *divergence, struct error *err)
+enum status evaluation_outputs_take(struct outputs *outputs, struct runner *runner, const struct outputs_batch *batch,
+                                    struct store *store, struct divergence *divergence, struct error *err)
 {
   struct runner_tensor tensor;
   if (!outputs->is_kept && !outputs->is_compared)
@@ -155,7 +155,7 @@ enum status outputs_take(struct outputs *outputs, struct runner *runner, const s
   return STATUS_OK;
 }
 
-void outputs_done(struct outputs *outputs)
+void evaluation_outputs_done(struct outputs *outputs)
 {
   if (outputs->file != 0)
     close(outputs->file);

@@ -33,8 +33,8 @@ struct outputs_batch {             // what was inferred
 
 // Reads the output of the runner's last inference, if it is wanted at all. Errors: STATUS_INPUT (values that are no items', or more than
 // OUTPUTS_BYTES_MOST to keep), STATUS_SYSTEM (no room in TMPDIR).
-enum status outputs_take(struct outputs *outputs, struct runner *runner, const struct outputs_batch *batch,
-                         struct store *store, struct divergence *divergence, struct error *err) MUST_CHECK;
-void outputs_done(struct outputs *outputs);
+enum status evaluation_outputs_take(struct outputs *outputs, struct runner *runner, const struct outputs_batch *batch,
+                                    struct store *store, struct divergence *divergence, struct error *err) MUST_CHECK;
+void evaluation_outputs_done(struct outputs *outputs);
 
 #endif

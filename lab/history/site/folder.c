@@ -50,7 +50,7 @@ static void remove_staged(struct site *site)
   unlink(path_of(site, site->staging, LIST));
 }
 
-enum status site_folder_open(struct site *site, struct error *err)
+enum status history_site_folder_open(struct site *site, struct error *err)
 {
   struct stat facts;
   site->staging = path_of(site, site->folder, STAGING);
@@ -70,7 +70,7 @@ enum status site_folder_open(struct site *site, struct error *err)
   return STATUS_OK;
 }
 
-const char *site_folder_stage(struct site *site, const char *name)
+const char *history_site_folder_stage(struct site *site, const char *name)
 {
   *vector_add(&site->pages) = name;
   return path_of(site, site->staging, name);
@@ -92,9 +92,9 @@ static enum status write_file(const char *path, struct buf *text, struct error *
   return failed(path, err);
 }
 
-enum status site_folder_write(struct site *site, const char *name, struct buf *page, struct error *err)
+enum status history_site_folder_write(struct site *site, const char *name, struct buf *page, struct error *err)
 {
-  enum status status = write_file(site_folder_stage(site, name), page, err);
+  enum status status = write_file(history_site_folder_stage(site, name), page, err);
   buf_done(page);
   return status;
 }
@@ -182,7 +182,7 @@ static enum status move_all(struct site *site, struct interner *old, struct erro
   return status == STATUS_OK ? move(site, "index.html", err) : status;
 }
 
-enum status site_folder_move(struct site *site, struct error *err)
+enum status history_site_folder_move(struct site *site, struct error *err)
 {
   struct interner old = {0}, pages = {0};
   enum status status = read_list(site, &old, err);
@@ -203,7 +203,7 @@ enum status site_folder_move(struct site *site, struct error *err)
   return status;
 }
 
-void site_folder_close(struct site *site)
+void history_site_folder_close(struct site *site)
 {
   if (site->lock < 0)
     return;

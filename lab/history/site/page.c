@@ -37,7 +37,7 @@ static void put_hash(struct buf *out, const char *text)
   buf_text(out, "'");
 }
 
-void page_prepare(struct site *site)
+void history_page_prepare(struct site *site)
 {
   struct buf head = {0};
   site->script = history_site_script;
@@ -50,7 +50,7 @@ void page_prepare(struct site *site)
   buf_done(&head);
 }
 
-const char *page_name(struct site *site, const char *folder, const char *text, const char *identity)
+const char *history_page_name(struct site *site, const char *folder, const char *text, const char *identity)
 {
   char name[NAME_MOST + 1], hex[CHECKSUM_TEXT_SIZE];
   size_t length = 0;
@@ -66,7 +66,7 @@ const char *page_name(struct site *site, const char *folder, const char *text, c
   return arena_format(&site->arena, "%s/%s-%.16s.html", folder, name, hex);
 }
 
-void page_begin(const struct site *site, struct buf *out, const char *title, unsigned depth)
+void history_page_begin(const struct site *site, struct buf *out, const char *title, unsigned depth)
 {
   buf_text(out, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
   buf_text(out, site->head);
@@ -80,13 +80,13 @@ void page_begin(const struct site *site, struct buf *out, const char *title, uns
   buf_text(out, "</h1>\n");
 }
 
-void page_end(const struct site *site, struct buf *out)
+void history_page_end(const struct site *site, struct buf *out)
 {
   buf_format(out, "</main>\n<script>%s</script>\n</body>\n</html>\n", site->script);
 }
 
 // ---- tables ----------------------------------------------------------------------------------------------------------
-void page_put_number(struct buf *out, double number)
+void history_page_put_number(struct buf *out, double number)
 {
   double size = fabs(number);
   if (number == floor(number) && size < 1e15)
@@ -110,7 +110,7 @@ static void put_text_cell(struct site *site, struct buf *out, const char *key, c
   const char *kind = strcmp(text, "slower") == 0 ? "bad" : strcmp(text, "faster") == 0 ? "good" : "quiet";
   buf_text(out, "<td>");
   if (folder != NULL)
-    put_link(out, page_name(site, folder, text, text), depth, text);
+    put_link(out, history_page_name(site, folder, text, text), depth, text);
   else if (text_is_one_of(key, "created", "first", "last"))
     buf_format(out, "<time datetime=\"%s\">%.10s %.5s</time>", text, text, text + 11);
   else if (strcmp(key, "verdict") == 0)
@@ -136,7 +136,7 @@ static void put_cell(struct site *site, struct buf *out, const struct table_colu
     put_text_cell(site, out, column->key, cell->value.text, depth);
   } else if (!isnan(number)) {
     buf_format(out, "<td class=\"number\" data-value=\"%.17g\">", number);
-    page_put_number(out, number);
+    history_page_put_number(out, number);
     buf_text(out, "</td>");
   } else {
     buf_format(out, "<td class=\"%squiet\">–</td>", is_numeric ? "number " : "");
@@ -172,8 +172,8 @@ static void put_row(struct site *site, struct buf *out, const struct table *tabl
   buf_text(out, "</tr>\n");
 }
 
-void page_put_table(struct site *site, struct buf *out, const struct table *table, const char *const *reports,
-                    bool is_latest_first, unsigned depth)
+void history_page_put_table(struct site *site, struct buf *out, const struct table *table, const char *const *reports,
+                            bool is_latest_first, unsigned depth)
 {
   if (table->row_count == 0)
     return;

@@ -10,26 +10,26 @@
 #include <stdio.h>
 
 // ---- the site --------------------------------------------------------------------------------------------------------
-enum status site_open(const char *folder, struct site **ret_site, struct error *err)
+enum status history_site_open(const char *folder, struct site **ret_site, struct error *err)
 {
   struct site *site = memory_new(1, sizeof *site);
   site->lock = -1;
   site->folder = arena_format(&site->arena, "%s", folder);
-  enum status status = site_folder_open(site, err);
-  page_prepare(site);
+  enum status status = history_site_folder_open(site, err);
+  history_page_prepare(site);
   *ret_site = site;
   if (status != STATUS_OK) {
-    site_close(site);
+    history_site_close(site);
     *ret_site = NULL;
   }
   return status;
 }
 
-void site_close(struct site *site)
+void history_site_close(struct site *site)
 {
   if (site == NULL)
     return;
-  site_folder_close(site);
+  history_site_folder_close(site);
   vector_done(&site->pages);
   interner_done(&site->reported);
   vector_done(&site->report_pages);
@@ -37,7 +37,7 @@ void site_close(struct site *site)
   free(site);
 }
 
-enum status site_add_report(struct site *site, struct store *store, size_t max_spans, struct error *err)
+enum status history_site_add_report(struct site *site, struct store *store, size_t max_spans, struct error *err)
 {
   uint32_t unused;
   const char *path = store_path(store), *slash = strrchr(path, '/'), *name = slash != NULL ? slash + 1 : path;
@@ -46,11 +46,11 @@ enum status site_add_report(struct site *site, struct store *store, size_t max_s
   if (interner_find(&site->reported, path, strlen(path), &unused)) // it was given twice
     return STATUS_OK;
   char *whole = realpath(path, NULL); // the same page for the same file, from wherever xsp is called
-  const char *page = page_name(site, "reports", name, whole != NULL ? whole : path);
+  const char *page = history_page_name(site, "reports", name, whole != NULL ? whole : path);
   free(whole);
   interner_at(&site->reported, path, strlen(path));
   *vector_add(&site->report_pages) = page;
-  return report_page(&file, 1, &options, site_folder_stage(site, page), err);
+  return report_page(&file, 1, &options, history_site_folder_stage(site, page), err);
 }
 
 // ---- parts of history -------------------------------------------------------------------------------------------------
@@ -87,7 +87,7 @@ struct plotting {
 
 static const struct history_record *latest_of(const struct plotting *plotting, size_t number)
 {
-  const struct series *series = &plotting->series->items[number];
+  const struct history_series *series = &plotting->series->items[number];
   return &plotting->history->records.items[series->records[series->count - 1]];
 }
 
@@ -159,7 +159,7 @@ static void put_time(const struct plotting *plotting, struct buf *out)
                       .has_lines = true};
   plot.points = arena_alloc_array(plotting->arena, plotting->history->records.count + 1, sizeof *plot.points);
   for (size_t i = 0; i < plotting->series->count; i++) {
-    const struct series *series = &plotting->series->items[i];
+    const struct history_series *series = &plotting->series->items[i];
     for (size_t k = 0; k < series->count && series->count > 1; k++) {
       const struct history_record *record = &plotting->history->records.items[series->records[k]];
       const char *name = arena_format(plotting->arena, "%s, batch %" PRId64,
@@ -201,7 +201,7 @@ static enum status put_kind(const struct publishing *publishing, const struct hi
   XSP_TRY(history_table(history, kind, publishing->request, arena, &table, err));
   if (reports != NULL) // of the rows that the list has
     reports += history->records.count - table.row_count;
-  page_put_table(publishing->site, out, &table, reports, kind == HISTORY_LIST, depth);
+  history_page_put_table(publishing->site, out, &table, reports, kind == HISTORY_LIST, depth);
   return STATUS_OK;
 }
 
@@ -212,7 +212,7 @@ static enum status put_records(const struct publishing *publishing, const struct
   static const enum history_table_kind kinds[] = {HISTORY_LIST, HISTORY_ACCURACY, HISTORY_LATENCY, HISTORY_SYSTEMS,
                                                   HISTORY_SERIES};
   struct all_series series;
-  XSP_TRY(series_of(history, publishing->request, arena, &series, err));
+  XSP_TRY(history_series_of(history, publishing->request, arena, &series, err));
   const struct plotting plotting = {history, &series, arena, !is_of_model};
   put_accuracy(&plotting, out);
   if (depth > 0) {
@@ -248,13 +248,14 @@ static enum status write_part(const struct publishing *publishing, const struct 
   struct arena arena = {0};
   struct buf out = {0};
   struct history part = part_of(history, is_of_model ? "model" : "host", value);
-  page_begin(publishing->site, &out, value, 1);
+  history_page_begin(publishing->site, &out, value, 1);
   put_facts(&part.records.items[part.records.count - 1], is_of_model, &out);
   enum status status = put_records(publishing, &part, 1, is_of_model, &arena, &out, err);
-  page_end(publishing->site, &out);
+  history_page_end(publishing->site, &out);
   if (status == STATUS_OK)
-    status = site_folder_write(
-        publishing->site, page_name(publishing->site, is_of_model ? "models" : "systems", value, value), &out, err);
+    status = history_site_folder_write(
+        publishing->site, history_page_name(publishing->site, is_of_model ? "models" : "systems", value, value), &out,
+        err);
   buf_done(&out);
   vector_done(&part.records);
   arena_done(&arena);
@@ -267,7 +268,8 @@ static void put_list(const struct publishing *publishing, const struct interner 
   buf_format(out, "<h2>%u %s</h2>\n<ul class=\"names\">\n", interner_count(names), is_of_model ? "models" : "systems");
   for (uint32_t i = 0; i < interner_count(names); i++) {
     const char *name = interner_text(names, i).data;
-    buf_format(out, "<li><a href=\"%s\">", page_name(publishing->site, is_of_model ? "models" : "systems", name, name));
+    buf_format(out, "<li><a href=\"%s\">",
+               history_page_name(publishing->site, is_of_model ? "models" : "systems", name, name));
     html_put_short(out, name, SITE_TEXT_MOST);
     buf_text(out, "</a></li>\n");
   }
@@ -280,23 +282,23 @@ static enum status write_index(const struct publishing *publishing, const struct
   struct arena arena = {0};
   struct buf out = {0};
   const struct history_record *records = history->records.items;
-  page_begin(publishing->site, &out, "Evaluations", 0);
+  history_page_begin(publishing->site, &out, "Evaluations", 0);
   buf_format(&out, "<p>%zu evaluations and latencies, %s to %s.</p>\n", history->records.count,
              text_or(time_text(records[0].created_ns, &arena)),
              text_or(time_text(records[history->records.count - 1].created_ns, &arena)));
   enum status status = put_records(publishing, history, 0, false, &arena, &out, err);
   put_list(publishing, models, true, &out);
   put_list(publishing, hosts, false, &out);
-  page_end(publishing->site, &out);
+  history_page_end(publishing->site, &out);
   if (status == STATUS_OK)
-    status = site_folder_write(publishing->site, "index.html", &out, err);
+    status = history_site_folder_write(publishing->site, "index.html", &out, err);
   buf_done(&out);
   arena_done(&arena);
   return status;
 }
 
-enum status site_publish(struct site *site, const struct history *history, const struct history_request *request,
-                         size_t *ret_pages, struct error *err)
+enum status history_site_publish(struct site *site, const struct history *history,
+                                 const struct history_request *request, size_t *ret_pages, struct error *err)
 {
   const struct publishing publishing = {site, request};
   struct interner names[2] = {0}; // hosts, models
@@ -314,7 +316,7 @@ enum status site_publish(struct site *site, const struct history *history, const
   if (status == STATUS_OK)
     status = write_index(&publishing, history, &names[1], &names[0], err);
   if (status == STATUS_OK)
-    status = site_folder_move(site, err);
+    status = history_site_folder_move(site, err);
   *ret_pages = site->pages.count;
   interner_done(&names[0]);
   interner_done(&names[1]);

@@ -203,7 +203,7 @@ static void put_x(const struct plot *plot, double value, struct buf *out)
   if (plot->x_scale == PLOT_TIME)
     put_tick_label(out, &precise, value);
   else
-    page_put_number(out, value);
+    history_page_put_number(out, value);
 }
 
 static void put_numbers(const struct plot *plot, struct buf *out)
@@ -220,7 +220,7 @@ static void put_numbers(const struct plot *plot, struct buf *out)
     buf_text(out, "</td><td class=\"number\">");
     put_x(plot, plot->points[i].x, out);
     buf_text(out, "</td><td class=\"number\">");
-    page_put_number(out, plot->points[i].y);
+    history_page_put_number(out, plot->points[i].y);
     buf_text(out, "</td></tr>\n");
   }
   buf_text(out, "</tbody></table></div></details>\n");

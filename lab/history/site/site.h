@@ -22,29 +22,29 @@ struct site {
 
 // ---- folder.c ----------------------------------------------------------------------------------------------
 // Makes and locks the staging folder, empty. STATUS_USE: another process publishes there.
-enum status site_folder_open(struct site *site, struct error *err) MUST_CHECK;
+enum status history_site_folder_open(struct site *site, struct error *err) MUST_CHECK;
 // Where to write the page `name`; it will be moved.
-const char *site_folder_stage(struct site *site, const char *name);
-enum status site_folder_write(struct site *site, const char *name, struct buf *page,
-                              struct error *err) MUST_CHECK; // frees
+const char *history_site_folder_stage(struct site *site, const char *name);
+enum status history_site_folder_write(struct site *site, const char *name, struct buf *page,
+                                      struct error *err) MUST_CHECK; // frees
 // Moves all that is staged to its place, index.html last, then removes pages of earlier calls that are not there any more.
 // STATUS_USE, before anything is changed: a file that no earlier call wrote has the name of a page.
-enum status site_folder_move(struct site *site, struct error *err) MUST_CHECK;
-void site_folder_close(struct site *site);
+enum status history_site_folder_move(struct site *site, struct error *err) MUST_CHECK;
+void history_site_folder_close(struct site *site);
 
 // ---- page.c -----------------------------------------------------------------------------------------------------------
-void page_prepare(struct site *site);
+void history_page_prepare(struct site *site);
 // "models/resnet-50-0123456789abcdef.html" of folder "models" and text "ResNet 50": letters, digits, '-' and '.' only; the end is a
 // checksum of `identity`.
-const char *page_name(struct site *site, const char *folder, const char *text, const char *identity);
+const char *history_page_name(struct site *site, const char *folder, const char *text, const char *identity);
 // A page that is `depth` folders below the index.
-void page_begin(const struct site *site, struct buf *out, const char *title, unsigned depth);
-void page_end(const struct site *site, struct buf *out);
+void history_page_begin(const struct site *site, struct buf *out, const char *title, unsigned depth);
+void history_page_end(const struct site *site, struct buf *out);
 // Cells of columns `model` and `host` are links to their pages. `reports` (NULL: none): of each row the name of its report's page, or
 // NULL.
-void page_put_table(struct site *site, struct buf *out, const struct table *table, const char *const *reports,
-                    bool is_latest_first, unsigned depth);
-void page_put_number(struct buf *out, double number); // rounded, for people
+void history_page_put_table(struct site *site, struct buf *out, const struct table *table, const char *const *reports,
+                            bool is_latest_first, unsigned depth);
+void history_page_put_number(struct buf *out, double number); // rounded, for people
 
 // ---- plot.c -----------------------------------------------------------------------------------------------------------
 enum plot_scale { PLOT_LINEAR, PLOT_LOG, PLOT_TIME };

@@ -101,7 +101,7 @@ static enum status serve(const struct invocation *invocation, enum report_format
 static enum status run(const struct invocation *invocation, struct error *err)
 {
   enum report_format format;
-  XSP_TRY(reader_format(invocation, &format, err));
+  XSP_TRY(verb_reader_format(invocation, &format, err));
   return invocation_has(invocation, "list") ? agents_print(invocation, format, err) : serve(invocation, format, err);
 }
 

@@ -209,15 +209,15 @@ static enum status answer(const struct invocation *invocation, struct question *
 {
   struct analyze_request request;
   enum report_format format;
-  XSP_TRY(reader_format(invocation, &format, err));
+  XSP_TRY(verb_reader_format(invocation, &format, err));
   XSP_TRY(read_request(invocation, &question->arena, &request, err));
   XSP_TRY(split_arguments(invocation, question, err));
   XSP_TRY(findings_options_refuse(invocation, asks_findings(question), err));
   struct findings_folder own = {.path = invocation_value(invocation, "findings")};
   XSP_TRY(invocation_unsigned(invocation, "findings-timeout", 0, 86400, &own.timeout_s, err));
   const struct reader_detail detail = {find_detail(question, &request), request.layer};
-  enum status status = reader_files_open(question->paths, question->path_count, are_all_over_all(question, &request),
-                                         &detail, &question->files, err);
+  enum status status = verb_reader_files_open(question->paths, question->path_count,
+                                              are_all_over_all(question, &request), &detail, &question->files, err);
   request.left_out = question->files.left_out.items;
   request.left_out_count = question->files.left_out.count;
   if (status == STATUS_OK && question->id_count == 0)
@@ -240,7 +240,7 @@ static enum status run(const struct invocation *invocation, struct error *err)
 {
   struct question question = {0};
   enum status status = answer(invocation, &question, err);
-  reader_files_close(&question.files);
+  verb_reader_files_close(&question.files);
   answers_done(&question.answers);
   arena_done(&question.arena);
   return status;

@@ -67,7 +67,7 @@ static void put_links(struct json_writer *json, const struct run_links *links, s
 {
   size_t sums[LINK_OUTCOMES];
   for (int outcome = 0; outcome < LINK_OUTCOMES; outcome++)
-    sums[outcome] = check_links_sum(links, (enum link_outcome)outcome);
+    sums[outcome] = link_check_sum(links, (enum link_outcome)outcome);
   json_object(json);
   json_member_int(json, "run_id", links->run_id);
   json_member_string(json, "links", link_kind_names[links->kind]);
@@ -177,7 +177,7 @@ static bool has_recorded(const struct check_links *links)
 {
   for (size_t i = 0; i < links->count; i++)
     for (int outcome = 0; outcome < LINK_OUTCOMES; outcome++)
-      if (outcome != LINK_ONLY_OURS && check_links_sum(&links->links[i], (enum link_outcome)outcome) > 0)
+      if (outcome != LINK_ONLY_OURS && link_check_sum(&links->links[i], (enum link_outcome)outcome) > 0)
         return true;
   return false;
 }
@@ -206,8 +206,8 @@ enum status check_links_run(const char *path, enum report_format format, struct 
   struct store *store;
   struct arena arena = {0};
   struct check_links links;
-  XSP_TRY(reader_open(path, &store, err));
-  enum status status = check_links_compare(store, &arena, &links, err);
+  XSP_TRY(verb_reader_open(path, &store, err));
+  enum status status = link_check_compare(store, &arena, &links, err);
   if (status == STATUS_OK) {
     struct buf out = {0};
     print(&links, store, format, output_width(), &out);

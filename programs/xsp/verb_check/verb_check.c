@@ -18,7 +18,7 @@
 // Libraries that no predictor opens, only a tracer.
 static bool is_tracer_library(const char *name)
 {
-  for (const struct known_tracer *tracer = known_tracers; tracer->name != NULL; tracer++)
+  for (const struct known_tracer *tracer = launch_known_tracers; tracer->name != NULL; tracer++)
     if (tracer->library != NULL && strcmp(tracer->library, name) == 0)
       return true;
   return false;
@@ -63,7 +63,7 @@ static void collect_subjects(const struct invocation *invocation, struct arena *
   for (size_t i = 0; i < files.gl_pathc; i++) {
     const char *path = arena_format(arena, "%s", files.gl_pathv[i]), *file = basename(path);
     const char *name = arena_copy(arena, file, strcspn(file, "."));
-    if (!tracer_is_part(name))
+    if (!launch_tracer_is_part(name))
       *vector_add(&subjects->list) = (struct check_subject){.name = name, .path = path};
   }
   globfree(&files);
@@ -117,7 +117,7 @@ static bool is_name_usable(const struct check_subjects *subjects, const char *na
 
 static const char *library_of(const struct check_subject *subject)
 {
-  const struct known_tracer *tracer = subject->predictor == NULL ? known_tracer(subject->name) : NULL;
+  const struct known_tracer *tracer = subject->predictor == NULL ? launch_known_tracer(subject->name) : NULL;
   return tracer != NULL && tracer->library != NULL ? tracer->library : subject->name;
 }
 
@@ -167,7 +167,7 @@ static enum status check_arguments(const struct invocation *invocation, struct e
 static enum status run(const struct invocation *invocation, struct error *err)
 {
   enum report_format format;
-  XSP_TRY(reader_format(invocation, &format, err));
+  XSP_TRY(verb_reader_format(invocation, &format, err));
   if (invocation_has(invocation, "links"))
     return check_links(invocation, format, err);
   XSP_TRY(check_library_options(invocation, err));

@@ -14,12 +14,12 @@ struct data_call {
 };
 
 enum status data_make(const struct data_call *call, struct arena *arena, struct error *err) MUST_CHECK;
-enum status data_generate(const struct data_call *call, struct arena *arena, struct error *err) MUST_CHECK;
+enum status data_make_generate(const struct data_call *call, struct arena *arena, struct error *err) MUST_CHECK;
 enum status data_info(const struct data_call *call, struct arena *arena, struct error *err) MUST_CHECK;
-enum status data_extract(const struct data_call *call, struct arena *arena, struct error *err) MUST_CHECK;
+enum status data_info_extract(const struct data_call *call, struct arena *arena, struct error *err) MUST_CHECK;
 enum status data_fetch(const struct data_call *call, struct arena *arena, struct error *err) MUST_CHECK;
 // What asset_get needs of the options --repository, --offline, --update, --limit-bytes and --quiet, as far as the verb has them.
-enum status data_request(const struct invocation *invocation, struct asset_request *ret_request,
-                         struct error *err) MUST_CHECK;
+enum status data_fetch_request(const struct invocation *invocation, struct asset_request *ret_request,
+                               struct error *err) MUST_CHECK;
 
 #endif

@@ -25,7 +25,8 @@ static void show_progress(void *context, const char *url, uint64_t done_bytes, u
   output_progress(line, false);
 }
 
-enum status data_request(const struct invocation *invocation, struct asset_request *ret_request, struct error *err)
+enum status data_fetch_request(const struct invocation *invocation, struct asset_request *ret_request,
+                               struct error *err)
 {
   static uint64_t shown_ns; // nothing is shown of a fetch that ends soon
   shown_ns = clock_now_ns(CLOCK_MONOTONIC);
@@ -62,7 +63,7 @@ enum status data_fetch(const struct data_call *call, struct arena *arena, struct
 {
   struct asset_request request;
   const char **paths = arena_alloc_array(arena, call->count, sizeof *paths);
-  XSP_TRY(data_request(call->invocation, &request, err));
+  XSP_TRY(data_fetch_request(call->invocation, &request, err));
   XSP_TRY(invocation_unsigned(call->invocation, "timeout", 1, 86400, &request.stall_s, err));
   request.sha256 = invocation_value(call->invocation, "sha256");
   if (request.sha256 != NULL && call->count > 1)

@@ -183,7 +183,7 @@ static enum status extract_named(const struct data_call *call, const struct data
                    "it has no item %s", name);
 }
 
-enum status data_extract(const struct data_call *call, struct arena *arena, struct error *err)
+enum status data_info_extract(const struct data_call *call, struct arena *arena, struct error *err)
 {
   struct data_file file;
   XSP_TRY(data_file_open(call->arguments[0], arena, &file, err));

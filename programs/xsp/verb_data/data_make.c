@@ -168,7 +168,7 @@ static enum status fill_synthetic(struct making *making, const struct data_call 
   return status;
 }
 
-enum status data_generate(const struct data_call *call, struct arena *arena, struct error *err)
+enum status data_make_generate(const struct data_call *call, struct arena *arena, struct error *err)
 {
   struct making making = {0};
   XSP_TRY(read_synthetic(call->invocation, &making.how, &making.wanted_items, err));

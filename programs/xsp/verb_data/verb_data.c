@@ -48,9 +48,9 @@ static const struct word {
      1,
      "xsp data generate OUT.xspd",
      {"force", "items", "size", "classes", "seed", "encoding"},
-     data_generate},
+     data_make_generate},
     {"info", 1, 1, "xsp data info FILE.xspd", {"list"}, data_info},
-    {"extract", 1, SIZE_MAX, "xsp data extract FILE.xspd [ITEM...]", {"output", "force"}, data_extract},
+    {"extract", 1, SIZE_MAX, "xsp data extract FILE.xspd [ITEM...]", {"output", "force"}, data_info_extract},
     {"fetch",
      1,
      SIZE_MAX,
@@ -88,7 +88,7 @@ static enum status run(const struct invocation *invocation, struct error *err)
   XSP_TRY(find_word(invocation->arguments[0], &word, err));
   XSP_TRY(check_options(invocation, word, err));
   struct data_call call = {invocation, invocation->arguments + 1, invocation->argument_count - 1, REPORT_TEXT};
-  XSP_TRY(reader_format(invocation, &call.format, err));
+  XSP_TRY(verb_reader_format(invocation, &call.format, err));
   if (call.count < word->least || call.count > word->most)
     return error_set(err, STATUS_USE, "wrong use", word->name, word->usage, "it takes %s arguments",
                      call.count < word->least ? "more" : "fewer");

@@ -194,7 +194,7 @@ static enum status read_data(const struct invocation *invocation, const char *da
 {
   struct asset_request request;
   const char *path = data;
-  XSP_TRY(data_request(invocation, &request, err));
+  XSP_TRY(data_fetch_request(invocation, &request, err));
   request.url = data;
   request.sha256 = invocation_value(invocation, "data-sha256");
   if (request.sha256 != NULL || asset_is_url(data)) {
@@ -320,7 +320,7 @@ static enum status run_here(const struct invocation *invocation, enum report_for
   if (status == STATUS_OK && !invocation_has(invocation, "quiet"))
     output_next(evaluation.output_path);
   if (status == STATUS_OK)
-    publish_after(publisher, result.store);
+    publish_options_after(publisher, result.store);
   publish_close(publisher);
   evaluation_done(&result);
   arena_done(&arena);
@@ -330,7 +330,7 @@ static enum status run_here(const struct invocation *invocation, enum report_for
 static enum status run(const struct invocation *invocation, struct error *err)
 {
   enum report_format format;
-  XSP_TRY(reader_format(invocation, &format, err));
+  XSP_TRY(verb_reader_format(invocation, &format, err));
   if (invocation_has(invocation, "registry"))
     return run_on_agents(invocation, format, err);
   XSP_TRY(check_remote_options(invocation, err));

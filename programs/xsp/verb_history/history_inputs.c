@@ -69,7 +69,7 @@ enum status history_inputs_read(struct history_inputs *inputs, struct history *h
     else
       files[count++] = inputs->paths[i];
   if (status == STATUS_OK && count > 0)
-    status = reader_files_visit(files, count, read_store, &reading, &inputs->files, err);
+    status = verb_reader_files_visit(files, count, read_store, &reading, &inputs->files, err);
   free(files);
   XSP_TRY(status);
   bool is_empty = history->records.count == 0;
@@ -83,5 +83,5 @@ enum status history_inputs_read(struct history_inputs *inputs, struct history *h
 
 void history_inputs_close(struct history_inputs *inputs)
 {
-  reader_files_close(&inputs->files);
+  verb_reader_files_close(&inputs->files);
 }

@@ -45,7 +45,7 @@ static enum status print(const struct invocation *invocation, const struct histo
   struct history_request request = {
       .by = invocation_value(invocation, "by"), .limit = (size_t)limit, .base = invocation_value(invocation, "base")};
   const char *name = invocation_value(invocation, "table");
-  XSP_TRY(reader_format(invocation, &format, err));
+  XSP_TRY(verb_reader_format(invocation, &format, err));
   XSP_TRY(invocation_percent(invocation, "threshold", 0, 1e6, &request.limits.least_pct, err));
   XSP_TRY(invocation_percent(invocation, "same-within", 0, 1e6, &request.limits.same_within_pct, err));
   if (!history_table_find(name, &kind))
@@ -95,12 +95,12 @@ static enum status store_files(const struct invocation *invocation, const char *
   struct arena arena = {0};
   struct table table = {.id = "stored", .title = "evaluations in the database"};
   enum report_format format;
-  XSP_TRY(reader_format(invocation, &format, err));
+  XSP_TRY(verb_reader_format(invocation, &format, err));
   XSP_TRY(history_inputs_open(invocation, 0, &inputs, err));
   table_start(&storing.table, &arena);
   enum status status = history_database_open(address, true, &storing.database, err);
   if (status == STATUS_OK)
-    status = reader_files_visit(inputs.paths, inputs.count, store_file, &storing, &inputs.files, err);
+    status = verb_reader_files_visit(inputs.paths, inputs.count, store_file, &storing, &inputs.files, err);
   table_answer(&storing.table, &table);
   if (table.row_count > 0 && output_tables(&table, 1, format, false, NULL) != STATUS_OK && status == STATUS_OK)
     status = STATUS_SYSTEM;

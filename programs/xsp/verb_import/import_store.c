@@ -21,7 +21,7 @@ static void on_signal(int signal)
 }
 
 // No SA_RESTART: a read of a pipe ends.
-void import_catch_signals(void)
+void import_store_catch_signals(void)
 {
   const struct sigaction again = {.sa_handler = on_signal};
   sigaction(SIGALRM, &again, NULL);
@@ -29,7 +29,7 @@ void import_catch_signals(void)
 }
 
 // Its handler is reset: the parent sees that a signal ended xsp.
-void import_leave_interrupted(void)
+void import_store_leave_interrupted(void)
 {
   if (interrupted_by != 0)
     raise(interrupted_by);
@@ -49,7 +49,7 @@ enum status import_store_fill(const char *const *paths, size_t count, struct imp
   XSP_TRY(import_mark_warmups(store, files, count, options, err));
   if (interrupted_by != 0)
     return error_set(err, STATUS_SYSTEM, "cannot import", paths[0], "it again", "it was interrupted");
-  XSP_TRY(import_account(store, &ret_report->account, err));
+  XSP_TRY(correlate_account(store, &ret_report->account, err));
   return store_commit(store, err); // what is left for store_finish hardly fails
 }
 
@@ -60,7 +60,7 @@ static enum status open_as(const char *path, const char *shown, bool is_announce
   struct import_options options = {0};
   struct import_report report = {0};
   struct store *store = NULL;
-  import_catch_signals();
+  import_store_catch_signals();
   enum status status = store_create_temporary(shown, &store, err);
   if (status == STATUS_OK)
     status = import_store_fill(&path, 1, &options, store, &arena, &report, err);
@@ -74,7 +74,7 @@ static enum status open_as(const char *path, const char *shown, bool is_announce
                    path, report.files[0].format, report.files[0].events, report.files[0].kept, path);
   arena_done(&arena);
   output_catch_signals(output_remove_unfinished);
-  import_leave_interrupted();
+  import_store_leave_interrupted();
   *ret_store = status == STATUS_OK ? store : NULL;
   return status;
 }

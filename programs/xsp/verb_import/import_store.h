@@ -6,9 +6,9 @@
 #include "programs/xsp/verb_import/import_print.h"
 
 // The first Ctrl-C, hang-up or plain kill ends the import in good order, also where it waits for a pipe.
-void import_catch_signals(void);
+void import_store_catch_signals(void);
 // After an import that failed: ends xsp by the signal that ended the import, if one did.
-void import_leave_interrupted(void);
+void import_store_leave_interrupted(void);
 
 // Imports, correlates and commits; store_finish is left to the caller. `options`: its cancel is set. `arena`: of the report.
 // STATUS_SYSTEM where a signal came.

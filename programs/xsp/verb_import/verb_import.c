@@ -87,7 +87,7 @@ static enum status run(const struct invocation *invocation, struct error *err)
   XSP_TRY(read_options(invocation, &options, err));
   XSP_TRY(refuse_own_input(invocation, path, err));
   struct store *store = NULL;
-  import_catch_signals();
+  import_store_catch_signals();
   XSP_TRY(store_create(path, invocation_has(invocation, "force"), &store, err));
   store_warn_of_leftover(store, output_message);
   struct arena arena = {0};
@@ -99,7 +99,7 @@ static enum status run(const struct invocation *invocation, struct error *err)
     status = printed == STATUS_OK || output_reader_left() ? store_finish(store, err) : printed;
   if (status != STATUS_OK) {
     store_discard(store);
-    import_leave_interrupted();
+    import_store_leave_interrupted();
   } else {
     store_close(store);
     status = printed;

@@ -67,7 +67,7 @@ static void put_created(struct buf *out, const struct store_experiment *experime
 static void put_number(struct buf *out, const struct store_system_value *value)
 {
   const char *unit = table_unit(value->key);
-  struct figure_style style = figure_style(unit, fabs(value->number), false);
+  struct figure_style style = report_figure_style(unit, fabs(value->number), false);
   if (unit[0] != 0 && isfinite(value->number))
     buf_format(out, "%.*f %s", style.decimals, value->number * style.factor, style.unit);
   else
@@ -203,12 +203,12 @@ static void print_csv(const struct info_file *file, enum report_format format, s
 static enum status run(const struct invocation *invocation, struct error *err)
 {
   enum report_format format;
-  XSP_TRY(reader_format(invocation, &format, err));
+  XSP_TRY(verb_reader_format(invocation, &format, err));
   struct store *store = NULL;
-  XSP_TRY(reader_open(invocation->arguments[0], &store, err));
+  XSP_TRY(verb_reader_open(invocation->arguments[0], &store, err));
   struct arena arena = {0};
   struct info_file file;
-  enum status status = info_collect(store, &arena, &file, err);
+  enum status status = correlate_info_collect(store, &arena, &file, err);
   if (status == STATUS_OK) {
     struct buf out = {0};
     if (format == REPORT_JSON)

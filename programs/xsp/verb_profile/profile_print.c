@@ -126,7 +126,7 @@ enum status profile_print(const struct profile_options *options, const struct pr
       status = answers_add_top(&answers, questions[i].id, result->store, questions[i].sort, questions[i].top, err);
   vector_reserve(&answers.tables, 1);
   if (status == STATUS_OK && options->variant_count > 1)
-    status = profile_compare(options, result, answers.tables.items, &answers.tables.count, &answers.arena, err);
+    status = experiment_compare(options, result, answers.tables.items, &answers.tables.count, &answers.arena, err);
   if (status == STATUS_OK) {
     struct buf out = {0};
     if (format == REPORT_TEXT || format == REPORT_MARKDOWN) {

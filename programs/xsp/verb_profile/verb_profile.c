@@ -106,7 +106,7 @@ static enum status level_sets(const struct invocation *invocation, struct profil
     XSP_TRY(option_add_serial_set(profile->sets, PROFILE_SETS_MAXIMUM, &profile->set_count, err));
   bool has_metrics = false;
   for (size_t i = 0; (text = invocation_value_at(invocation, "tracer", i)) != NULL; i++)
-    has_metrics |= tracer_has_metrics(text);
+    has_metrics |= launch_tracer_has_metrics(text);
   profile->runner.cuda = invocation_value(invocation, "cuda");
   XSP_TRY(option_metric_sets(profile->runner.cuda, has_metrics, profile->sets, PROFILE_SETS_MAXIMUM,
                              &profile->set_count, err));
@@ -281,7 +281,7 @@ static void leave_interrupted(struct error *err)
 static enum status run(const struct invocation *invocation, struct error *err)
 {
   enum report_format format;
-  XSP_TRY(reader_format(invocation, &format, err));
+  XSP_TRY(verb_reader_format(invocation, &format, err));
   struct arena arena = {0};
   struct profile_options profile = {0};
   struct profile_result result = {0};
@@ -298,12 +298,12 @@ static enum status run(const struct invocation *invocation, struct error *err)
     struct sigaction before;
     if (sigaction(SIGHUP, NULL, &before) == 0 && before.sa_handler != SIG_IGN) // nohup
       sigaction(SIGHUP, &action, NULL);
-    status = profile_experiment(&profile, &result, err);
+    status = experiment_profile(&profile, &result, err);
   }
   if (status == STATUS_OK)
     status = profile_print(&profile, &result, format, !invocation_has(invocation, "quiet"), err);
   if (status == STATUS_OK)
-    publish_after(publisher, result.store);
+    publish_options_after(publisher, result.store);
   publish_close(publisher);
   store_close(result.store);
   arena_done(&arena);

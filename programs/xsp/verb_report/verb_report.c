@@ -88,7 +88,7 @@ static enum status write_page(const struct invocation *invocation, const char *p
   enum status status = STATUS_OK;
   for (; status == STATUS_OK && count < invocation->argument_count; count++) {
     files[count].name = basename(invocation->arguments[count]);
-    status = reader_open(invocation->arguments[count], &files[count].store, err);
+    status = verb_reader_open(invocation->arguments[count], &files[count].store, err);
   }
   if (status == STATUS_OK)
     status = report_page_write(files, count, options, path, invocation_has(invocation, "force"), err);

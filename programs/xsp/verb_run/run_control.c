@@ -37,12 +37,12 @@ enum status run_control(const struct invocation *invocation, const struct publis
                      "'%s' are not levels that this run can record", first);
   XSP_TRY(check(experiment, err));
   file_name_program(run->command, name, NAME_MAX + 1);
-  XSP_TRY(control_open(publisher, &options, ret_control, err));
-  run->wanted_mask = control_wanted;
+  XSP_TRY(publish_control_open(publisher, &options, ret_control, err));
+  run->wanted_mask = publish_control_wanted;
   run->wanted_context = *ret_control;
   run->first_mask = options.first_mask;
   if (!invocation_has(invocation, "quiet"))
-    output_message("xsp: job %s: levels %s at first; users of the server may switch them", control_job(*ret_control),
-                   first);
+    output_message("xsp: job %s: levels %s at first; users of the server may switch them",
+                   publish_control_job(*ret_control), first);
   return STATUS_OK;
 }

@@ -17,7 +17,7 @@
   }
 
 // Checks the option, after all others of *experiment, and makes it ask the server. *ret_control is NULL where the option is not
-// given; the caller ends with control_close, before publish_close, also after an error.
+// given; the caller ends with publish_control_close, before publish_close, also after an error.
 enum status run_control(const struct invocation *invocation, const struct publisher *publisher,
                         struct run_experiment_options *experiment, struct arena *arena, struct control **ret_control,
                         struct error *err) MUST_CHECK;

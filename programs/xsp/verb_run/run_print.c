@@ -327,8 +327,8 @@ static enum status put_spans(struct buf *out, const struct run_experiment_option
   return status == STATUS_OK ? put_tables(out, result->store, facts, err) : status;
 }
 
-enum status run_summary(const struct run_experiment_options *options, const struct run_experiment_result *result,
-                        struct error *err)
+enum status run_print_summary(const struct run_experiment_options *options, const struct run_experiment_result *result,
+                              struct error *err)
 {
   struct arena arena = {0};
   struct buf out = {0};

@@ -6,7 +6,7 @@
 #include "experiment/experiment.h"
 
 // The tables, on stderr: what ran, L0 where there are level sets, the layers and kernels that took most.
-enum status run_summary(const struct run_experiment_options *options, const struct run_experiment_result *result,
-                        struct error *err) MUST_CHECK;
+enum status run_print_summary(const struct run_experiment_options *options, const struct run_experiment_result *result,
+                              struct error *err) MUST_CHECK;
 
 #endif

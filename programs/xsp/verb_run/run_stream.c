@@ -108,7 +108,7 @@ void run_stream_after(struct run_stream *stream, struct publisher *publisher, st
   struct publish_result before;
   struct error err;
   if (stream == NULL || store == NULL || stream->part.from.spans == 0) {
-    publish_after(publisher, store);
+    publish_options_after(publisher, store);
     return;
   }
   struct rest rest = {store, stream->part};
@@ -116,5 +116,5 @@ void run_stream_after(struct run_stream *stream, struct publisher *publisher, st
   stream->sending = NULL;
   if (err.status != STATUS_OK)
     output_error(&err);
-  publish_rest(publisher, fill_rest, &rest, &before);
+  publish_options_rest(publisher, fill_rest, &rest, &before);
 }

@@ -12,7 +12,7 @@ struct run_stream;
 enum status run_stream_open(const struct invocation *invocation, struct publisher *publisher,
                             struct run_experiment_options *experiment, struct run_stream **ret_stream,
                             struct error *err) MUST_CHECK;
-// As publish_after: the rest of `store`, or all of it where nothing was sent. NULL: there was no stream.
+// As publish_options_after: the rest of `store`, or all of it where nothing was sent. NULL: there was no stream.
 void run_stream_after(struct run_stream *stream, struct publisher *publisher, struct store *store);
 void run_stream_close(struct run_stream *stream); // NULL: nothing
 

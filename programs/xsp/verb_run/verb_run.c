@@ -130,7 +130,7 @@ static enum status fill_sets(struct request *request, struct error *err)
     XSP_TRY(option_add_serial_set(experiment->sets, RUN_SETS_MAXIMUM, &experiment->set_count, err));
   bool has_metrics = false;
   for (const char *const *tracer = experiment->run.tracers; *tracer != NULL; tracer++)
-    has_metrics |= tracer_has_metrics(*tracer);
+    has_metrics |= launch_tracer_has_metrics(*tracer);
   experiment->run.cuda = invocation_value(request->invocation, "cuda");
   size_t before = experiment->set_count;
   XSP_TRY(option_metric_sets(experiment->run.cuda, has_metrics, experiment->sets, RUN_SETS_MAXIMUM,
@@ -303,7 +303,7 @@ static enum status fill(struct request *request, struct error *err)
   struct chosen_tracers tracers; // a wrong name is wrong use, reported before a file is made
   struct launch_options everything = experiment->run;
   everything.levels = (struct level_set){.mask = XSP_LEVEL_MASK_ALL};
-  XSP_TRY(tracers_choose(&everything, &request->arena, &tracers, err));
+  XSP_TRY(launch_tracers_choose(&everything, &request->arena, &tracers, err));
   XSP_TRY(publish_options(request->invocation, &request->publisher, err));
   experiment->run.hands_trace = request->publisher != NULL; // else the server never gets the program's span
   XSP_TRY(run_stream_open(request->invocation, request->publisher, experiment, &request->stream, err));
@@ -337,10 +337,10 @@ static enum status run(const struct invocation *invocation, struct error *err)
   process_prepare();
   enum status status = fill(&request, &own_err);
   if (status == STATUS_OK)
-    status = run_experiment(&request.experiment, &result, &own_err);
-  control_close(request.control);
+    status = experiment_run(&request.experiment, &result, &own_err);
+  publish_control_close(request.control);
   if (status == STATUS_OK && !invocation_has(invocation, "quiet"))
-    status = run_summary(&request.experiment, &result, &own_err);
+    status = run_print_summary(&request.experiment, &result, &own_err);
   if (status == STATUS_OK)
     run_stream_after(request.stream, request.publisher, result.store);
   int exit_status = leave(status, &result, &own_err);

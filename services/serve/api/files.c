@@ -12,7 +12,7 @@
 #include <stdio.h>
 
 // ---- the list --------------------------------------------------------------------------------------------------------
-void files_list(struct exchange *exchange)
+void serve_files_list(struct exchange *exchange)
 {
   struct kept_files files;
   struct error error = {0};
@@ -73,7 +73,7 @@ static enum range_result read_range(const char *header, uint64_t size, uint64_t 
   return RANGE_PART;
 }
 
-void files_download(struct exchange *exchange)
+void serve_files_download(struct exchange *exchange)
 {
   struct stat facts;
   uint64_t from, bytes;

@@ -5,7 +5,7 @@
 
 struct exchange;
 
-void files_list(struct exchange *exchange);     // GET /api/v1/files
-void files_download(struct exchange *exchange); // GET /api/v1/files/{file}
+void serve_files_list(struct exchange *exchange);     // GET /api/v1/files
+void serve_files_download(struct exchange *exchange); // GET /api/v1/files/{file}
 
 #endif

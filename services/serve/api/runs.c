@@ -19,8 +19,8 @@
   {                                                                                                                    \
     "limit", ROUTE_COUNT, "At most so many; 1000 without it"                                                           \
   }
-const struct route_parameter runs_experiment_parameters[] = {COMMON_PARAMETERS, {0}};
-const struct route_parameter runs_parameters[] = {
+const struct route_parameter serve_runs_experiment_parameters[] = {COMMON_PARAMETERS, {0}};
+const struct route_parameter serve_runs_parameters[] = {
     COMMON_PARAMETERS,
     {"trace", ROUTE_TEXT, "Only runs with spans of this trace id: 32 hex digits"},
     {"from_ns", ROUTE_COUNT,
@@ -159,7 +159,7 @@ static bool take_list(struct exchange *exchange, struct catalogue_list *ret_list
   return false;
 }
 
-void runs_experiments(struct exchange *exchange)
+void serve_runs_experiments(struct exchange *exchange)
 {
   struct filter filter = read_filter(exchange);
   struct catalogue_list list;
@@ -218,7 +218,7 @@ static bool put_runs(struct exchange *exchange, struct json_writer *json, struct
   return is_whole;
 }
 
-void runs_runs(struct exchange *exchange)
+void serve_runs_runs(struct exchange *exchange)
 {
   struct filter filter = read_filter(exchange);
   struct catalogue_list list;

@@ -5,9 +5,9 @@
 
 #include "http/route.h"
 
-extern const struct route_parameter runs_experiment_parameters[], runs_parameters[];
+extern const struct route_parameter serve_runs_experiment_parameters[], serve_runs_parameters[];
 
-void runs_experiments(struct exchange *exchange); // GET /api/v1/experiments
-void runs_runs(struct exchange *exchange);        // GET /api/v1/runs
+void serve_runs_experiments(struct exchange *exchange); // GET /api/v1/experiments
+void serve_runs_runs(struct exchange *exchange);        // GET /api/v1/runs
 
 #endif

@@ -107,7 +107,7 @@ static enum status write_file(const char *path, const struct buf *bytes, struct 
 {
   (void)unlink(path);
   int file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-  bool is_written = file >= 0 && file_write(file, bytes->data, bytes->length);
+  bool is_written = file >= 0 && file_place_write(file, bytes->data, bytes->length);
   enum status status = STATUS_OK;
   if (!is_written)
     status = error_set_errno(err, STATUS_SYSTEM, "cannot make the live page", path, "freeing space");

@@ -16,13 +16,13 @@
 #define WINDOW_SPANS_MOST 1000000
 static const char json_type[] = "application/json";
 
-const struct route_parameter page_window_parameters[] = {
+const struct route_parameter serve_page_window_parameters[] = {
     {"run", ROUTE_COUNT, "the run's place in the page's document"},
     {"from", ROUTE_INTEGER, "nanoseconds from the run's first start"},
     {"to", ROUTE_INTEGER, "the same"},
     {"most", ROUTE_COUNT, "with more spans in the range, they become at most so many rectangles (40000)"},
     {0}};
-const struct route_parameter page_find_parameters[] = {
+const struct route_parameter serve_page_find_parameters[] = {
     {"run", ROUTE_COUNT, "the run's place in the page's document"},
     {"names", ROUTE_TEXT, "numbers of names in the document, rising: 3-7,9"},
     {"at", ROUTE_INTEGER, "nanoseconds from the run's first start: from here on"},
@@ -31,9 +31,9 @@ const struct route_parameter page_find_parameters[] = {
     {"from", ROUTE_INTEGER, "only spans that overlap this range"},
     {"to", ROUTE_INTEGER, "the same"},
     {0}};
-const struct route_parameter page_tag_parameters[] = {
+const struct route_parameter serve_page_tag_parameters[] = {
     {"run_id", ROUTE_COUNT, "as in the file"}, {"span_id", ROUTE_INTEGER, "as in the file"}, {0}};
-const struct route_parameter page_live_parameters[] = {
+const struct route_parameter serve_page_live_parameters[] = {
     {"after", ROUTE_COUNT, "wait for a later version than this one"}, {"version", ROUTE_COUNT, "this one"}, {0}};
 
 static int64_t number_of(const struct exchange *exchange, const char *name, int64_t otherwise)
@@ -50,7 +50,7 @@ static void show(struct exchange *exchange, const char *about)
   report_page_served(about, exchange_reply(exchange, 200, "text/html; charset=utf-8"));
 }
 
-void page_show(struct exchange *exchange)
+void serve_page_show(struct exchange *exchange)
 {
   if (page_cache_has(serve_of(exchange)->pages, exchange->parts[0]))
     show(exchange, "");
@@ -121,22 +121,22 @@ static void put_asked_part(struct exchange *exchange, const struct report_parts 
   put_part(exchange, parts, exchange->parts[1]);
 }
 
-void page_part(struct exchange *exchange)
+void serve_page_part(struct exchange *exchange)
 {
   with_parts(exchange, put_asked_part);
 }
 
-void page_spans(struct exchange *exchange)
+void serve_page_spans(struct exchange *exchange)
 {
   with_parts(exchange, put_window);
 }
 
-void page_find(struct exchange *exchange)
+void serve_page_find(struct exchange *exchange)
 {
   with_parts(exchange, put_match);
 }
 
-void page_tags(struct exchange *exchange)
+void serve_page_tags(struct exchange *exchange)
 {
   struct error error = {0};
   struct serve *serve = serve_of(exchange);

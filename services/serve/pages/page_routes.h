@@ -5,15 +5,15 @@
 
 #include "http/exchange.h"
 
-extern const struct route_parameter page_window_parameters[], page_find_parameters[], page_tag_parameters[],
-    page_live_parameters[];
+extern const struct route_parameter serve_page_window_parameters[], serve_page_find_parameters[],
+    serve_page_tag_parameters[], serve_page_live_parameters[];
 
 // ---- /files/{file}/page…
-void page_show(struct exchange *exchange);
-void page_part(struct exchange *exchange);
-void page_spans(struct exchange *exchange);
-void page_find(struct exchange *exchange);
-void page_tags(struct exchange *exchange);
+void serve_page_show(struct exchange *exchange);
+void serve_page_part(struct exchange *exchange);
+void serve_page_spans(struct exchange *exchange);
+void serve_page_find(struct exchange *exchange);
+void serve_page_tags(struct exchange *exchange);
 // ---- /live…
 void live_show(struct exchange *exchange);
 void live_part(struct exchange *exchange);

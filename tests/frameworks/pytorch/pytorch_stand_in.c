@@ -85,11 +85,11 @@ API(bool, profiles_memory, "_ZN3c1022memoryProfilingEnabledEv", (void))
 {
   return false;
 }
-struct device { // c10::Device
+struct framework_device { // c10::Device
   int8_t type, index;
 };
 API(void, report_memory, "_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE",
-    (void *address, int64_t bytes, size_t total, size_t reserved, struct device device))
+    (void *address, int64_t bytes, size_t total, size_t reserved, struct framework_device device))
 {
 }
 API(void, note_block, "_ZN3c1025ProfiledCPUMemoryReporter3NewEPvm", (void *reporter, void *address, size_t bytes))
@@ -127,7 +127,7 @@ void torch_allocate(size_t bytes)
 void torch_allocate_on(int type, int index, int64_t bytes, size_t total)
 {
   if (profiles_memory())
-    report_memory(NULL, bytes, total, total, (struct device){(int8_t)type, (int8_t)index});
+    report_memory(NULL, bytes, total, total, (struct framework_device){(int8_t)type, (int8_t)index});
 }
 
 #else

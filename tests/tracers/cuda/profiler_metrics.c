@@ -12,7 +12,7 @@ struct cost {
 };
 
 static const char *const chips[] = {"GH100", "GB202"};
-static const struct metric {
+static const struct cuda_metric {
   const char *name;
   uint8_t chips, profilers, kind;
   struct cost cost[2]; // by chip

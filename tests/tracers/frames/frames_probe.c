@@ -113,7 +113,7 @@ EXPORT uint32_t probe_native(uint32_t path, const char **ret_module, uint64_t *r
 // ---- native frames
 EXPORT bool probe_native_setup(const void *in_interpreter)
 {
-  return native_frames_setup(in_interpreter);
+  return frames_native_setup(in_interpreter);
 }
 
 __attribute__((noinline)) EXPORT uint32_t probe_full(int mode)

@@ -13,7 +13,7 @@
 pthread_mutex_t sim_lock = PTHREAD_MUTEX_INITIALIZER;
 pthread_cond_t sim_changed;
 
-static struct queue *queues;
+static struct levelzero_queue *queues;
 static uint32_t queue_numbers[DEVICES];
 static uint64_t epoch_ns, to_realtime_ns, epoch_cycles;
 static bool is_ending;
@@ -71,7 +71,7 @@ void sim_free(struct command *command)
   free(command);
 }
 
-static void write_truth(const struct queue *queue, const struct command *command)
+static void write_truth(const struct levelzero_queue *queue, const struct command *command)
 {
   static const char *const kinds[] = {"kernel", "memcpy", "memset"};
   if (truth == NULL || command->kind > FILL)
@@ -101,7 +101,7 @@ static void answer_query(const struct command *command)
   }
 }
 
-static void end(struct queue *queue, struct command *command)
+static void end(struct levelzero_queue *queue, struct command *command)
 {
   if (command->kind == COPY)
     memcpy(command->to, command->from, command->bytes);
@@ -123,7 +123,7 @@ static void end(struct queue *queue, struct command *command)
   sim_free(command);
 }
 
-static bool may_start(const struct queue *queue, const struct command *command)
+static bool may_start(const struct levelzero_queue *queue, const struct command *command)
 {
   for (uint32_t i = 0; i < command->wait_count; i++)
     if (!command->waits[i]->is_signalled)
@@ -137,7 +137,7 @@ static bool may_start(const struct queue *queue, const struct command *command)
 }
 
 // Starts and ends what is due. When the next one ends: *next_ns.
-static bool step(struct queue *queue, uint64_t *next_ns)
+static bool step(struct levelzero_queue *queue, uint64_t *next_ns)
 {
   uint64_t now = sim_now();
   for (struct command **place = &queue->first; *place != NULL; place = &(*place)->next) {
@@ -169,7 +169,7 @@ static void *run(void *unused)
   while (!is_ending) {
     uint64_t next_ns = sim_now() + 50000000;
     bool is_changed = false;
-    for (struct queue *queue = queues; queue != NULL; queue = queue->next)
+    for (struct levelzero_queue *queue = queues; queue != NULL; queue = queue->next)
       while (step(queue, &next_ns))
         is_changed = true;
     if (is_changed) {
@@ -184,22 +184,22 @@ static void *run(void *unused)
 }
 
 // ---- queues
-struct queue *sim_queue(uint32_t device, bool is_in_order, bool is_synchronous)
+struct levelzero_queue *sim_queue(uint32_t device, bool is_in_order, bool is_synchronous)
 {
-  struct queue *queue = calloc(1, sizeof *queue);
+  struct levelzero_queue *queue = calloc(1, sizeof *queue);
   pthread_mutex_lock(&sim_lock);
-  *queue = (struct queue){queues, device, ++queue_numbers[device], is_in_order, is_synchronous, NULL, NULL};
+  *queue = (struct levelzero_queue){queues, device, ++queue_numbers[device], is_in_order, is_synchronous, NULL, NULL};
   queues = queue;
   pthread_mutex_unlock(&sim_lock);
   return queue;
 }
 
-void sim_queue_gone(struct queue *queue)
+void sim_queue_gone(struct levelzero_queue *queue)
 {
   pthread_mutex_lock(&sim_lock);
   if (queue->first != NULL)
     sim_violation("a queue is destroyed that has commands in flight");
-  struct queue **place = &queues;
+  struct levelzero_queue **place = &queues;
   while (*place != queue)
     place = &(*place)->next;
   *place = queue->next;
@@ -207,7 +207,7 @@ void sim_queue_gone(struct queue *queue)
   free(queue);
 }
 
-void sim_submit(struct queue *queue, struct command *command)
+void sim_submit(struct levelzero_queue *queue, struct command *command)
 {
   if (queue->first == NULL)
     queue->first = command;
@@ -238,7 +238,7 @@ bool sim_wait(const bool *is_done, uint64_t timeout_ns)
   return true;
 }
 
-bool sim_wait_queue(const struct queue *queue, uint64_t timeout_ns)
+bool sim_wait_queue(const struct levelzero_queue *queue, uint64_t timeout_ns)
 {
   uint64_t begin = sim_now();
   while (queue->first != NULL)

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-struct device sim_devices[DEVICES] = {{0}, {1}};
+struct levelzero_device sim_devices[DEVICES] = {{0}, {1}};
 static int the_driver;
 static bool is_up, was_up;
 static pid_t owner;
@@ -63,7 +63,8 @@ API(device_properties, ze_device_handle_t device, ze_device_properties_t *proper
   properties->timerResolution = FREQUENCY;
   properties->timestampValidBits = 64;
   properties->kernelTimestampValidBits = KERNEL_BITS;
-  snprintf(properties->name, sizeof properties->name, "Simulated GPU %c", 'A' + (int)((struct device *)device)->number);
+  snprintf(properties->name, sizeof properties->name, "Simulated GPU %c",
+           'A' + (int)((struct levelzero_device *)device)->number);
   return OK;
 }
 
@@ -87,13 +88,13 @@ API(device_timestamps, ze_device_handle_t device, uint64_t *host, uint64_t *cycl
 
 API(context_create, ze_driver_handle_t driver, const ze_context_desc_t *desc, ze_context_handle_t *ret)
 {
-  *ret = calloc(1, sizeof(struct context));
+  *ret = calloc(1, sizeof(struct levelzero_context));
   return OK;
 }
 
 API(context_destroy, ze_context_handle_t handle)
 {
-  struct context *context = (struct context *)handle;
+  struct levelzero_context *context = (struct levelzero_context *)handle;
   if (context->pools != 0 || context->lists != 0 || context->allocations != 0)
     sim_violation("a context is destroyed that has pools of events, lists or memory");
   free(context);
@@ -105,7 +106,7 @@ API(pool_create, ze_context_handle_t context, const ze_event_pool_desc_t *desc, 
     ze_device_handle_t *list, ze_event_pool_handle_t *ret)
 {
   struct pool *pool = calloc(1, sizeof *pool);
-  *pool = (struct pool){(struct context *)context, desc->flags, 0};
+  *pool = (struct pool){(struct levelzero_context *)context, desc->flags, 0};
   LOCK;
   pool->context->pools++;
   UNLOCK;

@@ -13,7 +13,7 @@ struct allocation {
   size_t size;
   ze_memory_type_t type;
   uint32_t device;
-  struct context *context;
+  struct levelzero_context *context;
 };
 static int the_module;
 static struct allocation *allocations;
@@ -65,8 +65,8 @@ static ze_result_t allocate(ze_context_handle_t context, size_t size, ze_memory_
                               aligned_alloc(64, (size + 63) / 64 * 64),
                               size,
                               type,
-                              device == NULL ? DEVICES : ((struct device *)device)->number,
-                              (struct context *)context};
+                              device == NULL ? DEVICES : ((struct levelzero_device *)device)->number,
+                              (struct levelzero_context *)context};
   LOCK;
   made->next = allocations;
   allocations = made;

@@ -21,10 +21,10 @@ struct event {
   uint32_t users; // commands that have not ended and use it
 };
 struct pool {
-  struct context *context;
+  struct levelzero_context *context;
   uint32_t flags, events;
 };
-struct context {
+struct levelzero_context {
   uint32_t pools, lists, allocations;
 };
 enum kind { KERNEL, COPY, FILL, BARRIER, SIGNAL, RESET, QUERY, FENCE };
@@ -32,7 +32,7 @@ struct kernel {
   char name[64];
   uint32_t block[3];
 };
-struct device {
+struct levelzero_device {
   uint32_t number;
 };
 struct command {
@@ -54,21 +54,21 @@ struct command {
 struct fence {
   bool is_signalled;
 };
-struct queue {
-  struct queue *next;
+struct levelzero_queue {
+  struct levelzero_queue *next;
   uint32_t device, number; // in the order in which a device's queues were made
   bool is_in_order, is_synchronous;
   struct command *first, *last;
 };
 struct list {
-  struct context *context;
+  struct levelzero_context *context;
   uint32_t device, ordinal, runs; // runs: in flight
   bool is_in_order, is_closed;
-  struct queue *queue; // of an immediate list
+  struct levelzero_queue *queue; // of an immediate list
   struct command *first, *last;
 };
 
-extern struct device sim_devices[DEVICES];
+extern struct levelzero_device sim_devices[DEVICES];
 extern pthread_mutex_t sim_lock;
 extern pthread_cond_t sim_changed;
 
@@ -77,14 +77,14 @@ uint64_t sim_cycles(uint64_t now_ns); // what devices show then
 void sim_violation(const char *what);
 void sim_start(void);
 void sim_stop(void);
-struct queue *sim_queue(uint32_t device, bool is_in_order, bool is_synchronous);
-void sim_queue_gone(struct queue *queue);
-void sim_submit(struct queue *queue, struct command *command); // takes it; with the lock
+struct levelzero_queue *sim_queue(uint32_t device, bool is_in_order, bool is_synchronous);
+void sim_queue_gone(struct levelzero_queue *queue);
+void sim_submit(struct levelzero_queue *queue, struct command *command); // takes it; with the lock
 struct command *sim_copy(const struct command *command);
 void sim_free(struct command *command);
 // With the lock. False: not in time.
 bool sim_wait(const bool *is_done, uint64_t timeout_ns);
-bool sim_wait_queue(const struct queue *queue, uint64_t timeout_ns);
+bool sim_wait_queue(const struct levelzero_queue *queue, uint64_t timeout_ns);
 
 #define OK ZE_RESULT_SUCCESS
 #define API(name, ...) static ze_result_t name(__VA_ARGS__)

@@ -11,20 +11,20 @@
 API(queue_create, ze_context_handle_t context, ze_device_handle_t device, const ze_command_queue_desc_t *desc,
     ze_command_queue_handle_t *ret)
 {
-  *ret = (ze_command_queue_handle_t)sim_queue(((struct device *)device)->number, false, false);
+  *ret = (ze_command_queue_handle_t)sim_queue(((struct levelzero_device *)device)->number, false, false);
   return OK;
 }
 
 API(queue_destroy, ze_command_queue_handle_t queue)
 {
-  sim_queue_gone((struct queue *)queue);
+  sim_queue_gone((struct levelzero_queue *)queue);
   return OK;
 }
 
 API(queue_wait, ze_command_queue_handle_t queue, uint64_t timeout)
 {
   LOCK;
-  bool is_done = sim_wait_queue((struct queue *)queue, timeout);
+  bool is_done = sim_wait_queue((struct levelzero_queue *)queue, timeout);
   UNLOCK;
   return is_done ? OK : ZE_RESULT_NOT_READY;
 }
@@ -32,7 +32,7 @@ API(queue_wait, ze_command_queue_handle_t queue, uint64_t timeout)
 API(queue_execute, ze_command_queue_handle_t handle, uint32_t count, ze_command_list_handle_t *lists,
     ze_fence_handle_t fence)
 {
-  struct queue *queue = (struct queue *)handle;
+  struct levelzero_queue *queue = (struct levelzero_queue *)handle;
   if (getenv("XSP_SIM_REFUSE_EXECUTE") != NULL)
     return ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY;
   LOCK;
@@ -83,8 +83,8 @@ API(fence_reset, ze_fence_handle_t fence)
 static struct list *make_list(ze_context_handle_t context, ze_device_handle_t device, uint32_t ordinal)
 {
   struct list *list = calloc(1, sizeof *list);
-  list->context = (struct context *)context;
-  list->device = ((struct device *)device)->number;
+  list->context = (struct levelzero_context *)context;
+  list->device = ((struct levelzero_device *)device)->number;
   list->ordinal = ordinal;
   LOCK;
   list->context->lists++;

@@ -25,7 +25,7 @@ static int recognize(struct slice head, bool is_all)
 struct reading {
   struct import *import;
   struct event_tracks tracks;
-  struct lanes lanes;
+  struct import_lanes lanes;
   struct map thread_lanes;  // (track, 0) → lane
   struct map async_lanes;   // (category, id) as ids of texts → lane
   struct map process_names; // (pid, 0) as ids of texts → text
@@ -41,7 +41,7 @@ static bool read_tag(struct import *import, const struct trace_argument *argumen
   ret_tag->key = import_slice(import, argument->key);
   if (ret_tag->key == 0 || value->type == TRACE_NULL || value->type == TRACE_NONE)
     return false;
-  if (!event_scalar(import, value, ret_tag)) {
+  if (!import_event_scalar(import, value, ret_tag)) {
     ret_tag->type = STORE_TEXT;
     ret_tag->value.string = import_slice(import, value->raw);
   }
@@ -85,10 +85,10 @@ static enum status thread_lane(struct reading *reading, const struct trace_event
                                struct error *err)
 {
   uint32_t track = 0;
-  XSP_TRY(event_track(&reading->tracks, event, &track, err));
+  XSP_TRY(import_event_track(&reading->tracks, event, &track, err));
   uint64_t *lane = map_at(&reading->thread_lanes, map_number(track), NULL);
   if (*lane == 0)
-    *lane = lanes_add(&reading->lanes, track);
+    *lane = import_lanes_add(&reading->lanes, track);
   *ret_lane = (uint32_t)*lane;
   return STATUS_OK;
 }
@@ -106,7 +106,7 @@ static enum status async_lane(struct reading *reading, const struct trace_event 
     (void)trace_int64(&event->process_id, &row.process_id);
     row.name = arena_format(import->arena, "%s %s", import_text(import, category, NULL), import_text(import, id, NULL));
     XSP_TRY(import_track(import, &row, &track, err));
-    *lane = lanes_add(&reading->lanes, track);
+    *lane = import_lanes_add(&reading->lanes, track);
   }
   *ret_lane = (uint32_t)*lane;
   return STATUS_OK;
@@ -126,20 +126,20 @@ static enum status read_complete(struct reading *reading, const struct trace_eve
   XSP_TRY(thread_lane(reading, event, &lane, err));
   struct store_span span = make_span(reading, event);
   span.duration_ns = duration_ns;
-  return lanes_complete(&reading->lanes, lane, &span, err);
+  return import_lanes_complete(&reading->lanes, lane, &span, err);
 }
 
 // The end of a span that is known when the file was read. What it says about the span waits till then.
 static void read_end(struct reading *reading, const struct trace_event *event, uint32_t lane)
 {
   struct store_tag tag = {0};
-  lanes_end(&reading->lanes, lane,
-            &(struct lane_end){.time_ns = event->start_ns,
-                               .name = import_slice(reading->import, event->name),
-                               .offset = event->offset});
+  import_lanes_end(&reading->lanes, lane,
+                   &(struct lane_end){.time_ns = event->start_ns,
+                                      .name = import_slice(reading->import, event->name),
+                                      .offset = event->offset});
   for (size_t i = 0; i < event->argument_count; i++)
     if (read_tag(reading->import, &event->arguments[i], &tag))
-      lanes_end_tag(&reading->lanes, lane, &tag);
+      import_lanes_end_tag(&reading->lanes, lane, &tag);
 }
 
 // ---- names -----------------------------------------------------------------------------------------------------------
@@ -221,7 +221,7 @@ static enum status read_event(void *context, const struct trace_event *event, st
     return STATUS_OK;
   }
   struct store_span span = make_span(reading, event);
-  lanes_begin(&reading->lanes, lane, &span, import_slice(reading->import, event->name));
+  import_lanes_begin(&reading->lanes, lane, &span, import_slice(reading->import, event->name));
   return STATUS_OK;
 }
 
@@ -229,8 +229,8 @@ static enum status read_events(struct reading *reading, struct error *err)
 {
   struct trace_ending ending;
   XSP_TRY(trace_read(reading->import->input, read_event, NULL, reading, &ending, err));
-  event_note_nonfinite(reading->import, ending.nonfinite_count);
-  XSP_TRY(lanes_finish(&reading->lanes, err));
+  import_note_nonfinite(reading->import, ending.nonfinite_count);
+  XSP_TRY(import_lanes_finish(&reading->lanes, err));
   uint64_t open = reading->lanes.open_count, misnamed = reading->lanes.misnamed_count;
   if (open > 0)
     import_note(reading->import, "%" PRIu64 " span%s never ended", open, open == 1 ? "" : "s");
@@ -251,7 +251,7 @@ static enum status read_file(struct import *import, struct error *err)
   // Times count from the trace's own zero: nothing says what that is
   import_run(import, &(struct store_run){0});
   enum status status = read_events(&reading, err);
-  lanes_done(&reading.lanes);
+  import_lanes_done(&reading.lanes);
   map_done(&reading.tracks.tracks);
   map_done(&reading.thread_lanes);
   map_done(&reading.async_lanes);

@@ -163,7 +163,7 @@ static enum status read_file(struct kineto *kineto, struct error *err)
   import_run(kineto->import, &(struct store_run){0});
   kineto_events_start(kineto);
   XSP_TRY(trace_read(kineto->import->input, kineto_event, kineto_top_key, kineto, &ending, err));
-  event_note_nonfinite(kineto->import, ending.nonfinite_count);
+  import_note_nonfinite(kineto->import, ending.nonfinite_count);
   import_framework(kineto->import, "pytorch", NULL);
   XSP_TRY(set_epoch(kineto, err));
   kineto_track_names(kineto);

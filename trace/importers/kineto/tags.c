@@ -155,7 +155,7 @@ static void tag_text(struct kineto *kineto, int64_t span_id, uint32_t key, uint3
 static void tag_value(struct kineto *kineto, int64_t span_id, uint32_t key, const struct trace_argument *argument)
 {
   const struct trace_value *value = &argument->value;
-  if (event_tag_scalar(kineto->import, span_id, key, value))
+  if (import_event_tag_scalar(kineto->import, span_id, key, value))
     return;
   if (value->type == TRACE_STRING)
     tag_text(kineto, span_id, key, import_slice(kineto->import, value->raw));

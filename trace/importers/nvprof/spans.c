@@ -229,8 +229,8 @@ static enum status read_call(struct nvprof_reading *reading, const struct slice 
 
 // ---- rows ------------------------------------------------------------------------------------------------------------
 // A time in microseconds, as a text for json_time. False: there is none.
-static bool time_text(const struct nvprof_reading *reading, const struct slice *cells, enum nvprof_column column,
-                      char text[TIME_BYTES_MOST])
+static bool decimal_time(const struct nvprof_reading *reading, const struct slice *cells, enum nvprof_column column,
+                         char text[TIME_BYTES_MOST])
 {
   struct slice cell = nvprof_cell(&reading->table, cells, column);
   if (cell.length > TIME_BYTES_MOST - 4 || !json_time_is_number(cell.data, cell.length) ||
@@ -247,7 +247,7 @@ static enum status read_times(struct nvprof_reading *reading, const struct slice
   char start[TIME_BYTES_MOST], duration[TIME_BYTES_MOST];
   int64_t end_ns;
   *ret_has_times = false;
-  if (!time_text(reading, cells, NVPROF_START, start) || !time_text(reading, cells, NVPROF_DURATION, duration)) {
+  if (!decimal_time(reading, cells, NVPROF_START, start) || !decimal_time(reading, cells, NVPROF_DURATION, duration)) {
     import_skip(import, "no times");
   } else if (!json_time(start, strlen(start), duration, strlen(duration), &span->start_ns, &end_ns) ||
              __builtin_sub_overflow(end_ns, span->start_ns, &span->duration_ns)) {

@@ -229,7 +229,7 @@ static enum status read_event(void *context, const struct trace_event *event, st
   if (slice_is(event->category, "Kernel")) {
     XSP_TRY(read_kernel(reading, event, &span, err));
   } else {
-    XSP_TRY(event_track(&reading->tracks, event, &span.track_id, err));
+    XSP_TRY(import_event_track(&reading->tracks, event, &span.track_id, err));
     if (slice_is(event->category, "Api")) { // of the host, to a GPU's runtime
       span.level = XSP_LEVEL_KERNEL;
       span.category = import_word(import, "api");
@@ -256,7 +256,7 @@ static enum status read_events(struct reading *reading, struct error *err)
 {
   struct trace_ending ending;
   XSP_TRY(trace_read(reading->import->input, read_event, NULL, reading, &ending, err));
-  event_note_nonfinite(reading->import, ending.nonfinite_count);
+  import_note_nonfinite(reading->import, ending.nonfinite_count);
   if (ending.is_unclosed)
     import_note(reading->import, "the file ends without its closing bracket: the session was not ended properly");
   if (reading->event_count >= EVENTS_MOST)

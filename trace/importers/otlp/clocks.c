@@ -168,7 +168,7 @@ static size_t possible(struct clock_pair *pairs, size_t count)
   return kept;
 }
 
-void clock_estimate(struct clock_pair *pairs, size_t count, struct clock_offset *ret_offset)
+void import_clock_estimate(struct clock_pair *pairs, size_t count, struct clock_offset *ret_offset)
 {
   *ret_offset = (struct clock_offset){.count = count};
   size_t usable = possible(pairs, count);
@@ -182,7 +182,7 @@ void clock_estimate(struct clock_pair *pairs, size_t count, struct clock_offset 
     (void)fit(&lines, ret_offset);
 }
 
-int64_t clock_ahead(const struct clock_offset *offset, int64_t time_ns)
+int64_t import_clock_ahead(const struct clock_offset *offset, int64_t time_ns)
 {
   return saturate_add(offset->offset_ns, whole_ns(offset->drift * (double)saturate_subtract(time_ns, offset->time_ns)));
 }

@@ -23,8 +23,8 @@ struct clock_offset {
 #define CLOCK_DRIFT_MOST 500e-6 // what NTP corrects at most (RFC 5905)
 
 // Reorders the pairs. `count` is at least 1.
-void clock_estimate(struct clock_pair *pairs, size_t count, struct clock_offset *ret_offset);
+void import_clock_estimate(struct clock_pair *pairs, size_t count, struct clock_offset *ret_offset);
 // What is to be taken off a time of B; `offset` may have come from several clocks.
-int64_t clock_ahead(const struct clock_offset *offset, int64_t time_ns);
+int64_t import_clock_ahead(const struct clock_offset *offset, int64_t time_ns);
 
 #endif

@@ -36,7 +36,7 @@ static enum status take_resource(void *context, const struct otlp_attribute *att
 {
   struct reader *reader = context;
   struct error why = {0};
-  enum status status = otlp_take_resource(&reader->model, attributes, count, &why);
+  enum status status = import_otlp_take_resource(&reader->model, attributes, count, &why);
   reader->is_resource_left_out = status != STATUS_OK;
   return leave_out(reader, status, &why, err);
 }
@@ -57,7 +57,7 @@ static enum status take_span(void *context, const struct otlp_span *span, struct
     import_skip(reader->import, "refused resource");
     return STATUS_OK;
   }
-  enum status status = otlp_take_span(&reader->model, span, &why);
+  enum status status = import_otlp_take_span(&reader->model, span, &why);
   return leave_out(reader, status, &why, err);
 }
 
@@ -138,10 +138,10 @@ static enum status survey(struct reader *reader, struct error *err)
   struct stat facts;
   if (stat(reader->import->input->path, &facts) != 0 || !S_ISREG(facts.st_mode)) // cannot be read twice
     return STATUS_OK;
-  reader->model.join = otlp_join_new();
+  reader->model.join = import_otlp_join_new();
   reader->model.is_survey = true;
   XSP_TRY(read_records(reader, err));
-  otlp_join_runs(reader->model.join, &reader->model);
+  import_otlp_join_runs(reader->model.join, &reader->model);
   reader->model.is_survey = false;
   reader->model.trace = (struct otlp_trace_cache){0}; // its numbers are the survey's
   reader->most_records = reader->records;
@@ -158,7 +158,7 @@ static enum status read_all(struct reader *reader, struct error *err)
   if (reader->left_out > 0)
     import_note(reader->import, "%llu resources or spans were left out; the first: %s",
                 (unsigned long long)reader->left_out, reader->first.why);
-  otlp_model_finish(&reader->model);
+  import_otlp_model_finish(&reader->model);
   return STATUS_OK;
 }
 
@@ -173,9 +173,9 @@ static enum status read_file(struct import *import, struct error *err)
   struct reader reader = {.import = import, .most_records = UINT64_MAX};
   if (recognize(input_head(import->input), import->input->is_last) == 0)
     return import_broken(import, err, 0, "it is not a journal of xsp serve");
-  otlp_model_start(&reader.model, import);
+  import_otlp_model_start(&reader.model, import);
   enum status status = read_all(&reader, err);
-  otlp_model_done(&reader.model);
+  import_otlp_model_done(&reader.model);
   otlp_proto_done(&reader.proto);
   otlp_json_done(&reader.json);
   buf_done(&reader.text);

@@ -216,7 +216,7 @@ static enum status read_group(struct reader *reader, enum otlp_message message, 
       STEP(reader, otlp_json_skip(&reader->json, reader->input->at), err);
     } else if (field->step.form == OTLP_FORM_HEAD) {
       if (state == HEAD_MISSED)
-        return otlp_head_is_late(reader->import, field->name, err);
+        return import_otlp_head_is_late(reader->import, field->name, err);
       STEP(reader, take_head(reader, reader->input->at, field, &status, err), err);
       XSP_TRY(status);
       state = HEAD_TAKEN;
@@ -250,7 +250,7 @@ static enum status read_requests(struct reader *reader, struct error *err)
     return error_set(err, STATUS_INPUT, "cannot import", input->path, NULL,
                      "it is JSON without resourceSpans: not an OTLP trace");
   note_unknown(reader);
-  otlp_model_finish(&reader->model);
+  import_otlp_model_finish(&reader->model);
   return STATUS_OK;
 }
 
@@ -290,10 +290,10 @@ static enum status read_file(struct import *import, struct error *err)
   if (recognize(all, input->is_last) == 0 && // --format otlp: the name of both
       importer_otlp_proto.recognize(all, input->is_last) > 0)
     return importer_otlp_proto.read(import, err);
-  otlp_model_start(&reader.model, import);
+  import_otlp_model_start(&reader.model, import);
   reader.json.unknown = reader.model.unknown = &reader.unknown;
   enum status status = read_requests(&reader, err);
-  otlp_model_done(&reader.model);
+  import_otlp_model_done(&reader.model);
   otlp_json_done(&reader.json);
   return status;
 }

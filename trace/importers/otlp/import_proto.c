@@ -105,7 +105,7 @@ static enum status read_field(struct reader *reader, const struct otlp_field *fi
     return import_broken(reader->import, err, offset(reader), "a field is longer than the message around it");
   if (field->step.form == OTLP_FORM_HEAD) {
     if (*state == HEAD_MISSED)
-      return otlp_head_is_late(reader->import, field->name, err);
+      return import_otlp_head_is_late(reader->import, field->name, err);
     *state = HEAD_TAKEN;
     return read_part(reader, field->step.inner, length, err);
   }
@@ -267,16 +267,16 @@ static enum status read_messages(struct reader *reader, struct error *err)
                                  : import_broken(reader->import, err, offset(reader), "a message is too long"));
     XSP_TRY(read_fields(reader, OTLP_REQUEST_MESSAGE, offset(reader) + length, err));
   }
-  otlp_model_finish(&reader->model);
+  import_otlp_model_finish(&reader->model);
   return STATUS_OK;
 }
 
 static enum status read_file(struct import *import, struct error *err)
 {
   struct reader reader = {.import = import, .input = import->input};
-  otlp_model_start(&reader.model, import);
+  import_otlp_model_start(&reader.model, import);
   enum status status = read_messages(&reader, err);
-  otlp_model_done(&reader.model);
+  import_otlp_model_done(&reader.model);
   otlp_proto_done(&reader.proto);
   return status;
 }

@@ -28,7 +28,7 @@ struct otlp_join {
   bool *is_left_out;  // by run: of an experiment that takes part with another run
 };
 
-struct otlp_join *otlp_join_new(void)
+struct otlp_join *import_otlp_join_new(void)
 {
   return memory_new(1, sizeof(struct otlp_join));
 }
@@ -48,7 +48,7 @@ static void forget_spans(struct otlp_join *join)
   join->is_left_out = NULL;
 }
 
-void otlp_join_free(struct otlp_join *join)
+void import_otlp_join_free(struct otlp_join *join)
 {
   if (join == NULL)
     return;
@@ -72,12 +72,12 @@ static bool is_same(const struct surveyed *a, const struct surveyed *b)
       *vector_add(pairs) = (struct run_pair){(first), (second)};                                                       \
   } while (0)
 
-uint32_t otlp_join_trace(struct otlp_join *join, struct slice text)
+uint32_t import_otlp_join_trace(struct otlp_join *join, struct slice text)
 {
   return interner_at(&join->traces, text.data, text.length);
 }
 
-void otlp_join_span(struct otlp_join *join, const struct otlp_run *run, const struct otlp_join_span *span)
+void import_otlp_join_span(struct otlp_join *join, const struct otlp_run *run, const struct otlp_join_span *span)
 {
   bool is_new;
   const struct surveyed surveyed = {.number = span->number,
@@ -101,7 +101,7 @@ void otlp_join_span(struct otlp_join *join, const struct otlp_run *run, const st
     ADD_PAIR(&join->shared, first->run, surveyed.run);
 }
 
-bool otlp_join_is_caller(const struct otlp_join *join, uint64_t number)
+bool import_otlp_join_is_caller(const struct otlp_join *join, uint64_t number)
 {
   return map_find(&join->callers, map_number(number)) != NULL;
 }
@@ -209,7 +209,7 @@ static uint32_t *choose_hosts(const struct otlp_join *join, const struct otlp_mo
 static void join_into(struct otlp_run *run, struct otlp_run *host)
 {
   run->joined = host;
-  host->ids_are_unique = true; // otlp_join_span looked
+  host->ids_are_unique = true; // import_otlp_join_span looked
   host->span_base = 0;
   host->has_joined = true;
   host->row.levels.mask |= run->row.levels.mask;
@@ -218,7 +218,7 @@ static void join_into(struct otlp_run *run, struct otlp_run *host)
   host->row.misused_count += run->row.misused_count;
 }
 
-void otlp_join_runs(struct otlp_join *join, struct otlp_model *model)
+void import_otlp_join_runs(struct otlp_join *join, struct otlp_model *model)
 {
   size_t count = model->all_runs.count;
   join->group = memory_new(count + 1, sizeof *join->group);
@@ -235,7 +235,7 @@ void otlp_join_runs(struct otlp_join *join, struct otlp_model *model)
   for (size_t i = 0; i < model->resources.count; i++)
     if (model->resources.items[i] != NULL)
       model->resources.items[i]->run = model->resources.items[i]->source->joined;
-  otlp_join_clocks(model, join->calls.items, join->calls.count);
+  import_otlp_join_clocks(model, join->calls.items, join->calls.count);
   free(host);
   forget_spans(join);
 }

@@ -13,22 +13,22 @@
 struct otlp_join_span {
   uint64_t number, parent; // as the file has them, without the top bit; parent 0: none
   int64_t start_ns, end_ns;
-  uint32_t trace; // of otlp_join_trace
+  uint32_t trace; // of import_otlp_join_trace
   struct slice name;
   bool may_outlive; // it is a consumer: its parent does not wait for its end
 };
 // `callers` of runs that were joined: ids of parents that are in another run.
 struct otlp_join;
-struct otlp_join *otlp_join_new(void);
-uint32_t otlp_join_trace(struct otlp_join *join, struct slice text);
-void otlp_join_span(struct otlp_join *join, const struct otlp_run *run, const struct otlp_join_span *span);
+struct otlp_join *import_otlp_join_new(void);
+uint32_t import_otlp_join_trace(struct otlp_join *join, struct slice text);
+void import_otlp_join_span(struct otlp_join *join, const struct otlp_run *run, const struct otlp_join_span *span);
 // The survey is over: sets `joined` and `shift` of the model's runs, and what the joined runs have in common. `join` lives as
 // long as the runs do, but lets its spans go.
-void otlp_join_runs(struct otlp_join *join, struct otlp_model *model);
+void import_otlp_join_runs(struct otlp_join *join, struct otlp_model *model);
 // Whether a span of another run has this id: then it is a parent like those of the run itself.
-bool otlp_join_is_caller(const struct otlp_join *join, uint64_t number);
+bool import_otlp_join_is_caller(const struct otlp_join *join, uint64_t number);
 // A time of that run on the clock of the run that it joined.
-int64_t otlp_join_time(const struct otlp_run *run, int64_t time_ns);
-void otlp_join_free(struct otlp_join *join); // NULL is fine
+int64_t import_otlp_join_time(const struct otlp_run *run, int64_t time_ns);
+void import_otlp_join_free(struct otlp_join *join); // NULL is fine
 
 #endif

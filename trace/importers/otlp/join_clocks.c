@@ -62,7 +62,7 @@ static void settle(struct otlp_model *model, const struct otlp_join_call *calls,
       .next = known->shift, .sign = is_child ? 1 : -1, .caller = known->clock != NULL ? known->clock : "the caller"};
   struct clock_pair *pairs;
   size_t found = find_pairs(model, calls, count, parent, child, &pairs);
-  clock_estimate(pairs, found, &shift->offset);
+  import_clock_estimate(pairs, found, &shift->offset);
   free(pairs);
   for (size_t i = 0; i < model->all_runs.count; i++) {
     struct otlp_run *run = model->all_runs.items[i];
@@ -71,7 +71,7 @@ static void settle(struct otlp_model *model, const struct otlp_join_call *calls,
   }
 }
 
-void otlp_join_clocks(struct otlp_model *model, const struct otlp_join_call *calls, size_t count)
+void import_otlp_join_clocks(struct otlp_model *model, const struct otlp_join_call *calls, size_t count)
 {
   for (bool has_changed = true; has_changed;) {
     has_changed = false;
@@ -86,24 +86,24 @@ void otlp_join_clocks(struct otlp_model *model, const struct otlp_join_call *cal
   }
 }
 
-int64_t otlp_join_time(const struct otlp_run *run, int64_t time_ns)
+int64_t import_otlp_join_time(const struct otlp_run *run, int64_t time_ns)
 {
   for (const struct otlp_join_shift *hop = run->shift; hop != NULL; hop = hop->next)
     if (hop->offset.is_known)
       time_ns = hop->sign < 0
-                    ? saturate_add(time_ns, clock_ahead(&hop->offset, time_ns))
-                    : saturate_subtract(time_ns,
-                                        clock_ahead(&hop->offset, saturate_subtract(time_ns, hop->offset.offset_ns)));
+                    ? saturate_add(time_ns, import_clock_ahead(&hop->offset, time_ns))
+                    : saturate_subtract(
+                          time_ns, import_clock_ahead(&hop->offset, saturate_subtract(time_ns, hop->offset.offset_ns)));
   return time_ns;
 }
 
-bool otlp_join_needs_word(const struct otlp_run *run)
+bool import_otlp_join_needs_word(const struct otlp_run *run)
 {
   const struct otlp_join_shift *shift = run->shift;
   return shift != NULL && (!shift->offset.is_known || shift->offset.offset_ns != 0 || shift->offset.drift != 0);
 }
 
-const char *otlp_join_clock_text(const struct otlp_run *run, struct arena *arena)
+const char *import_otlp_join_clock_text(const struct otlp_run *run, struct arena *arena)
 {
   const struct otlp_join_shift *shift = run->shift;
   if (shift == NULL)

@@ -12,10 +12,10 @@ struct otlp_join_call { // a span and its child in another run
   bool may_outlive;
 };
 // Sets `shift` of joined runs on other machines. Machines are told apart by `clock` of runs; a run without one has its own.
-void otlp_join_clocks(struct otlp_model *model, const struct otlp_join_call *calls, size_t count);
+void import_otlp_join_clocks(struct otlp_model *model, const struct otlp_join_call *calls, size_t count);
 // Its times were moved, or cannot be compared.
-bool otlp_join_needs_word(const struct otlp_run *run);
+bool import_otlp_join_needs_word(const struct otlp_run *run);
 // What was found, in the arena; NULL: the run is on the same machine, or was not joined.
-const char *otlp_join_clock_text(const struct otlp_run *run, struct arena *arena);
+const char *import_otlp_join_clock_text(const struct otlp_run *run, struct arena *arena);
 
 #endif

@@ -80,7 +80,7 @@ struct otlp_tag {
   uint32_t key;
 };
 
-struct otlp_model { // by otlp_model_start
+struct otlp_model { // by import_otlp_model_start
   struct import *import;
   struct otlp_visitor visitor;
   struct otlp_join *join;       // NULL: runs stay apart
@@ -107,20 +107,21 @@ struct otlp_model { // by otlp_model_start
   VECTOR(struct otlp_tag) tags; // of the current span
 };
 
-void otlp_model_start(struct otlp_model *model, struct import *import);
+void import_otlp_model_start(struct otlp_model *model, struct import *import);
 // The file is through: runs and experiments get what is known of them only now.
-void otlp_model_finish(struct otlp_model *model);
-void otlp_model_done(struct otlp_model *model); // at any time after otlp_model_start
+void import_otlp_model_finish(struct otlp_model *model);
+void import_otlp_model_done(struct otlp_model *model); // at any time after import_otlp_model_start
 
 enum head_state { HEAD_UNKNOWN, HEAD_TAKEN, HEAD_MISSED }; // of the spans of a resource or a scope
 // A resource or a scope (`what`) that was to be looked for further than OTLP_LOOK_AHEAD_BYTES after its spans began.
-enum status otlp_head_is_late(const struct import *import, const char *what, struct error *err);
+enum status import_otlp_head_is_late(const struct import *import, const char *what, struct error *err);
 
 // ---- inside the model ------------------------------------------------------------------------------------------------
-enum status otlp_read_resource(struct otlp_model *model, const struct otlp_attribute *attributes, size_t count,
-                               struct otlp_description *ret_description, struct error *err) MUST_CHECK;
-enum status otlp_take_resource(void *model, const struct otlp_attribute *attributes, size_t count, struct error *err);
-enum status otlp_take_span(void *model, const struct otlp_span *span, struct error *err);
+enum status import_otlp_read_resource(struct otlp_model *model, const struct otlp_attribute *attributes, size_t count,
+                                      struct otlp_description *ret_description, struct error *err) MUST_CHECK;
+enum status import_otlp_take_resource(void *model, const struct otlp_attribute *attributes, size_t count,
+                                      struct error *err);
+enum status import_otlp_take_span(void *model, const struct otlp_span *span, struct error *err);
 
 struct otlp_place { // what a span says about where it ran; texts are slices
   bool has_track, has_thread;
@@ -129,25 +130,26 @@ struct otlp_place { // what a span says about where it ran; texts are slices
   int64_t process_id, thread_id, device_id, stream_id; // STORE_NONE
 };
 // *ret_track_id is 0 where the span names no thread.
-enum status otlp_find_track(struct otlp_model *model, const struct otlp_resource *resource,
-                            const struct otlp_place *place, uint32_t *ret_track_id, struct error *err) MUST_CHECK;
+enum status import_otlp_find_track(struct otlp_model *model, const struct otlp_resource *resource,
+                                   const struct otlp_place *place, uint32_t *ret_track_id,
+                                   struct error *err) MUST_CHECK;
 // What the run's own attributes say, as JSON text: tracks without spans, or messages without spans.
-enum status otlp_take_list(struct otlp_model *model, struct otlp_run *run, struct slice json, bool are_tracks,
-                           struct error *err) MUST_CHECK;
+enum status import_otlp_take_list(struct otlp_model *model, struct otlp_run *run, struct slice json, bool are_tracks,
+                                  struct error *err) MUST_CHECK;
 
 // In the model's buffer, followed by a zero. STATUS_INPUT: the value is broken.
-enum status otlp_model_text(struct otlp_model *model, const struct otlp_value *value, const char **ret_text,
-                            struct error *err) MUST_CHECK;
+enum status import_otlp_model_text(struct otlp_model *model, const struct otlp_value *value, const char **ret_text,
+                                   struct error *err) MUST_CHECK;
 // The same in the import's arena.
-enum status otlp_copy_text(struct otlp_model *model, const struct otlp_value *value, const char **ret_text,
-                           struct error *err) MUST_CHECK;
+enum status import_otlp_copy_text(struct otlp_model *model, const struct otlp_value *value, const char **ret_text,
+                                  struct error *err) MUST_CHECK;
 static inline bool otlp_key_begins(struct slice key, const char *prefix) // and goes on
 {
   return slice_starts_with(key, prefix) && key.length > strlen(prefix);
 }
 // Tags, links and events of a span.
-enum status otlp_put_parts(struct otlp_model *model, int64_t span_id, const struct otlp_span *span,
-                           struct error *err) MUST_CHECK;
+enum status import_otlp_put_parts(struct otlp_model *model, int64_t span_id, const struct otlp_span *span,
+                                  struct error *err) MUST_CHECK;
 // STATUS_INPUT where the model's own tables have become too large.
 static inline enum status otlp_check_texts(const struct otlp_model *model, struct error *err)
 {

@@ -12,17 +12,17 @@ static enum status take_scope(void *context, struct slice name, struct error *er
   return STATUS_OK;
 }
 
-void otlp_model_start(struct otlp_model *model, struct import *import)
+void import_otlp_model_start(struct otlp_model *model, struct import *import)
 {
   *model = (struct otlp_model){.import = import};
-  model->visitor = (struct otlp_visitor){model, otlp_take_resource, take_scope, otlp_take_span};
+  model->visitor = (struct otlp_visitor){model, import_otlp_take_resource, take_scope, import_otlp_take_span};
   buf_init(&model->text, BUF_MAXIMUM_DEFAULT);
   model->category_api = import_word(import, "api");
   model->tracer = model->scope_tracer = import_word(import, "otlp"); // whichever way it came
   model->category_kernel = import_word(import, "kernel");
 }
 
-enum status otlp_head_is_late(const struct import *import, const char *what, struct error *err)
+enum status import_otlp_head_is_late(const struct import *import, const char *what, struct error *err)
 {
   return import_broken(import, err, input_offset(import->input, import->input->at),
                        "the %s comes after more than %d MiB of its spans", what, OTLP_LOOK_AHEAD_BYTES >> 20);
@@ -55,7 +55,7 @@ static void finish_experiments(struct otlp_model *model)
   }
 }
 
-void otlp_model_finish(struct otlp_model *model)
+void import_otlp_model_finish(struct otlp_model *model)
 {
   size_t absent = 0;
   finish_experiments(model);
@@ -79,9 +79,9 @@ void otlp_model_finish(struct otlp_model *model)
                 absent == 1 ? "is" : "are");
 }
 
-void otlp_model_done(struct otlp_model *model)
+void import_otlp_model_done(struct otlp_model *model)
 {
-  otlp_join_free(model->join);
+  import_otlp_join_free(model->join);
   for (size_t i = 0; i < model->all_runs.count; i++)
     otlp_ids_done(&model->all_runs.items[i]->ids);
   interner_done(&model->resource_texts);

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 
 // ---- texts -----------------------------------------------------------------------------------------------------------
-enum status otlp_model_text(struct otlp_model *model, const struct otlp_value *value, const char **ret_text,
-                            struct error *err)
+enum status import_otlp_model_text(struct otlp_model *model, const struct otlp_value *value, const char **ret_text,
+                                   struct error *err)
 {
   buf_clear(&model->text);
   const char *problem = otlp_value_text(value, model->unknown, &model->text);
@@ -21,11 +21,11 @@ enum status otlp_model_text(struct otlp_model *model, const struct otlp_value *v
   return STATUS_OK;
 }
 
-enum status otlp_copy_text(struct otlp_model *model, const struct otlp_value *value, const char **ret_text,
-                           struct error *err)
+enum status import_otlp_copy_text(struct otlp_model *model, const struct otlp_value *value, const char **ret_text,
+                                  struct error *err)
 {
   const char *text;
-  XSP_TRY(otlp_model_text(model, value, &text, err));
+  XSP_TRY(import_otlp_model_text(model, value, &text, err));
   *ret_text = arena_copy(model->import->arena, text, strlen(text));
   return STATUS_OK;
 }
@@ -57,7 +57,7 @@ static enum status read_text_attribute(struct otlp_model *model, const struct ot
   for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
     if (slice_is(attribute->key, texts[i].key)) {
       *ret_is_known = true;
-      return otlp_copy_text(model, &attribute->value, texts[i].text, err);
+      return import_otlp_copy_text(model, &attribute->value, texts[i].text, err);
     }
   return STATUS_OK;
 }
@@ -93,7 +93,7 @@ static enum status read_value(struct otlp_model *model, const struct otlp_attrib
   ret_value->is_number =
       value->type == OTLP_INT || value->type == OTLP_BOOL || (value->type == OTLP_DOUBLE && isfinite(value->real));
   if (!ret_value->is_number)
-    return otlp_copy_text(model, value, &ret_value->text, err);
+    return import_otlp_copy_text(model, value, &ret_value->text, err);
   ret_value->number = value->type == OTLP_DOUBLE ? value->real : (double)value->integer;
   return STATUS_OK;
 }
@@ -126,8 +126,8 @@ static enum status read_values(struct otlp_model *model, const struct otlp_attri
   return STATUS_OK;
 }
 
-enum status otlp_read_resource(struct otlp_model *model, const struct otlp_attribute *attributes, size_t count,
-                               struct otlp_description *description, struct error *err)
+enum status import_otlp_read_resource(struct otlp_model *model, const struct otlp_attribute *attributes, size_t count,
+                                      struct otlp_description *description, struct error *err)
 {
   *description = (struct otlp_description){.row = {.epoch_is_unix = true, .own_pct = NAN}, .own_pct = NAN};
   struct otlp_experiment *experiment = &description->experiment;

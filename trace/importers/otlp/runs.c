@@ -118,7 +118,7 @@ static enum status take_notes(struct otlp_model *model, struct otlp_run *run, co
     } else if (otlp_key_begins(key, OTLP_NOTE_PREFIX)) {
       key = slice_after(key, strlen(OTLP_NOTE_PREFIX));
     } else if ((are_tracks || slice_is(key, OTLP_LOGS)) && value->type == OTLP_TEXT) {
-      XSP_TRY(otlp_take_list(model, run, value->text, are_tracks, err));
+      XSP_TRY(import_otlp_take_list(model, run, value->text, are_tracks, err));
       continue;
     } else if (otlp_key_begins(key, "xsp.") || key.length == 0) {
       continue;
@@ -128,7 +128,7 @@ static enum status take_notes(struct otlp_model *model, struct otlp_run *run, co
     if (!is_new_note(model, run, of_run, key))
       continue;
     const char *text;
-    XSP_TRY(otlp_model_text(model, value, &text, err));
+    XSP_TRY(import_otlp_model_text(model, value, &text, err));
     if (slice_is(key, OTLP_SERVICE_NAME) && experiment != NULL && strcmp(text, experiment) == 0)
       continue; // the export put it there
     char *name = arena_copy(model->import->arena, key.data, key.length);
@@ -197,13 +197,13 @@ static void note_joined(struct otlp_model *model, const struct otlp_run *source)
 {
   struct arena *arena = model->import->arena;
   const struct otlp_experiment *experiment = source->experiment;
-  const char *clock = otlp_join_clock_text(source, arena);
+  const char *clock = import_otlp_join_clock_text(source, arena);
   const char *name = experiment->has_name ? experiment->row.name : source->name != NULL ? source->name : "a process";
   const char *text = arena_format(arena, "%s%s%s%s%s", name, experiment->row.framework != NULL ? ", " : "",
                                   experiment->row.framework != NULL ? experiment->row.framework : "",
                                   clock != NULL ? "; " : "", clock != NULL ? clock : "");
   import_run_note(model->import, source->joined->run_id, "joined", text);
-  if (otlp_join_needs_word(source))
+  if (import_otlp_join_needs_word(source))
     import_note(model->import, "%s", text);
 }
 
@@ -248,7 +248,7 @@ static enum status new_resource(struct otlp_model *model, uint32_t id, const str
 {
   struct otlp_description description;
   struct otlp_experiment *experiment = NULL;
-  XSP_TRY(otlp_read_resource(model, attributes, count, &description, err));
+  XSP_TRY(import_otlp_read_resource(model, attributes, count, &description, err));
   XSP_TRY(find_experiment(model, &description, &experiment, err));
   struct otlp_resource *resource = arena_alloc(model->import->arena, sizeof *resource);
   struct otlp_run **slot = run_slot(model, &description, experiment, id);
@@ -259,7 +259,7 @@ static enum status new_resource(struct otlp_model *model, uint32_t id, const str
   *resource = (struct otlp_resource){.run = (*slot)->joined, .source = *slot, .process_id = STORE_NONE};
   for (size_t i = 0; i < count; i++)
     if (slice_is(attributes[i].key, OTLP_HOST_NAME))
-      XSP_TRY(otlp_copy_text(model, &attributes[i].value, &resource->host, err));
+      XSP_TRY(import_otlp_copy_text(model, &attributes[i].value, &resource->host, err));
     else if (slice_is(attributes[i].key, OTLP_PROCESS_PID) &&
              !otlp_value_int(&attributes[i].value, &resource->process_id))
       resource->process_id = STORE_NONE;
@@ -308,7 +308,8 @@ static void write_canonical(struct otlp_model *model, const struct otlp_attribut
   free(order);
 }
 
-enum status otlp_take_resource(void *context, const struct otlp_attribute *attributes, size_t count, struct error *err)
+enum status import_otlp_take_resource(void *context, const struct otlp_attribute *attributes, size_t count,
+                                      struct error *err)
 {
   struct otlp_model *model = context;
   XSP_TRY(otlp_check_texts(model, err));

@@ -279,7 +279,7 @@ static void take_ids(const struct otlp_model *model, const struct otlp_span *spa
 {
   struct otlp_run *run = model->resource->run;
   if (has_remote_parent && model->join != NULL)
-    has_remote_parent = !otlp_join_is_caller(model->join, span->parent_id.number & INT64_MAX);
+    has_remote_parent = !import_otlp_join_is_caller(model->join, span->parent_id.number & INT64_MAX);
   uint32_t trace = run->ids_are_unique ? 0 : row->trace_id;
   bool is_repeated = false, ignored;
   row->span_id = otlp_ids_find(&run->ids, trace, own_number(run, span->span_id.number), true, &is_repeated);
@@ -310,8 +310,8 @@ static int64_t correlation_in(const struct otlp_resource *resource, int64_t id)
 
 static void move_times(const struct otlp_run *source, struct store_span *row)
 {
-  int64_t end_ns = otlp_join_time(source, row->start_ns + row->duration_ns);
-  row->start_ns = otlp_join_time(source, row->start_ns);
+  int64_t end_ns = import_otlp_join_time(source, row->start_ns + row->duration_ns);
+  row->start_ns = import_otlp_join_time(source, row->start_ns);
   row->duration_ns = end_ns > row->start_ns ? saturate_subtract(end_ns, row->start_ns) : 0;
 }
 
@@ -321,7 +321,7 @@ static bool survey_trace(struct otlp_model *model, const struct otlp_span *span,
 {
   struct otlp_trace_cache *cache = &model->trace;
   if (facts->trace.data != NULL) {
-    *ret_trace = otlp_join_trace(model->join, facts->trace);
+    *ret_trace = import_otlp_join_trace(model->join, facts->trace);
     return true;
   }
   if (cache->length != span->trace_id.length || cache->run != model->resource->source ||
@@ -331,7 +331,7 @@ static bool survey_trace(struct otlp_model *model, const struct otlp_span *span,
     memcpy(cache->text, span->trace_id.data, span->trace_id.length);
     cache->run = model->resource->source;
     cache->length = span->trace_id.length;
-    cache->trace_id = otlp_join_trace(model->join, (struct slice){model->text.data, model->text.length});
+    cache->trace_id = import_otlp_join_trace(model->join, (struct slice){model->text.data, model->text.length});
   }
   *ret_trace = cache->trace_id;
   return true;
@@ -352,15 +352,15 @@ static enum status survey_span(struct otlp_model *model, const struct otlp_span 
   if (run->clock == NULL && facts->place.host.length > 0)
     run->clock = arena_copy(model->import->arena, facts->place.host.data, facts->place.host.length);
   if (survey_trace(model, span, facts, &surveyed.trace))
-    otlp_join_span(model->join, run, &surveyed);
+    import_otlp_join_span(model->join, run, &surveyed);
   return STATUS_OK;
 }
 
-enum status otlp_take_span(void *context, const struct otlp_span *span, struct error *err)
+enum status import_otlp_take_span(void *context, const struct otlp_span *span, struct error *err)
 {
   struct otlp_model *model = context;
   if (model->resource == NULL)
-    XSP_TRY(otlp_take_resource(model, NULL, 0, err));
+    XSP_TRY(import_otlp_take_resource(model, NULL, 0, err));
   XSP_TRY(otlp_check_texts(model, err));
   const struct otlp_resource *resource = model->resource;
   struct otlp_run *run = resource->run;
@@ -392,9 +392,9 @@ enum status otlp_take_span(void *context, const struct otlp_span *span, struct e
   row.tracer = facts.tracer.data == NULL  ? model->scope_tracer
                : facts.tracer.length == 0 ? IMPORT_NO_TRACER
                                           : import_slice(model->import, facts.tracer);
-  XSP_TRY(otlp_find_track(model, resource, place, &row.track_id, err));
+  XSP_TRY(import_otlp_find_track(model, resource, place, &row.track_id, err));
   XSP_TRY(import_span(model->import, &row, err));
   run->level_mask |= XSP_LEVEL_MASK(row.level);
   run->has_metric |= facts.has_metric && row.level == XSP_LEVEL_KERNEL;
-  return otlp_put_parts(model, row.span_id, span, err);
+  return import_otlp_put_parts(model, row.span_id, span, err);
 }

@@ -23,7 +23,7 @@ static enum status put_tags(struct otlp_model *model, int64_t span_id, struct er
     } else if (value->type == OTLP_TEXT) {
       import_tag_text(import, span_id, key, import_slice(import, value->text));
     } else {
-      XSP_TRY(otlp_model_text(model, value, &text, err));
+      XSP_TRY(import_otlp_model_text(model, value, &text, err));
       import_tag_text(import, span_id, key, import_string(import, text, model->text.length));
     }
   }
@@ -106,7 +106,7 @@ static enum status put_events(struct otlp_model *model, int64_t span_id, const s
       time_ns = first->value.integer;
       count = 0;
     }
-    time_ns = otlp_join_time(model->resource->source, time_ns);
+    time_ns = import_otlp_join_time(model->resource->source, time_ns);
     buf_clear(out);
     buf_put(out, event->name.data, event->name.length);
     if (count > 0) {
@@ -122,7 +122,8 @@ static enum status put_events(struct otlp_model *model, int64_t span_id, const s
   return STATUS_OK;
 }
 
-enum status otlp_put_parts(struct otlp_model *model, int64_t span_id, const struct otlp_span *span, struct error *err)
+enum status import_otlp_put_parts(struct otlp_model *model, int64_t span_id, const struct otlp_span *span,
+                                  struct error *err)
 {
   XSP_TRY(put_tags(model, span_id, err));
   put_field_tags(model, span_id, span);

@@ -113,8 +113,8 @@ static enum status new_track(struct otlp_model *model, const struct otlp_resourc
   return add_track(model, resource->run, is_numbered ? number : 0, track, err);
 }
 
-enum status otlp_find_track(struct otlp_model *model, const struct otlp_resource *resource,
-                            const struct otlp_place *place, uint32_t *ret_track_id, struct error *err)
+enum status import_otlp_find_track(struct otlp_model *model, const struct otlp_resource *resource,
+                                   const struct otlp_place *place, uint32_t *ret_track_id, struct error *err)
 {
   bool has_place = place->thread_id != STORE_NONE || place->device_id != STORE_NONE || place->stream_id != STORE_NONE;
   int64_t number = STORE_NONE;
@@ -205,8 +205,8 @@ static enum status take_track(struct otlp_model *model, struct otlp_run *run, st
   return status;
 }
 
-enum status otlp_take_list(struct otlp_model *model, struct otlp_run *run, struct slice text, bool are_tracks,
-                           struct error *err)
+enum status import_otlp_take_list(struct otlp_model *model, struct otlp_run *run, struct slice text, bool are_tracks,
+                                  struct error *err)
 {
   struct json_reader json;
   struct listed listed;

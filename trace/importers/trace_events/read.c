@@ -278,11 +278,11 @@ static struct slice string_or_nothing(const struct trace_value *value)
 
 // The gap at `at` by the grammar; kept after *node, which becomes NULL where there is no room for it.
 static const char *read_new_gap(struct trace_reader_private *own, const char *at, const struct gap *before,
-                                struct shape **node, struct gap *read)
+                                struct trace_shape **node, struct gap *read)
 {
   const char *behind = scan_gap(own, at, before == NULL, before != NULL && before->in_arguments, read);
   if (behind != NULL && *node != NULL)
-    *node = shapes_add(&own->shapes, *node, at, (size_t)(behind - at), read);
+    *node = trace_shapes_add(&own->shapes, *node, at, (size_t)(behind - at), read);
   return behind;
 }
 
@@ -310,14 +310,14 @@ const char *trace_read_event(struct trace_reader_private *own, const char *at, u
                              struct trace_event *event)
 {
   const char *start = at++;
-  struct shape *node = own->shapes.nodes; // where we are in the tree; NULL: outside
+  struct trace_shape *node = own->shapes.nodes; // where we are in the tree; NULL: outside
   const struct gap *gap = NULL;
   struct gap read; // by the grammar
   struct trace_argument *argument = own->arguments;
   for (unsigned i = 0; i < FIELD_COUNT; i++) // by itself, a compiler makes a slow fill of whole values out of this
     own->fields[i].type = TRACE_NONE;
   for (;;) {
-    struct shape *next = node != NULL ? shapes_find(node, at) : NULL;
+    struct trace_shape *next = node != NULL ? shapes_find(node, at) : NULL;
     if (next != NULL) {
       node = next;
       at += next->length;

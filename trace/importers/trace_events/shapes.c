@@ -6,20 +6,20 @@
 
 #include <stdlib.h>
 
-void shapes_init(struct shapes *shapes)
+void trace_shapes_init(struct trace_shapes *shapes)
 {
   shapes->count = 1;
   shapes->nodes = memory_new(SHAPE_NODES_MOST, sizeof *shapes->nodes); // untouched pages cost nothing
 }
 
-void shapes_done(struct shapes *shapes)
+void trace_shapes_done(struct trace_shapes *shapes)
 {
   free(shapes->nodes);
   arena_done(&shapes->arena);
 }
 
 // The number of a key, new or known; 0: no room.
-static uint32_t number_key(struct shapes *shapes, struct slice key)
+static uint32_t number_key(struct trace_shapes *shapes, struct slice key)
 {
   for (uint32_t i = 0; i < shapes->key_count; i++)
     if (shapes->keys[i].length == key.length && memcmp(shapes->keys[i].data, key.data, key.length) == 0)
@@ -31,14 +31,14 @@ static uint32_t number_key(struct shapes *shapes, struct slice key)
   return shapes->key_count;
 }
 
-struct shape *shapes_add(struct shapes *shapes, struct shape *parent, const char *bytes, size_t length,
-                         const struct gap *gap)
+struct trace_shape *trace_shapes_add(struct trace_shapes *shapes, struct trace_shape *parent, const char *bytes,
+                                     size_t length, const struct gap *gap)
 {
   if (length == 0 || length > SHAPE_GAP_BYTES || !gap->is_plain || parent->child_count == SHAPE_CHILDREN_MOST ||
       shapes->count == SHAPE_NODES_MOST)
     return NULL;
-  struct shape *shape = &shapes->nodes[shapes->count];
-  *shape = (struct shape){.length = (uint32_t)length, .needed = ~UINT64_C(0) >> (64 - length), .gap = *gap};
+  struct trace_shape *shape = &shapes->nodes[shapes->count];
+  *shape = (struct trace_shape){.length = (uint32_t)length, .needed = ~UINT64_C(0) >> (64 - length), .gap = *gap};
   shape->next_span = UINT8_MAX;
   if (gap->end == GAP_NUMBER) {
     shape->next_least = '-'; // to '9', so '.' and '/' too: a number that the scanner refuses
@@ -56,7 +56,7 @@ struct shape *shapes_add(struct shapes *shapes, struct shape *parent, const char
   memcpy(shape->bytes, bytes, length);
   shapes->count++;
   // After its elder siblings: what came first is usually the commonest.
-  struct shape **link = &parent->child;
+  struct trace_shape **link = &parent->child;
   while (*link != NULL)
     link = &(*link)->sibling;
   *link = shape;

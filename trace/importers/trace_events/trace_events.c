@@ -195,7 +195,7 @@ enum status trace_open(struct input *input, struct trace_reader *ret_reader, str
   ret_reader->private_ = own;
   own->scratch = memory_new(1, SCRATCH_BYTES);
   own->arguments = memory_new(ARGUMENTS_FIRST, sizeof *own->arguments);
-  shapes_init(&own->shapes);
+  trace_shapes_init(&own->shapes);
   own->input = input;
   own->scan.takes_nonfinite = true;
   own->argument_capacity = ARGUMENTS_FIRST;
@@ -213,7 +213,7 @@ void trace_close(struct trace_reader *reader)
     arena_done(&own->more_scratch);
     free(own->scratch);
     free(own->arguments);
-    shapes_done(&own->shapes);
+    trace_shapes_done(&own->shapes);
     free(own);
   }
   *reader = (struct trace_reader){0};

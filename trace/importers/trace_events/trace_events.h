@@ -90,16 +90,16 @@ struct event_tracks { // starts as {.import = …}; ends with map_done(&tracks)
   uint32_t last_pid, last_tid, last_track;
 };
 // The track of an event; a new one gets the numbers, and a name where pid or tid are not numbers.
-enum status event_track(struct event_tracks *tracks, const struct trace_event *event, uint32_t *ret_track_id,
-                        struct error *err) MUST_CHECK;
+enum status import_event_track(struct event_tracks *tracks, const struct trace_event *event, uint32_t *ret_track_id,
+                               struct error *err) MUST_CHECK;
 // The value of a tag for one that is neither a text nor a container: whole numbers as integers, other numbers as doubles,
 // true and false as 1 and 0, numbers that neither type holds as text. False: it is another value, or null.
-bool event_scalar(struct import *import, const struct trace_value *value, struct store_tag *ret_tag);
+bool import_event_scalar(struct import *import, const struct trace_value *value, struct store_tag *ret_tag);
 // Tags a span with such a value; null gives no tag. False: it is another value.
-bool event_tag_scalar(struct import *import, int64_t span_id, uint32_t key, const struct trace_value *value);
+bool import_event_tag_scalar(struct import *import, int64_t span_id, uint32_t key, const struct trace_value *value);
 
 // A note where values of the file were NaN or infinite.
-void event_note_nonfinite(struct import *import, uint64_t count);
+void import_note_nonfinite(struct import *import, uint64_t count);
 
 // ---- json_time.c: times as traces write them: decimal microseconds with any number of digits, read exactly. Pure.
 // Both texts must be JSON numbers. start = ⌊start µs⌋ and end = ⌊start µs + duration µs⌋ in ns, computed exactly;

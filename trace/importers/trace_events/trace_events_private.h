@@ -54,31 +54,31 @@ struct gap { // what the bytes of a gap mean
   struct slice key;      // FIELD_ARGUMENT; in the window, or in the tree's memory
 };
 
-struct shape {
+struct trace_shape {
   char bytes[SHAPE_GAP_BYTES]; // zeros after `length`
   uint64_t needed;             // a bit for each byte of the gap
   uint32_t length;
   uint8_t next_least, next_span; // what may come after: a gap may also be the beginning of a longer one
   uint8_t child_count;
-  struct shape *child, *sibling;
+  struct trace_shape *child, *sibling;
   struct gap gap;
 };
 
-struct shapes {
-  struct shape *nodes; // SHAPE_NODES_MOST of them; [0] is the root: after an event's opening brace
+struct trace_shapes {
+  struct trace_shape *nodes; // SHAPE_NODES_MOST of them; [0] is the root: after an event's opening brace
   uint32_t count;
   struct slice keys[SHAPE_KEYS_MOST]; // by key_number - 1
   uint32_t key_count;
   struct arena arena; // of the keys
 };
 
-void shapes_init(struct shapes *shapes);
-void shapes_done(struct shapes *shapes);
+void trace_shapes_init(struct trace_shapes *shapes);
+void trace_shapes_done(struct trace_shapes *shapes);
 // Keeps a gap that was read after the node `parent`; NULL where there is no room.
-struct shape *shapes_add(struct shapes *shapes, struct shape *parent, const char *bytes, size_t length,
-                         const struct gap *gap);
+struct trace_shape *trace_shapes_add(struct trace_shapes *shapes, struct trace_shape *parent, const char *bytes,
+                                     size_t length, const struct gap *gap);
 
-static inline bool shape_matches(const struct shape *shape, const char *at)
+static inline bool shape_matches(const struct trace_shape *shape, const char *at)
 {
   uint32_t needed = (uint32_t)shape->needed & BLOCK_ALL;
   if ((block_equal(at, shape->bytes) & needed) != needed)
@@ -92,9 +92,9 @@ static inline bool shape_matches(const struct shape *shape, const char *at)
 }
 
 // The node after `parent` whose gap is at `at` (SHAPE_GAP_BYTES + 1 may be read there), or NULL.
-static inline struct shape *shapes_find(const struct shape *parent, const char *at)
+static inline struct trace_shape *shapes_find(const struct trace_shape *parent, const char *at)
 {
-  struct shape *shape = parent->child;
+  struct trace_shape *shape = parent->child;
   while (shape != NULL &&
          !(shape_matches(shape, at) && (uint8_t)((uint8_t)at[shape->length] - shape->next_least) <= shape->next_span))
     shape = shape->sibling;
@@ -129,7 +129,7 @@ struct trace_reader_private {
   char *scratch; // decoded strings of the present event: SCRATCH_BYTES, then the arena
   size_t scratch_used;
   struct arena more_scratch;
-  struct shapes shapes;
+  struct trace_shapes shapes;
   struct trace_value fields[FIELD_COUNT + 1]; // of the present event; what is no TRACE_NONE counts
 };
 

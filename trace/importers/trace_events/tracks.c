@@ -23,8 +23,8 @@ static enum status add_track(struct import *import, const struct trace_event *ev
   return import_track(import, &row, ret_track_id, err);
 }
 
-enum status event_track(struct event_tracks *tracks, const struct trace_event *event, uint32_t *ret_track_id,
-                        struct error *err)
+enum status import_event_track(struct event_tracks *tracks, const struct trace_event *event, uint32_t *ret_track_id,
+                               struct error *err)
 {
   uint32_t pid = id_text(tracks->import, &event->process_id), tid = id_text(tracks->import, &event->thread_id);
   *ret_track_id = tracks->last_track;
@@ -51,7 +51,7 @@ static bool is_fraction(struct slice number)
   return false;
 }
 
-bool event_scalar(struct import *import, const struct trace_value *value, struct store_tag *ret_tag)
+bool import_event_scalar(struct import *import, const struct trace_value *value, struct store_tag *ret_tag)
 {
   ret_tag->type = STORE_INT;
   if (value->type == TRACE_TRUE || value->type == TRACE_FALSE) {
@@ -69,17 +69,17 @@ bool event_scalar(struct import *import, const struct trace_value *value, struct
   return true;
 }
 
-bool event_tag_scalar(struct import *import, int64_t span_id, uint32_t key, const struct trace_value *value)
+bool import_event_tag_scalar(struct import *import, int64_t span_id, uint32_t key, const struct trace_value *value)
 {
   struct store_tag tag = {.span_id = span_id, .key = key};
-  if (event_scalar(import, value, &tag)) {
+  if (import_event_scalar(import, value, &tag)) {
     import_tag(import, &tag);
     return true;
   }
   return value->type == TRACE_NULL || value->type == TRACE_NONE;
 }
 
-void event_note_nonfinite(struct import *import, uint64_t count)
+void import_note_nonfinite(struct import *import, uint64_t count)
 {
   if (count > 0)
     import_note(import, "%" PRIu64 " value%s NaN or infinite: read as null", count, count == 1 ? " is" : "s are");
