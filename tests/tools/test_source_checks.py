@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The checks of the source find what they look for: commit_lint and check_includes.sh on trees made for it."""
+"""The checks of the source find what they look for: commit_lint, check_includes.sh and check_names on trees made for it."""
 import fnmatch
 import os
 import pathlib
@@ -228,6 +228,53 @@ class CheckIncludes(unittest.TestCase):
                                         ("b/x.c", "b/b.h", "belongs into high/"), ("low/base/x.c", "base/b.h", "belongs into the root")):
             result = self.check(path, f'#include "{included}"', rules=rules)
             self.assertEqual((result.returncode, problem in result.stdout), (1 if problem else 0, True), (path, included, result.stdout))
+
+
+class CheckNames(unittest.TestCase):
+    RULES = "* main xsp_*\ncapture ring\ncollect collect ring_read\ntracers/cuda cuda\nprograms/alone *\n"
+    GOOD = {
+        "guest/capture/ring.c": "static int count;\nconst char *ring_names[] = {\n  \"a\",\n};\n"
+                                "void ring_put(int a,\n              int b)\n{\n  int lost = 0;\n}\n",
+        "trace/collect/rings.c": "struct rings {\n  int a;\n};\nextern int other;\n"
+                                 "static void put(void)\n{\n}\nvoid ring_read_all(void)\n{\n}\nint collect(void)\n{\n}\n",
+        "guest/tracers/cuda/records.c": "__attribute__((noinline)) void cuda_put(void)\n{\n}\nint xsp_entry(void)\n{\n}\n",
+        "programs/alone/main.c": "int anything(void)\n{\n}\n",
+        "guest/capture/ring.h": "struct ring {\n  int a;\n};\nenum state { STATE_NONE };\nstruct other;\n",
+    }
+
+    def check(self, **files):
+        """Of GOOD and these files, by path."""
+        with tempfile.TemporaryDirectory() as folder:
+            tree = pathlib.Path(folder)
+            for path, text in (self.GOOD | {"tools/name_rules.txt": self.RULES} | files).items():
+                (tree / path).parent.mkdir(parents=True, exist_ok=True)
+                (tree / path).write_text(text)
+            shutil.copy(TOOLS / "check_names", tree / "tools" / "check_names")
+            subprocess.run(["git", "init", "-q"], cwd=tree, check=True)
+            subprocess.run(["git", "add", "."], cwd=tree, check=True)
+            return subprocess.run([tree / "tools" / "check_names"], capture_output=True, text=True)
+
+    def test_good(self):
+        result = self.check()
+        self.assertEqual((result.returncode, result.stdout, result.stderr), (0, "", ""))
+
+    def test_bad(self):
+        for path, text, wanted in (
+                ("trace/collect/a.c", "int collect;\nvoid ring_put(void)\n{\n}\n", "a.c:2: ring_put begins with a word of capture"),
+                ("trace/collect/a.c", "int drained[2];\n", "a.c:1: drained begins without a word of collect"),
+                ("guest/tracers/cuda/a.c", "struct list *records_of(\n    int a)\n{\n}\n", "a.c:1: records_of begins without"),
+                ("trace/collect/a.c", "static int ring_put;\n", "a.c:1: static ring_put has the name of an external one of capture"),
+                ("trace/collect/a.h", "  enum ring { RING_A };\n", "guest/capture/ring.h, trace/collect/a.h: tag ring is in 2 headers"),
+                ("misc/a.c", "int a_b;\n", "misc/a.c:1: its folder has no line"),
+                ("tools/name_rules.txt", self.RULES + "format level\n", "no name of format begins with level"),
+                ("tools/name_rules.txt", self.RULES + "format rings\n", "rings is a word of capture and of format")):
+            result = self.check(**{path: text})
+            self.assertEqual((result.returncode, len(result.stdout.splitlines())), (1, 1), (path, text, result.stdout))
+            self.assertIn(wanted, result.stdout)
+
+    def test_tests_are_free(self):
+        for path in ("trace/collect/a_test.c", "trace/collect/test_a.c", "tests/collect/a.c", "fuzz/a.c"):
+            self.assertEqual(self.check(**{path: "int ring_put;\nint b;\n"}).returncode, 0, path)
 
 
 if __name__ == "__main__":
