@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # JAX 0.10.2, CPU: in a trace of jax.profiler one expects the same operations for the same program, whatever its
 # shapes. A loop over large arrays is an event "while.N" with an event for each operation of each turn. Over small
-# arrays XLA compiles the whole loop into one function: a single event "call" is left, without the loop's name, its
-# turns or its operations.
+# arrays XLA compiles the whole loop into one function, so a single event "call" is left, without turns and
+# operations.
 set -eu
 trap 'exit 1' HUP INT TERM
 folder=$(mktemp -d)

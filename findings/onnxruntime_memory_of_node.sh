@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # ONNX Runtime 1.32.0: a profile has mem_in_use_delta for each node. One expects the bytes that the node allocated,
 # hence the same figure for two equal nodes with tensors of equal shape. The figure is the size of the arena's chunks,
-# which depends on what was allocated before: of two chained Sin nodes, the second "uses" 62 % more. The request is in
+# which depends on earlier allocations: the second of two chained Sin nodes "uses" 62 % more. The request is in
 # mem_requested_in_use_delta.
 set -eu
 trap 'exit 1' HUP INT TERM

@@ -1,9 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # OpenTelemetry for JavaScript, otlp-transformer 0.223.1: one expects that its JSON and protobuf forms of a span hold
-# the same attributes. A whole number beyond 64 bits is a double in protobuf, but an intValue out of range in JSON,
-# which a strict reader rejects with the whole request. NaN is a double in protobuf; in JSON it is null, and OTLP's
-# form is the text "NaN".
+# the same attributes. A whole number beyond 64 bits is a double in protobuf; in JSON it is an intValue out of range,
+# which strict readers reject. NaN is a double in protobuf; in JSON it is null, and OTLP's form is the text "NaN".
 set -eu
 trap 'exit 1' HUP INT TERM
 folder=$(mktemp -d)

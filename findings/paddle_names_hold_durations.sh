@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# PaddlePaddle 3.3.1: one expects that an exported Chrome trace gives each call of an operator the operator's name, so
-# that a tool can group by it. The profiler appends the event's own duration to the name, as in "matmul dygraph[12.503
-# us]". Calls of one operator therefore have different names, and a search for the exact name finds nothing.
+# PaddlePaddle 3.3.1: one expects that each call of an operator has the operator's name in an exported Chrome trace,
+# for grouping. The profiler appends the event's own duration to the name, as in "matmul dygraph[12.503 us]". Calls of
+# one operator therefore have different names, and a search for the exact name finds nothing.
 set -eu
 trap 'exit 1' HUP INT TERM
 folder=$(mktemp -d)

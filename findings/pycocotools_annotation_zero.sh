@@ -1,9 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # pycocotools 2.0.11 counts a found object as missed if its annotation has the id 0. COCO's format allows any unique
-# number, and identifiers that begin at 0 are usual, so one expects an average precision of 1 for detections that
-# equal the ground truth. COCOeval writes the matched annotation's id into a table where 0 means "no match": with ids
-# 0 and 1 it reports 0.25.
+# number, so one expects an average precision of 1 for detections that equal the ground truth. COCOeval writes the
+# matched annotation's id into a table where 0 means "no match": with ids 0 and 1 it reports 0.25.
 set -eu
 trap 'exit 1' HUP INT TERM
 folder=$(mktemp -d)
