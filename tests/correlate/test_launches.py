@@ -53,6 +53,16 @@ class Launches(unittest.TestCase):
         self.assertEqual(self.operators([{"external_id": 5}, {}], [{"external_id": 5}, {"external_id": 6}]),
                          {"k0": (None, "ambiguous"), "k1": ("op1", "correlation")})
 
+    def test_a_launch_has_no_kernel_of_another_name(self):
+        self.assertEqual(self.operators([{"kernel": "gemm"}], [{"name": "relu"}, {"name": "gemm"}, {"name": "gemm"}]),
+                         {"relu": (None, "ambiguous"), "gemm": ("op0", "correlation")})
+        self.assertEqual(self.report["unattributed"]["reasons"], {"ambiguous": 1})
+        # nothing contradicts: a graph's launch names no kernel, and names may be written in two ways
+        for facts in ({}, {"kernel": "_Z4gemmv"}):
+            self.assertEqual(self.operators([facts], [{"name": "relu"}, {"name": "gemm"}]),
+                             {"relu": ("op0", "correlation"), "gemm": ("op0", "correlation")})
+        self.assertEqual(self.operators([{"kernel": "gemm"}], [{"name": "relu"}]), {"relu": ("op0", "correlation")})
+
     def test_names_of_kernels(self):
         self.assertEqual(self.operators([{"kernel": "gemm"}, {"kernel": "relu"}],
                                         [{"name": "relu"}, {"name": "gemm"}, {"name": "copy"}]),

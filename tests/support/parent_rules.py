@@ -62,6 +62,16 @@ def launch_of(spans, at):
     return before[0] if len(before) == 1 else AMBIGUOUS
 
 
+def has_anothers_launch(spans, at):
+    """Its launch recorded a kernel of another name, and has that one, too."""
+    launch = launch_of(spans, at) if spans[at].kind == EXECUTION and spans[at].correlation else None
+    if launch in (None, AMBIGUOUS) or 0 in (spans[launch].kernel, spans[at].kernel):
+        return False
+    same = [i for i, span in enumerate(spans) if span.kind == EXECUTION and span.correlation == spans[at].correlation
+            and launch_of(spans, i) == launch]
+    return spans[at].kernel != spans[launch].kernel in [spans[i].kernel for i in same]
+
+
 def kinds(spans):
     """Of calls with one id that are nested in each other, the outermost is a launch if an execution carries the id."""
     carried = {s.correlation for s in spans if s.kind == EXECUTION and s.correlation}
@@ -147,7 +157,8 @@ def parents(spans, has_caller=False):
     for at, span in enumerate(spans):
         if result[at] is None:
             launch = launch_of(spans, at) if span.correlation else None
-            result[at] = ((None, NONE) if launch is None else (None, AMBIGUOUS) if launch == AMBIGUOUS
+            result[at] = ((None, NONE) if launch is None
+                          else (None, AMBIGUOUS) if launch == AMBIGUOUS or has_anothers_launch(spans, at)
                           else (result[launch][0], CORRELATION))
     for at, span in enumerate(spans):
         if has_caller and result[at] == (None, NONE) and (span.basis, span.level < KERNEL, span.kind != EXECUTION) == (

@@ -254,6 +254,8 @@ void launches_join(struct launches *launches, const struct store_spans *spans, c
   launches->carried = has_changes ? arena_alloc(arena, spans->count / 8 + 1) : NULL;
   if (!survey->has_executions || launches->row_of_correlation.used == 0)
     return;
+  launches->launched = arena_alloc(arena, spans->count / 8 + 1);
+  launches->shared = arena_alloc(arena, spans->count / 8 + 1);
   struct launches copy = *launches; // in registers
   for (size_t i = 0; i < spans->count; i++) {
     if (i % 8 == 0 && i + ROWS_AHEAD < spans->count) { // a cache line of the widest column
@@ -269,12 +271,15 @@ void launches_join(struct launches *launches, const struct store_spans *spans, c
       carry(&copy, spans->correlation_id[i]);
     if (launch == LAUNCH_SEVERAL || copy.process_of_slot != NULL)
       launch = launches_of(&copy, spans, (uint32_t)i);
+    if (launch < LAUNCH_SEVERAL)
+      launches_share(&copy, launch);
     if ((basis[i] & MARK_FINAL) || launch == ROW_NONE)
       continue;
     bool is_certain = launch != LAUNCH_SEVERAL;
     parent_row[i] = is_certain ? parent_row[launch] : ROW_NONE;
     basis[i] = (uint8_t)((basis[i] & MARKS) | (is_certain ? BASIS_CORRELATION : BASIS_AMBIGUOUS));
   }
+  launches->shared_count = copy.shared_count;
 }
 
 // ---- further facts ---------------------------------------------------------------------------------------------------

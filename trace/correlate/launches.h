@@ -21,7 +21,9 @@ struct launches {
   VECTOR(struct launch_call) several; // launches of an id that has several, by (id, start)
   VECTOR(struct launch_call) nested;  // stored as launches, but in others of their id; by row
   uint8_t *carried;                   // a bit a row: a launch whose id an execution carries; NULL: kinds stay as stored
-  struct correlate_facts *facts;      // of `several` and of executions with their ids, by row; NULL: none are recorded
+  uint8_t *launched, *shared;         // a bit a row: a launch of an execution, of several
+  size_t shared_count;
+  struct correlate_facts *facts; // of `several` and of executions with their ids, by row; NULL: none are recorded
   size_t fact_count;
   // Processes of tracks, from 1 on; 0: none recorded. NULL where a run has at most one.
   const uint32_t *process_of_slot;
@@ -53,6 +55,18 @@ void launches_join(struct launches *launches, const struct store_spans *spans, c
 enum status launches_learn(struct launches *launches, const struct store_spans *spans, correlate_load_facts *load,
                            void *context, struct arena *arena, uint32_t *parent_row, uint8_t *basis,
                            struct error *err) MUST_CHECK;
+static inline void launches_share(struct launches *launches, uint32_t launch) // an execution has this launch
+{
+  uint8_t bit = (uint8_t)(1u << launch % 8);
+  bool is_new = (launches->launched[launch / 8] & bit) != 0 && (launches->shared[launch / 8] & bit) == 0;
+  launches->launched[launch / 8] |= bit;
+  launches->shared[launch / 8] |= is_new ? bit : 0;
+  launches->shared_count += is_new;
+}
+// shared_launches.c: where a launch recorded the name of its kernel and has it, executions of other names are ambiguous.
+enum status launches_compare_names(struct launches *launches, const struct store_spans *spans,
+                                   correlate_load_facts *load, void *context, struct arena *arena, uint32_t *parent_row,
+                                   uint8_t *basis, struct error *err) MUST_CHECK;
 // What kinds rows [first_row, first_row + count) have in the end.
 void launches_kinds(struct launches *launches, const struct store_spans *spans, size_t first_row, size_t count,
                     uint8_t *ret_kinds);

@@ -369,8 +369,10 @@ enum status parents_find(const struct store_spans *spans, const struct store_tra
 enum status parents_learn(const struct store_spans *spans, correlate_load_facts *load, void *context,
                           struct parents *parents, struct error *err)
 {
-  return launches_learn(&parents->launches, spans, load, context, &parents->links_arena, parents->row, parents->basis,
-                        err);
+  XSP_TRY(launches_learn(&parents->launches, spans, load, context, &parents->links_arena, parents->row, parents->basis,
+                         err));
+  return launches_compare_names(&parents->launches, spans, load, context, &parents->links_arena, parents->row,
+                                parents->basis, err);
 }
 
 void parents_name_caller(const struct store_spans *spans, struct parents *parents)
