@@ -202,6 +202,13 @@ void import_track_name(struct import *import, uint32_t track_id, const char *nam
             "no such track to name");
 }
 
+void import_track_process(struct import *import, uint32_t track_id, const char *host, int64_t process_id)
+{
+  (void)host;
+  (void)process_id;
+  fuzz_must(track_id >= 1 && track_id <= import->sink->tracks[fuzz_run(import)], "no such track to place");
+}
+
 enum status import_span(struct import *import, const struct store_span *span, struct error *err)
 {
   (void)err;

@@ -414,6 +414,53 @@ class Attribution(Case):
         self.assertEqual(self.report["files"][0]["skipped"], {"device's copy of an annotation": 2})
 
 
+class MergedRanks(Case):
+    """Traces of several ranks in one file: threads, streams, correlation and External ids repeat."""
+    KERNELS = ("select k.name, o.name as layer, k.basis, t.process_id, t.host, t.device_id, t.name as track, k.track_id "
+               "from span k join track t using (run_id, track_id) left join span o on o.span_id = k.layer_id "
+               "where k.kind = 'execution' order by k.name")
+
+    def rank(self, name, start, pid, external=1):
+        """An operator, its call and its kernel, which comes first in the file. `pid` makes a rank's pids."""
+        return [{**kernel(1, start + 20, 5, f"k{name}", External_id=external), "pid": pid(0)},
+                operator(f"op{name}", start, 10, pid=pid(123), tid=7, External_id=external),
+                call(1, start + 2, 5, pid=pid(123), tid=7, External_id=external)]
+
+    def merge(self, *ranks):
+        self.load(sum(ranks, []))
+        return rows(self.out, self.KERNELS)
+
+    def test_labels_before_pids(self):
+        kernels = self.merge(self.rank("A", 0, lambda pid: f"[TP00] {pid}"),
+                             self.rank("B", 1, lambda pid: f"[TP01-DP02] {pid + 1 if pid else pid}"),
+                             [{"ph": "M", "name": "thread_name", "pid": "[TP00] 0", "tid": 7, "args": {"name": "stream 7 "}}])
+        self.assertEqual([(row["name"], row["layer"], row["basis"], row["process_id"], row["device_id"], row["track"])
+                          for row in kernels],
+                         [("kA", "opA", "correlation", 123, 0, "TP00 stream 7"),
+                          ("kB", "opB", "correlation", 124, 0, "TP01-DP02")])
+        self.assertEqual(rows(self.out, "select count(*) as n from track")[0]["n"], 4)
+        self.assertIn("2 ranks were merged into this file: each is a process", str(self.report["files"][0]["notes"]))
+
+    def test_ranks_that_have_one_pid(self):
+        kernels = self.merge(*(self.rank(name, i, lambda pid, i=i: f"[TP0{i}] {pid}") for i, name in enumerate("AB")))
+        self.assertEqual([(row["name"], row["layer"], row["process_id"], row["host"]) for row in kernels],
+                         [("kA", "opA", 123, "TP00"), ("kB", "opB", 123, "TP01")])
+
+    def test_pids_that_were_shifted(self):
+        shifted = [lambda pid: pid, lambda pid: pid + 10_000_000]
+        kernels = self.merge(self.rank("A", 0, shifted[0], external=5), self.rank("B", 1, shifted[1], external=6))
+        self.assertEqual([(row["name"], row["layer"]) for row in kernels], [("kA", "opA"), ("kB", "opB")])
+        self.assertEqual(len({row["track_id"] for row in kernels}), 2)
+        kernels = self.merge(self.rank("A", 0, shifted[0]), self.rank("B", 1, shifted[1]))
+        self.assertEqual([(row["layer"], row["basis"]) for row in kernels], [(None, "ambiguous")] * 2)
+
+    def test_brackets_that_are_no_label(self):
+        for pid in ("[TP00]", "[] 5", "[TP00 5", "[TP00]5"):
+            self.load([operator("a", 0, 1, pid=pid, tid=1)])
+            self.assertEqual(rows(self.out, "select process_id from track"), [{"process_id": None}])
+            self.assertEqual(self.report["files"][0]["notes"], [])
+
+
 class PythonFrames(Case):
     def frame(self, name, ts, dur, tid=100):
         return event("python_function", name, ts, dur, tid=tid, Python_id=1)

@@ -57,7 +57,8 @@ def launch_of(spans, at):
     if len(calls) < 2:
         return calls[0] if calls else None
     if process_of(spans[at]) == 0 and len({process_of(spans[i]) for i in calls} - {0}) > 1:
-        return AMBIGUOUS
+        calls = [i for i in calls if 0 != spans[i].external_id == spans[at].external_id
+                 or 0 != spans[i].kernel == spans[at].kernel]
     before = [i for i in calls if spans[i].start <= spans[at].start and agree_in_all(spans[i], spans[at])]
     return before[0] if len(before) == 1 else AMBIGUOUS
 

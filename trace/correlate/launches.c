@@ -184,6 +184,15 @@ static bool do_facts_agree(const struct launches *launches, uint32_t call, uint3
          (is_same(a->device, b->device) && is_same(a->external_id, b->external_id) && is_same(a->kernel, b->kernel));
 }
 
+// Whether something that is recorded of both is equal, and says that one launched the other.
+static bool do_facts_meet(const struct launches *launches, uint32_t call, uint32_t execution)
+{
+  const struct correlate_facts *a = facts_of(launches, call);
+  const struct correlate_facts *b = facts_of(launches, execution);
+  return a != NULL && b != NULL &&
+         ((a->external_id != 0 && a->external_id == b->external_id) || (a->kernel != 0 && a->kernel == b->kernel));
+}
+
 // Calls come by their start: after the execution's start there is nothing to look for but whether there are several.
 static uint32_t choose(struct launches *launches, const struct store_spans *spans, uint32_t row)
 {
@@ -193,8 +202,7 @@ static uint32_t choose(struct launches *launches, const struct store_spans *span
   const struct launch_call *end = launches->several.items + launches->several.count;
   uint32_t found = ROW_NONE, only = ROW_NONE; // only: of its process
   size_t count = 0, looked_at = 0;
-  if (process == 0 && first->is_in_several_processes)
-    return LAUNCH_SEVERAL;
+  bool is_of_any = process == 0 && first->is_in_several_processes; // the earlier start decides nothing between these
   for (const struct launch_call *call = first; call < end && call->id == id; call++) {
     bool is_before = call->start <= spans->start_ns[row];
     if (++looked_at > LOOKED_AT_MOST)
@@ -206,7 +214,8 @@ static uint32_t choose(struct launches *launches, const struct store_spans *span
       return LAUNCH_SEVERAL;
     if (!is_before && count > 1)
       break;
-    if (is_before && do_facts_agree(launches, call->row, row)) {
+    if (is_before && do_facts_agree(launches, call->row, row) &&
+        (!is_of_any || do_facts_meet(launches, call->row, row))) {
       if (found != ROW_NONE)
         return LAUNCH_SEVERAL;
       found = call->row;

@@ -107,6 +107,14 @@ void import_track_name(struct import *import, uint32_t track_id, const char *nam
   copy_text(import->sink, &track->name);
 }
 
+void import_track_process(struct import *import, uint32_t track_id, const char *host, int64_t process_id)
+{
+  struct store_track *track = &import->sink->run->tracks.items[track_id - 1];
+  track->process_id = process_id;
+  track->host = host;
+  copy_text(import->sink, &track->host);
+}
+
 // ---- notes -----------------------------------------------------------------------------------------------------------
 void import_version(struct import *import, const char *format_version)
 {

@@ -166,6 +166,7 @@ static enum status read_file(struct kineto *kineto, struct error *err)
   import_note_nonfinite(kineto->import, ending.nonfinite_count);
   import_framework(kineto->import, "pytorch", NULL);
   XSP_TRY(set_epoch(kineto, err));
+  kineto_track_ranks(kineto);
   kineto_track_names(kineto);
   add_call_paths(kineto);
   kineto_memory_end(kineto);

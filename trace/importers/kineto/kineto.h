@@ -39,6 +39,8 @@ struct kineto_place { // a pid, tid, device or stream as the file says it
 };
 struct kineto_track_key {       // hashed: without padding
   int64_t kind;                 // enum kineto_track_kind
+  int64_t rank;                 // of a file that was merged: import_string of the label before the pid, "TP00"; 0: none
+  int64_t process;              // TRACK_DEVICE: a pid + 1 that is not the device's number, as in merged files; 0: none
   struct kineto_place place[2]; // process and thread, or device and stream
 };
 struct kineto_allocation {
@@ -140,6 +142,8 @@ void kineto_memory_end(struct kineto *kineto); // at the end, when the spans aro
 struct kineto_track *kineto_track(struct kineto *kineto, enum kineto_track_kind kind, const struct trace_event *event,
                                   const struct trace_value *first, const struct trace_value *second);
 enum status kineto_track_use(struct kineto *kineto, struct kineto_track *track, struct error *err) MUST_CHECK;
+// At the end: which process a rank's device tracks belong to.
+void kineto_track_ranks(struct kineto *kineto);
 void kineto_track_names(struct kineto *kineto);       // at the end
 int64_t kineto_busiest_device(struct kineto *kineto); // where most kernels ran; STORE_NONE: none did
 void kineto_tracks_done(struct kineto_tracks *tracks);

@@ -3,6 +3,9 @@
 // Numbers may be written as numbers or as texts ("25738"), streams as "stream 7" too; what is not a number is a name.
 #include "importers/kineto/kineto.h"
 
+#include "base/map.h"
+
+#include <stdlib.h>
 #include <string.h>
 
 // ---- values
@@ -18,6 +21,22 @@ static struct kineto_place read_place(struct kineto *kineto, const struct trace_
       slice_int64(slice_trim(slice_after(value->raw, strlen(prefix))), &place.value))
     return place;
   return (struct kineto_place){.kind = PLACE_TEXT, .value = import_slice(kineto->import, value->raw)};
+}
+
+// "[TP00] 123": the pid of a rank in a file that SGLang merged. Returns the label without brackets, or 0, and the pid.
+static int64_t take_rank(struct kineto *kineto, const struct trace_value *pid, struct kineto_place *ret_place)
+{
+  *ret_place = read_place(kineto, pid, false);
+  if (pid->type != TRACE_STRING || !slice_starts_with(pid->raw, "["))
+    return 0;
+  struct slice rest = slice_after(pid->raw, 1), label;
+  if (!slice_cut(&rest, ']', &label) || label.length == 0 || !slice_starts_with(rest, " "))
+    return 0;
+  rest = slice_after(rest, 1);
+  *ret_place = (struct kineto_place){.kind = PLACE_NUMBER};
+  if (!slice_int64(rest, &ret_place->value))
+    *ret_place = (struct kineto_place){.kind = PLACE_TEXT, .value = import_slice(kineto->import, rest)};
+  return import_slice(kineto->import, label);
 }
 
 // ---- the table
@@ -37,15 +56,23 @@ struct kineto_track *kineto_track(struct kineto *kineto, enum kineto_track_kind 
                                   const struct trace_value *first, const struct trace_value *second)
 {
   struct kineto_tracks *tracks = &kineto->tracks;
-  const struct kineto_track_key key = {
-      kind, {read_place(kineto, first, false), read_place(kineto, second, kind == TRACK_DEVICE)}};
-  uint64_t hash = (uint64_t)kind + 5 * (uint64_t)key.place[0].value + 11 * (uint64_t)key.place[1].value;
+  struct kineto_place process;
+  int64_t rank = take_rank(kineto, &event->process_id, &process);
+  struct kineto_track_key key = {
+      .kind = kind, .rank = rank, .place = {process, read_place(kineto, second, kind == TRACK_DEVICE)}};
+  if (first != &event->process_id) {
+    key.place[0] = read_place(kineto, first, false);
+    bool is_other = process.kind == PLACE_NUMBER && key.place[0].kind == PLACE_NUMBER;
+    key.process = is_other && process.value != key.place[0].value ? (int64_t)((uint64_t)process.value + 1) : 0;
+  }
+  uint64_t hash = (uint64_t)kind + 5 * (uint64_t)key.place[0].value + 11 * (uint64_t)key.place[1].value +
+                  13 * (uint64_t)key.rank + 17 * (uint64_t)key.process;
   struct kineto_track **recent = &tracks->recent[hash % KINETO_RECENT];
   if (*recent != NULL && memcmp(&(*recent)->key, &key, sizeof key) == 0)
     return *recent;
   struct kineto_track *track = *recent = track_at(tracks, kineto->import->arena, &key);
   if (track->named[0].kind == PLACE_NONE && track->named[1].kind == PLACE_NONE) {
-    track->named[0] = read_place(kineto, &event->process_id, false);
+    track->named[0] = process;
     track->named[1] = read_place(kineto, &event->thread_id, false);
   }
   return track;
@@ -76,18 +103,86 @@ enum status kineto_track_use(struct kineto *kineto, struct kineto_track *track, 
   return import_track(kineto->import, &row, &track->track_id, err);
 }
 
+// ---- ranks
+struct rank {
+  int64_t label, process_id;
+  bool shares_process; // its number with another rank: each had the pids of its own container
+};
+
+static int compare_ranks(const void *left, const void *right) // by process, then label
+{
+  const struct rank *a = left, *b = right;
+  if (a->process_id != b->process_id)
+    return a->process_id < b->process_id ? -1 : 1;
+  return (a->label > b->label) - (a->label < b->label);
+}
+
+// The ranks of the file and the process of each: the first that has spans on the host.
+static struct rank *find_ranks(struct kineto *kineto, size_t *ret_count)
+{
+  struct map known = {0};
+  struct rank *ranks = arena_alloc_array(kineto->import->arena, kineto->tracks.all.count + 1, sizeof *ranks);
+  *ret_count = 0;
+  for (size_t i = 0; i < kineto->tracks.all.count; i++) {
+    const struct kineto_track *track = kineto->tracks.all.items[i];
+    if (track->key.kind != TRACK_HOST || track->key.rank == 0 || track->track_id == 0 ||
+        track->key.place[0].kind != PLACE_NUMBER)
+      continue;
+    uint64_t *place = map_at(&known, map_number((uint64_t)track->key.rank), NULL);
+    if (*place == 0) {
+      ranks[*ret_count] = (struct rank){track->key.rank, track->key.place[0].value, false};
+      *place = ++*ret_count;
+    }
+  }
+  map_done(&known);
+  qsort(ranks, *ret_count, sizeof *ranks, compare_ranks);
+  for (size_t i = 1; i < *ret_count; i++)
+    if (ranks[i].process_id == ranks[i - 1].process_id)
+      ranks[i].shares_process = ranks[i - 1].shares_process = true;
+  return ranks;
+}
+
+void kineto_track_ranks(struct kineto *kineto)
+{
+  struct import *import = kineto->import;
+  size_t count;
+  const struct rank *ranks = find_ranks(kineto, &count);
+  struct map place_of = {0}; // label → its place in `ranks`, from 1
+  for (size_t i = 0; i < count; i++)
+    *map_at(&place_of, map_number((uint64_t)ranks[i].label), NULL) = i + 1;
+  for (size_t i = 0; i < kineto->tracks.all.count; i++) {
+    const struct kineto_track *track = kineto->tracks.all.items[i];
+    const uint64_t *place = track->key.rank == 0 ? NULL : map_find(&place_of, map_number((uint64_t)track->key.rank));
+    if (place == NULL || track->track_id == 0)
+      continue;
+    const struct rank *rank = &ranks[*place - 1];
+    const char *host = kineto->host_name, *label = import_text(import, (uint32_t)rank->label, NULL);
+    if (rank->shares_process)
+      host = host == NULL ? label : arena_format(import->arena, "%s %s", host, label);
+    import_track_process(import, track->track_id, host, rank->process_id);
+  }
+  map_done(&place_of);
+  if (count > 1)
+    import_note(import, "%zu ranks were merged into this file: each is a process", count);
+}
+
 void kineto_track_names(struct kineto *kineto)
 {
   struct kineto_tracks *tracks = &kineto->tracks;
   for (size_t i = 0; i < tracks->all.count; i++) {
     const struct kineto_track *track = tracks->all.items[i];
-    const struct kineto_track_key key = {TRACK_NAME, {track->named[0], track->named[1]}};
+    const struct kineto_track_key key = {
+        .kind = TRACK_NAME, .rank = track->key.rank, .place = {track->named[0], track->named[1]}};
     uint32_t id;
-    if (track->track_id == 0 || !interner_find(&tracks->keys, (const char *)&key, sizeof key, &id) ||
-        tracks->all.items[id]->name == 0)
-      continue;
-    const char *name = import_text(kineto->import, tracks->all.items[id]->name, NULL);
-    import_track_name(kineto->import, track->track_id, name);
+    const char *name = NULL;
+    if (interner_find(&tracks->keys, (const char *)&key, sizeof key, &id) && tracks->all.items[id]->name != 0)
+      name = import_text(kineto->import, tracks->all.items[id]->name, NULL);
+    if (key.rank != 0) {
+      const char *rank = import_text(kineto->import, (uint32_t)key.rank, NULL);
+      name = name == NULL ? rank : arena_format(kineto->import->arena, "%s %s", rank, name);
+    }
+    if (track->track_id != 0 && name != NULL)
+      import_track_name(kineto->import, track->track_id, name);
   }
 }
 
@@ -97,7 +192,7 @@ int64_t kineto_busiest_device(struct kineto *kineto)
   uint64_t most = 0;
   for (size_t i = 0; i < kineto->tracks.all.count; i++) {
     const struct kineto_track *track = kineto->tracks.all.items[i];
-    const struct kineto_track_key key = {TRACK_TOTAL, {track->key.place[0]}};
+    const struct kineto_track_key key = {.kind = TRACK_TOTAL, .place = {track->key.place[0]}};
     if (track->key.kind != TRACK_DEVICE || key.place[0].kind != PLACE_NUMBER || track->kernel_count == 0)
       continue;
     struct kineto_track *total = track_at(&kineto->tracks, kineto->import->arena, &key);
