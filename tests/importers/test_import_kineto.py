@@ -461,6 +461,50 @@ class MergedRanks(Case):
             self.assertEqual(self.report["files"][0]["notes"], [])
 
 
+class Paddle(Case):
+    """As PaddlePaddle's profiler writes traces: `ts` in whole µs, the rest in the arguments."""
+    ZERO_US = 1_700_000_000_000_000
+
+    def event(self, category, name, start, end, lane="C++", **arguments):
+        is_device = category in ("Kernel", "Memcpy")
+        return {"ph": "X", "cat": category, "name": f"{name}[{end - start:.3f} us]", "pid": 0 if is_device else 50,
+                "tid": 7 if is_device else f"50({lane})", "ts": int(self.ZERO_US + 0.4 + start),
+                "dur": Decimal(f"{end - start:.3f}"), "args": {
+                    **arguments, "start_time": f"{start:.3f} us", "end_time": f"{end:.3f} us"}}
+
+    def read(self, events):
+        return self.load(events, before={"schemaVersion": "1.0.0", "displayTimeUnit": "ms", "span_indx": "0"})
+
+    def test_operators_steps_and_kernels(self):
+        spans = self.read([
+            self.event("ProfileStep", "ProfileStep#1", 0.1, 99.9, "Python"),
+            self.event("Operator", "conv2d dygraph", 10.9, 20.2), self.event("OperatorInner", "conv2d compute", 10.95, 20.15),
+            self.event("CudaRuntime", "cudaLaunchKernel", 12, 14, **{"correlation id": 3}),
+            self.event("Kernel", "gemm[0]", 30, 40.25, **{"correlation id": 3, "device": 0, "stream": 7}),
+            self.event("Operator", "conv2d dygraph", 120, 128.471), self.event("Forward", "Forward", 119, 140, "Python"),
+            self.event("ProfileStep", "ProfileStep#2", 110, 150, "Python"), self.event("ProfileStep", "ProfileStep#3", 150, 150.3)])
+        found = {name: (row["level"], row["parent"], row["end_ns"] - row["start_ns"]) for name, row in spans.items()}
+        self.assertEqual(found, {
+            "ProfileStep#1": ("model", None, 99800), "ProfileStep#2": ("model", None, 40000),
+            "conv2d dygraph": ("layer", "Forward", 8471), "conv2d compute": ("layer", "conv2d dygraph", 9200),
+            "Forward": ("model", "ProfileStep#2", 21000), "cudaLaunchKernel": ("kernel", "conv2d compute", 2000),
+            "gemm[0]": ("kernel", "conv2d compute", 10250)})
+        self.assertEqual([row["name"] for row in rows(self.out, "select s.name from observation join span s using "
+                                                                "(run_id, span_id) order by s.start_ns")],
+                         ["ProfileStep#1", "ProfileStep#2"])
+        self.assertEqual(self.report["files"][0]["skipped"], {"empty step": 1})
+        self.assertEqual(rows(self.out, "select framework from experiment"), [{"framework": "paddle"}])
+        self.assertEqual(rows(self.out, "select count(*) as n from track where thread_id = 50"), [{"n": 1}])
+        self.assertEqual(self.tags("gemm[0]"), {"recorded_correlation": 3})
+
+    def test_other_writers_keep_their_names(self):
+        spans = self.load([operator("a[1.5 us]", 0, 2), event("user_annotation", "ProfileStep#1", 0, 0)])
+        self.assertEqual(sorted(spans), ["ProfileStep#1", "a[1.5 us]"])
+        spans = self.read([{**operator(name, i, 1), "args": {}} for i, name in enumerate(
+            ("a[1.5 us]", "b[3 ms]", "c[0]", "d[1.5 kg]", "e[x us]", "f[1 us] ", "[2 us]"))])
+        self.assertEqual(sorted(spans), ["", "a", "b", "c[0]", "d[1.5 kg]", "e[x us]", "f[1 us] "])
+
+
 class PythonFrames(Case):
     def frame(self, name, ts, dur, tid=100):
         return event("python_function", name, ts, dur, tid=tid, Python_id=1)

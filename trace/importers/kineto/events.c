@@ -342,6 +342,24 @@ static enum status add_span(struct kineto *kineto, const struct trace_event *eve
   return STATUS_OK;
 }
 
+enum status kineto_add_step(struct kineto *kineto, const struct kineto_paddle_step *step, struct error *err)
+{
+  const struct trace_event event = {.start_ns = step->start_ns, .end_ns = step->end_ns};
+  struct store_span span = {.span_id = kineto->span_count + 1,
+                            .start_ns = step->start_ns,
+                            .duration_ns = step->end_ns - step->start_ns,
+                            .name = step->name,
+                            .level = XSP_LEVEL_MODEL,
+                            .kind = XSP_KIND_SYNC,
+                            .flags = STORE_SPAN_STEP};
+  XSP_TRY(kineto_track_use(kineto, step->track, err));
+  span.track_id = step->track->track_id;
+  keep_interval(step->track, &event, &span, 0);
+  keep_times(kineto, &event);
+  kineto->span_count++;
+  return import_span(kineto->import, &span, err);
+}
+
 static void keep_frame(struct kineto *kineto, const struct trace_event *event)
 {
   struct kineto_track *track = kineto_track(kineto, TRACK_HOST, event, &event->process_id, &event->thread_id);
@@ -354,7 +372,11 @@ static void keep_frame(struct kineto *kineto, const struct trace_event *event)
 enum status kineto_event(void *context, const struct trace_event *event, struct error *err)
 {
   struct kineto *kineto = context;
+  struct trace_event paddle;
   const char *reason = NULL;
+  if (kineto->paddle.is_writer && kineto_paddle_event(kineto, event, &paddle))
+    return STATUS_OK;
+  event = kineto->paddle.is_writer ? &paddle : event;
   if (event->phase != 'X') {
     if (event->phase == 'M')
       keep_name(kineto, event);

@@ -164,7 +164,8 @@ static enum status read_file(struct kineto *kineto, struct error *err)
   kineto_events_start(kineto);
   XSP_TRY(trace_read(kineto->import->input, kineto_event, kineto_top_key, kineto, &ending, err));
   import_note_nonfinite(kineto->import, ending.nonfinite_count);
-  import_framework(kineto->import, "pytorch", NULL);
+  import_framework(kineto->import, kineto->paddle.is_writer ? "paddle" : "pytorch", NULL);
+  XSP_TRY(kineto_paddle_end(kineto, err));
   XSP_TRY(set_epoch(kineto, err));
   kineto_track_ranks(kineto);
   kineto_track_names(kineto);
@@ -182,6 +183,7 @@ static enum status read_kineto(struct import *import, struct error *err)
   enum status status = read_file(kineto, err);
   kineto_tracks_done(&kineto->tracks);
   vector_done(&kineto->repeated);
+  vector_done(&kineto->paddle.steps);
   interner_done(&kineto->stacks);
   vector_done(&kineto->stack_paths);
   buf_done(&kineto->scratch);

@@ -6,6 +6,7 @@
 //      tags.c     its arguments → tags, device, stream, correlation
 //      memory.c   allocations → alloc_bytes of the operators around them
 //      tracks.c   (process, thread) and (device, stream) → tracks, and their names
+//      paddle.c   what PaddlePaddle writes otherwise
 //      system.c   deviceProperties, distributedInfo, versions → facts
 #ifndef XSP_IMPORTERS_KINETO_KINETO_H
 #define XSP_IMPORTERS_KINETO_KINETO_H
@@ -99,8 +100,20 @@ struct kineto_facts {                        // of one event, by its arguments
   const struct trace_value *device, *stream; // NULL: not recorded
   uint32_t stack;                            // call path around it; 0: not recorded
 };
+struct kineto_paddle_step {
+  int64_t start_ns, end_ns; // not too far apart
+  uint32_t name;            // import_string
+  bool has_content;
+  struct kineto_track *track;
+};
+struct kineto_paddle { // of a file of PaddlePaddle's profiler
+  bool is_writer, has_base;
+  int64_t base_ns; // time of the earliest event, which others count from
+  VECTOR(struct kineto_paddle_step) steps;
+};
 struct kineto {
   struct import *import;
+  struct kineto_paddle paddle;
   int64_t span_count;
   struct kineto_word keys[KINETO_KEY_NUMBERS];          // by key_number
   struct kineto_repeat repeats[KINETO_KEY_NUMBERS];     // by key_number
@@ -127,6 +140,13 @@ enum kineto_sign kineto_category_sign(struct slice category);
 // STATUS_OK also for what is skipped.
 void kineto_events_start(struct kineto *kineto);
 enum status kineto_event(void *kineto, const struct trace_event *event, struct error *err) MUST_CHECK;
+
+enum status kineto_add_step(struct kineto *kineto, const struct kineto_paddle_step *step, struct error *err) MUST_CHECK;
+
+// paddle.c
+// The event as PyTorch would have written it, whose parts are those of `event`. True: a step, kept until the end.
+bool kineto_paddle_event(struct kineto *kineto, const struct trace_event *event, struct trace_event *ret_event);
+enum status kineto_paddle_end(struct kineto *kineto, struct error *err) MUST_CHECK; // adds steps that something is in
 
 // tags.c
 // Tags the span that is about to be added, and finds what that needs itself.

@@ -56,6 +56,7 @@ static bool read_device(struct json_reader *reader, struct device *ret_device)
                                         {"name", .text = device->name},
                                         {"totalGlobalMem", .number = &device->memory_bytes},
                                         {"numSms", .number = &device->multiprocessors},
+                                        {"smCount", .number = &device->multiprocessors},
                                         {"computeMajor", .number = &device->major},
                                         {"computeMinor", .number = &device->minor}};
   return read_properties(reader, properties, sizeof properties / sizeof properties[0]);
@@ -177,7 +178,9 @@ enum status kineto_top_key(void *context, struct slice key, const struct trace_v
   struct kineto *kineto = context;
   if (slice_is(key, "baseTimeNanoseconds"))
     return keep_base(kineto, value, err);
-  if (slice_is(key, "deviceProperties") && value->type == TRACE_ARRAY)
+  if (slice_is(key, "span_indx")) // PaddlePaddle's own
+    kineto->paddle.is_writer = true;
+  else if (slice_is(key, "deviceProperties") && value->type == TRACE_ARRAY)
     keep_devices(kineto, value->raw);
   else if (slice_is(key, "host_name") && value->type == TRACE_STRING && value->raw.length > 0 &&
            value->raw.length <= HOST_BYTES_MOST)

@@ -13,6 +13,7 @@ static const struct {
   const char *tag; // NULL: the key itself
 } known[] = {
     {"correlation", KEY_CORRELATION, "recorded_correlation"},
+    {"correlation id", KEY_CORRELATION, "recorded_correlation"}, // PaddlePaddle
     {"External id", KEY_TAG, "external_id"},
     {"external id", KEY_TAG, "external_id"},
     {"device", KEY_DEVICE, NULL},
@@ -41,6 +42,8 @@ static struct kineto_word find_word(struct kineto *kineto, struct slice key)
         key = (struct slice){known[i].tag, strlen(known[i].tag)};
       break;
     }
+  if (kineto->paddle.is_writer && (slice_is(key, "start_time") || slice_is(key, "end_time")))
+    word.meaning = KEY_DROP; // the times of the span
   word.string = import_slice(kineto->import, key);
   return word;
 }
