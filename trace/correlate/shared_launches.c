@@ -2,7 +2,7 @@
 // Executions of one launch whose names differ. Called by parents.c when launches are known.
 //
 // A call that recorded the kernel it starts launched no other: where one execution of its id has that name, those of other
-// names got the id by mistake (ROCm's tracer hands ids out twice). A graph's launch records no kernel.
+// names have another launch, whose id is not known. A graph's launch records no kernel.
 #include "base/sorted.h"
 #include "correlate/launches.h"
 
