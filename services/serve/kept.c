@@ -19,19 +19,18 @@
 #define PARTIALS_MOST 100000u // at a time
 
 // ---- the folder ------------------------------------------------------------------------------------------------------
-static DIR *list(int folder)
+static DIR *list(int folder, const char *name)
 {
-  int own = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC); // threads must not share a position
+  int own = openat(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC); // threads must not share a position
   return own >= 0 ? fdopendir(own) : NULL;
 }
 
-// What a server that was killed left.
-static void remove_partials(int folder)
+void kept_remove_partials(int folder, const char *name, const char *beginning)
 {
-  DIR *entries = list(folder);
+  DIR *entries = list(folder, name);
   for (struct dirent *entry; entries != NULL && (entry = readdir(entries)) != NULL;)
-    if (text_begins_with(entry->d_name, PARTIAL) && text_ends_with(entry->d_name, PARTIAL_END))
-      unlinkat(folder, entry->d_name, 0);
+    if (text_begins_with(entry->d_name, beginning) && text_ends_with(entry->d_name, PARTIAL_END))
+      unlinkat(dirfd(entries), entry->d_name, 0);
   if (entries != NULL)
     closedir(entries);
 }
@@ -41,7 +40,7 @@ enum status kept_folder_open(const char *path, int *ret_folder, struct error *er
   *ret_folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (*ret_folder < 0)
     return error_set_errno(err, STATUS_SYSTEM, WHAT, path, "--dir with another folder");
-  remove_partials(*ret_folder);
+  kept_remove_partials(*ret_folder, ".", PARTIAL);
   return STATUS_OK;
 }
 
@@ -70,7 +69,7 @@ static int newest_first(const void *a, const void *b)
 enum status kept_list(int folder, struct kept_files *ret_files, struct error *err)
 {
   *ret_files = (struct kept_files){0};
-  DIR *entries = list(folder);
+  DIR *entries = list(folder, ".");
   if (entries == NULL)
     return error_set_errno(err, STATUS_SYSTEM, WHAT, NULL, NULL);
   for (struct dirent *entry; (entry = readdir(entries)) != NULL;) {

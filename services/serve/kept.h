@@ -22,6 +22,8 @@ struct kept_files {
 };
 
 enum status kept_folder_open(const char *path, int *ret_folder, struct error *err) MUST_CHECK;
+// Removes files BEGINNING….partial of the folder `name` in `folder`: a server that was killed left them.
+void kept_remove_partials(int folder, const char *name, const char *beginning);
 // The newest file first. STATUS_SYSTEM: the folder cannot be read. Free by vector_done.
 enum status kept_list(int folder, struct kept_files *ret_files, struct error *err) MUST_CHECK;
 // For reading. -1: there is no such file.

@@ -190,6 +190,14 @@ class Prepared(unittest.TestCase):
     def made(self):
         return [path.name for path in (self.folder / ".pages").iterdir() if path.suffix == ".parts"]
 
+    def test_what_a_killed_server_left_is_removed(self):
+        (self.folder / ".pages").mkdir(parents=True)
+        for name in ("a.xsp-1.parts.77.partial", "b.xsp-1.parts"):
+            (self.folder / ".pages" / name).touch()
+        self.start()
+        self.assertEqual(self.made(), ["b.xsp-1.parts"])
+        self.assertEqual([path.name for path in (self.folder / ".pages").iterdir()], ["b.xsp-1.parts"])
+
     def test_parts_are_made_when_a_file_is_complete(self):
         self.start()
         large_trace.write(self.folder.parent / "next.xsp", 1500)

@@ -6,6 +6,7 @@
 #include "base/debug.h"
 #include "base/vector.h"
 #include "serve/api/ask.h"
+#include "serve/kept.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -54,6 +55,7 @@ enum status page_cache_open(const char *files, int folder, uint64_t bytes_most, 
     status = error_set_errno(err, STATUS_SYSTEM, "cannot make a folder for pages", path, NULL);
   arena_done(&arena);
   XSP_TRY(status);
+  kept_remove_partials(folder, PAGES_FOLDER, "");
   struct page_cache *cache = memory_new(1, sizeof *cache);
   *cache = (struct page_cache){.path = files, .folder = folder, .bytes_most = bytes_most};
   pthread_mutex_init(&cache->lock, NULL);
