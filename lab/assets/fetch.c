@@ -18,7 +18,6 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#define CONNECT_S 30
 #define REDIRECTS_MOST 10
 #define REQUESTS_MOST 20 // for one file, each of which brought some of it
 
@@ -31,10 +30,8 @@ struct fetch {
   const struct asset_request *request;
   const struct asset_entry *entry;
   const struct asset_source *known;
-  struct curl_functions curl;
-  CURL *handle;
+  struct curl curl;
   struct curl_slist *headers;
-  char problem[CURL_ERROR_SIZE];
   struct asset_source source; // of the part
   int part;
   uint64_t offset; // bytes of the part
@@ -138,7 +135,7 @@ static enum status begin_part(struct fetch *fetch, long code)
   curl_off_t length = -1;
   uint64_t first = 0, total = 0;
   const struct head *head = &fetch->head;
-  fetch->curl.easy_getinfo(fetch->handle, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &length);
+  fetch->curl.call.easy_getinfo(fetch->curl.handle, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &length);
   if (head->encoding[0] != 0 && strcasecmp(head->encoding, "identity") != 0)
     return error_set(fetch->err, STATUS_INPUT, what, fetch->request->url, "a server that sends files as they are",
                      "it comes in the encoding %s, which was not asked for", head->encoding);
@@ -165,7 +162,7 @@ static enum status begin_part(struct fetch *fetch, long code)
 static void begin_body(struct fetch *fetch)
 {
   long code = 0;
-  fetch->curl.easy_getinfo(fetch->handle, CURLINFO_RESPONSE_CODE, &code);
+  fetch->curl.call.easy_getinfo(fetch->curl.handle, CURLINFO_RESPONSE_CODE, &code);
   fetch->has_begun = true;
   fetch->is_taken = code == 200 || code == 206;
   if (fetch->is_taken)
@@ -209,10 +206,7 @@ static void add_header(struct fetch *fetch, const char *name, const char *value)
 {
   char text[SOURCE_VALUE_SIZE + 64];
   snprintf(text, sizeof text, "%s: %s", name, value);
-  struct curl_slist *longer = fetch->curl.slist_append(fetch->headers, text);
-  if (longer == NULL)
-    memory_exhausted();
-  fetch->headers = longer;
+  curl_add_header(&fetch->curl, &fetch->headers, text);
 }
 
 // A weak ETag is of files that mean the same, not of the same bytes.
@@ -228,7 +222,7 @@ static bool can_continue(const struct fetch *fetch)
 
 static void ask(struct fetch *fetch)
 {
-  struct curl_functions *curl = &fetch->curl;
+  const struct curl_functions *curl = &fetch->curl.call;
   char range[64];
   curl->slist_free_all(fetch->headers);
   fetch->headers = NULL;
@@ -243,36 +237,29 @@ static void ask(struct fetch *fetch)
     if (validator_of(&fetch->source)[0] != 0)
       add_header(fetch, "If-Range", validator_of(&fetch->source));
   }
-  curl->easy_setopt(fetch->handle, CURLOPT_HTTPHEADER, fetch->headers);
+  curl->easy_setopt(fetch->curl.handle, CURLOPT_HTTPHEADER, fetch->headers);
 }
 
 static enum status set_up(struct fetch *fetch)
 {
-  struct curl_functions *curl = &fetch->curl;
+  const struct curl_functions *curl = &fetch->curl.call;
   const char *url = fetch->request->url;
   long stall_s = fetch->request->stall_s != 0 ? (long)fetch->request->stall_s : ASSET_STALL_S;
-  XSP_TRY(curl_open(what, curl, fetch->err));
-  CURL *handle = fetch->handle = curl->easy_init();
-  if (handle == NULL)
-    return error_set(fetch->err, STATUS_SYSTEM, what, "libcurl", NULL, "it cannot be started");
-  curl->easy_setopt(handle, CURLOPT_ERRORBUFFER, fetch->problem);
-  curl->easy_setopt(handle, CURLOPT_NOSIGNAL, 1L);
+  XSP_TRY(curl_open(what, NULL, &fetch->curl, fetch->err));
+  CURL *handle = fetch->curl.handle;
   curl->easy_setopt(handle, CURLOPT_URL, url);
-  curl->easy_setopt(handle, CURLOPT_PROTOCOLS_STR,
-                    "http,https"); // libcurl before 7.85 does not know it; the URL is checked
   bool is_bound = curl->easy_setopt(handle, CURLOPT_REDIR_PROTOCOLS_STR,
                                     text_begins_with(url, "https:") ? "https" : "http,https") == CURLE_OK;
   curl->easy_setopt(handle, CURLOPT_FOLLOWLOCATION, is_bound ? 1L : 0L);
   curl->easy_setopt(handle, CURLOPT_MAXREDIRS, (long)REDIRECTS_MOST);
-  curl->easy_setopt(handle, CURLOPT_CONNECTTIMEOUT, stall_s < CONNECT_S ? stall_s : (long)CONNECT_S);
+  if (stall_s < CURL_CONNECT_S)
+    curl->easy_setopt(handle, CURLOPT_CONNECTTIMEOUT, stall_s);
   curl->easy_setopt(handle, CURLOPT_LOW_SPEED_LIMIT, 1L);
   curl->easy_setopt(handle, CURLOPT_LOW_SPEED_TIME, stall_s);
-  curl->easy_setopt(handle, CURLOPT_USERAGENT, "xsp/" XSP_VERSION);
   curl->easy_setopt(handle, CURLOPT_HEADERFUNCTION, take_header);
   curl->easy_setopt(handle, CURLOPT_HEADERDATA, fetch);
   curl->easy_setopt(handle, CURLOPT_WRITEFUNCTION, take_body);
   curl->easy_setopt(handle, CURLOPT_WRITEDATA, fetch);
-  curl_trust(curl, handle, NULL);
   return STATUS_OK;
 }
 
@@ -293,7 +280,7 @@ static enum status refused(const struct fetch *fetch, long code, struct error *e
 static enum status lost(const struct fetch *fetch, CURLcode result, struct error *err)
 {
   const char *url = fetch->request->url;
-  const char *problem = fetch->problem[0] != 0 ? fetch->problem : fetch->curl.easy_strerror(result);
+  const char *problem = curl_problem(&fetch->curl, result);
   if (result == CURLE_UNSUPPORTED_PROTOCOL || result == CURLE_TOO_MANY_REDIRECTS)
     return error_set(err, STATUS_INPUT, what, url, "the URL that it leads to",
                      "the server redirects to a place that xsp does not follow: %s", problem);
@@ -309,16 +296,16 @@ static enum status perform(struct fetch *fetch, long *ret_code)
   uint64_t before = fetch->offset;
   fetch->head = (struct head){0};
   fetch->has_begun = fetch->is_taken = false;
-  fetch->problem[0] = 0;
+  fetch->curl.problem[0] = 0;
   ask(fetch);
-  CURLcode result = fetch->curl.easy_perform(fetch->handle);
+  CURLcode result = fetch->curl.call.easy_perform(fetch->curl.handle);
   if (result == CURLE_OK && !fetch->has_begun) // there is no body
     begin_body(fetch);
   *ret_code = 0;
   if (fetch->status != STATUS_OK)
     return fetch->status;
   if (result == CURLE_OK)
-    fetch->curl.easy_getinfo(fetch->handle, CURLINFO_RESPONSE_CODE, ret_code);
+    fetch->curl.call.easy_getinfo(fetch->curl.handle, CURLINFO_RESPONSE_CODE, ret_code);
   else if (!curl_is_lost(result) || result == CURLE_OPERATION_TIMEDOUT || fetch->offset <= before ||
            !can_continue(fetch))
     return lost(fetch, result, fetch->err);
@@ -381,10 +368,7 @@ enum status fetch_part(const struct asset_request *request, const struct asset_e
   if (status == STATUS_OK && !ret_fetched->is_same && fsync(fetch.part) != 0)
     status = cache_no_place(&asset_cache, entry->part, err);
   close(fetch.part);
-  if (fetch.handle != NULL) {
-    fetch.curl.easy_cleanup(fetch.handle);
-    fetch.curl.slist_free_all(fetch.headers);
-  }
+  curl_close(&fetch.curl, fetch.headers);
   bool is_useful = fetch.status == STATUS_OK && fetch.offset > 0 && can_continue(&fetch);
   bool is_kept = status == STATUS_OK ? !ret_fetched->is_same : is_useful;
   if (!is_kept)

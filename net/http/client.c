@@ -16,28 +16,17 @@
 
 #define ANSWER_BYTES_MOST ((size_t)4 << 20)
 #define STALLED_S 30L
-#define CONNECT_S 30L
 
 #define FORMS 4 // enum http_form
 
 struct http {
-  struct curl_functions curl;
-  CURL *handle;
+  struct curl curl;
   struct curl_slist *headers[FORMS];
-  char problem[CURL_ERROR_SIZE];
   // of the request
   int file, write_error;
   uint64_t bytes, most;
   struct buf *body;
 };
-
-static void add_header(struct http *http, int form, const char *text)
-{
-  struct curl_slist *longer = http->curl.slist_append(http->headers[form], text);
-  if (longer == NULL)
-    memory_exhausted();
-  http->headers[form] = longer;
-}
 
 // Less than was offered ends the transfer.
 static size_t take_body(char *bytes, size_t size, size_t count, void *context)
@@ -45,7 +34,7 @@ static size_t take_body(char *bytes, size_t size, size_t count, void *context)
   struct http *http = context;
   long code = 0;
   size *= count;
-  http->curl.easy_getinfo(http->handle, CURLINFO_RESPONSE_CODE, &code);
+  http->curl.call.easy_getinfo(http->curl.handle, CURLINFO_RESPONSE_CODE, &code);
   bool is_for_file = http->file > 0 && code == 200;
   http->bytes += size;
   if (http->bytes > (is_for_file || http->file == 0 ? http->most : ANSWER_BYTES_MOST))
@@ -62,34 +51,24 @@ static void set_up(struct http *http, const struct http_options *options)
                                            [HTTP_PROTOBUF_PACKED] = "Content-Type: application/x-protobuf",
                                            [HTTP_JSON_PACKED] = "Content-Type: application/json",
                                            [HTTP_TEXT] = "Content-Type: text/plain"};
-  struct curl_functions *curl = &http->curl;
-  CURL *handle = http->handle;
+  const struct curl *curl = &http->curl;
   for (int form = 0; form < FORMS; form++) {
-    add_header(http, form, types[form]);
+    curl_add_header(curl, &http->headers[form], types[form]);
     if (form == HTTP_PROTOBUF_PACKED || form == HTTP_JSON_PACKED)
-      add_header(http, form, "Content-Encoding: gzip");
-    add_header(http, form, "Expect:"); // no pause before large requests
+      curl_add_header(curl, &http->headers[form], "Content-Encoding: gzip");
+    curl_add_header(curl, &http->headers[form], "Expect:"); // no pause before large requests
     for (size_t i = 0; i < options->header_count; i++)
-      add_header(http, form, options->headers[i]);
+      curl_add_header(curl, &http->headers[form], options->headers[i]);
   }
-  curl->easy_setopt(handle, CURLOPT_ERRORBUFFER, http->problem);
-  curl->easy_setopt(handle, CURLOPT_NOSIGNAL, 1L);
-  curl->easy_setopt(handle, CURLOPT_PROTOCOLS_STR,
-                    "http,https"); // libcurl before 7.85 does not know it; URLs are checked
-  curl->easy_setopt(handle, CURLOPT_FOLLOWLOCATION, 0L);
-  curl->easy_setopt(handle, CURLOPT_CONNECTTIMEOUT, CONNECT_S);
-  curl->easy_setopt(handle, CURLOPT_USERAGENT, "xsp/" XSP_VERSION);
-  curl->easy_setopt(handle, CURLOPT_WRITEFUNCTION, take_body);
-  curl->easy_setopt(handle, CURLOPT_WRITEDATA, http);
-  curl_trust(curl, handle, options->certificate);
+  curl->call.easy_setopt(curl->handle, CURLOPT_FOLLOWLOCATION, 0L);
+  curl->call.easy_setopt(curl->handle, CURLOPT_WRITEFUNCTION, take_body);
+  curl->call.easy_setopt(curl->handle, CURLOPT_WRITEDATA, http);
 }
 
 enum status http_open(const struct http_options *options, struct http **ret_http, struct error *err)
 {
   struct http *http = *ret_http = memory_new(1, sizeof *http);
-  enum status status = curl_open(options->what, &http->curl, err);
-  if (status == STATUS_OK && (http->handle = http->curl.easy_init()) == NULL)
-    status = error_set(err, STATUS_SYSTEM, options->what, "libcurl", NULL, "it cannot be started");
+  enum status status = curl_open(options->what, options->certificate, &http->curl, err);
   if (status == STATUS_OK) {
     set_up(http, options);
   } else {
@@ -103,17 +82,17 @@ void http_close(struct http *http)
 {
   if (http == NULL)
     return;
-  http->curl.easy_cleanup(http->handle);
-  for (int form = 0; form < FORMS; form++)
-    http->curl.slist_free_all(http->headers[form]);
+  for (int form = 1; form < FORMS; form++)
+    http->curl.call.slist_free_all(http->headers[form]);
+  curl_close(&http->curl, http->headers[0]);
   free(http);
 }
 
 // The method and what is sent by it.
 static void prepare(struct http *http, const struct http_request *request)
 {
-  struct curl_functions *curl = &http->curl;
-  CURL *handle = http->handle;
+  const struct curl_functions *curl = &http->curl.call;
+  CURL *handle = http->curl.handle;
   bool has_body = text_is_one_of(request->method, "POST", "PUT");
   curl->easy_setopt(handle, CURLOPT_URL, request->url);
   curl->easy_setopt(handle, CURLOPT_HTTPHEADER, http->headers[request->form]);
@@ -130,8 +109,8 @@ static void prepare(struct http *http, const struct http_request *request)
 
 void http_send(struct http *http, const struct http_request *request, struct http_answer *answer)
 {
-  struct curl_functions *curl = &http->curl;
-  CURL *handle = http->handle;
+  const struct curl_functions *curl = &http->curl.call;
+  CURL *handle = http->curl.handle;
   curl_off_t retry_after_s = 0;
   char *type = NULL, *location = NULL;
   buf_done(&answer->body);
@@ -141,7 +120,7 @@ void http_send(struct http *http, const struct http_request *request, struct htt
   http->bytes = 0;
   http->write_error = 0;
   http->most = request->most > 0 ? request->most : ANSWER_BYTES_MOST;
-  http->problem[0] = 0;
+  http->curl.problem[0] = 0;
   prepare(http, request);
   CURLcode result = curl->easy_perform(handle);
   if (result != CURLE_OK) {
@@ -149,8 +128,9 @@ void http_send(struct http *http, const struct http_request *request, struct htt
     answer->write_error = http->write_error;
     answer->is_too_long = http->bytes > http->most;
     if (answer->is_too_long)
-      snprintf(http->problem, sizeof http->problem, "the answer is longer than %" PRIu64 " MiB", http->most >> 20);
-    answer->problem = http->problem[0] != 0 ? http->problem : curl->easy_strerror(result);
+      snprintf(http->curl.problem, sizeof http->curl.problem, "the answer is longer than %" PRIu64 " MiB",
+               http->most >> 20);
+    answer->problem = curl_problem(&http->curl, result);
     return;
   }
   curl->easy_getinfo(handle, CURLINFO_RESPONSE_CODE, &answer->code);
