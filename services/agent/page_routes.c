@@ -6,17 +6,16 @@
 
 #include <stddef.h>
 
-#define FILE_IN(name, path)                                                                                            \
+#define FILE(path) ".incbin \"" path "\"\n"
+#define FILE_IN(name, files)                                                                                           \
   __asm__(".pushsection .rodata\n"                                                                                     \
-          ".global " #name "\n" #name ":\n"                                                                            \
-          ".incbin \"" path "\"\n"                                                                                     \
-          ".global " #name "_end\n" #name "_end:\n"                                                                    \
+          ".global " #name "\n" #name ":\n" files ".global " #name "_end\n" #name "_end:\n"                            \
           ".popsection\n");                                                                                            \
   extern const char name[], name##_end[]
 
-FILE_IN(agent_page_html, XSP_AGENT_PAGE "/page.html");
-FILE_IN(agent_page_style, XSP_AGENT_PAGE "/page.css");
-FILE_IN(agent_page_script, XSP_AGENT_PAGE "/page.js");
+FILE_IN(agent_page_html, FILE(XSP_AGENT_PAGE "/page.html"));
+FILE_IN(agent_page_style, FILE(XSP_COLORS) FILE(XSP_AGENT_PAGE "/page.css"));
+FILE_IN(agent_page_script, FILE(XSP_AGENT_PAGE "/page.js"));
 
 #define POLICY                                                                                                         \
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; connect-src 'self'; base-uri 'none'; "      \

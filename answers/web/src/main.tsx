@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Starts the page and combines its parts. Errors while unpacking are shown in the page, not in a console.
 import { render } from "preact";
+import "./colors.css";
 import "./style.css";
 import "./frame/frame.css";
 import { loadDocument } from "./data";

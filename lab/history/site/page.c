@@ -15,6 +15,7 @@
 __asm__(".pushsection .rodata\n"
         ".global history_site_style\n"
         "history_site_style:\n"
+        ".incbin \"" XSP_COLORS "\"\n"
         ".incbin \"" XSP_SITE_STYLE "\"\n"
         ".byte 0\n"
         ".global history_site_script\n"

@@ -20,6 +20,7 @@
 __asm__(".pushsection .rodata\n"
         ".global serve_list_style\n"
         "serve_list_style:\n"
+        ".incbin \"" XSP_COLORS "\"\n"
         ".incbin \"" XSP_LIST_STYLE "\"\n"
         ".byte 0\n"
         ".popsection\n");

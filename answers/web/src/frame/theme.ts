@@ -17,7 +17,16 @@ export function toggleTheme() {
   theme.value = next === system.value ? "" : next;
 }
 
+// The rule of colors.css that has the dark colours.
+const darkColors = () =>
+  [...document.styleSheets]
+    .flatMap((sheet) => [...sheet.cssRules])
+    .find(
+      (rule) => rule instanceof CSSMediaRule && rule.conditionText.includes("prefers-color-scheme"),
+    ) as CSSMediaRule;
+
 export function startTheme() {
+  const dark = darkColors();
   const look = () => (system.value = around());
   systemIsDark.addEventListener("change", look);
   watchEditorTheme(look);
@@ -28,6 +37,8 @@ export function startTheme() {
     const next = isPrinting.value ? "light" : themeWanted(),
       root = document.documentElement;
     root.dataset.theme = next;
+    root.style.colorScheme = next;
+    dark.media.mediaText = next === "dark" ? "all" : "not all";
     putColors(root, next);
     dispatchEvent(new Event("xsp-theme"));
   });
