@@ -65,6 +65,7 @@ struct survey;
 struct analysis {
   const char *id; // "A2"
   const char *title;
+  const char *summary;      // for help, where the title does not say enough; else NULL
   const char *needs;        // "L": for help and for the status-1 message
   const char *main_figure;  // key of the column that --top sorts by; NULL: its own order has the first rows first
   enum trace_detail detail; // so much of a trace gives the same answer as all of it

@@ -49,7 +49,7 @@ static const char *copy_text(PyObject *text)
 // -1, with an exception: no such level.
 static int level_of(PyObject *text)
 {
-  static const char *const names[XSP_LEVEL_COUNT] = {"application", "model", "layer", "library", "kernel"};
+  static const char *const names[XSP_LEVEL_COUNT] = {XSP_LEVEL_NAMES};
   const char *name = text == NULL ? names[0] : PyUnicode_AsUTF8AndSize(text, NULL);
   for (int level = 0; name != NULL && level < XSP_LEVEL_COUNT; level++)
     if (strcmp(names[level], name) == 0)

@@ -24,7 +24,8 @@ void report_tables(const struct table *tables, size_t count, enum report_format 
 void report_comparison(const struct compare_answer *answer, enum report_format format, unsigned width, struct buf *out);
 
 struct report_export {
-  const char *name; // "perfetto"
+  const char *name;    // "perfetto"
+  const char *summary; // one line, for help
   const char *extension;
   // Writes the whole store to `path` (temporary, next to the output; the caller renames).
   // "-": to stdout, unless the format `needs_file`.

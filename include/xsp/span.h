@@ -33,6 +33,7 @@ enum xsp_level { // the lower the value, the higher in the stack
   XSP_LEVEL_KERNEL = 4,
 };
 #define XSP_LEVEL_COUNT 5
+#define XSP_LEVEL_NAMES "application", "model", "layer", "library", "kernel" // of an array, by level
 #define XSP_LEVEL_MASK(level) (UINT32_C(1) << (level))
 #define XSP_LEVEL_MASK_ALL UINT32_C(0x1f)
 

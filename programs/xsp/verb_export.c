@@ -183,22 +183,17 @@ static const struct verb_example examples[] = {
     {0},
 };
 
+static void put_formats(struct buf *out)
+{
+  for (size_t i = 0; report_exports[i] != NULL; i++)
+    buf_format(out, "%s  %-10s  %s", i > 0 ? "\n" : "", report_exports[i]->name, report_exports[i]->summary);
+}
+
 const struct verb verb_export = {
     .name = "export",
     .summary = "write a file for another tool: Perfetto, Chrome, OpenTelemetry, SQLite, CSV, flame graphs",
     .synopsis = "FILE {--to FORMAT -o OUT | --publish URL} [OPTION...]",
-    .description = "Converts an .xsp file.\n\n"
-                   "  perfetto    a trace for ui.perfetto.dev: tracks, levels as categories, tags, arrows from\n"
-                   "              launch to execution\n"
-                   "  chrome      Chrome's trace event JSON, for chrome://tracing and many other viewers\n"
-                   "  otlp        OpenTelemetry's traces as JSON, one request a line; `xsp import` gives the\n"
-                   "              same trace back\n"
-                   "  otlp-proto  the same as protobuf, in less than half the bytes\n"
-                   "  sqlite      plain tables, for tools that cannot load the xsp extension\n"
-                   "  csv         the spans, one a line\n"
-                   "  speedscope  one profile a track, for https://www.speedscope.app\n"
-                   "  folded      own time by context, one a line, for flame graph tools\n"
-                   "  pprof       the same and the number of spans, for pprof\n\n"
+    .description = "Converts an .xsp file.\n\n" VERB_LIST "\n\n"
                    "Samples of a GPU's instructions are a profile of their own in speedscope, a value of their own in "
                    "pprof, and in folded with --metric samples.\n\n"
                    "A context is a span's call path where it has one (Python functions, operators around it), else the "
@@ -207,6 +202,7 @@ const struct verb verb_export = {
                    "pprof.\n\n"
                    "With --publish nothing is written to a file. Spans that could not be sent before go first; without "
                    "FILE only they are sent.",
+    .put_list = put_formats,
     .least_arguments = 0, // with --publish
     .most_arguments = 1,
     .options = options,

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <xsp/call_path.h>
 
-static const char *const level_names[XSP_LEVEL_COUNT] = {"application", "model", "layer", "library", "kernel"};
+static const char *const level_names[XSP_LEVEL_COUNT] = {XSP_LEVEL_NAMES};
 static const char *const level_letters[XSP_LEVEL_COUNT] = {"A", "M", "L", "Lib", "K"};
 static const char *const kind_names[] = {"sync", "launch", "execution"};
 static const char *const basis_names[BASIS_COUNT] = {"none", "explicit", "correlation", "containment", "ambiguous"};

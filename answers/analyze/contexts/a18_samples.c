@@ -169,6 +169,7 @@ static enum status answer(struct question *question, struct error *err)
 
 const struct analysis analysis_a18 = {.id = "A18",
                                       .title = "samples of instructions",
+                                      .summary = "samples of instructions by line",
                                       .needs = "instruction samples",
                                       .main_figure = "samples",
                                       .takes_folded = true,

@@ -234,5 +234,9 @@ static enum status answer(struct question *question, struct error *err)
   return status;
 }
 
-const struct analysis analysis_findings = {
-    .id = "findings", .title = "findings", .needs = "M", .takes_folded = true, .answer = answer};
+const struct analysis analysis_findings = {.id = "findings",
+                                           .title = "findings",
+                                           .summary = "what is probably wrong, by rules",
+                                           .needs = "M",
+                                           .takes_folded = true,
+                                           .answer = answer};

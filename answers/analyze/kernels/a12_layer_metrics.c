@@ -84,5 +84,9 @@ static enum status answer(struct question *question, struct error *err)
   return STATUS_OK;
 }
 
-const struct analysis analysis_a12 = {
-    .id = "A12", .title = "metrics by layer", .needs = "L/K", .main_figure = "flops", .answer = answer};
+const struct analysis analysis_a12 = {.id = "A12",
+                                      .title = "metrics by layer",
+                                      .summary = "flops and memory traffic by layer",
+                                      .needs = "L/K",
+                                      .main_figure = "flops",
+                                      .answer = answer};

@@ -116,6 +116,7 @@ static enum status answer(struct question *question, struct error *err)
 
 const struct analysis analysis_a13 = {.id = "A13",
                                       .title = "GPU and non-GPU latency by layer",
+                                      .summary = "GPU and non-GPU time by layer",
                                       .needs = "L/K",
                                       .main_figure = "layer_latency_ms",
                                       .detail = TRACE_KERNELS_AND_DEVICES_BY_LAYER,

@@ -178,5 +178,9 @@ static enum status answer(struct question *question, struct error *err)
   return STATUS_OK;
 }
 
-const struct analysis analysis_a14 = {
-    .id = "A14", .title = "layer roofline", .needs = "L/K", .main_figure = "layer_latency_ms", .answer = answer};
+const struct analysis analysis_a14 = {.id = "A14",
+                                      .title = "layer roofline",
+                                      .summary = "layers under the machine's roofs",
+                                      .needs = "L/K",
+                                      .main_figure = "layer_latency_ms",
+                                      .answer = answer};

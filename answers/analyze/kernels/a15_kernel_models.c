@@ -80,5 +80,9 @@ static enum status answer(struct question *question, struct error *err)
   return STATUS_OK;
 }
 
-const struct analysis analysis_a15 = {
-    .id = "A15", .title = "kernels by model", .needs = "K", .detail = TRACE_KERNELS_BY_OBSERVATION, .answer = answer};
+const struct analysis analysis_a15 = {.id = "A15",
+                                      .title = "kernels by model",
+                                      .summary = "kernels by batch size",
+                                      .needs = "K",
+                                      .detail = TRACE_KERNELS_BY_OBSERVATION,
+                                      .answer = answer};

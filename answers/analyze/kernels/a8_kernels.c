@@ -79,7 +79,15 @@ static enum status answer_a9(struct question *question, struct error *err)
   return answer(question, true, err);
 }
 
-const struct analysis analysis_a8 = {
-    .id = "A8", .title = "kernel information", .needs = "K", .main_figure = "latency_ms", .answer = answer_a8};
-const struct analysis analysis_a9 = {
-    .id = "A9", .title = "kernel roofline", .needs = "K", .main_figure = "latency_ms", .answer = answer_a9};
+const struct analysis analysis_a8 = {.id = "A8",
+                                     .title = "kernel information",
+                                     .summary = "kernels in execution order",
+                                     .needs = "K",
+                                     .main_figure = "latency_ms",
+                                     .answer = answer_a8};
+const struct analysis analysis_a9 = {.id = "A9",
+                                     .title = "kernel roofline",
+                                     .summary = "the same under the machine's roofs",
+                                     .needs = "K",
+                                     .main_figure = "latency_ms",
+                                     .answer = answer_a9};

@@ -76,6 +76,7 @@ static enum status answer(struct question *question, struct error *err)
 
 const struct analysis analysis_a2 = {.id = "A2",
                                      .title = "layer information",
+                                     .summary = "layers in execution order",
                                      .needs = "L",
                                      .main_figure = "latency_ms",
                                      .detail = TRACE_DEVICES_BY_LAYER,

@@ -36,6 +36,7 @@ static enum status answer(struct question *question, struct error *err)
 
 const struct analysis analysis_a3 = {.id = "A3",
                                      .title = "layer latency",
+                                     .summary = "latency of the layers, by thirds",
                                      .needs = "L",
                                      .main_figure = "latency_ms",
                                      .detail = TRACE_DEVICES_BY_LAYER,

@@ -26,6 +26,7 @@ static enum status answer(struct question *question, struct error *err)
 
 const struct analysis analysis_a4 = {.id = "A4",
                                      .title = "layer allocated memory",
+                                     .summary = "memory of the layers, by thirds",
                                      .needs = "L",
                                      .main_figure = "alloc_bytes",
                                      .detail = TRACE_LAYERS,

@@ -27,5 +27,9 @@ static enum status answer(struct question *question, struct error *err)
   return STATUS_OK;
 }
 
-const struct analysis analysis_a5 = {
-    .id = "A5", .title = "layers by type", .needs = "L", .detail = TRACE_LAYERS, .answer = answer};
+const struct analysis analysis_a5 = {.id = "A5",
+                                     .title = "layers by type",
+                                     .summary = "layers by type: count",
+                                     .needs = "L",
+                                     .detail = TRACE_LAYERS,
+                                     .answer = answer};

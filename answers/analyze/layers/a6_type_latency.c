@@ -86,5 +86,9 @@ static enum status answer(struct question *question, struct error *err)
   return STATUS_OK;
 }
 
-const struct analysis analysis_a6 = {
-    .id = "A6", .title = "layer latency by type", .needs = "L", .detail = TRACE_DEVICES_BY_LAYER, .answer = answer};
+const struct analysis analysis_a6 = {.id = "A6",
+                                     .title = "layer latency by type",
+                                     .summary = "layers by type: latency",
+                                     .needs = "L",
+                                     .detail = TRACE_DEVICES_BY_LAYER,
+                                     .answer = answer};

@@ -24,5 +24,9 @@ static enum status answer(struct question *question, struct error *err)
   return STATUS_OK;
 }
 
-const struct analysis analysis_a7 = {
-    .id = "A7", .title = "layer allocated memory by type", .needs = "L", .detail = TRACE_LAYERS, .answer = answer};
+const struct analysis analysis_a7 = {.id = "A7",
+                                     .title = "layer allocated memory by type",
+                                     .summary = "layers by type: memory",
+                                     .needs = "L",
+                                     .detail = TRACE_LAYERS,
+                                     .answer = answer};

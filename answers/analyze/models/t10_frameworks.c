@@ -259,5 +259,8 @@ static enum status answer_all(struct survey *survey, struct error *err)
   return STATUS_OK;
 }
 
-const struct analysis analysis_t10 = {
-    .id = "T10", .title = "framework against framework", .needs = "M, L, K", .answer_all = answer_all};
+const struct analysis analysis_t10 = {.id = "T10",
+                                      .title = "framework against framework",
+                                      .summary = "framework against framework, model by model",
+                                      .needs = "M, L, K",
+                                      .answer_all = answer_all};

@@ -180,6 +180,7 @@ static enum status answer_all(struct survey *survey, struct error *err)
 
 const struct analysis analysis_t11 = {.id = "T11",
                                       .title = "system against system",
+                                      .summary = "system against system: throughput and GPU latency by batch size",
                                       .needs = "M, K",
                                       .detail = TRACE_KERNELS_BY_OBSERVATION,
                                       .answer_all = answer_all};

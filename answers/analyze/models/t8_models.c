@@ -122,4 +122,9 @@ static enum status answer_all(struct survey *survey, struct error *err)
 }
 
 const struct analysis analysis_t8 = {
-    .id = "T8", .title = "models", .needs = "M, L", .detail = TRACE_DEVICES_BY_LAYER, .answer_all = answer_all};
+    .id = "T8",
+    .title = "models",
+    .summary = "models: task, size, latency, throughput, optimal batch size, share of convolutions",
+    .needs = "M, L",
+    .detail = TRACE_DEVICES_BY_LAYER,
+    .answer_all = answer_all};

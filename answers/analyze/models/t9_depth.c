@@ -300,4 +300,8 @@ static enum status answer_all(struct survey *survey, struct error *err)
 }
 
 const struct analysis analysis_t9 = {
-    .id = "T9", .title = "models at their optimal batch sizes", .needs = "M, L, K", .answer_all = answer_all};
+    .id = "T9",
+    .title = "models at their optimal batch sizes",
+    .summary = "models at their optimal batch sizes: GPU share, flops, traffic, bound, demanding thirds",
+    .needs = "M, L, K",
+    .answer_all = answer_all};

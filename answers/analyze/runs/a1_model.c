@@ -140,6 +140,7 @@ static enum status answer(struct question *question, struct error *err)
 
 const struct analysis analysis_a1 = {.id = "A1",
                                      .title = "model information",
+                                     .summary = "latency and throughput by batch size",
                                      .needs = "M",
                                      .detail = TRACE_LAYERS,
                                      .takes_folded = true,

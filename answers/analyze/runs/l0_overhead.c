@@ -332,5 +332,9 @@ static enum status answer(struct question *question, struct error *err)
   return error_set(err, STATUS_USE, "cannot group L0", by, "--by layer", "only layer is known");
 }
 
-const struct analysis analysis_l0 = {
-    .id = "L0", .title = "leveled overhead", .needs = "M", .detail = TRACE_KERNELS_BY_LAYER, .answer = answer};
+const struct analysis analysis_l0 = {.id = "L0",
+                                     .title = "leveled overhead",
+                                     .summary = "what each level of tracing cost",
+                                     .needs = "M",
+                                     .detail = TRACE_KERNELS_BY_LAYER,
+                                     .answer = answer};

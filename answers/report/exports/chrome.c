@@ -187,6 +187,7 @@ static enum status write_chrome(struct store *store, const char *path, struct er
 
 const struct report_export report_export_chrome = {
     .name = "chrome",
+    .summary = "Chrome's trace event JSON, for chrome://tracing and many other viewers",
     .extension = "json",
     .write = write_chrome,
 };

@@ -68,6 +68,7 @@ static enum status write_raw(struct store *store, const char *path, struct error
 
 const struct report_export report_export_csv = {
     .name = "csv",
+    .summary = "the spans, one a line",
     .extension = "csv",
     .write = write_harmless,
     .write_raw = write_raw,

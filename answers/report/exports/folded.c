@@ -70,6 +70,7 @@ static enum status write_folded(struct store *store, const char *path, struct er
 
 const struct report_export report_export_folded = {
     .name = "folded",
+    .summary = "own time by context, one a line, for flame graph tools",
     .extension = "folded",
     .write = write_folded,
     .write_metric = write_metric,

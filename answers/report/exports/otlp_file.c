@@ -32,11 +32,13 @@ static enum status write_proto(struct store *store, const char *path, struct err
 
 const struct report_export report_export_otlp = {
     .name = "otlp",
+    .summary = "OpenTelemetry's traces as JSON, one request a line; `xsp import` reads it back",
     .extension = "jsonl",
     .write = write_json,
 };
 const struct report_export report_export_otlp_proto = {
     .name = "otlp-proto",
+    .summary = "the same as protobuf, in less than half the bytes",
     .extension = "pb",
     .write = write_proto,
 };

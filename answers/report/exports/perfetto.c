@@ -346,6 +346,7 @@ static enum status write_perfetto(struct store *store, const char *path, struct 
 
 const struct report_export report_export_perfetto = {
     .name = "perfetto",
+    .summary = "a trace for ui.perfetto.dev: tracks, levels as categories, tags, arrows from launch to execution",
     .extension = "pftrace",
     .write = write_perfetto,
 };

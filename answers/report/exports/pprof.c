@@ -229,6 +229,7 @@ static enum status write_pprof(struct store *store, const char *path, struct err
 
 const struct report_export report_export_pprof = {
     .name = "pprof",
+    .summary = "the same and the number of spans, for pprof",
     .extension = "pb.gz",
     .write = write_pprof,
 };

@@ -245,6 +245,7 @@ static enum status write_speedscope(struct store *store, const char *path, struc
 
 const struct report_export report_export_speedscope = {
     .name = "speedscope",
+    .summary = "one profile a track, for https://www.speedscope.app",
     .extension = "speedscope.json",
     .write = write_speedscope,
 };

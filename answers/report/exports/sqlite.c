@@ -175,6 +175,7 @@ static enum status write_tables(struct store *store, const char *path, struct er
 
 const struct report_export report_export_sqlite = {
     .name = "sqlite",
+    .summary = "plain tables, for tools that cannot load the xsp extension",
     .extension = "db",
     .write = write_tables,
     .needs_file = "SQLite writes the pages of a file in any order",

@@ -120,7 +120,7 @@ static char *next_word(struct line *line, bool *ret_unclosed)
 
 static bool read_level(const char *word, uint8_t *ret_level)
 {
-  static const char *const names[XSP_LEVEL_COUNT] = {"application", "model", "layer", "library", "kernel"};
+  static const char *const names[XSP_LEVEL_COUNT] = {XSP_LEVEL_NAMES};
   for (uint8_t level = 0; level < XSP_LEVEL_COUNT; level++)
     if (functions_same(word, names[level])) {
       *ret_level = level;

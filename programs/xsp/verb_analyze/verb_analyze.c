@@ -283,6 +283,13 @@ static const struct verb_example examples[] = {
     {0},
 };
 
+static void put_analyses(struct buf *out)
+{
+  for (const struct analysis *const *analysis = analyses; *analysis != NULL; analysis++)
+    buf_format(out, "%s  %-8s  %s", analysis == analyses ? "" : "\n", (*analysis)->id,
+               (*analysis)->summary != NULL ? (*analysis)->summary : (*analysis)->title);
+}
+
 const struct verb verb_analyze = {
     .name = "analyze",
     .summary = "answer questions about a file: model, layers, kernels, overhead",
@@ -290,28 +297,15 @@ const struct verb verb_analyze = {
     .description =
         "Runs the analyses named by ID over the files and prints a table for each. Without an ID: a summary (the cause "
         "in one sentence, A1, and the first five rows of A2 and A10, where the files have them) and the list of "
-        "analyses.\n\n"
-        "  L0  what each level of tracing cost       A1  latency and throughput by batch size\n"
-        "  A2  layers in execution order             A3  latency of the layers, by thirds\n"
-        "  A4  memory of the layers, by thirds       A5  layers by type: count\n"
-        "  A6  layers by type: latency               A7  layers by type: memory\n"
-        "  A8  kernels in execution order            A9  the same under the machine's roofs\n"
-        "  A10 kernels by name                       A11 kernels by layer\n"
-        "  A12 flops and memory traffic by layer     A13 GPU and non-GPU time by layer\n"
-        "  A14 layers under the machine's roofs      A15 kernels by batch size\n"
-        "  A16 forward and backward by operator      A17 time by calling context\n"
-        "  A18 samples of instructions by line       findings: what is probably wrong, by rules\n\n"
-        "Over all experiments of all files, in one table:\n\n"
-        "  T8  models: task, size, latency, throughput, optimal batch size, share of convolutions\n"
-        "  T9  models at their optimal batch sizes: GPU share, flops, traffic, bound, demanding thirds\n"
-        "  T10 framework against framework, model by model\n"
-        "  T11 system against system: throughput and GPU latency by batch size\n\n"
+        "analyses.\n\n" VERB_LIST "\n\n"
+        "T8 to T11 have one table over all experiments of all files. "
         "For these a folder means the .xsp files in it, by name, and unreadable files are named and left out.\n\n"
         "Where a file lacks what an analysis needs, the status is 1; of several analyses the possible ones are "
         "printed. FILE may also be a trace of another profiler that `xsp import` takes, or clickhouse://HOST/DATABASE: "
         "spans in a database, which are added up there (docs/clickhouse.md). Several files' experiments are answered "
         "one by one. Figures are statistics over the observations that are no warm-up, and every latency comes with "
         "its number of observations, its extremes and its coefficient of variation.",
+    .put_list = put_analyses,
     .least_arguments = 1,
     .most_arguments = SIZE_MAX,
     .options = options,

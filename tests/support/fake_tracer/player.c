@@ -79,7 +79,7 @@ static int index_of(const char *word, const char *const *list, int count)
 
 static struct xsp_site *site_of(const struct words *words)
 {
-  static const char *const levels[] = {"application", "model", "layer", "library", "kernel"};
+  static const char *const levels[] = {XSP_LEVEL_NAMES};
   int level = index_of(words_value(words, "level", "application"), levels, XSP_LEVEL_COUNT);
   if (level < 0)
     return NULL;
