@@ -44,7 +44,7 @@ enum status database_store_open(const char *address, enum trace_detail detail, c
   }
   close(file);
   if (status == STATUS_OK)
-    output_message("xsp: %s: %" PRId64 " spans of %" PRId64 " runs; %" PRId64 " bytes came back", address, report.spans,
-                   report.runs, report.bytes);
+    output_note("xsp: %s: %" PRId64 " spans of %" PRId64 " runs; %" PRId64 " bytes came back", address, report.spans,
+                report.runs, report.bytes);
   return status;
 }

@@ -2,6 +2,7 @@
 // xsp: finds the verb, parses its options, runs it, turns its status into the exit status. Nothing else.
 #include "base/debug.h"
 #include "base/memory.h"
+#include "base/slice.h"
 #include "data/data.h"
 #include "programs/xsp/output.h"
 #include "programs/xsp/verb.h"
@@ -47,6 +48,8 @@ static enum status run_verb(const struct verb *verb, int count, char **texts, st
   struct invocation invocation;
   enum status status = invocation_parse(verb, count, texts, &invocation, err);
   debug_stop(verb->name);
+  if (status == STATUS_OK && invocation_has(&invocation, "quiet"))
+    output_be_quiet();
   if (status == STATUS_OK)
     status = invocation_has(&invocation, "help") ? show_help(verb, err) : verb->run(&invocation, err);
   invocation_done(&invocation);
@@ -59,7 +62,7 @@ static enum status run(int argc, char **argv, const struct verb **ret_verb, stru
     return error_set(err, STATUS_USE, "wrong use", NULL, "`xsp help`", "a verb is missing");
   if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
     return show_help(NULL, err);
-  const char *name = strcmp(argv[1], "--version") == 0 ? "version" : argv[1];
+  const char *name = text_is_one_of(argv[1], "--version", "-V") ? "version" : argv[1];
   XSP_TRY(verb_find(name, "xsp", ret_verb, err));
   return run_verb(*ret_verb, argc - 2, argv + 2, err);
 }

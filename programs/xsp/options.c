@@ -24,6 +24,7 @@ static const struct option_description reader_options[] = {
     {0},
 };
 static const struct option_description shared_options[] = {
+    {"quiet", 'q', NULL, NULL, 0, "No progress, summaries or notes of what was done on stderr."},
     {"help", 'h', NULL, NULL, 0, "Show this help."},
     {0},
 };

@@ -21,7 +21,7 @@
 
 #define PROGRESS_EVERY_NS UINT64_C(5000000000) // unless stderr is a terminal
 
-static bool reader_left;
+static bool reader_left, is_quiet;
 
 static enum status output_failed(struct error *err)
 {
@@ -73,6 +73,16 @@ bool output_reader_left(void)
   return reader_left;
 }
 
+void output_be_quiet(void)
+{
+  is_quiet = true;
+}
+
+bool output_is_quiet(void)
+{
+  return is_quiet;
+}
+
 void output_message(const char *format, ...)
 {
   char *line = NULL;
@@ -113,13 +123,15 @@ void output_error(const struct error *err)
 
 void output_next(const char *path)
 {
-  output_message("next:    xsp analyze %s   (a summary)", path);
-  output_message("         xsp report %s    (one page for the browser)", path);
+  output_note("next:    xsp analyze %s   (a summary)", path);
+  output_note("         xsp report %s    (one page for the browser)", path);
 }
 
 void output_progress(const char *text, bool is_last)
 {
   static uint64_t shown_ns;
+  if (is_quiet)
+    return;
   bool is_terminal = isatty(STDERR_FILENO) == 1;
   uint64_t now_ns = clock_now_ns(CLOCK_MONOTONIC);
   if (!is_terminal && (text == NULL || (now_ns - shown_ns < PROGRESS_EVERY_NS && !is_last)))

@@ -16,6 +16,11 @@ enum status output_finish(struct error *err) MUST_CHECK; // flushes; main calls 
 bool output_reader_left(void);
 // For what report/ writes to stdout itself, where `path` is "-": the same after its failure with *err empty.
 void output_note_reader(const char *path, enum status status, const struct error *err);
+// From here on no notes and no progress.
+void output_be_quiet(void);
+bool output_is_quiet(void);
+// A message that says what was done, as asked for.
+#define output_note(...) (output_is_quiet() ? (void)0 : output_message(__VA_ARGS__))
 // One line on stderr, escaped like an error's. output_error prints *err the way main does.
 void output_message(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void output_error(const struct error *err);

@@ -31,6 +31,11 @@ struct option_description {
   const char *help;          // sentences, one paragraph; wrapped by the renderers
 };
 
+#define OPTION_FORCE                                                                                                   \
+  {                                                                                                                    \
+    "force", 'f', NULL, NULL, 0, "Replace an existing file."                                                           \
+  }
+
 struct verb_example {
   const char *command; // "xsp analyze A2 out.xsp --top 10"; NULL ends a table
   const char *meaning; // "the ten slowest layers"
@@ -47,7 +52,7 @@ struct verb {
       *description; // paragraphs, separated by an empty line; a line that starts with two spaces is kept as it is
   void (*put_list)(struct buf *out);        // what VERB_LIST in the description stands for; NULL: nothing
   size_t least_arguments, most_arguments;   // plain arguments; SIZE_MAX: any number
-  const struct option_description *options; // own ones; NULL: none. Every verb also has --help
+  const struct option_description *options; // own ones; NULL: none. Every verb also has --help and --quiet
   bool is_reader;                           // also has --format and --json (reader.h)
   bool takes_command;                       // the first plain argument ends the options: it begins a command
   int wrong_use_status;                     // exit status of wrong use; 0: the one of all verbs

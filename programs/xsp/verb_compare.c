@@ -219,7 +219,7 @@ static const struct option_description options[] = {
     {"to", 0, "folded", NULL, 0,
      "Write a file instead: folded, own time by context on both sides, for differential flame graphs. Status 0."},
     {"output", 'o', "OUT", NULL, 0, "The file to write. It appears when it is complete. -: stdout."},
-    {"force", 0, NULL, NULL, 0, "Replace an existing file."},
+    OPTION_FORCE,
     {"cold", 0, NULL, NULL, 0, "Compare the first inferences of fresh processes (xsp profile --cold)."},
     {0},
 };

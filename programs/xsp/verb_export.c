@@ -139,8 +139,8 @@ static enum status export_file(const struct invocation *invocation, struct error
     status = report_foreign_clocks(store, format, err);
   store_close(store);
   if (status == STATUS_OK && strcmp(path, "-") != 0)
-    output_message("xsp: wrote %s%s", path,
-                   strcmp(format, "perfetto") == 0 ? " (open it in https://ui.perfetto.dev)" : "");
+    output_note("xsp: wrote %s%s", path,
+                strcmp(format, "perfetto") == 0 ? " (open it in https://ui.perfetto.dev)" : "");
   return status;
 }
 
@@ -167,7 +167,7 @@ static const struct option_description options[] = {
     {"metric", 0, "NAME", NULL, 0,
      "Weigh folded stacks by this metric of table context_metric (samples, samples_REASON, bytes, flops, …), not by "
      "own time."},
-    {"force", 0, NULL, NULL, 0, "Replace an existing file."},
+    OPTION_FORCE,
     OPTIONS_PUBLISH("Write no file: send the spans, as otlp-proto or, with --to otlp, as JSON,"),
     {"json", 0, NULL, NULL, 0, "With --publish: print what became of the spans as JSON."},
     {0},

@@ -112,14 +112,14 @@ static enum status run(const struct invocation *invocation, struct error *err)
     import_store_leave_interrupted();
     return status;
   }
-  output_message("xsp: wrote %s", path);
+  output_note("xsp: wrote %s", path);
   output_next(path);
   return STATUS_OK;
 }
 
 static const struct option_description options[] = {
     {"output", 'o', "OUT.xsp", NULL, 0, "The file to write. It appears when it is complete."},
-    {"force", 0, NULL, NULL, 0, "Replace an existing file."},
+    OPTION_FORCE,
     {"json", 0, NULL, NULL, 0, "Print the account as JSON."},
     {0},
 };

@@ -63,7 +63,7 @@ static enum status publish(const struct invocation *invocation, struct history_i
   XSP_TRY(history_site_open(folder, &publishing->site, err));
   XSP_TRY(history_inputs_read(inputs, &publishing->history, add_report, publishing, err));
   XSP_TRY(history_site_publish(publishing->site, &publishing->history, &request, &pages, err));
-  output_message("xsp: wrote %zu pages to %s (open index.html in a browser)", pages, folder);
+  output_note("xsp: wrote %zu pages to %s (open index.html in a browser)", pages, folder);
   return inputs->files.broken.status; // of files that were left out, and named
 }
 

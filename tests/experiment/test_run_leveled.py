@@ -234,10 +234,10 @@ class LeveledTest(RunTest):
         self.assertIsNotNone(self.analyze("A1")["summary"]["cold_latency_ms"])
 
     def test_a_model_range_that_matches_nothing_is_said(self):
-        result = self.run_xsp("-m", "nonesuch*", "--", WORKLOAD, "layers", 2)
+        result = self.run_xsp("--model-range", "nonesuch*", "--", WORKLOAD, "layers", 2)
         self.assertRegex(result.stderr, r"--model-range 'nonesuch\*'")
         self.assertIn("nonesuch", self.notes()["model_range"])
-        self.run_xsp("-f", "-m", "nonesuch*", "--", WORKLOAD, "models", 2)
+        self.run_xsp("-f", "--model-range", "nonesuch*", "--", WORKLOAD, "models", 2)
         self.assertIn("models", self.notes()["model_range"])
 
     def test_ranges_that_match_are_the_observations(self):
@@ -250,7 +250,7 @@ for i in range(4):
         with nvtx.annotate("load"):
             pass
 """)
-        self.run_xsp("--leveled", "--runs", 2, "-m", "step *", "--", *script)
+        self.run_xsp("--leveled", "--runs", 2, "--model-range", "step *", "--", *script)
         rows = self.analyze("L0")["rows"]
         self.assertEqual([(row["levels"], row["n"], row["over"]) for row in rows], [("M", 8, None), ("A/M", 8, "M")])
         self.assertNotIn("model_range", self.notes())

@@ -378,7 +378,7 @@ class Environment(RunTest):
         self.assertEqual(self.tracers("--levels", "K", "--capture-range", "step*"), {"cuda", "levelzero", "opencl", "rocm", "nvtx", "itt"})
         self.assertEqual(self.tracers("--levels", "M", "-t", "opencl"), set())
         self.assertNotIn("OPENCL_LAYERS", self.variables("--levels", "M", "-t", "opencl"))
-        self.assertNotIn("OPENCV_TRACE_DEPTH_OPENCV", self.variables("--levels", "M", "-m", "x", "-t", "itt"))
+        self.assertNotIn("OPENCV_TRACE_DEPTH_OPENCV", self.variables("--levels", "M", "--model-range", "x", "-t", "itt"))
 
     def test_ranges(self):
         found = self.variables("-t", "fake", "--model-range", "step *", "--capture-range", "a,b")

@@ -107,7 +107,46 @@ class Importers(unittest.TestCase):
         for name, summary in table:
             self.assertRegex(man, rf"(?m)^  {name} +{re.escape(summary)}$")
             self.assertIn(f"`{name}`", docs)
-        self.assertEqual(completed("import", "format", xsp("help", "--completion", "bash")), [name for name, _ in table])
+        self.assertEqual(completed("import", "from", xsp("help", "--completion", "bash")), [name for name, _ in table])
+
+
+class Verbs(unittest.TestCase):
+    """An option means the same wherever it is."""
+    @classmethod
+    def setUpClass(cls):
+        cls.options = {}  # by verb: letter or "" by name
+        for verb in re.findall(r"^  ([a-z]+) ", xsp("help"), re.M):
+            cls.options[verb] = {name: letter for letter, name in
+                                 re.findall(r"^  (?:-(\w), )?--([a-z-]+)", xsp("help", verb), re.M)}
+
+    def test_a_letter_is_one_option(self):
+        names, letters = {}, {}
+        for verb, options in self.options.items():
+            for name, letter in options.items():
+                if letter:
+                    names.setdefault(letter, set()).add(name)
+                    letters.setdefault(name, set()).add(letter)
+        self.assertEqual({letter for letter, of in names.items() if len(of) > 1}, set(), names)
+        self.assertEqual({name for name, of in letters.items() if len(of) > 1}, set(), letters)
+
+    def test_what_all_verbs_have(self):
+        for verb, options in self.options.items():
+            with self.subTest(verb):
+                self.assertEqual((options["help"], options["quiet"]), ("h", "q"))
+                if "output" in options and verb not in ("data",):
+                    self.assertEqual(options["output"], "o")
+                    self.assertEqual(options.get("force"), "f")
+
+    def test_the_version(self):
+        self.assertEqual(xsp("-V"), xsp("--version"))
+
+    def test_quiet(self):
+        with temporary_folder() as folder:
+            path = pathlib.Path(folder) / "leveled.xsp"
+            leveled().write(path)
+            for options, said in (((), "wrote"), (("-q",), "")):
+                done = scripted.xsp("merge", path, "-o", path.with_name("merged.xsp"), "-f", *options, text=True)
+                self.assertEqual("xsp: wrote" in done.stderr, bool(said), done.stderr)
 
 
 class Levels(unittest.TestCase):

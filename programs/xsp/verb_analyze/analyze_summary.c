@@ -146,7 +146,7 @@ enum status analyze_summary(struct store *const *stores, size_t count, const str
       report_findings(summary.findings.tables.items, summary.findings.tables.count, path, &out);
     status = output_buf(&out, err);
     if (status == STATUS_OK && format == REPORT_TEXT)
-      output_message("next:    xsp analyze ID %s, or xsp report %s (one page for the browser)", path, path);
+      output_note("next:    xsp analyze ID %s, or xsp report %s (one page for the browser)", path, path);
   }
   answers_done(&summary.answers);
   answers_done(&summary.findings);

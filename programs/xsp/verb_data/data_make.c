@@ -53,8 +53,8 @@ static enum status make(struct making *making, const struct data_call *call, fil
   data_writer_close(making->writer);
   output_progress(NULL, true);
   if (status == STATUS_OK)
-    output_message("xsp: wrote %s: %" PRIu64 " items, %" PRIu64 " bytes of data", making->path, making->items,
-                   making->bytes);
+    output_note("xsp: wrote %s: %" PRIu64 " items, %" PRIu64 " bytes of data", making->path, making->items,
+                making->bytes);
   return status;
 }
 

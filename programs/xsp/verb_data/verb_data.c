@@ -9,7 +9,7 @@ static const struct option_description options[] = {
     {"output", 'o', "FOLDER", NULL, 0,
      "extract: where the items go, in folders as their names have them. Default: the current folder; -: stdout."},
     {"list", 0, NULL, NULL, 0, "info: also the name, label and size of each item."},
-    {"force", 'f', NULL, NULL, 0, "make, generate, extract: overwrite the output."},
+    OPTION_FORCE,
     {"items", 0, "N", "1000", 0, "generate: how many pictures."},
     {"size", 0, "HxW", "224x224", 0, "generate: their height and width."},
     {"classes", 0, "N", "10", 0, "generate: how many labels, 0 to N-1."},
@@ -22,7 +22,6 @@ static const struct option_description options[] = {
     {"update", 0, NULL, NULL, 0, "fetch: also where the server has another file than before."},
     {"timeout", 0, "SECONDS", "60", 0, "fetch: give up once nothing came for so long."},
     {"limit-bytes", 0, "N", "16G", 0, "fetch: refuse a larger file."},
-    {"quiet", 'q', NULL, NULL, 0, "No progress on stderr."},
     {0},
 };
 

@@ -50,12 +50,11 @@ static const struct option_description options[] = {
     {"tolerance", 0, "N", "0.0001", 0,
      "For --first-difference: what a tensor's values may differ by, as a fraction of its largest value."},
     {"output", 'o', "FILE.xsp", NULL, 0, "Default: the first model's name and .xsp."},
-    {"force", 'f', NULL, NULL, 0, "Overwrite the output."},
+    OPTION_FORCE,
     {"library", 0, "NAME=PATH", NULL, OPTION_REPEATABLE, "A framework's library, or a folder with it."},
     {"threads", 0, "N", "0", 0, "Threads of the framework; 0: its default."},
     {"timeout", 0, "SECONDS", "0", 0, "Kill a runner that does not answer for so long; 0: wait for ever."},
     OPTIONS_ISOLATION,
-    {"quiet", 'q', NULL, NULL, 0, "No progress on stderr."},
     OPTIONS_PUBLISH("When the file is complete, also send its spans"),
     {"registry", 0, "URL", NULL, 0,
      "Evaluate on agents (xsp agent) that are registered with this etcd. Models are names then, NAME or NAME==1.0, and "

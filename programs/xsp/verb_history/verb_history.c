@@ -10,7 +10,7 @@
 
 static const struct option_description options[] = {
     OPTIONS_HISTORY,
-    {"table", 't', "NAME", "list", 0,
+    {"table", 0, "NAME", "list", 0,
      "list: an evaluation a row. series: their latencies over time, a verdict for each. accuracy: models over "
      "frameworks. latency: "
      "batch sizes over frameworks. systems: latency relative to one host's."},

@@ -69,9 +69,9 @@ static enum status open_as(const char *path, const char *shown, bool is_announce
   if (status != STATUS_OK)
     store_discard(store);
   else if (is_announced)
-    output_message("xsp: %s: %s, imported into a temporary file: %" PRIu64 " events, %" PRIu64
-                   " kept; xsp import %s -o OUT.xsp keeps it",
-                   path, report.files[0].format, report.files[0].events, report.files[0].kept, path);
+    output_note("xsp: %s: %s, imported into a temporary file: %" PRIu64 " events, %" PRIu64
+                " kept; xsp import %s -o OUT.xsp keeps it",
+                path, report.files[0].format, report.files[0].events, report.files[0].kept, path);
   arena_done(&arena);
   output_catch_signals(output_remove_unfinished);
   import_store_leave_interrupted();

@@ -51,7 +51,7 @@ static enum status read_given(const struct invocation *invocation, struct arena 
 
 static enum status read_options(const struct invocation *invocation, struct import_options *options, struct error *err)
 {
-  options->format = invocation_value(invocation, "format");
+  options->format = invocation_value(invocation, invocation_has(invocation, "from") ? "from" : "format");
   options->layer = invocation_value(invocation, "layer");
   options->model_range = invocation_value(invocation, "model-range");
   XSP_TRY(invocation_unsigned(invocation, "threads", 1, THREADS_MOST, &options->threads, err));
@@ -105,7 +105,7 @@ static enum status run(const struct invocation *invocation, struct error *err)
     status = printed;
   }
   if (status == STATUS_OK) {
-    output_message("xsp: wrote %s", path);
+    output_note("xsp: wrote %s", path);
     output_next(path);
   }
   arena_done(&arena);
@@ -114,7 +114,8 @@ static enum status run(const struct invocation *invocation, struct error *err)
 
 static const struct option_description options[] = {
     {"output", 'o', "OUT.xsp", NULL, 0, "The file to write. It appears when it is complete."},
-    {"format", 0, "FORMAT", NULL, 0, "What the files are, by one of the names above, instead of looking."},
+    {"from", 0, "FORMAT", NULL, 0, "What the files are, by one of the names above, instead of looking."},
+    {"format", 0, "FORMAT", NULL, 0, "The same: the name that --from had before."},
     {"layer", 0, "outermost|innermost|module", NULL, 0,
      "Which layers `xsp analyze` is to take by default: outermost, innermost or module. Nothing is left out of the "
      "file."},
@@ -130,7 +131,7 @@ static const struct option_description options[] = {
     {"limit-bytes", 0, "N", NULL, 0,
      "Refuse files of more than N bytes after decompression; K, M, G and T multiply by 1024. Default 4G."},
     {"threads", 0, "N", NULL, 0, "1: read and write on one thread. 2: write on another. Without it: 2."},
-    {"force", 0, NULL, NULL, 0, "Replace an existing file."},
+    OPTION_FORCE,
     {"json", 0, NULL, NULL, 0, "Print the account as JSON."},
     {0},
 };

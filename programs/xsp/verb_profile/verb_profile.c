@@ -42,7 +42,7 @@ static const struct option_description options[] = {
      "which loads the model and makes its first inference: both are shown next to the others and pooled with none. "
      "Layers of first inferences: xsp analyze A2 --cold. Costs N times loading the model for each of them."},
     {"output", 'o', "FILE", NULL, 0, "The .xsp file to write. Default: the model's name, in the current folder."},
-    {"force", 'f', NULL, NULL, 0, "Overwrite an existing output file."},
+    OPTION_FORCE,
     {"framework", 0, "NAME,NAME,...", NULL, 0,
      "The framework to run the model in. Default: recognised by the file's name. Several are compared: each is an "
      "experiment of its own in the file, and their observations are interleaved in time."},
@@ -57,7 +57,7 @@ static const struct option_description options[] = {
     {"sequential", 0, NULL, NULL, 0,
      "Measure several frameworks or versions one after the other, not interleaved: only one of them is in memory at a "
      "time, but what drifts on the machine falls on them unequally."},
-    {"threads", 't', "N", "0", 0, "Threads of the framework's pool within an operator; 0: the framework's default."},
+    {"threads", 0, "N", "0", 0, "Threads of the framework's pool within an operator; 0: the framework's default."},
     {"affinity", 0, "CPULIST", NULL, 0, "CPUs the runner may use, for example 0-3,8."},
     {"seed", 0, "N", "0", 0, "Seed of the input values."},
     {"input", 0, "NAME=FILE.npy", NULL, OPTION_REPEATABLE,
@@ -81,7 +81,6 @@ static const struct option_description options[] = {
      "Do not measure first what the CPUs can do at best (a quarter of a second), which rooflines need; also by the "
      "environment variable XSP_PEAKS=skip."},
     {"timeout", 0, "SECONDS", "0", 0, "Kill a runner that does not answer for so long; 0: wait for ever."},
-    {"quiet", 'q', NULL, NULL, 0, "No progress on stderr."},
     OPTIONS_PUBLISH("When the file is complete, also send its spans"),
     {0},
 };

@@ -123,7 +123,7 @@ static enum status run(const struct invocation *invocation, struct error *err)
   free(runs);
   output_note_reader(path, status, err);
   if (status == STATUS_OK && strcmp(path, "-") != 0)
-    output_message("xsp: wrote %s (open it in a browser)", path);
+    output_note("xsp: wrote %s (open it in a browser)", path);
   if (status == STATUS_OK && invocation_has(invocation, "open"))
     status = open_page(path, err);
   return status;
@@ -144,7 +144,7 @@ static const struct option_description options[] = {
     {"parts", 0, NULL, NULL, 0,
      "Write a file of the page's parts instead of the page, as xsp serve keeps it: runs of more than --max-spans have "
      "all spans there, by time."},
-    {"force", 0, NULL, NULL, 0, "Replace an existing file."},
+    OPTION_FORCE,
     {0},
 };
 static const struct verb_example examples[] = {

@@ -41,7 +41,7 @@ static const struct option_description options[] = {
      "Counted executions per level set. Default: 1, with --leveled 5."},
     {"warmup", 'w', "N", NULL, OPTION_AT_START | OPTION_BY_SPAN,
      "Executions before them, kept in the file but in no statistic. Default: 0, with --leveled 1."},
-    {"model-range", 'm', "PATTERN", NULL, OPTION_AT_START,
+    {"model-range", 0, "PATTERN", NULL, OPTION_AT_START,
      "Ranges of NVTX and ITT whose text matches are model level, one step each; * and ? match any text and character."},
     {"delay", 0, "SECONDS", "0", 0, "Record nothing until so long after the program's start."},
     {"duration", 0, "SECONDS", "0", 0, "Record for so long, then no more; the program runs on. 0: to its end."},
@@ -78,8 +78,7 @@ static const struct option_description options[] = {
     {"output", 'o', "FILE", NULL, 0,
      "The .xsp file to write; %h is the host, %p xsp's process number, %q{NAME} a variable of the environment, %% a "
      "percent sign. Default: the program's or script's name, in the current folder."},
-    {"force", 'f', NULL, NULL, 0, "Overwrite an existing output file."},
-    {"quiet", 'q', NULL, NULL, 0, "No tables and no progress on stderr."},
+    OPTION_FORCE,
     OPTIONS_PUBLISH("Send the spans too, to an xsp serve while the program runs, else when the file is complete,"),
     OPTION_REMOTE_CONTROL,
     {0},
