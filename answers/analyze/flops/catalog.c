@@ -278,7 +278,7 @@ const struct flop_rule flop_rules[] = {
     {.multiply_adds = 1, .adds = 3, .specials = 1, .openvino = "MVN"},
     {.multiply_adds = 1, .adds = 1, .compares = 3, .specials = 1, .openvino = "FakeQuantize"},
     {.multiply_adds = 1, .adds = 2, .aten = "_softmax_backward_data"},
-    {.multiply_adds = 1, .adds = 1, .aten2 = "tanh_backward", .aten3 = "lerp addcmul"},
+    {.multiply_adds = 1, .adds = 1, .onnx = "RotaryEmbedding", .aten2 = "tanh_backward", .aten3 = "lerp addcmul"},
     {.multiply_adds = 1, .specials = 1, .aten3 = "addcdiv"},
     {.compares = 1, .specials = 1, .aten2 = "floor_divide"},
     {.specials = 2, .aten1 = "rsqrt"},

@@ -214,6 +214,7 @@ static void test_onnx_by_hand(void **unused)
       {"BatchNormalization", "[1,24,2,2] [24] [24] [24] [24]", "[1,24,2,2]", 96, 0, 0, 0},
       {"LayerNormalization", "[2,8] [8] [8]", "[2,8]", 32, 48, 0, 16},
       {"Softmax", "[2,8]", "[2,8]", 0, 32, 16, 32},
+      {"RotaryEmbedding", "[1,4,8,16] [8,8] [8,8]", "[1,4,8,16]", 512, 512, 0, 0},
       {"Add", "[2,8] [8]", "[2,8]", 0, 16, 0, 0},
       {"Sum", "[2,8] [2,8] [2,8]", "[2,8]", 0, 32, 0, 0},
       {"Gelu", "[10]", "[10]", 0, 40, 0, 10},
@@ -239,6 +240,10 @@ static void test_onnx_windows(void **unused)
   assert_counts(&counts, 24 * 6400 * 24, 6 * 25600, 0, 0, "repacked, with a bias");
   counts = onnx("AveragePool", "[1,8,4,4]", "[1,8,2,2]", "kernel_shape", "[2,2]");
   assert_counts(&counts, 0, 128, 0, 32, "average");
+  counts = onnx("Attention", "[2,4,10,16] [2,4,20,16] [2,4,20,8]", "[2,4,10,8]", "mode", "causal");
+  assert_counts(&counts, 2 * 4 * 10 * 20 * 24 / 2, 0, 0, 0, "causal");
+  counts = onnx("Attention", "[2,10,64] [64,192] [192]", "[2,10,64]", "mode", "causal");
+  assert_counts(&counts, 20 * 64 * 192 + 20 * 10 * 64, 20 * 192, 0, 0, "causal, with its projections");
   counts = onnx("Resize", "[1,8,4,4]", "[1,8,8,8]", "mode", "nearest");
   assert_counts(&counts, 0, 0, 0, 0, "nearest");
   counts = onnx("Resize", "[1,8,4,4]", "[1,8,8,8]", "mode", "linear");

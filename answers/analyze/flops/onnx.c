@@ -5,6 +5,7 @@
 #include "analyze/flops/rules.h"
 
 #include <math.h>
+#include <string.h>
 
 // ---- convolutions ---------------------------------------------------------------------------------------------------
 // Weights that were packed away follow from the window, where that is known.
@@ -64,8 +65,16 @@ bool flops_onnx_packed_product(struct flop_work *work)
 // ---- attention: only its products count -----------------------------------------------------------------------------
 // ONNX: query, key, value of [batch, heads, length, size] or [batch, length, heads * size].
 // com.microsoft Attention: input [batch, length, size], weights [size, 3 * hidden].
+// Where the mask is causal, half of the products are needed.
+static double attention_part(const struct flop_work *work)
+{
+  const struct shape_value *mode = flop_attribute(work->operation, "mode");
+  return mode != NULL && mode->kind == VALUE_TEXT && strcmp(mode->text, "causal") == 0 ? 0.5 : 1;
+}
+
 bool flops_onnx_attention(struct flop_work *work)
 {
+  const double part = attention_part(work);
   const struct shape *query = flop_tensor(work->operation, 0);
   const struct shape *key = flop_tensor(work->operation, 1);
   const struct shape *value = flop_tensor(work->operation, 2);
@@ -74,7 +83,8 @@ bool flops_onnx_attention(struct flop_work *work)
   if (query->rank == 3 && key->rank == 2 && value->rank == 1 && key->dims[0] == query->dims[2]) {
     double tokens = query->dims[0] * query->dims[1];
     double hidden = key->dims[1] / 3;
-    flop_set(work, tokens * (query->dims[2] * key->dims[1] + 2 * query->dims[1] * hidden), tokens * key->dims[1], 0, 0);
+    flop_set(work, tokens * (query->dims[2] * key->dims[1] + 2 * part * query->dims[1] * hidden), tokens * key->dims[1],
+             0, 0);
     return true;
   }
   int length_at = query->rank - 2;
@@ -84,7 +94,8 @@ bool flops_onnx_attention(struct flop_work *work)
     return false;
   double value_size = query->rank == 3 ? value->dims[2] : query->dims[1] * value->dims[3];
   double scores = shape_elements(query) * key->dims[length_at];
-  flop_set(work, scores + query->dims[0] * query->dims[length_at] * key->dims[length_at] * value_size, 0, 0, 0);
+  double to_values = query->dims[0] * query->dims[length_at] * key->dims[length_at] * value_size;
+  flop_set(work, part * (scores + to_values), 0, 0, 0);
   return true;
 }
 

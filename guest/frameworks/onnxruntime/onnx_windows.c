@@ -73,12 +73,15 @@ static void read_attribute(struct wire attribute, struct operator_window *window
     window->size = number;
   } else if (slice_is(name, "mode") && string.length > 0) {
     window->mode = arena_copy(arena, string.data, string.length);
+  } else if ((slice_is(name, "is_causal") || slice_is(name, "unidirectional")) && number == 1) {
+    window->mode = "causal"; // of ONNX's Attention; of ONNX Runtime's own
   }
 }
 
 static bool is_wanted(struct slice type)
 {
-  static const char *const types[] = {"MaxPool", "AveragePool", "LRN", "Resize", "Upsample", "ConvTranspose"};
+  static const char *const types[] = {"MaxPool",  "AveragePool",   "LRN",       "Resize",
+                                      "Upsample", "ConvTranspose", "Attention", "MultiHeadAttention"};
   for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
     if (slice_is(type, types[i]))
       return true;

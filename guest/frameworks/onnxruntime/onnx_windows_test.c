@@ -78,6 +78,12 @@ static struct message model(void)
   put_number(&size, 3, 5);
   put(&norm, 5, size.bytes, size.size);
   put(&graph, 1, norm.bytes, norm.size);
+  struct message attention = node("Attention", "attention", "attended");
+  struct message causal = {.size = 0};
+  put_text(&causal, 1, "is_causal");
+  put_number(&causal, 3, 1);
+  put(&attention, 5, causal.bytes, causal.size);
+  put(&graph, 1, attention.bytes, attention.size);
   struct message weights = {.size = 0};
   put(&weights, 1, "\x08\x02\x04\x05", 4); // packed
   put_text(&weights, 8, "w");
@@ -105,7 +111,8 @@ static void windows_of_a_model(void **state)
   size_t count;
   struct message whole = model();
   assert_true(read_cut(&whole, whole.size, &arena, &windows, &count));
-  assert_int_equal(count, 4);
+  assert_int_equal(count, 5);
+  assert_string_equal(windows[4].mode, "causal");
   assert_string_equal(windows[0].layer_names[0], "pool");
   assert_string_equal(windows[0].layer_names[1], "pooled_nchwc");
   assert_int_equal(windows[0].kernel_rank, 2);
