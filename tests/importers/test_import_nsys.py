@@ -462,6 +462,14 @@ class Spans(WithFolder):
         self.assertEqual(file["skipped"], {
             "mark": 1, "no end": 1, "negative duration": 2, "other NVTX event": 1, "no times": 1, "system library call": 2,
             "hardware metric": 1, "thread scheduling": 1, "other event": 1, "profiler overhead": 1})
+        self.assertEqual(file["notes"], ["the table SOMETHING_NEW is new: 1 events in it are not read"])
+
+    def test_a_table_of_launches_by_another_name(self):
+        export = Export().call("cudaLaunchKernel", 120, 130, 7).kernel("k", 150, 190, 7)
+        export.extra = ["alter table CUPTI_ACTIVITY_KIND_RUNTIME rename to CUPTI_ACTIVITY_KIND_RUNTIME_V2"]
+        file, _ = self.load(export)
+        self.assertEqual(file["skipped"], {"other event": 1})
+        self.assertRegex(file["notes"][0], "CUPTI_ACTIVITY_KIND_RUNTIME_V2 is new: .*, launches of kernels among them")
 
     def test_compressed(self):
         Export().nvtx("a", 1, 2).write(self.path)

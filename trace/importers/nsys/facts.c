@@ -192,6 +192,7 @@ enum status nsys_read_names(struct nsys_reader *reader, struct error *err)
 // ---- what becomes no spans -------------------------------------------------------------------------------------------
 // Rows of tables by what they hold; the first that matches. A table with another name that has a start or a timestamp is
 // "other event"; one without holds no events.
+static const char unknown_reason[] = "other event";
 static const char *reason_for(const char *table)
 {
   static const struct {
@@ -222,13 +223,23 @@ static const char *reason_for(const char *table)
   for (size_t i = 0; i < sizeof reasons / sizeof reasons[0]; i++)
     if (strncasecmp(table, reasons[i].prefix, strlen(reasons[i].prefix)) == 0)
       return reasons[i].reason;
-  return "other event";
+  return unknown_reason;
 }
 
 static bool is_plain_name(const char *name)
 {
   return name[0] != 0 && strlen(name) < 100 &&
          strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_") == strlen(name);
+}
+
+// A later nsys may have given a table another name: kernels whose launches are in it have none here.
+static void note_unknown_table(struct nsys_reader *reader, const char *table, uint64_t count)
+{
+  bool has_launches = strncasecmp(table, "CUPTI_ACTIVITY_KIND_RUNTIME", 27) == 0 ||
+                      strncasecmp(table, "CUPTI_ACTIVITY_KIND_DRIVER", 26) == 0;
+  if (count > 0)
+    import_note(reader->import, "the table %s is new: %llu events in it are not read%s", table,
+                (unsigned long long)count, has_launches ? ", launches of kernels among them" : "");
 }
 
 enum status nsys_count_others(struct nsys_reader *reader, struct error *err)
@@ -239,7 +250,10 @@ enum status nsys_count_others(struct nsys_reader *reader, struct error *err)
     uint64_t count = 0;
     if (table->refused == NULL && !nsys_takes_table(table->name) && is_plain_name(table->name))
       XSP_TRY(nsys_count(&reader->database, table->name, columns, 2, &count, err));
-    import_skip_many(reader->import, reason_for(table->name), count);
+    const char *reason = reason_for(table->name);
+    import_skip_many(reader->import, reason, count);
+    if (reason == unknown_reason)
+      note_unknown_table(reader, table->name, count);
   }
   return STATUS_OK;
 }
