@@ -109,7 +109,7 @@ static enum status answer(struct question *question, struct error *err)
   double rows_sum_ms = 0;
   XSP_TRY(kernels_answer(question, KERNELS_ALONE, false, &names.kernels, err));
   if (names.kernels.model_set == NULL)
-    return question_lacks(question, err, "there is no run with the model level, which the kernels' share is of");
+    kernels_note_no_model(question);
   question_note_from(question, "model", names.kernels.model_from);
   XSP_TRY(roofs_load(question, &roofs, err));
   names_find(question, &names);
@@ -151,10 +151,6 @@ static enum status add_batch(struct survey *survey, const struct survey_item *it
   struct names names = {0};
   XSP_TRY(survey_question(survey, item, batch_size, false, &question, err));
   XSP_TRY(survey_check(survey, item, kernels_load(question, batch_size, KERNELS_ALONE, &names.kernels, err)));
-  if (names.kernels.model_set == NULL) {
-    survey_note(survey, item, "without the model level, which the kernels' share is of: left out");
-    return STATUS_OK;
-  }
   names_find(question, &names);
   for (size_t i = 0; i < names.count; i++) {
     struct names_row row = names_row(&names, i);
@@ -202,16 +198,14 @@ static enum status answer_by(struct survey *survey, struct error *err)
     survey_next(survey);
   }
   if (survey->table.row_count == 0)
-    return survey_lacks(survey, err,
-                        "no experiment has a run with the kernel level, and one with the model level, at "
-                        "such a batch size");
+    return survey_lacks(survey, err, "no experiment has a run with the kernel level at such a batch size");
   return STATUS_OK;
 }
 
 const struct analysis analysis_a10 = {
     .id = "A10",
     .title = "kernels by name",
-    .needs = "K, M",
+    .needs = "K",
     .detail = TRACE_KERNELS_BY_NAME,
     .answer = answer,
     .answer_all = answer_by,

@@ -81,6 +81,7 @@ bool kernels_have_metrics(const struct kernels *kernels); // flops or DRAM traff
 enum status kernels_need_metrics(const struct question *question, const struct kernels *kernels,
                                  struct error *err) MUST_CHECK;              // else STATUS_NO
 void kernels_note(struct question *question, const struct kernels *kernels); // what kernels_answer notes
+void kernels_note_no_model(struct question *question); // that shares of the model are not given
 // Notes which metrics a roofline needs and no kernel has.
 void kernels_note_lacking(struct question *question, const struct kernels *kernels);
 // Of condensed runs: replaces gpu_ms and layer_gpu_ms (condensed.c).

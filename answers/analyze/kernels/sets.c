@@ -128,6 +128,11 @@ void kernels_note(struct question *question, const struct kernels *kernels)
     table_note(table, "kernels that never finished, left out: %zu", kernels->open);
 }
 
+void kernels_note_no_model(struct question *question)
+{
+  table_note(&question->table, "no run has the model level: what kernels take of a step or prediction is not given");
+}
+
 void kernels_note_lacking(struct question *question, const struct kernels *kernels)
 {
   bool has_flops = kernels->has_metric[KERNEL_FLOPS];
@@ -223,10 +228,7 @@ enum status kernels_each_batch(struct question *question,
     if ((i > 0 && view->sets[i - 1].batch_size == batch_size) || (only != 0 && batch_size != only) ||
         !kernels_exist(view, batch_size))
       continue;
-    if (view_rule(view, batch_size, XSP_LEVEL_MODEL, NULL) == NULL) {
-      without_model++;
-      continue;
-    }
+    without_model += view_rule(view, batch_size, XSP_LEVEL_MODEL, NULL) == NULL;
     struct arena *outer = question->scratch;
     struct cached_rows *outer_rows = question->rows;
     struct arena scratch = {0};
@@ -240,10 +242,8 @@ enum status kernels_each_batch(struct question *question,
     question->batch_size = batch_size;
     ++*ret_count;
   }
-  if (*ret_count == 0 && without_model > 0)
-    return question_lacks(question, err, "there is no run with the model level, which the kernels' share is of");
   if (without_model > 0)
-    table_note(&question->table, "batch sizes without a run with the model level, left out: %zu", without_model);
+    kernels_note_no_model(question);
   if (*ret_count == 0 && only != 0)
     return question_lacks(question, err, "there is no run with the kernel level at batch size %lld", (long long)only);
   if (*ret_count == 0)
