@@ -42,6 +42,7 @@ const struct table_word table_words[] = {
     {"base_online_non_gpu_latency_ms", .rank = 540},
     {"base_optimal_batch", .rank = 10},
     {"batch_size", .label = "batch"},
+    {"busy_pct", .label = "GPU busy"},
     {"bytes", .label = "size", .unit = "bytes"},
     {"cer_pct", .label = "CER"},
     {"cold_batch", .traits = TABLE_IF_MEASURED},

@@ -41,7 +41,9 @@ static void put_row(struct question *question, const struct kernel_model *model)
   table_row(table);
   analyze_put_batch(table, model->batch_size);
   table_put(table, "model_latency_ms", cell_real(model->model_ms));
-  kernel_put_gpu(table, model->figures.latency.value, model->gpu_ms, model->non_gpu_ms, "model", model->gpu_pct);
+  table_put_share(table, "busy_pct", "model", cell_real(analyze_share_pct(model->gpu_ms, model->model_ms)));
+  kernel_put_gpu(table, model->figures.latency.value, model->gpu_ms, model->non_gpu_ms, KERNELS_SUM_OF_MODEL,
+                 model->gpu_pct);
   table_put(table, "count", cell_number(model->figures.count));
   kernel_put_metrics(table, &model->figures, &model->point);
   kernel_put_further(table, question->request, &model->figures);

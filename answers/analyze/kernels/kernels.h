@@ -81,7 +81,7 @@ bool kernels_have_metrics(const struct kernels *kernels); // flops or DRAM traff
 enum status kernels_need_metrics(const struct question *question, const struct kernels *kernels,
                                  struct error *err) MUST_CHECK;              // else STATUS_NO
 void kernels_note(struct question *question, const struct kernels *kernels); // what kernels_answer notes
-void kernels_note_no_model(struct question *question); // that shares of the model are not given
+void kernels_note_no_model(struct question *question);                       // that shares of the model are not given
 // Notes which metrics a roofline needs and no kernel has.
 void kernels_note_lacking(struct question *question, const struct kernels *kernels);
 // Of condensed runs: replaces gpu_ms and layer_gpu_ms (condensed.c).
@@ -141,6 +141,7 @@ struct kernel_point {
 };
 void kernel_point(const struct question *question, const struct roofs *roofs, const struct kernel_figures *figures,
                   struct kernel_point *ret_point);
+#define KERNELS_SUM_OF_MODEL "model, sum" // of gpu_pct: above 100 % where kernels run side by side
 // Kernels added up, the union of device work, the rest of the latency; what gpu_pct is of is the analysis's own.
 void kernel_put_gpu(struct table_builder *table, double kernel_ms, double gpu_ms, double non_gpu_ms, const char *of,
                     double gpu_pct);

@@ -177,7 +177,7 @@ static void put_depth(struct table_builder *table, const struct model_depth *own
 {
   analyze_put_batch(table, own->batch_size);
   table_put(table, "base_batch_size", cell_int_if(base->batch_size != 0, base->batch_size));
-  table_put_share(table, "gpu_pct", "model", cell_real(own->kernels.gpu_pct));
+  table_put_share(table, "gpu_pct", KERNELS_SUM_OF_MODEL, cell_real(own->kernels.gpu_pct));
   table_put(table, "base_gpu_pct", cell_real(base->kernels.gpu_pct));
   table_put(table, "flops", cell_number(own->flops));
   table_put(table, "flops_from", cell_text(own->flops_from));

@@ -258,7 +258,7 @@ static void put_row(struct survey *survey, const struct survey_item *item, const
   table_put(table, "optimal_batch", cell_int_if(depth->has_optimal, depth->optimal_batch));
   table_put(table, "latency_ms", cell_real(depth->latency_ms));
   table_put(table, "kernel_latency_ms", cell_real(kernels->figures.latency.value));
-  table_put_share(table, "gpu_pct", "model", cell_real(kernels->gpu_pct));
+  table_put_share(table, "gpu_pct", KERNELS_SUM_OF_MODEL, cell_real(kernels->gpu_pct));
   table_put(table, "flops", cell_number(depth->flops));
   table_put(table, "flops_from", cell_text(depth->flops_from));
   table_put(table, "layers_without_flops", cell_int_if(is_analytic, (int64_t)work->unknown_layers));
