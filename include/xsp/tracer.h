@@ -67,6 +67,20 @@ XSP_API int xsp_tracer_join(const struct xsp_tracer *tracer);
 // by when it began, whatever is on now. Beyond the last 256 switches: as at the first of them. Any thread.
 XSP_API int xsp_site_was_on(struct xsp_site *site, uint64_t realtime_ns);
 
+// What a sampled thread did: it was on a CPU, or waited.
+enum xsp_sample_kind {
+  XSP_SAMPLE_CPU = 1,
+  XSP_SAMPLE_SLEEP, // for time to pass
+  XSP_SAMPLE_LOCK,  // for another thread: locks, conditions, semaphores, joins
+  XSP_SAMPLE_IO,    // for a file, socket, pipe, or an event of one
+  XSP_SAMPLE_CHILD, // for a process
+};
+// Records where the calling thread is: at `call_path` (<xsp/call_path.h>; 0: unknown), within its innermost open span. For a
+// CPU, `duration_ns` is the thread's CPU time that the sample stands for; else the wait that ends now. The caller asks
+// xsp_tracer_levels whether its tracer is on. Any thread, in signal handlers too. 1: recorded; 0: no session, or no room,
+// which is counted.
+XSP_API int xsp_sample(enum xsp_sample_kind kind, uint32_t call_path, uint64_t duration_ns);
+
 // What the tracers of this process have seen and not yet published becomes spans now: a device's work that has ended. For
 // programs that look at their trace while they run. Any thread, outside of callbacks of a profiler; may take milliseconds.
 XSP_API void xsp_tracers_flush(void);
