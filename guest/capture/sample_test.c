@@ -132,8 +132,10 @@ static void test_no_such_kind(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_without_a_session),    cmocka_unit_test(test_within_the_innermost_open_span),
-      cmocka_unit_test(test_deeper_than_the_open_list), cmocka_unit_test(test_in_a_handler),
+      cmocka_unit_test(test_without_a_session),
+      cmocka_unit_test(test_within_the_innermost_open_span),
+      cmocka_unit_test(test_deeper_than_the_open_list),
+      cmocka_unit_test(test_in_a_handler),
       cmocka_unit_test(test_no_such_kind),
   };
   return cmocka_run_group_tests(tests, make_folder, remove_session);

@@ -73,6 +73,12 @@ class Frames(unittest.TestCase):
     def test_native_frames(self):
         self.all_pass("native")
 
+    def test_in_a_signal_handler(self):
+        self.all_pass("in_handler")
+
+    def test_a_storm_of_signals(self):
+        self.all_pass("storm")
+
     def test_setup_keeps_an_exception(self):
         self.all_pass("pending_error")
 

@@ -34,6 +34,8 @@ struct interpreter {
 
 // PyObject and PyVarObject, of every build that is not refused.
 enum { OBJECT_TYPE = 8, OBJECT_SIZE = 16 };
+// The control frame before, in a control frame: after its frame.
+enum { CONTROL_FRAME_BEFORE = 8 };
 // Frames of this owner and above belong to the interpreter's C code (3.12+).
 #define OWNER_C_STACK 3
 

@@ -44,21 +44,23 @@ struct native_stack {
   uintptr_t pc[NATIVE_FRAMES_MOST];
 };
 
-// From the function whose frame holds `inner` outwards to, exclusively, the one whose frame holds `outer` (0: none). `inner` 0: from
-// this library's caller.
-static void walk(uintptr_t inner, uintptr_t outer, struct native_stack *ret_stack)
+// Which functions of this library are left out: all, those before its caller, or none.
+enum own { OWN_LEFT_OUT, OWN_BEFORE_CALLER, OWN_KEPT };
+
+// From the function at `place`, or the one whose frame holds `inner` (0: any), outwards to, exclusively, the one whose frame holds
+// `outer` (0: none).
+static void walk(struct unwind_place place, enum own left_out, uintptr_t inner, uintptr_t outer,
+                 struct native_stack *ret_stack)
 {
-  struct unwind_place place;
   uintptr_t end = 0;
   struct hash128 hash = {0, 0};
   uint32_t count = 0;
   enum stop stop = STOP_MOST;
-  UNWIND_HERE(&place);
-  bool is_ours = inner == 0;
+  bool is_ours = left_out != OWN_KEPT;
   while (count < NATIVE_FRAMES_MOST) {
     uintptr_t pc = place.pc;
     bool is_outermost = !unwind_step(&place, &end);
-    is_ours &= is_in(&own, pc);
+    is_ours = left_out == OWN_LEFT_OUT ? is_in(&own, pc) : is_ours && is_in(&own, pc);
     if (is_in(&interpreter, pc)) {
       stop = STOP_INTERPRETER;
       break;
@@ -115,20 +117,38 @@ static uint32_t path_of_stack(uint32_t caller, const struct native_stack *stack)
   return path;
 }
 
+// The native frames after the path `caller`.
+static uint32_t join_paths(uint32_t caller, struct native_stack *stack)
+{
+  if (stack->count == 0)
+    return caller;
+  hash128_add(&stack->hash, caller, stack->stop == STOP_MOST);
+  uint32_t path = hash_cache_find(&paths, &stack->hash);
+  if (path == 0 && (path = path_of_stack(caller, stack)) != 0)
+    hash_cache_put(&paths, &stack->hash, path);
+  return path;
+}
+
 static uint32_t full_path(const struct frames_place *around, const void *inner)
 {
   struct native_stack stack;
   const struct frames_place none = {0};
   const struct frames_place *since = around != NULL ? around : &none;
-  walk((uintptr_t)inner, (uintptr_t)since->stack, &stack);
-  uint32_t caller = stack.stop == STOP_AROUND ? since->path : python_frames_path_since(since->python, since->path);
-  if (stack.count == 0)
-    return caller;
-  hash128_add(&stack.hash, caller, stack.stop == STOP_MOST);
-  uint32_t path = hash_cache_find(&paths, &stack.hash);
-  if (path == 0 && (path = path_of_stack(caller, &stack)) != 0)
-    hash_cache_put(&paths, &stack.hash, path);
-  return path;
+  struct unwind_place here;
+  UNWIND_HERE(&here);
+  walk(here, inner == NULL ? OWN_BEFORE_CALLER : OWN_KEPT, (uintptr_t)inner, (uintptr_t)since->stack, &stack);
+  return join_paths(stack.stop == STOP_AROUND ? since->path : python_frames_path_since(since->python, since->path),
+                    &stack);
+}
+
+uint32_t frames_path_at(const struct unwind_place *place)
+{
+  struct native_stack stack;
+  if (!is_on)
+    return 0;
+  unwind_begin(place->sp);
+  walk(*place, OWN_LEFT_OUT, 0, 0, &stack);
+  return join_paths(python_frames_path_checked(stack.stop == STOP_INTERPRETER), &stack);
 }
 
 uint32_t frames_path(enum call_paths_mode mode, const struct frames_place *around, const void *inner)

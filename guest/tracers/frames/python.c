@@ -9,6 +9,7 @@
 
 #include "tracers/frames/hash_cache.h"
 #include "tracers/frames/interpreter.h"
+#include "tracers/frames/readable.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -140,6 +141,75 @@ static void walk(const struct python_place *since, struct stack *ret_stack)
   ret_stack->is_found = frame == since->frame;
 }
 
+// ---- walks that check what they read
+static bool is_readable_word(struct readable_pages *known, const char *base, uint32_t offset)
+{
+  return offset == NO_OFFSET || is_readable_part(known, base + offset, sizeof(void *));
+}
+
+static bool is_of_code(struct readable_pages *known, const char *frame)
+{
+  if (!is_readable_word(known, frame, python.code))
+    return false;
+  const char *code = (const char *)(uintptr_t)interpreter_read(&python, frame).code;
+  return is_readable_word(known, code, OBJECT_TYPE) && word_at(code, OBJECT_TYPE) == python.code_type;
+}
+
+// The innermost frame; NULL: none, or no sense in it. 3.11 and 3.12 enter a control frame first and then fill it: until then
+// the one before has the innermost, if it can be found.
+static char *checked_top(struct readable_pages *known)
+{
+  const char *thread = python.thread_state(), *control;
+  if (thread == NULL || !is_readable_word(known, thread, python.thread_frame))
+    return NULL;
+  control = word_at(thread, python.thread_frame);
+  if (python.control_frame == NO_OFFSET)
+    return (char *)control;
+  for (int i = 0; i < 2 && is_readable_word(known, control, python.control_frame + CONTROL_FRAME_BEFORE); i++) {
+    char *frame = word_at(control, python.control_frame);
+    if (is_of_code(known, frame))
+      return frame;
+    control = word_at(control, python.control_frame + CONTROL_FRAME_BEFORE);
+  }
+  return NULL;
+}
+
+// A frame that cannot be read ends the stack.
+static void walk_checked(struct stack *stack)
+{
+  struct readable_pages known = {{0}, 0};
+  stack->hash = (struct hash128){0, 0};
+  stack->count = 0;
+  char *frame = checked_top(&known);
+  for (int steps = 0; steps < 2 * PYTHON_FRAMES_MOST && stack->count < PYTHON_FRAMES_MOST; steps++) {
+    if (frame == NULL || !is_readable_word(&known, frame, python.code) ||
+        !is_readable_word(&known, frame, python.instruction) || !is_readable_word(&known, frame, python.back) ||
+        !is_readable_word(&known, frame, python.owner))
+      break;
+    if (python.owner == NO_OFFSET || frame[python.owner] < OWNER_C_STACK) {
+      struct python_frame *read = &stack->frames[stack->count++];
+      *read = interpreter_read(&python, frame);
+      hash_frame(&stack->hash, read);
+    }
+    frame = word_at(frame, python.back);
+  }
+  stack->has_more = stack->count == PYTHON_FRAMES_MOST && frame != NULL;
+  stack->is_found = true;
+}
+
+// Whether this is a code object, with its texts. A frame that is being made or left may have anything: it is passed over.
+static bool is_code(const struct python_frame *frame)
+{
+  struct readable_pages known = {{0}, 0};
+  const char *code = (const char *)(uintptr_t)frame->code;
+  if ((uintptr_t)code % sizeof(void *) != 0 || !is_readable_part(&known, code, python.code_units) ||
+      word_at(code, OBJECT_TYPE) != python.code_type)
+    return false;
+  const size_t text_bytes = python.text.unicode_header;
+  return is_readable_part(&known, word_at(code, python.name), text_bytes) &&
+         is_readable_part(&known, word_at(code, python.file), text_bytes);
+}
+
 // The frame's call path by its code object's texts; 0: no room.
 static uint32_t resolve(uint32_t caller, const struct python_frame *frame)
 {
@@ -162,6 +232,8 @@ static uint32_t path_of_frame(uint32_t caller, const struct python_frame *frame)
   struct hash128 hash = hash128_of(caller, 1);
   hash_frame(&hash, frame);
   uint32_t path = hash_cache_find(&cache, &hash);
+  if (path == 0 && !is_code(frame))
+    return caller;
   if (path == 0 && (path = resolve(caller, frame)) != 0)
     hash_cache_put(&cache, &hash, path);
   return path;
@@ -182,6 +254,17 @@ static uint32_t path_of_stack(uint32_t caller, const struct stack *stack)
   return path;
 }
 
+static uint32_t path_after(uint32_t caller, struct stack *stack)
+{
+  if (stack->count == 0)
+    return caller;
+  hash128_add(&stack->hash, caller, stack->has_more);
+  uint32_t path = hash_cache_find(&cache, &stack->hash);
+  if (path == 0 && (path = path_of_stack(caller, stack)) != 0)
+    hash_cache_put(&cache, &stack->hash, path);
+  return path;
+}
+
 uint32_t python_frames_path_since(struct python_place since, uint32_t caller)
 {
   struct stack stack;
@@ -190,13 +273,16 @@ uint32_t python_frames_path_since(struct python_place since, uint32_t caller)
   walk(&since, &stack);
   if (!stack.is_found && !stack.has_more)
     caller = 0;
-  if (stack.count == 0)
-    return caller;
-  hash128_add(&stack.hash, caller, stack.has_more);
-  uint32_t path = hash_cache_find(&cache, &stack.hash);
-  if (path == 0 && (path = path_of_stack(caller, &stack)) != 0)
-    hash_cache_put(&cache, &stack.hash, path);
-  return path;
+  return path_after(caller, &stack);
+}
+
+uint32_t python_frames_path_checked(bool is_inside)
+{
+  struct stack stack;
+  if (!__atomic_load_n(&is_on, __ATOMIC_ACQUIRE) || (python.minor >= 14 && !is_inside))
+    return 0;
+  walk_checked(&stack);
+  return path_after(0, &stack);
 }
 
 uint32_t python_frames_path(void)

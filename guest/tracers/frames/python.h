@@ -3,7 +3,7 @@
 // dlsym. Layouts of the interpreter are verified against its public API at setup, else refused, never guessed.
 //
 // After setup any thread may call, with or without the GIL. Nothing allocates, locks or enters the interpreter. A thread
-// reads its own stack only: its frames keep their code objects alive. Not for signal handlers.
+// reads its own stack only: its frames keep their code objects alive. Only python_frames_path_checked is for signal handlers.
 //
 // A stack of more than PYTHON_FRAMES_MOST frames is the frame "(more frames)" and its innermost PYTHON_FRAMES_MOST. So a
 // recursion has one path at every depth beyond, and a walk has a bound. Python's atexit handlers end it: threads that are
@@ -24,6 +24,11 @@ bool python_frames_setup(const void *caller_in_interpreter, char *why, size_t wh
 
 // The call path of this thread's Python stack, outermost frame first. 0: no Python on this thread, not set up, or no room.
 uint32_t python_frames_path(void);
+
+// The same where a signal may have interrupted the interpreter itself: each address is checked before it is read. `is_inside`: a
+// function of the interpreter is on the thread's stack. (From 3.14 on, asking the interpreter for the state of a thread that it
+// does not know could allocate memory.)
+uint32_t python_frames_path_checked(bool is_inside);
 
 struct python_place {
   const void *frame, *instruction;

@@ -5,6 +5,8 @@
 
 #include <errno.h>
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -15,6 +17,31 @@ static inline bool is_readable_memory(const void *at)
   bool is_readable = syscall(SYS_rt_sigprocmask, ~0, at, NULL, 8) != 0 && errno != EFAULT;
   errno = saved_errno;
   return is_readable;
+}
+
+// Pages that were readable during one walk: the kernel is asked once for each of the last four.
+struct readable_pages {
+  uintptr_t page[4]; // its number + 1; 0: none
+  uint32_t next;
+};
+
+static inline bool readable_page(struct readable_pages *known, uintptr_t at)
+{
+  uintptr_t page = at / 4096 + 1;
+  for (uint32_t i = 0; i < 4; i++)
+    if (known->page[i] == page)
+      return true;
+  if (!is_readable_memory((const void *)(at & ~(uintptr_t)7)))
+    return false;
+  known->page[known->next++ % 4] = page;
+  return true;
+}
+
+// Whether `size` bytes, less than a page, can be read.
+static inline bool is_readable_part(struct readable_pages *known, const void *from, size_t size)
+{
+  uintptr_t at = (uintptr_t)from;
+  return at >= 4096 && at <= UINTPTR_MAX - size && readable_page(known, at) && readable_page(known, at + size - 1);
 }
 
 #endif

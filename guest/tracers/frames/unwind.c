@@ -34,6 +34,12 @@ static bool is_stack(uintptr_t word)
   return true;
 }
 
+void unwind_begin(uintptr_t sp)
+{
+  if (sp < newest.from || sp >= newest.to)
+    newest = above = (struct part){0, 0};
+}
+
 __attribute__((no_sanitize("address"))) static bool read_stack(uintptr_t at, uintptr_t *ret_word)
 {
   if (!is_stack(at))

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <ucontext.h>
 
 struct unwind_place {
   uintptr_t pc;     // in the instruction that is running, or called the next inner function
@@ -15,6 +16,8 @@ struct unwind_place {
 };
 
 bool unwind_setup(void); // once, before any step; false: no memory
+// Before a walk in a signal handler, from `sp` on: what is known of the stack holds for that stack only.
+void unwind_begin(uintptr_t sp);
 
 // The place of the calling function: for the beginning of a walk.
 #if defined(__x86_64__)
@@ -26,6 +29,21 @@ bool unwind_setup(void); // once, before any step; false: no memory
   (*(place) = (struct unwind_place){(uintptr_t)__builtin_return_address(0), (uintptr_t)__builtin_frame_address(0),     \
                                     (uintptr_t)__builtin_frame_address(0)})
 #endif
+
+// Where a signal interrupted the thread, by the last argument of its handler.
+static inline struct unwind_place unwind_interrupted(const void *context)
+{
+  const mcontext_t *machine = &((const ucontext_t *)context)->uc_mcontext;
+#if defined(__x86_64__)
+  return (struct unwind_place){(uintptr_t)machine->gregs[REG_RIP], (uintptr_t)machine->gregs[REG_RSP],
+                               (uintptr_t)machine->gregs[REG_RBP]};
+#elif defined(__aarch64__)
+  return (struct unwind_place){machine->pc, machine->sp, machine->regs[29]};
+#else
+  (void)machine;
+  return (struct unwind_place){0, 0, 0};
+#endif
+}
 
 // From a function to its caller. *ret_end: where the function's frame ends on the stack, above all that is in it. False: the
 // outermost function, or one that cannot be unwound.

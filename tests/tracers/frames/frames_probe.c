@@ -5,6 +5,7 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,9 +28,15 @@ static bool is_same(const char *left, const char *right)
   return strcmp(left, right == NULL ? "" : right) == 0;
 }
 
-static char *copy(const char *text)
+static char *copy(const char *text) // no malloc: handlers come here
 {
-  return strdup(text == NULL ? "" : text);
+  static char texts[1 << 22];
+  static size_t used;
+  size_t bytes = text == NULL ? 1 : strlen(text) + 1;
+  if (bytes > sizeof texts - used)
+    return "(no room)";
+  used += bytes;
+  return memcpy(texts + used - bytes, text == NULL ? "" : text, bytes);
 }
 
 uint32_t xsp_call_path(uint32_t caller, const struct xsp_frame *frame)
@@ -192,6 +199,34 @@ EXPORT uint32_t probe_foreign_thread(void) // on a thread that Python does not k
   if (pthread_create(&thread, NULL, foreign, &result) == 0)
     pthread_join(thread, NULL);
   return result;
+}
+
+// ---- in signal handlers
+#define INTERRUPTED_MOST 100000
+static uint32_t interrupted[INTERRUPTED_MOST], interrupted_count;
+
+static void on_signal(int number, siginfo_t *info, void *context)
+{
+  (void)number, (void)info;
+  struct unwind_place at = unwind_interrupted(context);
+  if (interrupted_count < INTERRUPTED_MOST)
+    interrupted[interrupted_count++] = frames_path_at(&at);
+}
+
+EXPORT bool probe_take_signal(int number)
+{
+  struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_RESTART};
+  return sigaction(number, &action, NULL) == 0;
+}
+
+EXPORT uint32_t probe_interrupted_count(void)
+{
+  return interrupted_count;
+}
+
+EXPORT uint32_t probe_interrupted(uint32_t which)
+{
+  return interrupted[which];
 }
 
 static bool says_last;

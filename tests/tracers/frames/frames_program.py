@@ -360,6 +360,63 @@ def native():
     assert {module for module, _ in modules_of(deep)[1:]} == {"frames_probe"}
 
 
+def interrupted_paths():
+    """The Python frames of each path that a handler took, and the libraries of the native ones after them."""
+    for which in range(held.probe_interrupted_count()):
+        path = held.probe_interrupted(which)
+        frames = frames_of(path)
+        python = [frame for frame in frames if frame[0]]
+        assert frames[:len(python)] == python, frames  # no Python inside of a native function
+        yield python, modules_of(path, 0)[len(python):]
+
+
+def in_handler():
+    import os
+    import signal
+    assert held.probe_native_setup(ctypes.cast(ctypes.pythonapi.Py_GetVersion, ctypes.c_void_p)) & 255
+    assert held.probe_take_signal(int(signal.SIGUSR1)) & 255
+    os.kill(os.getpid(), signal.SIGUSR1); stack, names = traceback.extract_stack(), qualified(sys._getframe())
+    (python, native_part), = interrupted_paths()
+    same(python, stack, names)
+    assert [module for module, _ in native_part] in (["libc"], []), native_part  # kill, unless it was inlined
+
+
+def storm():
+    """Signals at any instruction of the interpreter: each path is one that the program has."""
+    import signal
+    calls = {"outer": {"<module>", "storm"}, "recurse": {"outer", "recurse"}, "steps": {"outer"}, "fails": {"outer"},
+             "made": {"outer"}}
+    code = ("def recurse(n):\n  return recurse(n - 1) + 1 if n else 0\n"
+            "def steps(n):\n  for i in range(n):\n    yield i\n"
+            "def fails(n):\n  try:\n    return [][n]\n  except IndexError:\n    return n\n"
+            "def outer(n):\n  total = recurse(n)\n  total += sum(steps(n))\n  total += fails(n)\n"
+            "  exec('def made(n):\\n  return [str(i) for i in range(n)]\\n', space)\n"
+            "  return total + len(space['made'](n))\n")
+    space = {}
+    space["space"] = space
+    exec(compile(code, "<storm>", "exec"), space)
+    assert held.probe_native_setup(ctypes.cast(ctypes.pythonapi.Py_GetVersion, ctypes.c_void_p)) & 255
+    assert held.probe_take_signal(int(signal.SIGALRM)) & 255
+    while held.probe_interrupted_count() < 5000:
+        signal.setitimer(signal.ITIMER_REAL, 0.00005, 0.00005)
+        for n in range(100):
+            space["outer"](n % 40)
+        signal.setitimer(signal.ITIMER_REAL, 0)
+    seen, unknown = set(), 0
+    for python, native_part in interrupted_paths():
+        if not python and not native_part:  # 3.11 and 3.12, between two control frames
+            unknown += 1
+            continue
+        names = [name.split(".")[-1] for name, _, _ in python]
+        assert names[:2] == ["<module>", "storm"], python
+        for caller, name in zip(names, names[1:]):
+            assert name not in calls or caller in calls[name], python
+            assert name in calls or name in ("storm", "<module>", "<listcomp>"), python
+        seen.update(names)
+    assert set(calls) <= seen, seen
+    assert unknown < 50, unknown
+
+
 def at_exit():
     """After Python's own exit handlers nothing is read."""
     import atexit
