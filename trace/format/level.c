@@ -9,6 +9,7 @@ static const char *const level_names[XSP_LEVEL_COUNT] = {XSP_LEVEL_NAMES};
 static const char *const level_letters[XSP_LEVEL_COUNT] = {"A", "M", "L", "Lib", "K"};
 static const char *const kind_names[] = {"sync", "launch", "execution"};
 static const char *const basis_names[BASIS_COUNT] = {"none", "explicit", "correlation", "containment", "ambiguous"};
+static const char *const sample_kind_names[] = {"cpu", "sleep", "lock", "io", "child"}; // from SAMPLE_CPU on
 static const char *const frame_kind_names[XSP_FRAME_KINDS] = {"python", "framework", "native", "device"};
 static const char serial_suffix[] = "@serial";
 static const char metrics_suffix[] = "+metrics";
@@ -54,6 +55,18 @@ const char *basis_name(unsigned basis)
 bool basis_from_name(const char *text, size_t length, unsigned *ret_basis)
 {
   return find(basis_names, BASIS_COUNT, text, length, ret_basis);
+}
+
+const char *sample_kind_name(unsigned kind)
+{
+  return kind >= SAMPLE_CPU && kind <= SAMPLE_CHILD ? sample_kind_names[kind - SAMPLE_CPU] : NULL;
+}
+
+bool sample_kind_from_name(const char *text, size_t length, unsigned *ret_kind)
+{
+  bool is_found = find(sample_kind_names, COUNT(sample_kind_names), text, length, ret_kind);
+  *ret_kind += is_found ? SAMPLE_CPU : 0;
+  return is_found;
 }
 
 const char *frame_kind_name(unsigned kind)

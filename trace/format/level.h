@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Levels, kinds, bases, kinds of frames and level sets as text, in the contract's words. Pure.
+// Levels, kinds, bases, kinds of samples and of frames, and level sets as text, in the contract's words. Pure.
 #ifndef XSP_FORMAT_LEVEL_H
 #define XSP_FORMAT_LEVEL_H
 
@@ -18,12 +18,24 @@ enum basis { // why a span has the parent it has
 };
 #define BASIS_COUNT 5
 
+// What a sample's thread did. On a CPU: the sample stands for the CPU time since the one before. Else for one wait of the
+// thread, which ended at the sample's time.
+enum sample_kind {
+  SAMPLE_CPU = 1, // on a CPU
+  SAMPLE_SLEEP,   // waited for time to pass
+  SAMPLE_LOCK,    // for another thread: locks, conditions, semaphores, joins
+  SAMPLE_IO,      // for a file, socket, pipe, or an event of one
+  SAMPLE_CHILD,   // for a process
+};
+
 const char *level_name(unsigned level); // "application" … "kernel"; NULL out of range
 bool level_from_name(const char *text, size_t length, unsigned *ret_level);
 const char *kind_name(unsigned kind); // "sync", "launch", "execution"; NULL out of range
 bool kind_from_name(const char *text, size_t length, unsigned *ret_kind);
 const char *basis_name(unsigned basis); // "none", "explicit", …; NULL out of range
 bool basis_from_name(const char *text, size_t length, unsigned *ret_basis);
+const char *sample_kind_name(unsigned kind); // "cpu", "sleep", "lock", "io", "child"; NULL out of range
+bool sample_kind_from_name(const char *text, size_t length, unsigned *ret_kind);
 const char *frame_kind_name(unsigned kind); // "python", "framework", "native", "device"; NULL out of range
 bool frame_kind_from_name(const char *text, size_t length, unsigned *ret_kind);
 

@@ -29,6 +29,15 @@ static void names_are_the_documented_ones(void **unused)
   char text[LEVEL_SET_TEXT_SIZE];
   level_set_format(all, text);
   assert_string_equal(text, "A/M/L/Lib/K@serial+metrics");
+  static const char *const sample_kinds[] = {"cpu", "sleep", "lock", "io", "child"};
+  for (unsigned kind = SAMPLE_CPU; kind <= SAMPLE_CHILD; kind++) {
+    unsigned found = 0;
+    assert_string_equal(sample_kind_name(kind), sample_kinds[kind - SAMPLE_CPU]);
+    assert_true(sample_kind_from_name(sample_kind_name(kind), strlen(sample_kind_name(kind)), &found));
+    assert_int_equal(found, kind);
+  }
+  assert_null(sample_kind_name(0));
+  assert_null(sample_kind_name(SAMPLE_CHILD + 1));
 }
 
 static void other_texts_are_refused(void **unused)

@@ -14,6 +14,8 @@
 #ifndef XSP_FORMAT_SESSION_H
 #define XSP_FORMAT_SESSION_H
 
+#include "format/level.h"
+
 #include <stdint.h>
 
 #define SESSION_VERSION 5u
@@ -236,17 +238,7 @@ enum record_type {
   RECORD_OPEN,        // a span that its thread left open when it ended: start, site, id as in RECORD_SPAN; no duration
   RECORD_PATH,        // start = catalog id of the call path of the span `id`
   RECORD_SAMPLE, // the thread was at call path `site` (catalog id; 0: unknown), within its open span `id` (0: none), at the
-                 // time `start`, for `duration` ns of its time; kind_clock is an enum session_sample
-};
-
-// What a sample's thread did. On a CPU: the sample stands for the CPU time since the one before. Else for one wait of the
-// thread, which ended at `start`.
-enum session_sample {
-  SAMPLE_CPU = 1, // on a CPU
-  SAMPLE_SLEEP,   // waited for time to pass
-  SAMPLE_LOCK,    // for another thread: locks, conditions, semaphores, joins
-  SAMPLE_IO,      // for a file, socket, pipe, or an event of one
-  SAMPLE_CHILD,   // for a process
+                 // time `start`, for `duration` ns of its time; kind_clock is an enum sample_kind
 };
 
 // 32 bytes. `commit` is written last (release) and is the slot's position + 1, cut to 32 bits: a reader that finds the
