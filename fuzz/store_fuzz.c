@@ -66,6 +66,8 @@ static void read_all(struct store *store)
   static const char *const questions[] = {
       "select * from span",
       "select * from tag",
+      "select * from sample s left join track t using (run_id, track_id)",
+      "select kind, count(*), sum(duration_ns) from sample where span_id > 1 group by kind",
       "select name, kind, count(*) from span group by name, kind",
       "select count(*) from span s join span p on p.run_id = s.run_id and p.span_id = s.layer_id",
       "select * from span where category = 'kernel' and duration_ns > 5",
@@ -86,11 +88,13 @@ static void read_all(struct store *store)
     struct store_spans spans;
     struct store_derived derived;
     struct store_tag *tags;
+    struct store_samples samples;
     struct store_track *tracks;
     struct store_observation *observations;
     size_t count;
     check(store_load_spans(store, runs[i].run_id, STORE_ALL_BASE, &arena, &spans, &err), &err);
     check(store_load_tags(store, runs[i].run_id, &arena, &tags, &count, &err), &err);
+    check(store_load_samples(store, runs[i].run_id, &arena, &samples, &err), &err);
     check(store_tracks(store, runs[i].run_id, &arena, &tracks, &count, &err), &err);
     check(store_observations(store, runs[i].run_id, &arena, &observations, &count, &err), &err);
     check(store_load_derived(store, runs[i].run_id, &arena, &derived, &err), &err);

@@ -12,9 +12,10 @@
 
 #define SAMPLED_MOST 256u // a file may be hostile
 
-static const char *const names[CONTEXT_METRICS] = {"host_ns",   "device_ns",    "launches",       "bytes",
-                                                   "flops",     "range_ns",     "grid_size",      "block_size",
-                                                   "registers", "shared_bytes", "parallelism_ppm"};
+static const char *const names[CONTEXT_METRICS] = {
+    "host_ns",   "device_ns",  "launches",  "bytes",        "flops",           "range_ns",
+    "grid_size", "block_size", "registers", "shared_bytes", "parallelism_ppm", "cpu_ns",
+    "wait_ns",   "sleep_ns",   "lock_ns",   "io_ns",        "child_ns"};
 // Of the metrics that are samples of a tag; the others have none.
 static const char *const keys[CONTEXT_METRICS] = {[CONTEXT_BYTES] = "bytes",
                                                   [CONTEXT_FLOPS] = "flops",
@@ -116,6 +117,17 @@ void context_metrics_add_span(struct context_metrics *metrics, uint32_t context_
                       duration_ns);
   if (kind == XSP_KIND_LAUNCH)
     context_metrics_add(metrics, context_id, CONTEXT_LAUNCHES, 1);
+}
+
+void context_metrics_add_sample(struct context_metrics *metrics, uint32_t context_id, unsigned kind,
+                                int64_t duration_ns)
+{
+  if (kind == SAMPLE_CPU) {
+    context_metrics_add(metrics, context_id, CONTEXT_CPU_NS, duration_ns);
+    return;
+  }
+  context_metrics_add(metrics, context_id, CONTEXT_WAIT_NS, duration_ns);
+  context_metrics_add(metrics, context_id, CONTEXT_SLEEP_NS + (enum context_metric)(kind - SAMPLE_SLEEP), duration_ns);
 }
 
 static bool has_metric(enum context_span span, enum context_metric metric)

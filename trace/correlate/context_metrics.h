@@ -32,6 +32,12 @@ enum context_metric {
   CONTEXT_REGISTERS,
   CONTEXT_SHARED_BYTES,
   CONTEXT_PARALLELISM_PPM,
+  CONTEXT_CPU_NS,   // CPU time of threads' samples
+  CONTEXT_WAIT_NS,  // their waits; the four kinds of which follow
+  CONTEXT_SLEEP_NS, // SAMPLE_SLEEP
+  CONTEXT_LOCK_NS,
+  CONTEXT_IO_NS,
+  CONTEXT_CHILD_NS,
   CONTEXT_METRICS, // and, from here on, tags "samples" and "samples_…", by their names
   CONTEXT_METRIC_NONE = UINT32_MAX,
 };
@@ -68,6 +74,9 @@ enum context_span context_metrics_span_of(const struct context_words *words, uns
 // What a finished span of the context adds besides its tags.
 void context_metrics_add_span(struct context_metrics *metrics, uint32_t context_id, enum context_span span,
                               unsigned kind, int64_t duration_ns);
+// A thread's sample; `kind`: enum sample_kind.
+void context_metrics_add_sample(struct context_metrics *metrics, uint32_t context_id, unsigned kind,
+                                int64_t duration_ns);
 // The metric that a tag with this key is a sample of; CONTEXT_METRIC_NONE: of none.
 enum context_metric context_metrics_of_tag(struct context_metrics *metrics, const char *key);
 // One sample of a tag of such a span; nothing where that kind has no such metric, or the tag no such value. `text`: the tag's,

@@ -90,6 +90,19 @@ static bool take_tag(void *context, int64_t run_id, const struct store_tag *tag)
   return true;
 }
 
+// A sample without a call path counts in a frame of which nothing is known: the sums are of all samples.
+static void take_sample(void *context, int64_t run_id, const struct store_sample *sample)
+{
+  struct correlate_fold *fold = context;
+  if (run_id != fold->run_id)
+    begin_run(fold, run_id);
+  uint32_t id = sample->context_id;
+  if (id == 0)
+    id = store_context_id(fold->store, 0, store_frame_id(fold->store, &(struct store_frame){.kind = XSP_FRAME_NATIVE}));
+  if (id != 0)
+    context_metrics_add_sample(&fold->metrics, id, sample->kind, sample->duration_ns);
+}
+
 static enum status commit(void *context, struct error *err)
 {
   struct correlate_fold *fold = context;
@@ -105,7 +118,7 @@ static enum status commit(void *context, struct error *err)
 struct correlate_fold *correlate_fold_begin(struct store *store)
 {
   struct correlate_fold *fold = memory_new(1, sizeof *fold);
-  fold->hooks = (struct store_fold){fold, take_span, take_tag, commit};
+  fold->hooks = (struct store_fold){fold, take_span, take_tag, take_sample, commit};
   fold->store = store;
   fold->words = (struct context_words){store_string(store, "memory", 6), store_string(store, "allocate", 8),
                                        store_string(store, "sync", 4), store_string(store, "samples", 7)};

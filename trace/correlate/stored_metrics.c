@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Table context_metric: from the columns of each run, or the samples of one whose spans were folded, to rows. Called before SQL
+// Table context_metric: from the columns and samples of each run, or the samples of one whose spans were folded, to rows. Called before SQL
 // that asks for the table, and when a folded run ends; a file whose writer stored it keeps its own.
 #include "correlate/context_metrics.h"
 #include "correlate/correlate.h"
@@ -44,6 +44,16 @@ static enum status add_part(void *context, size_t first_row, const struct store_
     context_metrics_add_span(&reading->metrics, id, is, spans->kind[i], spans->duration_ns[i]);
     add_tags(reading, spans->span_id[i], id, is);
   }
+  return STATUS_OK;
+}
+
+static enum status add_thread_samples(void *context, const struct store_samples *samples, struct error *err)
+{
+  struct reading *reading = context;
+  (void)err;
+  for (size_t i = 0; i < samples->count; i++)
+    if (samples->context_id[i] != 0)
+      context_metrics_add_sample(&reading->metrics, samples->context_id[i], samples->kind[i], samples->duration_ns[i]);
   return STATUS_OK;
 }
 
@@ -101,6 +111,8 @@ enum status correlate_context_rows(struct store *store, int64_t run_id, const st
   enum status status = load_tags(store, run_id, &scratch, &reading, err);
   if (status == STATUS_OK)
     status = store_walk_spans(store, run_id, COLUMNS, add_part, &reading, err);
+  if (status == STATUS_OK)
+    status = store_walk_samples(store, run_id, add_thread_samples, &reading, err);
   if (status == STATUS_OK)
     status = add_samples(store, run_id, &scratch, &reading, err);
   if (status == STATUS_OK)

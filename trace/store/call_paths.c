@@ -260,6 +260,25 @@ enum status store_drained(struct store *store, struct arena *arena, struct store
   return store_is_folded(store) ? store_rows_list(store, ROWS_DRAINED, 0, arena, ret_rows, ret_count, err) : STATUS_OK;
 }
 
+enum status store_put_sampled(struct store *store, int64_t run_id, const struct store_drained *rows, size_t count,
+                              struct error *err)
+{
+  XSP_TRY(writer_check(store, err));
+  XSP_TRY(writer_execute(store, err,
+                         "CREATE TABLE IF NOT EXISTS sampled(run_id INTEGER, ring INTEGER, position INTEGER,"
+                         " PRIMARY KEY(run_id, ring)) WITHOUT ROWID"));
+  return store_rows_insert(store, ROWS_SAMPLED, run_id, rows, count, err);
+}
+
+enum status store_sampled(struct store *store, int64_t run_id, struct arena *arena, struct store_drained **ret_rows,
+                          size_t *ret_count, struct error *err)
+{
+  *ret_rows = NULL;
+  *ret_count = 0;
+  return has_table(store, "sampled") ? store_rows_list(store, ROWS_SAMPLED, run_id, arena, ret_rows, ret_count, err)
+                                     : STATUS_OK;
+}
+
 enum status store_context_samples(struct store *store, int64_t run_id, struct arena *arena,
                                   struct store_context_sample **ret_rows, size_t *ret_count, struct error *err)
 {

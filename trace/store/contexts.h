@@ -14,6 +14,7 @@
 struct store;
 struct store_span;
 struct store_tag;
+struct store_sample;
 
 // A row of the calling context tree, see docs/format.md.
 struct store_context_metric {
@@ -43,6 +44,11 @@ enum status store_put_drained(struct store *store, const struct store_drained *r
                               struct error *err) MUST_CHECK;
 enum status store_drained(struct store *store, struct arena *arena, struct store_drained **ret_rows, size_t *ret_count,
                           struct error *err) MUST_CHECK;
+// The same for the samples of a run: nothing else shows whether one is in the file already.
+enum status store_put_sampled(struct store *store, int64_t run_id, const struct store_drained *rows, size_t count,
+                              struct error *err) MUST_CHECK;
+enum status store_sampled(struct store *store, int64_t run_id, struct arena *arena, struct store_drained **ret_rows,
+                          size_t *ret_count, struct error *err) MUST_CHECK;
 bool store_is_folding(const struct store *store); // store_set_fold is in force
 bool store_is_folded(struct store *store);        // spans of the file are in its calling context tree only
 // Of a file that is being written; replaces rows of equal run, context and metric.
@@ -54,13 +60,14 @@ enum status store_context_samples(struct store *store, int64_t run_id, struct ar
                                   struct error *err) MUST_CHECK;
 
 // ---- folding ---------------------------------------------------------------------------------------------------------
-// Spans and tags of a store that is being written go to these functions instead of the file; logs of spans go nowhere, and
-// all spans are of the run's own trace. `take_span` returns false for a span that is to be stored nevertheless, with its
+// Spans, tags and samples of a store that is being written go to these functions instead of the file; logs of spans go nowhere,
+// and all spans are of the run's own trace. `take_span` returns false for a span that is to be stored nevertheless, with its
 // tags. `commit` is called before each commit. The struct is borrowed; NULL: the file again.
 struct store_fold {
   void *context;
   bool (*take_span)(void *context, int64_t run_id, const struct store_span *span);
   bool (*take_tag)(void *context, int64_t run_id, const struct store_tag *tag);
+  void (*take_sample)(void *context, int64_t run_id, const struct store_sample *sample);
   enum status (*commit)(void *context, struct error *err);
 };
 void store_set_fold(struct store *store, const struct store_fold *fold);

@@ -68,6 +68,24 @@ static enum status copy_spans(struct copy *copy, struct error *err)
   return count ? store_add_tags(copy->to, copy->run_id, tags, count, err) : STATUS_OK;
 }
 
+static enum status copy_samples(void *context, const struct store_samples *samples, struct error *err)
+{
+  const struct copy *copy = context;
+  struct store_sample batch[512];
+  for (size_t i = 0; i < samples->count;) {
+    size_t filled = 0;
+    for (; filled < sizeof batch / sizeof *batch && i < samples->count; i++)
+      batch[filled++] = (struct store_sample){.time_ns = samples->time_ns[i],
+                                              .duration_ns = samples->duration_ns[i],
+                                              .span_id = samples->span_id[i],
+                                              .track_id = samples->track_id[i],
+                                              .context_id = copy->context_ids[samples->context_id[i]],
+                                              .kind = samples->kind[i]};
+    XSP_TRY(store_add_samples(copy->to, copy->run_id, batch, filled, err));
+  }
+  return STATUS_OK;
+}
+
 static enum status copy_traces(struct copy *copy, struct error *err)
 {
   struct store_trace *traces = NULL;
@@ -99,7 +117,7 @@ static enum status copy_notes(struct copy *copy, int64_t run_id, struct error *e
   return STATUS_OK;
 }
 
-static enum status copy_samples(struct copy *copy, int64_t run_id, struct error *err)
+static enum status copy_context_samples(struct copy *copy, int64_t run_id, struct error *err)
 {
   struct store_context_sample *samples;
   size_t count;
@@ -121,7 +139,8 @@ static enum status copy_run(struct copy *copy, const struct store_run *run, stru
     XSP_TRY(store_add_track(copy->to, &tracks[i], err));
   XSP_TRY(copy_traces(copy, err));
   XSP_TRY(copy_spans(copy, err));
-  XSP_TRY(copy_samples(copy, run->run_id, err));
+  XSP_TRY(store_walk_samples(copy->from, run->run_id, copy_samples, copy, err));
+  XSP_TRY(copy_context_samples(copy, run->run_id, err));
   XSP_TRY(store_logs(copy->from, run->run_id, &copy->arena, &logs, &count, err));
   for (size_t i = 0; i < count; i++)
     XSP_TRY(store_add_log(copy->to, run->run_id, logs[i].span_id, logs[i].time_ns, logs[i].message.data,

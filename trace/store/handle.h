@@ -53,6 +53,7 @@ enum row_table { // tables whose rows are structs of store.h
   ROWS_CONTEXT_METRIC,
   ROWS_CONTEXT_SAMPLE,
   ROWS_DRAINED,
+  ROWS_SAMPLED,
   ROWS_COUNT,
 };
 

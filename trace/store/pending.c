@@ -202,11 +202,24 @@ static const char *find_bad_tag(const struct store *store, const struct store_ta
                          : NULL;
 }
 
+static const char *find_bad_sample(const struct store *store, const struct store_sample *samples, size_t count)
+{
+  for (size_t i = 0; i < count; i++) {
+    if (sample_kind_name(samples[i].kind) == NULL)
+      return "a sample's kind does not exist";
+    if (samples[i].duration_ns < 0 || samples[i].span_id < 0)
+      return "a sample's duration or span is negative";
+    if (samples[i].context_id > store->call_paths.contexts.count)
+      return "a sample refers to a call path that was never interned";
+  }
+  return NULL;
+}
+
 static enum status add_rows(struct store *store, struct pending_run *run, enum series_name name, const char *rows,
                             size_t count, struct error *err)
 {
   struct pending_series *series = &run->series[name];
-  const size_t row_bytes = name == SERIES_SPAN ? sizeof(struct store_span) : sizeof(struct store_tag);
+  const size_t row_bytes = store_series_kinds[name].row_bytes;
   while (count > 0) {
     uint32_t fits = reserve(series, name, count);
     for (uint32_t from = 0; from < fits; from += SLICE_ROWS) {
@@ -264,6 +277,20 @@ enum status store_add_tags(struct store *store, int64_t run_id, const struct sto
   if (store->fold != NULL)
     return STATUS_OK;
   return add_rows(store, pending_find(store, run_id), SERIES_TAG, (const char *)tags, count, err);
+}
+
+enum status store_add_samples(struct store *store, int64_t run_id, const struct store_sample *samples, size_t count,
+                              struct error *err)
+{
+  XSP_TRY(writer_check(store, err));
+  const char *why = find_bad_sample(store, samples, count);
+  if (why != NULL)
+    return error_set(err, STATUS_INPUT, "cannot store samples", store->path, NULL, "%s", why);
+  for (size_t i = 0; i < count && store->fold != NULL; i++)
+    store->fold->take_sample(store->fold->context, run_id, &samples[i]);
+  if (store->fold != NULL)
+    return STATUS_OK;
+  return add_rows(store, pending_find(store, run_id), SERIES_SAMPLE, (const char *)samples, count, err);
 }
 
 static size_t row_count(const struct pending_series *series)

@@ -145,7 +145,7 @@ static enum status prepare(struct store *store, const char *sql, sqlite3_stmt **
 {
   const char *refused = NULL, *rest = NULL;
   // The virtual tables declare themselves at their first use, which the authorizer would take for a CREATE TABLE.
-  if (sqlite3_exec(store->db, "SELECT 0 FROM span, tag LIMIT 0", NULL, NULL, NULL) != SQLITE_OK)
+  if (sqlite3_exec(store->db, "SELECT 0 FROM span, tag, sample LIMIT 0", NULL, NULL, NULL) != SQLITE_OK)
     return problem_sqlite(err, what, store->path, store->db);
   sqlite3_set_authorizer(store->db, authorize, &refused);
   int code = sqlite3_prepare_v2(store->db, sql, -1, ret_statement, &rest);
@@ -161,7 +161,7 @@ static enum status prepare(struct store *store, const char *sql, sqlite3_stmt **
   if (refused != NULL)
     status = error_set(err, STATUS_USE, what, store->path,
                        "one SELECT; tables: experiment, system, workload, evaluation, output, run, observation, track, "
-                       "span, tag, frame, "
+                       "span, tag, sample, frame, "
                        "context, context_metric, log",
                        "%s", refused);
   sqlite3_set_authorizer(store->db, NULL, NULL);

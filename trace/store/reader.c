@@ -148,23 +148,27 @@ static bool in_range(const struct column_kind *kind, uint32_t count, const void 
     return outside >> 63 == 0;
   }
   uint32_t largest = 0;
-  uint8_t largest_byte = 0;
+  uint8_t largest_byte = 0, smallest_byte = UINT8_MAX;
   if (kind->type == CHUNK_UINT32)
     for (uint32_t i = 0; i < count; i++)
       largest = ((const uint32_t *)values)[i] > largest ? ((const uint32_t *)values)[i] : largest;
   else
-    for (uint32_t i = 0; i < count; i++)
-      largest_byte = ((const uint8_t *)values)[i] > largest_byte ? ((const uint8_t *)values)[i] : largest_byte;
-  return (int64_t)(largest | largest_byte) <= kind->most;
+    for (uint32_t i = 0; i < count; i++) {
+      uint8_t byte = ((const uint8_t *)values)[i];
+      largest_byte = byte > largest_byte ? byte : largest_byte;
+      smallest_byte = byte < smallest_byte ? byte : smallest_byte;
+    }
+  return (int64_t)(largest | largest_byte) <= kind->most &&
+         (kind->type == CHUNK_UINT32 || smallest_byte >= kind->least);
 }
 
 static enum status check_values(const struct reader *reader, const struct column_kind *kind, uint32_t count,
                                 const void *values, struct error *err)
 {
   struct column_kind limits = *kind;
-  if (kind->is_string)
+  if (kind->of == COLUMN_OF_STRINGS)
     limits.most = (int64_t)strings_count(reader->strings) - 1;
-  else if (kind == &store_series_kinds[SERIES_SPAN].columns[STORE_CONTEXT_ID])
+  else if (kind->of == COLUMN_OF_CONTEXTS)
     limits.most = reader->context_count;
   if (in_range(&limits, count, values))
     return STATUS_OK;

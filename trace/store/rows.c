@@ -139,6 +139,8 @@ static const struct row_kind {
     [ROWS_CONTEXT_SAMPLE] = {"context_sample", NULL, FIELDS(sample_fields), sizeof(struct store_context_sample),
                              "run_id = ?1 ORDER BY context_id, metric"},
     [ROWS_DRAINED] = {"drained", NULL, FIELDS(drained_fields), sizeof(struct store_drained), "1 ORDER BY ring"},
+    [ROWS_SAMPLED] = {"sampled", "run_id", FIELDS(drained_fields), sizeof(struct store_drained),
+                      "run_id = ?1 ORDER BY ring"},
     [ROWS_CONTEXT] = {"context", NULL, FIELDS(context_fields), sizeof(struct store_context), "1 ORDER BY context_id"},
 };
 

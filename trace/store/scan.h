@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Walks over the rows of a series: which rows, in which order, and their columns, decoded only when asked for. What the
-// two virtual tables have in common. One thread.
+// virtual tables have in common. One thread.
 #ifndef XSP_STORE_SCAN_H
 #define XSP_STORE_SCAN_H
 

@@ -11,21 +11,31 @@
 
 extern const char schema_sql[];
 
-enum series_name { SERIES_SPAN, SERIES_TAG, SERIES_COUNT };
+enum series_name { SERIES_SPAN, SERIES_TAG, SERIES_SAMPLE, SERIES_COUNT };
 #define SCHEMA_DERIVED_TAGS "tag_derived" // chunks of SERIES_TAG that only SQL sees; sorts after "tag"
 enum tag_column { TAG_SPAN_ID, TAG_KEY, TAG_TYPE, TAG_VALUE, TAG_COLUMNS };
+enum sample_column {
+  SAMPLE_TIME_NS,
+  SAMPLE_DURATION_NS,
+  SAMPLE_SPAN_ID,
+  SAMPLE_TRACK_ID,
+  SAMPLE_CONTEXT_ID,
+  SAMPLE_KIND,
+  SAMPLE_COLUMNS,
+};
 
 struct store_columns { // all columns of spans
   struct store_spans spans;
   struct store_derived derived;
 };
+enum column_of { COLUMN_OF_VALUES, COLUMN_OF_STRINGS, COLUMN_OF_CONTEXTS }; // ids are checked against the file's
 struct column_kind {
   const char *name;
   enum chunk_type type;
-  bool is_string;      // values are string ids, checked against the file's strings
+  enum column_of of;
   int64_t least, most; // what a valid value may be; checked on decode
-  size_t row_offset;   // in struct store_span or store_tag
-  size_t offset;       // of its array in struct store_columns
+  size_t row_offset;   // in the struct of a row: store_span, store_tag, store_sample
+  size_t offset;       // of its array in struct store_columns, or store_samples
   bool absent_is_zero; // 0 in all rows of a part that lacks it
 };
 struct series_kind {
@@ -33,6 +43,7 @@ struct series_kind {
   const struct column_kind *columns;
   unsigned column_count;
   unsigned base_count; // columns that every part has
+  size_t row_bytes;    // of the struct of a row
 };
 extern const struct series_kind store_series_kinds[SERIES_COUNT];
 

@@ -33,13 +33,15 @@ static enum status move_chunk(struct store *store, int64_t chunk_id, int64_t off
 }
 
 // Rows of the open part are in the file (they were flushed) and in memory, from where they are written again.
-static void move_pending(struct store *store, int64_t run_id, int64_t offset_ns)
+static void move_pending(const struct pending_series *series, unsigned column, int64_t offset_ns)
 {
-  struct pending_series *series = &pending_find(store, run_id)->series[SERIES_SPAN];
-  int64_t *starts = series->columns[STORE_START_NS];
+  int64_t *times = series->columns[column];
   for (uint32_t i = 0; i < series->row_count; i++)
-    starts[i] = (int64_t)((uint64_t)starts[i] + (uint64_t)offset_ns); // in range: its part was
+    times[i] = (int64_t)((uint64_t)times[i] + (uint64_t)offset_ns); // in range: its part was
 }
+
+// The chunks with times.
+#define TIMES "(series = 'span' AND \"column\" = 'start_ns' OR series = 'sample' AND \"column\" = 'time_ns')"
 
 enum status store_shift_run(struct store *store, int64_t run_id, int64_t offset_ns, struct error *err)
 {
@@ -49,10 +51,8 @@ enum status store_shift_run(struct store *store, int64_t run_id, int64_t offset_
   XSP_TRY(pending_flush(store, err));
   reader_invalidate(&store->reader);
   sqlite3_stmt *find = NULL;
-  if (sqlite3_prepare_v2(store->db,
-                         "SELECT chunk_id, minimum, maximum FROM chunk WHERE run_id = ?1 AND series = 'span' AND"
-                         " \"column\" = 'start_ns'",
-                         -1, &find, NULL) != SQLITE_OK)
+  if (sqlite3_prepare_v2(store->db, "SELECT chunk_id, minimum, maximum FROM chunk WHERE run_id = ?1 AND " TIMES, -1,
+                         &find, NULL) != SQLITE_OK)
     return writer_failed(store, err);
   sqlite3_bind_int64(find, 1, run_id);
   enum status status = STATUS_OK;
@@ -67,10 +67,12 @@ enum status store_shift_run(struct store *store, int64_t run_id, int64_t offset_
     status = writer_failed(store, err);
   sqlite3_finalize(find);
   XSP_TRY(status);
-  move_pending(store, run_id, offset_ns);
+  const struct pending_run *run = pending_find(store, run_id);
+  move_pending(&run->series[SERIES_SPAN], STORE_START_NS, offset_ns);
+  move_pending(&run->series[SERIES_SAMPLE], SAMPLE_TIME_NS, offset_ns);
   return writer_execute(store, err,
                         "UPDATE chunk SET minimum = minimum + %lld, maximum = maximum + %lld"
-                        " WHERE run_id = %lld AND series = 'span' AND \"column\" = 'start_ns';"
+                        " WHERE run_id = %lld AND " TIMES ";"
                         "UPDATE log SET time_ns = time_ns + %lld WHERE run_id = %lld;"
                         "UPDATE observation SET start_ns = start_ns + %lld WHERE run_id = %lld",
                         (long long)offset_ns, (long long)offset_ns, (long long)run_id, (long long)offset_ns,

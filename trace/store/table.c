@@ -10,6 +10,7 @@
 const struct table_names store_table_names[RENDER_OWN + 1] = {
     [RENDER_LEVEL] = {level_name, level_from_name},
     [RENDER_KIND] = {kind_name, kind_from_name},
+    [RENDER_SAMPLE_KIND] = {sample_kind_name, sample_kind_from_name},
     [RENDER_BASIS] = {basis_name, basis_from_name},
 };
 

@@ -16,6 +16,7 @@ enum render {
   RENDER_NAME,   // id of a string; 0 is ''
   RENDER_LEVEL,
   RENDER_KIND,
+  RENDER_SAMPLE_KIND,
   RENDER_BASIS,       // enum as text
   RENDER_OBSERVATION, // -1 is NULL
   RENDER_OWN,         // the table's own business: never pushed down
@@ -47,7 +48,7 @@ struct table_cursor {
   struct scan scan;
 };
 
-#define TABLE_KINDS 2
+#define TABLE_KINDS 3
 extern const struct table_kind store_table_kinds[TABLE_KINDS]; // table_kinds.c
 
 // Texts of enums.

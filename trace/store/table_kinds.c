@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The columns of the tables `span` and `tag` of SQL, and those whose values are not stored as they are shown.
+// The columns of the tables `span`, `tag` and `sample` of SQL, and those whose values are not stored as they are shown.
 #include "store/problem.h"
 #include "store/table.h"
 
@@ -123,8 +123,19 @@ static const struct store_table_column tag_columns[] = {
     {"value", "", TAG_VALUE, RENDER_OWN, false, false},
 };
 #define TAG_SQL_COLUMNS (sizeof tag_columns / sizeof tag_columns[0])
+static const struct store_table_column sample_columns[] = {
+    {"run_id", "INTEGER", 0, RENDER_RUN, false, false},
+    {"time_ns", "INTEGER", SAMPLE_TIME_NS, RENDER_INTEGER, false, true},
+    {"track_id", "INTEGER", SAMPLE_TRACK_ID, RENDER_ID, false, true},
+    {"span_id", "INTEGER", SAMPLE_SPAN_ID, RENDER_ID, true, true},
+    {"context_id", "INTEGER", SAMPLE_CONTEXT_ID, RENDER_ID, false, true},
+    {"kind", "TEXT", SAMPLE_KIND, RENDER_SAMPLE_KIND, false, false},
+    {"duration_ns", "INTEGER", SAMPLE_DURATION_NS, RENDER_INTEGER, false, true},
+};
+#define SAMPLE_SQL_COLUMNS (sizeof sample_columns / sizeof sample_columns[0])
 
 const struct table_kind store_table_kinds[TABLE_KINDS] = {
     {"span", SERIES_SPAN, span_columns, SQL_COLUMNS, SQL_SPAN_ID, put_span_value},
     {"tag", SERIES_TAG, tag_columns, TAG_SQL_COLUMNS, TAG_SQL_COLUMNS, put_tag_value},
+    {"sample", SERIES_SAMPLE, sample_columns, SAMPLE_SQL_COLUMNS, SAMPLE_SQL_COLUMNS, NULL},
 };

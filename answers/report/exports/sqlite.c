@@ -44,6 +44,10 @@ static const struct copied_table tables[] = {
      " observation INTEGER, recorded_parent_id INTEGER, forward_id INTEGER, context_id INTEGER",
      "CREATE INDEX span_id ON span(run_id, span_id)"},
     {"tag", "run_id INTEGER, span_id INTEGER, key TEXT, value", "CREATE INDEX tag_span ON tag(run_id, span_id, key)"},
+    {"sample",
+     "run_id INTEGER, time_ns INTEGER, track_id INTEGER, span_id INTEGER, context_id INTEGER, kind TEXT,"
+     " duration_ns INTEGER",
+     "CREATE INDEX sample_context ON sample(run_id, context_id)"},
     {"frame",
      "frame_id INTEGER PRIMARY KEY, kind TEXT, name TEXT, file TEXT, line INTEGER, module TEXT, address INTEGER", NULL},
     {"context_metric",
