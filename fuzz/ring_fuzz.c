@@ -23,6 +23,13 @@ static void on_fact(void *context, int64_t span_id, const struct record *record)
   sum += record->start;
 }
 
+static void on_sample(void *context, const struct decoded_sample *sample)
+{
+  if (sample->span_id < 0 || sample_kind_name(sample->kind) == NULL)
+    abort();
+  sum += sample->ticks + sample->path;
+}
+
 static void on_name(void *context, uint32_t process, uint64_t thread, uint32_t name)
 {
   sum += name;
@@ -30,7 +37,7 @@ static void on_name(void *context, uint32_t process, uint64_t thread, uint32_t n
 
 static void decode(const struct ring_view *view, struct ring_decoder *decoder)
 {
-  const struct ring_output output = {NULL, on_span, on_fact, on_name};
+  const struct ring_output output = {NULL, on_span, on_fact, on_name, on_sample};
   struct record record;
   uint64_t positions[] = {0, view->head->tail, view->head->stored, view->head->producer.head - view->record_count};
   for (size_t start = 0; start < sizeof positions / sizeof *positions; start++)

@@ -36,6 +36,7 @@ struct collect_counts { // totals since the session began
   uint64_t own_ns;       // CPU time this thread spent draining
   uint64_t orphans;      // facts whose span never came
   uint64_t malformed;    // records that made no sense
+  uint64_t samples;      // of threads
   uint64_t repeated;     // spans that the dead collector's file had already (collect_set_known)
 };
 // One store per handle: its strings are cached.
@@ -118,8 +119,8 @@ struct collect_workload collect_workload(const struct collect_session *session, 
 const char *collect_trace(const struct collect_session *session); // the session's W3C trace id, 32 hex digits
 // Span ids that are stored already, ascending: drained again they are left out and counted. Borrowed until the close.
 void collect_set_known(struct collect_session *session, const int64_t *span_ids, size_t count);
-// The same for a file whose spans were folded (store_set_fold): how far its rings were in the last commit. After the adoption,
-// before the first drain.
+// What has no ids, as spans that were folded (store_set_fold), and samples: how far the rings were in the file's last commit. May
+// be called for each of the session's runs. After the adoption, before the first drain.
 void collect_set_drained(struct collect_session *session, const struct store_drained *rows, size_t count);
 // Whether an adopted session holds nothing of an earlier time: it was kept, or nobody has joined it.
 bool collect_is_empty(const struct collect_session *session);

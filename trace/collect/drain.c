@@ -20,7 +20,7 @@ static bool is_later(const struct record *record, uint64_t horizon)
   uint64_t ticks;
   if (record->type == RECORD_SPAN && record->kind_clock >> 4 == XSP_CLOCK_TICKS)
     ticks = record->start + record->duration;
-  else if (record->type == RECORD_LOG || record->type == RECORD_OPEN)
+  else if (record->type == RECORD_LOG || record->type == RECORD_OPEN || record->type == RECORD_SAMPLE)
     ticks = record->start;
   else
     return false;
@@ -30,7 +30,8 @@ static bool is_later(const struct record *record, uint64_t horizon)
 static void decode(struct drain *drain, struct ring_file *ring, const struct record *record,
                    const struct ring_output *output)
 {
-  const struct ring_output quiet = {drain, NULL, NULL, rows_thread_name}; // what a predecessor stored already
+  const struct ring_output quiet = {.context = drain,
+                                    .thread_name = rows_thread_name}; // what a predecessor stored already
   bool is_replay = ring->position < ring->replay_end;
   drain->session->counts.records += !is_replay;
   ring_decode(&ring->decoder, record, ring->position, is_replay ? &quiet : output);
@@ -171,7 +172,7 @@ static enum status run_drain(struct collect_session *session, struct store *stor
 {
   uint64_t begin = clock_now_ns(CLOCK_THREAD_CPUTIME_ID);
   struct drain *drain = rows_new(session, store, run_id, err);
-  const struct ring_output output = {drain, rows_span, rows_fact, rows_thread_name};
+  const struct ring_output output = {drain, rows_span, rows_fact, rows_thread_name, rows_sample};
   collect_session_find_files(session, is_final);
   collect_session_calibrate(session, is_final);
   (void)names_refresh(&session->names);

@@ -183,6 +183,25 @@ static void put_thread_name(const struct ring_decoder *decoder, uint32_t name, c
     output->thread_name(output->context, decoder->process, decoder->thread, name);
 }
 
+static void decode_sample(struct ring_decoder *decoder, const struct record *record, const struct ring_output *output)
+{
+  if (sample_kind_name(record->kind_clock) == NULL) {
+    decoder->malformed++;
+    return;
+  }
+  uint64_t id = record->id == 0 ? 0 : ring_decode_unwrap(decoder->highest, record->id);
+  const struct decoded_sample sample = {.span_id = id == 0 ? 0 : ring_decode_span_id(decoder->number, id),
+                                        .ticks = record->start,
+                                        .duration_ns = record->duration,
+                                        .thread = decoder->thread,
+                                        .process = decoder->process,
+                                        .path = record->site,
+                                        .track = record->track,
+                                        .kind = record->kind_clock};
+  if (output->sample != NULL)
+    output->sample(output->context, &sample);
+}
+
 void ring_decode(struct ring_decoder *decoder, const struct record *record, uint64_t position,
                  const struct ring_output *output)
 {
@@ -217,6 +236,9 @@ void ring_decode(struct ring_decoder *decoder, const struct record *record, uint
     decoder->process = record->duration > UINT32_MAX ? 0 : (uint32_t)record->duration;
     if (record->site)
       put_thread_name(decoder, record->site, output);
+    return;
+  case RECORD_SAMPLE:
+    decode_sample(decoder, record, output);
     return;
   case RECORD_OPEN:
     ring_decode_open(decoder, &(struct open_span){record->start, record->site, record->id}, output);

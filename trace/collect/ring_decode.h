@@ -34,6 +34,17 @@ struct decoded_span {
   uint8_t trace[16], remote_parent[8];
 };
 
+struct decoded_sample {
+  int64_t span_id; // 0: none was open
+  uint64_t ticks;
+  uint64_t duration_ns;
+  uint64_t thread;  // 0: unknown
+  uint32_t process; // number of the process file
+  uint32_t path;    // catalog id; 0: unknown
+  uint16_t track;   // 0: the thread's own
+  uint8_t kind;     // enum sample_kind
+};
+
 // Where decoded things go. A fact is a tag or a log, or, late, any other fact about a span. Each function may be NULL: then
 // only the decoder's state follows (records that were stored before).
 struct ring_output {
@@ -41,6 +52,7 @@ struct ring_output {
   void (*span)(void *context, const struct decoded_span *span);
   void (*fact)(void *context, int64_t span_id, const struct record *record); // after its span's span() call
   void (*thread_name)(void *context, uint32_t process, uint64_t thread, uint32_t name);
+  void (*sample)(void *context, const struct decoded_sample *sample);
 };
 
 struct ring_fact {

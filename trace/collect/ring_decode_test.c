@@ -19,6 +19,8 @@ struct got {
   size_t fact_count;
   uint32_t name, name_process;
   uint64_t name_thread;
+  struct decoded_sample samples[16];
+  size_t sample_count;
 };
 
 static void got_span(void *context, const struct decoded_span *span)
@@ -44,8 +46,15 @@ static void got_name(void *context, uint32_t process, uint64_t thread, uint32_t 
   got->name_thread = thread;
 }
 
+static void got_sample(void *context, const struct decoded_sample *sample)
+{
+  struct got *got = context;
+  assert_true(got->sample_count < 16);
+  got->samples[got->sample_count++] = *sample;
+}
+
 static struct got got;
-static const struct ring_output output = {&got, got_span, got_fact, got_name};
+static const struct ring_output output = {&got, got_span, got_fact, got_name, got_sample};
 
 static int reset(void **state)
 {
@@ -403,6 +412,43 @@ static void test_malformed(void **state)
   ring_decode_done(&decoder);
 }
 
+// A sample is of the thread that owns the ring at its place, within a span whose id may have gone round.
+static void test_samples(void **state)
+{
+  struct ring_decoder decoder;
+  ring_decode_start(&decoder, 7, 2, 1000);
+  decoder.highest = UINT64_C(0x1fffffff0);
+  struct record sample = {
+      .type = RECORD_SAMPLE, .start = 50, .duration = 9, .site = 88, .track = 3, .kind_clock = SAMPLE_IO};
+  ring_decode(&decoder, &sample, 0, &output);
+  ring_decode(&decoder, &(struct record){.type = RECORD_THREAD, .start = 1001, .duration = 4}, 1, &output);
+  sample.id = 5; // of the next round
+  sample.kind_clock = SAMPLE_CPU;
+  ring_decode(&decoder, &sample, 2, &output);
+  assert_int_equal(got.sample_count, 2);
+  const struct decoded_sample *first = &got.samples[0], *second = &got.samples[1];
+  assert_int_equal(first->span_id, 0);
+  assert_int_equal(first->ticks, 50);
+  assert_int_equal(first->duration_ns, 9);
+  assert_int_equal(first->path, 88);
+  assert_int_equal(first->track, 3);
+  assert_int_equal(first->kind, SAMPLE_IO);
+  assert_int_equal(first->thread, 1000);
+  assert_int_equal(first->process, 2);
+  assert_int_equal(second->span_id, ring_decode_span_id(7, UINT64_C(0x200000005)));
+  assert_int_equal(second->kind, SAMPLE_CPU);
+  assert_int_equal(second->thread, 1001);
+  assert_int_equal(second->process, 4);
+  static const uint8_t no_kinds[] = {0, SAMPLE_CHILD + 1, UINT8_MAX};
+  for (size_t i = 0; i < sizeof no_kinds; i++) {
+    sample.kind_clock = no_kinds[i];
+    ring_decode(&decoder, &sample, 3 + i, &output);
+  }
+  assert_int_equal(decoder.malformed, 3);
+  assert_int_equal(got.sample_count, 2);
+  ring_decode_done(&decoder);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -418,6 +464,7 @@ int main(void)
       cmocka_unit_test_setup(test_memory_is_bounded, reset),
       cmocka_unit_test_setup(test_replay_is_silent_and_exact, reset),
       cmocka_unit_test_setup(test_malformed, reset),
+      cmocka_unit_test_setup(test_samples, reset),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

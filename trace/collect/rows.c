@@ -4,23 +4,10 @@
 #include "collect/rows.h"
 
 #include "base/hex.h"
-#include "base/memory.h"
 #include "base/sorted.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-
-struct drain *rows_new(struct collect_session *session, struct store *store, int64_t run_id, struct error *err)
-{
-  struct drain *drain = memory_resize(NULL, 1, sizeof *drain);
-  memset(drain, 0, offsetof(struct drain, spans)); // batches are large and need no zeros
-  drain->session = session;
-  drain->store = store;
-  drain->run_id = run_id;
-  drain->err = err;
-  return drain;
-}
 
 void rows_flush(struct drain *drain)
 {
@@ -28,7 +15,9 @@ void rows_flush(struct drain *drain)
     drain->status = store_add_spans(drain->store, drain->run_id, drain->spans, drain->span_count, drain->err);
   if (!rows_failed(drain) && drain->tag_count)
     drain->status = store_add_tags(drain->store, drain->run_id, drain->tags, drain->tag_count, drain->err);
-  drain->span_count = drain->tag_count = 0;
+  if (!rows_failed(drain) && drain->sample_count)
+    drain->status = store_add_samples(drain->store, drain->run_id, drain->samples, drain->sample_count, drain->err);
+  drain->span_count = drain->tag_count = drain->sample_count = 0;
 }
 
 static void add_tag(struct drain *drain, struct store_tag tag)
@@ -276,6 +265,35 @@ void rows_span(void *context, const struct decoded_span *span)
   session->counts.spans++;
 }
 
+// ---- samples --------------------------------------------------------------------------------------------------------
+
+void rows_sample(void *context, const struct decoded_sample *sample)
+{
+  struct drain *drain = context;
+  struct collect_session *session = drain->session;
+  if (rows_failed(drain))
+    return;
+  if (sample->duration_ns > INT64_MAX) {
+    session->counts.malformed++;
+    return;
+  }
+  find_track(drain, sample->process, sample->thread, sample->track);
+  if (drain->track_foreign) { // its clock is not the samples'
+    session->counts.misused++;
+    return;
+  }
+  if (drain->sample_count == ROWS_BATCH_SAMPLES)
+    rows_flush(drain);
+  drain->samples[drain->sample_count++] =
+      (struct store_sample){.time_ns = clock_map_ticks(&session->clock, sample->ticks),
+                            .duration_ns = (int64_t)sample->duration_ns,
+                            .span_id = sample->span_id,
+                            .track_id = drain->track_id,
+                            .context_id = names_context(&session->names, sample->path),
+                            .kind = sample->kind};
+  session->counts.samples++;
+}
+
 // ---- facts ----------------------------------------------------------------------------------------------------------
 
 static void add_log(struct drain *drain, int64_t span_id, const struct record *record)
@@ -319,54 +337,4 @@ void rows_fact(void *context, int64_t span_id, const struct record *record)
     add_tag(drain, tag);
   else
     drain->session->counts.malformed++;
-}
-
-static enum status note_once(struct drain *drain, const char *key, const char *text)
-{
-  struct arena arena = {0};
-  struct store_note *notes;
-  size_t count = 0;
-  bool is_noted = false;
-  enum status status = store_notes(drain->store, drain->run_id, &arena, &notes, &count, drain->err);
-  for (size_t i = 0; i < count && status == STATUS_OK; i++)
-    is_noted |= notes[i].run_id == drain->run_id && strcmp(notes[i].key, key) == 0;
-  arena_done(&arena);
-  return status == STATUS_OK && !is_noted ? store_add_note(drain->store, drain->run_id, key, text, drain->err) : status;
-}
-
-// What other traces' files need to find this run's spans, and the span that called this session (TRACEPARENT): the parent
-// of the run's topmost spans.
-static enum status note_trace(struct drain *drain)
-{
-  static const uint8_t none[8];
-  const struct session_head *head = drain->session->head;
-  char text[17], boot[33];
-  snprintf(text, sizeof text, "%016" PRIx64, head->span_base);
-  XSP_TRY(note_once(drain, "span_id_base", text));
-  *hex_encode(boot, head->boot_id, sizeof head->boot_id) = '\0';
-  XSP_TRY(note_once(drain, "boot_id", boot)); // which clock its times are of
-  if (memcmp(head->parent_id, none, sizeof none) == 0)
-    return STATUS_OK;
-  *hex_encode(text, head->parent_id, sizeof head->parent_id) = '\0';
-  return note_once(drain, "remote_parent", text);
-}
-
-// Strings, trace and track rows belong to one run of one store.
-void rows_begin(struct drain *drain)
-{
-  struct collect_session *session = drain->session;
-  names_use(&session->names, drain->store);
-  drain->key_correlation = store_string(drain->store, "recorded_correlation", 20);
-  drain->key_remote_parent = store_string(drain->store, "remote_parent", 13);
-  if (session->store == drain->store && session->run_id == drain->run_id)
-    return;
-  if (session->store != drain->store)
-    for (uint32_t i = 0; i < session->tracks.entries.count; i++)
-      session->tracks.entries.items[i].run_id = 0;
-  session->store = drain->store;
-  session->run_id = drain->run_id;
-  drain->status = store_add_trace(drain->store, drain->run_id, session->trace_text, &session->run_trace, drain->err);
-  if (!rows_failed(drain))
-    drain->status = note_trace(drain);
-  collect_session_write_origin(session);
 }

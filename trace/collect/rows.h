@@ -7,6 +7,7 @@
 
 #define ROWS_BATCH_SPANS 1024u
 #define ROWS_BATCH_TAGS 2048u
+#define ROWS_BATCH_SAMPLES 1024u
 
 struct drain {
   struct collect_session *session;
@@ -20,9 +21,10 @@ struct drain {
   uint64_t track_key[3]; // the last one found: process, thread, number
   uint32_t track_id;     // 0: none
   bool track_foreign;
-  uint32_t span_count, tag_count;
+  uint32_t span_count, tag_count, sample_count;
   struct store_span spans[ROWS_BATCH_SPANS];
   struct store_tag tags[ROWS_BATCH_TAGS];
+  struct store_sample samples[ROWS_BATCH_SAMPLES];
 };
 
 static inline bool rows_failed(const struct drain *drain)
@@ -41,6 +43,7 @@ struct track_process rows_describe(const struct collect_session *session, uint32
 void rows_span(void *context, const struct decoded_span *span);
 void rows_fact(void *context, int64_t span_id, const struct record *record);
 void rows_thread_name(void *context, uint32_t process, uint64_t thread, uint32_t name);
+void rows_sample(void *context, const struct decoded_sample *sample);
 void rows_flush(struct drain *drain); // what is batched goes to the store
 
 #endif

@@ -225,14 +225,15 @@ static enum status put_drained(struct collect_session *session, struct store *st
   for (uint32_t i = 0; i < session->rings.count; i++)
     if (session->rings.items[i].state == FILE_MAPPED)
       *vector_add(&rows) = (struct store_drained){i, (int64_t)session->rings.items[i].position};
-  enum status status = store_put_drained(store, rows.items, rows.count, err);
+  enum status status = store_is_folding(store) ? store_put_drained(store, rows.items, rows.count, err)
+                                               : store_put_sampled(store, session->run_id, rows.items, rows.count, err);
   vector_done(&rows);
   return status;
 }
 
 enum status collect_commit(struct collect_session *session, struct store *store, struct error *err)
 {
-  if (store_is_folding(store))
+  if (store_is_folding(store) || session->counts.samples > 0)
     XSP_TRY(put_drained(session, store, err));
   XSP_TRY(store_commit(store, err));
   store_unfinished_keep(store);

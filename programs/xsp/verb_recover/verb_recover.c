@@ -155,6 +155,17 @@ static enum status resume_fold(struct recovery *recovery, struct recovered *reco
   return correlate_fold_resume(recovery->fold, recovered->origin.run_id, err);
 }
 
+static enum status leave_out_samples(struct recovery *recovery, struct recovered *recovered, struct error *err)
+{
+  for (size_t i = 0; i < recovered->origin.run_count; i++) {
+    struct store_drained *rows;
+    size_t count;
+    XSP_TRY(store_sampled(recovery->from, recovered->origin.run_ids[i], &recovery->arena, &rows, &count, err));
+    collect_set_drained(recovered->session, rows, count);
+  }
+  return STATUS_OK;
+}
+
 static enum status drain(struct recovery *recovery, struct recovered *recovered, struct error *err)
 {
   struct collect_origin *origin = &recovered->origin;
@@ -164,6 +175,7 @@ static enum status drain(struct recovery *recovery, struct recovered *recovered,
     XSP_TRY(store_span_ids(recovery->from, origin->run_ids, origin->run_count, &recovery->arena, &ids, &count, err));
     collect_set_known(recovered->session, ids, count);
     XSP_TRY(resume_fold(recovery, recovered, err));
+    XSP_TRY(leave_out_samples(recovery, recovered, err));
   }
   recovered->run_id = origin->path ? origin->run_id : ++recovery->last_run_id;
   if (!recovery->keeps)
