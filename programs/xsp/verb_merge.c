@@ -62,19 +62,34 @@ static void close_journal(const struct journal_file *journal)
     rmdir(journal->folder);
 }
 
+// Neither call paths nor samples of threads can be written as spans of OTLP.
+static enum status name_losses(struct store *store, const char *path, struct error *err)
+{
+  struct store_call_paths paths;
+  struct store_run *runs;
+  size_t run_count, sample_count = 0;
+  struct arena arena = {0};
+  enum status status = store_call_paths(store, &arena, &paths, err);
+  if (status == STATUS_OK && paths.context_count > 0)
+    output_message("xsp: %s: its call paths are not in the merged file", path);
+  if (status == STATUS_OK)
+    status = store_runs(store, &arena, &runs, &run_count, err);
+  for (size_t i = 0; status == STATUS_OK && i < run_count && sample_count == 0; i++)
+    status = store_count_samples(store, runs[i].run_id, &sample_count, err);
+  if (status == STATUS_OK && sample_count > 0)
+    output_message("xsp: %s: its samples of threads are not in the merged file", path);
+  arena_done(&arena);
+  return status;
+}
+
 static enum status add_file(struct journal_file *journal, const char *path, struct error *err)
 {
   const struct report_otlp_sink sink = {put, journal};
   struct store *store = NULL;
-  struct store_call_paths paths;
-  struct arena arena = {0};
   XSP_TRY(verb_reader_open(path, &store, err));
   enum status status = report_otlp_requests(store, false, &sink, err);
   if (status == STATUS_OK)
-    status = store_call_paths(store, &arena, &paths, err);
-  if (status == STATUS_OK && paths.context_count > 0)
-    output_message("xsp: %s: its call paths are not in the merged file", path);
-  arena_done(&arena);
+    status = name_losses(store, path, err);
   store_close(store);
   return status;
 }

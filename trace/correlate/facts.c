@@ -32,6 +32,7 @@ static enum status count_spans(struct store *store, struct info_run *info, struc
 static enum status collect_run(struct store *store, struct arena *arena, struct info_run *info, struct error *err)
 {
   XSP_TRY(count_spans(store, info, err));
+  XSP_TRY(store_count_samples(store, info->run->run_id, &info->sample_count, err));
   struct store_observation *observations = NULL;
   XSP_TRY(store_observations(store, info->run->run_id, arena, &observations, &info->observation_count, err));
   for (size_t i = 0; i < info->observation_count; i++)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `xsp info` says of a run, counted from its spans.
+// What `xsp info` says of a run, counted from its spans and samples.
 #ifndef XSP_CORRELATE_FACTS_H
 #define XSP_CORRELATE_FACTS_H
 
@@ -10,6 +10,7 @@ struct info_run {
   size_t span_count;
   size_t spans_by_level[XSP_LEVEL_COUNT];
   size_t open_count;
+  size_t sample_count;         // of threads
   size_t parents[BASIS_COUNT]; // by basis
   size_t observation_count;    // all, warm-up too
   size_t warmup_count;

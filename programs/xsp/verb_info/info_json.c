@@ -66,6 +66,7 @@ static void json_run(struct json_writer *json, const struct info_file *file, con
     if (info->spans_by_level[level] > 0)
       json_member_int(json, level_name(level), (int64_t)info->spans_by_level[level]);
   json_object_end(json);
+  json_member_int(json, "samples", (int64_t)info->sample_count);
   json_member_int(json, "dropped", run->dropped_count);
   json_member_int(json, "misused", run->misused_count);
   json_member_int(json, "open", (int64_t)info->open_count);

@@ -103,7 +103,7 @@ static void put_values(struct buf *out, const char *label, const struct store_sy
 // Columns with a value in any run; drops are always shown.
 struct run_shows {
   bool level[XSP_LEVEL_COUNT];
-  bool open, ambiguous;
+  bool samples, open, ambiguous;
 };
 
 static struct run_shows what_runs_show(const struct info_experiment *info)
@@ -112,6 +112,7 @@ static struct run_shows what_runs_show(const struct info_experiment *info)
   for (size_t i = 0; i < info->run_count; i++) {
     for (unsigned level = 0; level < XSP_LEVEL_COUNT; level++)
       shows.level[level] |= info->runs[i].spans_by_level[level] > 0;
+    shows.samples |= info->runs[i].sample_count > 0;
     shows.open |= info->runs[i].open_count > 0;
     shows.ambiguous |= info->runs[i].parents[BASIS_AMBIGUOUS] > 0;
   }
@@ -139,6 +140,7 @@ static void put_run(struct table_builder *table, const struct info_run *info, co
   for (unsigned level = 0; level < XSP_LEVEL_COUNT; level++)
     table_put_column(table, &(struct table_column){.key = keys[level], .unit = "spans", .label = level_name(level)},
                      count_cell(info->spans_by_level[level], shows->level[level]));
+  table_put(table, "samples", count_cell(info->sample_count, shows->samples));
   table_put(table, "dropped", cell_int(run->dropped_count));
   table_put(table, "open", count_cell(info->open_count, shows->open));
   table_put(table, "without_parent", count_cell(info->parents[BASIS_NONE], true));
@@ -236,8 +238,10 @@ const struct verb verb_info = {
     .synopsis = "FILE [OPTION...]",
     .description =
         "Describes an .xsp file: its experiments with the system they ran on, and for each run the levels that were "
-        "on, the batch size, the observations (warm-up among them), the spans at each level, the records that were "
-        "dropped, the spans that never finished (open), the spans without a parent (roots) or with an ambiguous one, "
+        "on, the batch size, the observations (warm-up among them), the spans at each level, the samples of threads, "
+        "the records "
+        "that were dropped, the spans that never finished (open), the spans without a parent (roots) or with an "
+        "ambiguous one, "
         "and xsp's own measured share of the time. --json has the notes that were made of the file and of each run "
         "besides, and for runs of xsp run --resolve how many parents were ambiguous before and after.",
     .least_arguments = 1,
