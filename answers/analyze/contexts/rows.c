@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analyze/contexts/rows.h"
 
+#include "analyze/installed.h"
 #include "correlate/correlate.h"
 
 #include <string.h>
@@ -47,8 +48,7 @@ const char *analyze_context_called_from(const struct context_rows *rows, size_t 
     if (frame->kind != XSP_FRAME_PYTHON || frame->file == NULL || id == context_id)
       continue;
     inner = inner == NULL ? frame : inner;
-    if (strstr(frame->file, "/site-packages/") == NULL && strstr(frame->file, "/dist-packages/") == NULL &&
-        frame->file[0] != '<')
+    if (!analyze_is_installed(frame->file))
       own = frame;
   }
   const struct store_frame *frame = own != NULL ? own : inner;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Places of one function together, and what people look for around a place. Called by places.c and by rules.
 #include "analyze/findings/places.h"
+#include "analyze/installed.h"
 #include "base/buf.h"
 #include "base/interner.h"
 #include "base/map.h"
@@ -13,11 +14,6 @@ bool place_is_glue(const struct place *place)
   return place->file != NULL && strstr(place->file, "torch/nn/modules/module.py") != NULL;
 }
 
-static bool is_installed(const char *file)
-{
-  return strstr(file, "/site-packages/") != NULL || strstr(file, "/dist-packages/") != NULL || file[0] == '<';
-}
-
 uint32_t place_in_source(const struct place *all, uint32_t place)
 {
   uint32_t inner = PLACE_NONE;
@@ -25,7 +21,7 @@ uint32_t place_in_source(const struct place *all, uint32_t place)
     if (all[place].file == NULL)
       continue;
     inner = inner == PLACE_NONE ? place : inner;
-    if (all[place].frame_kind == XSP_FRAME_PYTHON && !is_installed(all[place].file))
+    if (all[place].frame_kind == XSP_FRAME_PYTHON && !analyze_is_installed(all[place].file))
       return place;
   }
   return inner;
