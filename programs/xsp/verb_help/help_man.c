@@ -18,6 +18,8 @@ static void roff(struct buf *out, const char *text, size_t length)
       buf_text(out, "\\e");
     else if (byte == '-')
       buf_text(out, "\\-");
+    else if (byte == '|') // a long list of words may be broken after each
+      buf_text(out, "|\\:");
     else
       buf_put(out, &byte, 1);
   }
