@@ -30,7 +30,7 @@ struct analyze_request {
   const char *statistic; // "mean", "median", "min", "max", "pNN", "trimmed:F", "trimmed-each:F"; NULL: trimmed:0.2
   const char *sort;      // key or label; NULL: the analysis's own order, with `top` the order by its main figure
   int64_t top;           // 0: all
-  const char *by;        // L0: "layer"; A10: "batch", "system", "framework", "experiment"; else NULL
+  const char *by;        // L0: "layer"; A10: "batch", "system", "framework", "experiment"; A22: "line", …
   double optimal_threshold_pct;      // 5
   const char *optimal;               // "latency<=10ms", or NULL
   double latency_threshold_pct;      // 5
@@ -63,7 +63,8 @@ enum status analyze_options_read(const char *const *options, struct arena *arena
 struct question;
 struct survey;
 struct analysis {
-  const char *id; // "A2"
+  const char *id;   // "A2"
+  const char *name; // a word that names it as well; NULL: none
   const char *title;
   const char *summary;      // for help, where the title does not say enough; else NULL
   const char *needs;        // "L": for help and for the status-1 message
@@ -78,7 +79,7 @@ struct analysis {
 };
 extern const struct analysis *const analyses[]; // ends with NULL
 bool analysis_is_over_all(const struct analysis *analysis, const struct analyze_request *request);
-const struct analysis *analyze_find(const char *id); // case-insensitive; NULL
+const struct analysis *analyze_find(const char *id); // or name; case-insensitive; NULL
 
 // Runs one analysis, applies --sort and --top. Stores must be correlated (correlate_ensure). STATUS_NO where the files lack
 // what it needs, STATUS_USE for a bad statistic, key or layer mode.

@@ -139,6 +139,16 @@ int64_t fixture_kernel_named(struct fixture *fixture, const char *name, int64_t 
   return launch(fixture, name, launch_ns, start_ns, duration_ns, "kernel");
 }
 
+void fixture_sample(struct fixture *fixture, unsigned kind, int64_t time_ns, int64_t duration_ns)
+{
+  const struct store_sample sample = {.time_ns = time_ns,
+                                      .duration_ns = duration_ns,
+                                      .track_id = fixture->thread,
+                                      .context_id = fixture->context_id,
+                                      .kind = (uint8_t)kind};
+  must(fixture, store_add_samples(fixture->store, fixture->run_id, &sample, 1, &fixture->error));
+}
+
 static void tag(struct fixture *fixture, struct store_tag tag, const char *key)
 {
   tag.key = store_string(fixture->store, key, strlen(key));

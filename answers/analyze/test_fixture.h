@@ -45,6 +45,8 @@ int64_t fixture_kernel(struct fixture *fixture, int64_t launch_ns, int64_t start
                        const char *category);
 int64_t fixture_kernel_named(struct fixture *fixture, const char *name, int64_t launch_ns, int64_t start_ns,
                              int64_t duration_ns);
+// A sample on fixture->thread, at fixture->context_id; kind: enum sample_kind. A wait ends at `time_ns`.
+void fixture_sample(struct fixture *fixture, unsigned kind, int64_t time_ns, int64_t duration_ns);
 void fixture_words(struct fixture *fixture, int64_t span_id, const char *key, const char *value); // a text tag
 void fixture_real(struct fixture *fixture, int64_t span_id, const char *key, double value);
 void fixture_layer(struct fixture *fixture, const struct fixture_layer *layer, int64_t start_ns, int64_t duration_ns);

@@ -11,6 +11,7 @@
 //   context ID PARENT KIND NAME FILE LINE MODULE ADDRESS (the call path of a frame; IDs count up from 1)
 //   span RUN ID PARENT START DURATION CORRELATION TRACK LEVEL KIND CATEGORY TRACER NAME [FLAGS [CONTEXT]]
 //     (DURATION "open"; FLAGS of "step", "placed", "call", "basis=NAME", separated by commas)
+//   sample RUN TRACK CONTEXT KIND TIME DURATION [SPAN] (of a thread)
 //   tag RUN SPAN KEY int|double|text VALUE
 #include "correlate/correlate.h"
 
@@ -223,6 +224,20 @@ static void add_span(char **fields, const size_t *lengths)
   check(store_add_spans(store, number(fields[1]), &span, 1, &err), "span");
 }
 
+static void add_sample(char **fields)
+{
+  unsigned kind = 0;
+  if (!sample_kind_from_name(fields[4], strlen(fields[4]), &kind))
+    stop("not a kind of samples");
+  const struct store_sample sample = {.time_ns = number(fields[5]),
+                                      .duration_ns = number(fields[6]),
+                                      .span_id = number(fields[7]),
+                                      .track_id = (uint32_t)number(fields[2]),
+                                      .context_id = (uint32_t)number(fields[3]),
+                                      .kind = (uint8_t)kind};
+  check(store_add_samples(store, number(fields[1]), &sample, 1, &err), "sample");
+}
+
 static void add_tag(char **fields, const size_t *lengths)
 {
   struct store_tag tag = {.span_id = number(fields[2]), .key = string(fields[3], lengths[3])};
@@ -259,6 +274,8 @@ static void add_line(char *line)
     add_context(fields);
   else if (strcmp(fields[0], "span") == 0)
     add_span(fields, lengths);
+  else if (strcmp(fields[0], "sample") == 0)
+    add_sample(fields);
   else if (strcmp(fields[0], "tag") == 0)
     add_tag(fields, lengths);
   else

@@ -37,8 +37,8 @@ static void add_samples(struct store *store)
     OK(store_add_samples(store, 1, &samples[i], 1, err));
 }
 
-static const struct store_context_metric *find(const struct store_context_metric *rows, size_t count, int64_t context_id,
-                                               const char *metric)
+static const struct store_context_metric *find(const struct store_context_metric *rows, size_t count,
+                                               int64_t context_id, const char *metric)
 {
   for (size_t i = 0; i < count; i++)
     if (rows[i].context_id == context_id && strcmp(rows[i].metric, metric) == 0)

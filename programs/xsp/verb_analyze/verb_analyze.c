@@ -35,7 +35,7 @@ static bool looks_like_id(const char *text)
 
 static enum status unknown_analysis(const char *text, struct error *err)
 {
-  char advice[128];
+  char advice[256];
   size_t used = 0;
   for (size_t i = 0; analyses[i] != NULL; i++) {
     const char *joint = i == 0 ? "" : analyses[i + 1] != NULL ? ", " : " or ";

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+// Call paths of samples: whose line, which kind of code. Called by lines.c and by A1. Pure.
+#include "analyze/lines/paths.h"
+
+#include "analyze/installed.h"
+
+#include <string.h>
+#include <xsp/call_path.h>
+
+const struct store_frame *path_frame(const struct store_call_paths *paths, uint32_t context_id)
+{
+  return &paths->frames[paths->contexts[context_id - 1].frame_id - 1];
+}
+
+static uint32_t caller_of(const struct store_call_paths *paths, uint32_t context_id)
+{
+  return (uint32_t)paths->contexts[context_id - 1].parent_id;
+}
+
+static const char *base_name(const char *path)
+{
+  const char *slash = strrchr(path, '/');
+  return slash != NULL ? slash + 1 : path;
+}
+
+static bool begins_with_one(const char *text, const char *const *prefixes, size_t count)
+{
+  for (size_t i = 0; i < count; i++)
+    if (strncmp(text, prefixes[i], strlen(prefixes[i])) == 0)
+      return true;
+  return false;
+}
+
+#define BEGINS_WITH_ONE(text, prefixes) begins_with_one(text, prefixes, sizeof(prefixes) / sizeof(prefixes)[0])
+
+// Python itself, or the libraries that any code calls: libc alone does not make Python's time native.
+static bool is_of_interpreter(const struct store_frame *frame)
+{
+  static const char *const modules[] = {"libpython", "python3", "python2", "python",     "libc.so",
+                                        "libc-2",    "libm.so", "libm-2",  "libpthread", "ld-linux",
+                                        "ld-2",      "ld-musl", "libdl",   "linux-vdso", "[vdso]"};
+  return frame->module == NULL || BEGINS_WITH_ONE(base_name(frame->module), modules);
+}
+
+enum path_code path_code_of(const struct store_call_paths *paths, uint32_t context_id)
+{
+  bool is_first = true;
+  for (uint32_t id = context_id; id != 0; id = caller_of(paths, id), is_first = false) {
+    const struct store_frame *frame = path_frame(paths, id);
+    if (frame->kind == XSP_FRAME_PYTHON)
+      return PATH_PYTHON;
+    if (frame->kind == XSP_FRAME_FRAMEWORK)
+      return is_first ? PATH_OPERATOR : PATH_NATIVE;
+    if (!is_of_interpreter(frame))
+      return PATH_NATIVE;
+  }
+  return PATH_NATIVE; // without any Python
+}
+
+static bool is_own_source(const char *file)
+{
+  static const char *const system[] = {"/usr/", "/build/", "./", "../"}; // of distributions' packages
+  return file != NULL && file[0] == '/' && !BEGINS_WITH_ONE(file, system);
+}
+
+uint32_t path_own_line(const struct store_call_paths *paths, uint32_t context_id)
+{
+  uint32_t native_id = 0;
+  bool has_python = false;
+  for (uint32_t id = context_id; id != 0; id = caller_of(paths, id)) {
+    const struct store_frame *frame = path_frame(paths, id);
+    if (frame->kind == XSP_FRAME_PYTHON && !analyze_is_installed(frame->file))
+      return id;
+    has_python |= frame->kind == XSP_FRAME_PYTHON;
+    if (native_id == 0 && frame->kind == XSP_FRAME_NATIVE && is_own_source(frame->file))
+      native_id = id;
+  }
+  return has_python ? 0 : native_id;
+}
+
+uint32_t path_known_line(const struct store_call_paths *paths, uint32_t context_id)
+{
+  for (uint32_t id = context_id; id != 0; id = caller_of(paths, id))
+    if (path_frame(paths, id)->file != NULL)
+      return id;
+  return context_id;
+}
+
+const char *path_function(const struct store_frame *frame)
+{
+  if (frame->name != NULL)
+    return frame->name;
+  return frame->module != NULL ? base_name(frame->module) : NULL;
+}
+
+// Frames that people do not look for: interpreters, and PyTorch's way from a module's call to its forward function.
+static bool hands_on(const struct store_frame *frame)
+{
+  if (frame->kind == XSP_FRAME_NATIVE)
+    return is_of_interpreter(frame);
+  return frame->file != NULL && strstr(frame->file, "torch/nn/modules/module.py") != NULL;
+}
+
+const char *path_callee(const struct store_call_paths *paths, uint32_t line_id, uint32_t context_id,
+                        struct arena *arena)
+{
+  const struct store_frame *outer = NULL, *wanted = NULL; // the outermost below the line, of all and of those wanted
+  for (uint32_t id = context_id; id != 0 && id != line_id; id = caller_of(paths, id)) {
+    const struct store_frame *frame = path_frame(paths, id);
+    if (path_function(frame) == NULL)
+      continue;
+    outer = frame;
+    wanted = hands_on(frame) ? wanted : frame;
+  }
+  const struct store_frame *callee = wanted != NULL ? wanted : outer;
+  if (callee == NULL)
+    return NULL;
+  const char *from = callee->kind == XSP_FRAME_NATIVE ? callee->module : callee->file;
+  if (from == NULL || callee->name == NULL)
+    return path_function(callee);
+  return arena_format(arena, "%s (%s)", callee->name, base_name(from));
+}
