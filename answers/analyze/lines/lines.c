@@ -172,11 +172,10 @@ static void add_totals(const struct times *times, struct lines *lines)
   }
 }
 
-// n of N samples: the binomial distribution's error, as a share of all time on CPUs.
-static double error_ns(const struct line *line, const struct line *total)
+double lines_error_ns(int64_t part, int64_t all, double ns)
 {
-  double part = (double)line->samples / (double)total->samples;
-  return line->samples == 0 ? NAN : ERROR_95 * line_cpu_ns(total) * sqrt(part * (1 - part) / (double)total->samples);
+  double share = all > 0 ? (double)part / (double)all : NAN;
+  return ERROR_95 * ns * sqrt(share * (1 - share) / (double)all);
 }
 
 static void group(struct grouping *grouping, struct lines *lines)
@@ -194,7 +193,11 @@ static void group(struct grouping *grouping, struct lines *lines)
   lines->items = arena_alloc_array(grouping->question->scratch, lines->count + 1, sizeof *lines->items);
   for (size_t i = 0; i < lines->count; i++) {
     lines->items[i] = grouping->rows.items[i];
-    lines->items[i].error_ns = error_ns(&lines->items[i], &lines->total);
+    if (lines->items[i].samples > 0)
+      lines->items[i].error_ns =
+          lines_error_ns(lines->items[i].samples, lines->total.samples, line_cpu_ns(&lines->total));
+    else
+      lines->items[i].error_ns = NAN;
   }
   qsort(lines->items, lines->count, sizeof *lines->items, compare_lines);
 }

@@ -42,6 +42,8 @@ static inline double line_ns(const struct line *line)
 // Of the set with most levels that has samples. STATUS_NO where none has. Names live in the question's scratch.
 enum status lines_load(struct question *question, enum lines_by by, struct lines *ret_lines,
                        struct error *err) MUST_CHECK;
+// Half of the 95 % interval of a share of `ns` that `part` of `all` samples have: of the binomial distribution.
+double lines_error_ns(int64_t part, int64_t all, double ns);
 bool lines_by_parse(const char *text, enum lines_by *ret_by); // "line", "function", …
 
 #endif

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -210,6 +211,34 @@ static void test_native_code(void **state)
   fixture_done(&fixture);
 }
 
+// A1: samples in Python, on the observation's thread and within its time. Warm-up does not count.
+static void test_python_of_observations(void **state)
+{
+  (void)state;
+  fixture_start(&fixture);
+  uint32_t step = fixture_frame(&fixture, 0, XSP_FRAME_PYTHON, "step", USER, 20);
+  fixture_run(&fixture, "M/L", 1);
+  main_thread = fixture.thread;
+  fixture_model(&fixture, 100 * MS, true);
+  for (int i = 0; i < 2; i++) // from 100.001 ms on, a microsecond between them
+    fixture_model(&fixture, 100 * MS, false);
+  (void)fixture_span(&fixture, XSP_LEVEL_LAYER, "conv", 250 * MS, 20 * MS);
+  take(main_thread, step, SAMPLE_CPU, 50, 10);  // warm-up
+  take(main_thread, step, SAMPLE_CPU, 150, 12); // in the first
+  take(main_thread, step, SAMPLE_CPU, 220, 8);  // in the second
+  take(main_thread, step, SAMPLE_CPU, 260, 20); // in its layer
+  take(main_thread, step, SAMPLE_SLEEP, 240, 5);
+  take(fixture.stream, step, SAMPLE_CPU, 230, 7); // elsewhere
+  take(main_thread, step, SAMPLE_CPU, 305, 9);    // after them
+  fixture_ready(&fixture);
+  assert_int_equal(fixture_ask(&fixture, "A1"), STATUS_OK);
+  ASSERT_NEAR(fixture_number(&fixture, 0, "python_ms"), 10);
+  char error[32];
+  snprintf(error, sizeof error, "± %.2g ms", 1.96 * 40 * sqrt(2.0 / 3 * 1 / 3 / 3) / 2);
+  assert_true(fixture_has_note(&fixture, error));
+  fixture_done(&fixture);
+}
+
 // Of spans that lie in each other, end where another begins, never end, or are on another track.
 static void test_sweep(void **state)
 {
@@ -238,8 +267,13 @@ static void test_sweep(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_by_line),    cmocka_unit_test(test_summary),     cmocka_unit_test(test_by),
-      cmocka_unit_test(test_no_samples), cmocka_unit_test(test_native_code), cmocka_unit_test(test_sweep),
+      cmocka_unit_test(test_by_line),
+      cmocka_unit_test(test_summary),
+      cmocka_unit_test(test_by),
+      cmocka_unit_test(test_no_samples),
+      cmocka_unit_test(test_native_code),
+      cmocka_unit_test(test_sweep),
+      cmocka_unit_test(test_python_of_observations),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A1, model information: latency and throughput per batch size, the optimal batch, the cold inference.
 #include "analyze/a_list.h"
+#include "analyze/lines/python_time.h"
 #include "analyze/runs/a1_cold.h"
 #include "analyze/runs/a1_stages.h"
 #include "analyze/view.h"
@@ -80,7 +81,7 @@ static void summarize_stages(struct question *question, const struct stages *sta
 }
 
 static void put_row(struct table_builder *table, const struct batches *batches, size_t index,
-                    const struct stages *stages, double cold_ms)
+                    const struct stages *stages, double python_ms, double cold_ms)
 {
   const struct batch_point *point = &batches->points[index];
   const char *per = isnan(stages->preprocess_ms) ? NULL : stages->is_once ? "batch size" : "prediction";
@@ -99,8 +100,20 @@ static void put_row(struct table_builder *table, const struct batches *batches, 
   table_put_optional(table, "forward_ms", cell_real(stages->forward_ms));
   table_put_optional(table, "backward_ms", cell_real(stages->backward_ms));
   table_put_optional(table, "optimizer_ms", cell_real(stages->optimizer_ms));
+  table_put_optional(table, "python_ms", cell_real(python_ms));
   table_put_optional(table, "cold_ms", cell_real(cold_ms));
   analyze_put_from(table, "latency_from", point->from);
+}
+
+static enum status load_python_ms(struct question *question, const struct view_set *set, double *ret_ms,
+                                  struct error *err)
+{
+  struct python_time time;
+  XSP_TRY(python_time_load(question, set, &time, err));
+  *ret_ms = time.ms;
+  if (!isnan(time.ms))
+    table_note(&question->table, "python_ms: a mean, from samples; %.3g ms, ± %.2g ms (95 %%)", time.ms, time.error_ms);
+  return STATUS_OK;
 }
 
 static enum status answer(struct question *question, struct error *err)
@@ -117,7 +130,9 @@ static enum status answer(struct question *question, struct error *err)
     const struct batch_point *point = &batches.points[i];
     if (only != 0 && point->batch_size != only)
       continue;
-    put_row(&question->table, &batches, i, &stages[i], analyze_cold_median_ms(question, point->batch_size));
+    double python_ms;
+    XSP_TRY(load_python_ms(question, point->set, &python_ms, err));
+    put_row(&question->table, &batches, i, &stages[i], python_ms, analyze_cold_median_ms(question, point->batch_size));
     question_uses(question, point->set);
     question_note_from(question, "model", point->from);
     note_whole_runs(question, point->set);
