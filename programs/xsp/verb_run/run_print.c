@@ -8,6 +8,7 @@
 #include "programs/xsp/metric_lines.h"
 #include "programs/xsp/output.h"
 #include "programs/xsp/reader.h"
+#include "programs/xsp/verb_run/run_lines.h"
 #include "programs/xsp/verb_run/run_unseen.h"
 #include "report/display.h"
 #include "report/report.h"
@@ -275,6 +276,16 @@ static enum status put_causes(struct buf *out, struct store *store, bool *ret_is
   return status;
 }
 
+static enum status put_lines(struct buf *out, struct store *store, struct error *err)
+{
+  struct run_lines lines;
+  enum status status = run_lines_load(store, &lines, err);
+  if (status == STATUS_OK)
+    run_lines_put(&lines, out);
+  run_lines_done(&lines);
+  return status;
+}
+
 static void put_next(struct buf *out, const char *path, const struct run_facts *facts)
 {
   struct buf file = {0};
@@ -315,6 +326,8 @@ static enum status put_spans(struct buf *out, const struct run_experiment_option
 {
   bool is_unrecorded;
   enum status status = put_causes(out, result->store, &is_unrecorded, err);
+  if (status == STATUS_OK)
+    status = put_lines(out, result->store, err);
   put_facts(out, facts, &options->run, &result->first);
   put_messages(out, result->first.messages);
   if (status == STATUS_OK)

@@ -8,6 +8,7 @@
 #include "programs/xsp/publish_options.h"
 #include "programs/xsp/verb.h"
 #include "programs/xsp/verb_run/run_control.h"
+#include "programs/xsp/verb_run/run_json.h"
 #include "programs/xsp/verb_run/run_print.h"
 #include "programs/xsp/verb_run/run_stream.h"
 #include "tracers/tracers.h"
@@ -78,6 +79,9 @@ static const struct option_description options[] = {
     {"output", 'o', "FILE", NULL, 0,
      "The .xsp file to write; %h is the host, %p xsp's process number, %q{NAME} a variable of the environment, %% a "
      "percent sign. Default: the program's or script's name, in the current folder."},
+    {"json", 0, "FILE", NULL, 0,
+     "Write what the summary says to this file as JSON: the cause, the share of the program's time that is in "
+     "observations, the lines with most time."},
     OPTION_FORCE,
     OPTIONS_PUBLISH("Send the spans too, to an xsp serve while the program runs, else when the file is complete,"),
     OPTION_REMOTE_CONTROL,
@@ -298,6 +302,7 @@ static enum status fill(struct request *request, struct error *err)
   XSP_TRY(invocation_bytes(request->invocation, "memory-limit", 1 << 20, UINT64_C(1) << 40,
                            &experiment->run.memory_limit_bytes, err));
   XSP_TRY(fill_output(request, err));
+  XSP_TRY(run_json_check(request->invocation, err));
   experiment->command_line = command_line(request);
   struct chosen_tracers tracers; // a wrong name is wrong use, reported before a file is made
   struct launch_options everything = experiment->run;
@@ -340,6 +345,8 @@ static enum status run(const struct invocation *invocation, struct error *err)
   publish_control_close(request.control);
   if (status == STATUS_OK && !invocation_has(invocation, "quiet"))
     status = run_print_summary(&request.experiment, &result, &own_err);
+  if (status == STATUS_OK)
+    status = run_json_write(invocation, &request.experiment, &result, &own_err);
   if (status == STATUS_OK)
     run_stream_after(request.stream, request.publisher, result.store);
   int exit_status = leave(status, &result, &own_err);

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+// `xsp run --json FILE`: the summary for scripts. Called by verb_run.c when the program has ended.
+#include "programs/xsp/verb_run/run_json.h"
+
+#include "base/file_place.h"
+#include "base/json_write.h"
+#include "programs/xsp/verb_run/run_lines.h"
+#include "report/report.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+static void put_cell(struct json_writer *json, const struct table_cell *cell)
+{
+  if (cell->type == CELL_TEXT)
+    json_string(json, cell->value.text);
+  else if (cell->type == CELL_INT)
+    json_int(json, cell->value.integer);
+  else
+    json_double(json, cell_double(cell)); // null where it is none
+}
+
+static void put_rows(struct json_writer *json, const struct table *table)
+{
+  json_array(json);
+  for (size_t row = 0; table != NULL && row < table->row_count; row++) {
+    json_object(json);
+    for (size_t column = 0; column < table->column_count; column++) {
+      json_key(json, table->columns[column].key);
+      put_cell(json, &table->rows[row * table->column_count + column]);
+    }
+    json_object_end(json);
+  }
+  json_array_end(json);
+}
+
+static enum status put_cause(struct json_writer *json, struct store *store, struct arena *arena, struct error *err)
+{
+  struct analyze_request request;
+  struct cause *causes;
+  size_t count;
+  analyze_request_init(&request);
+  XSP_TRY(analyze_causes(&store, 1, &request, arena, &causes, &count, err));
+  json_key(json, "cause");
+  if (count == 0) {
+    json_null(json);
+    return STATUS_OK;
+  }
+  struct buf text = {0};
+  report_cause(&causes[0], &text);
+  json_object(json);
+  json_member_string(json, "rule", causes[0].rule);
+  json_member_string(json, "text", text.data);
+  json_object_end(json);
+  buf_done(&text);
+  return STATUS_OK;
+}
+
+static enum status put_all(const struct run_experiment_options *options, const struct run_experiment_result *result,
+                           struct buf *out, struct error *err)
+{
+  struct store *store = result->store;
+  struct json_writer json;
+  struct run_lines lines;
+  json_start(&json, out);
+  json_object(&json);
+  json_member_string(&json, "command", options->command_line);
+  json_member_double(&json, "duration_ms", (double)(result->first.end_ns - result->first.start_ns) / 1e6);
+  json_member_int(&json, "exit_status", result->exit_status);
+  enum status status = run_lines_load(store, &lines, err);
+  if (status == STATUS_OK)
+    status = store_is_folded(store) ? STATUS_OK : put_cause(&json, store, &lines.answers.arena, err);
+  if (status == STATUS_OK) {
+    json_member_double(&json, "covered_pct", lines.covered_pct);
+    json_key(&json, "lines");
+    put_rows(&json, lines.table);
+    json_object_end(&json);
+    buf_text(out, "\n");
+  }
+  run_lines_done(&lines);
+  return status;
+}
+
+static enum status is_there(const char *path, struct error *err)
+{
+  return error_set(err, STATUS_USE, "cannot write the summary", path, "--force, or another name", "it exists");
+}
+
+enum status run_json_check(const struct invocation *invocation, struct error *err)
+{
+  const char *path = invocation_value(invocation, "json");
+  bool may_write = path == NULL || invocation_has(invocation, "force") || access(path, F_OK) != 0;
+  return may_write ? STATUS_OK : is_there(path, err);
+}
+
+static enum status write_file(const char *path, bool may_replace, const struct buf *text, struct error *err)
+{
+  char partial[PATH_MAX];
+  int file = file_place_begin(path, partial);
+  bool is_written = file >= 0 && file_place_write(file, text->data, text->length);
+  is_written = file >= 0 && close(file) == 0 && is_written;
+  if (is_written && file_place(partial, path, may_replace) == 0)
+    return STATUS_OK;
+  enum status status = errno == EEXIST ? is_there(path, err)
+                                       : error_set_errno(err, STATUS_SYSTEM, "cannot write the summary", path,
+                                                         "another path for --json");
+  if (file >= 0)
+    unlink(partial);
+  return status;
+}
+
+enum status run_json_write(const struct invocation *invocation, const struct run_experiment_options *options,
+                           const struct run_experiment_result *result, struct error *err)
+{
+  const char *path = invocation_value(invocation, "json");
+  struct buf out = {0};
+  if (path == NULL)
+    return STATUS_OK;
+  enum status status = put_all(options, result, &out, err);
+  if (status == STATUS_OK && out.failed)
+    status = error_set(err, STATUS_MEMORY, "cannot write the summary", path, NULL, "out of memory");
+  if (status == STATUS_OK)
+    status = write_file(path, invocation_has(invocation, "force"), &out, err);
+  buf_done(&out);
+  return status;
+}
