@@ -202,6 +202,15 @@ bool pytorch_names_start(const struct python *python); // false: this interprete
 // called, and once again in a call (`was_repeated`) that comes to an unknown module. Valid until the next call.
 const struct module *pytorch_names_enter(void *self, void *outermost, bool *was_repeated);
 
+const char *pytorch_names_keep(const char *text); // the same text, for ever; NULL: too many
+
+// ---- tracer_inputs.c: what an outermost module is called with. With the interpreter held
+void pytorch_inputs_start(const struct python *python, void *tensor_class);
+bool pytorch_inputs_are_tensor(void *object); // not of a class of the program's, whose attributes could be code
+// "float32[8,3,224,224], mask=bool[8,196]", kept; NULL: no tensors, or too many different ones. As a vectorcall has them. The batch
+// size is the first axis of the first tensor that has one, else -1.
+const char *pytorch_inputs_signature(void *const *arguments, size_t count, void *keywords, int64_t *ret_batch_size);
+
 // ---- tracer_modules.c: calls of torch.nn.Module
 void pytorch_modules_python(const struct python *python, void *torch_c);
 
@@ -235,14 +244,16 @@ struct xsp_site *pytorch_steps_range_begins(struct pytorch_thread *thread, const
 void pytorch_steps_range_ended(struct pytorch_thread *thread, const char *name);
 void pytorch_steps_backward_begins(struct pytorch_thread *thread, struct xsp_span *ret_span);
 void pytorch_steps_backward_ended(struct pytorch_thread *thread, struct xsp_span *span);
-struct steps_call {   // of an outermost module
-  const char *name;   // of its class; kept
-  uint64_t start;     // ticks
-  int64_t batch_size; // -1: unknown
-  bool is_model;      // has parameters or parts
-  bool is_training;   // module.training
-  bool has_gradient;  // when it began
-  bool has_graph;     // its result can be differentiated
+struct steps_call {      // of an outermost module
+  const char *name;      // of its class; kept
+  const void *module;    // itself; only to be compared
+  const char *signature; // types and shapes of its tensors; kept; NULL: unknown
+  uint64_t start;        // ticks
+  int64_t batch_size;    // -1: unknown
+  bool is_model;         // has parameters or parts
+  bool is_training;      // module.training
+  bool has_gradient;     // when it began
+  bool has_graph;        // its result can be differentiated
 };
 void pytorch_steps_call_begins(struct pytorch_thread *thread, struct steps_call *call);
 void pytorch_steps_call_ended(struct pytorch_thread *thread, const struct steps_call *call);

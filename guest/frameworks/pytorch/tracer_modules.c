@@ -17,7 +17,6 @@ typedef void *(*method)(void *self, void *arguments, void *keywords);
 static const struct python *py;
 static void *(*modules_by_name)(void);                        // PyImport_GetModuleDict; borrowed
 static void *(*dict_item)(void *dictionary, const char *key); // borrowed
-static void *tensor_class;                                    // borrowed, alive as long as torch is
 
 // ---- calls -----------------------------------------------------------------------------------------------------------
 
@@ -34,36 +33,17 @@ static bool attribute_is_true(void *object, const char *name)
   return is_true;
 }
 
-static bool is_tensor(void *object) // not of a class of the program's, whose attributes could be code
-{
-  void *class = py->get_attribute(object, "__class__");
-  if (class != NULL)
-    py->decref(class);
-  py->error_clear();
-  return class == tensor_class;
-}
-
-static int64_t batch_size(void *const *arguments, size_t count)
-{
-  void *shape = count > 1 && is_tensor(arguments[1]) ? py->get_attribute(arguments[1], "shape") : NULL;
-  void *first = shape != NULL && py->tuple_size(shape) > 0 ? py->tuple_item(shape, 0) : NULL;
-  int64_t size = first != NULL ? py->int_value(first) : -1;
-  if (shape != NULL)
-    py->decref(shape);
-  py->error_clear();
-  return size;
-}
-
 static void *call_outermost(struct pytorch_thread *thread, const struct module *module, void *function,
                             void *const *arguments, size_t count, void *keywords)
 {
   struct steps_call call = {.name = module->class_name,
+                            .module = arguments[0],
                             .is_model = module->is_model,
-                            .is_training = attribute_is_true(arguments[0], "training"),
-                            .batch_size = batch_size(arguments, count & ~OFFSET_FLAG)};
+                            .is_training = attribute_is_true(arguments[0], "training")};
+  call.signature = pytorch_inputs_signature(arguments, count & ~OFFSET_FLAG, keywords, &call.batch_size);
   pytorch_steps_call_begins(thread, &call);
   void *result = original_call(function, arguments, count, keywords);
-  call.has_graph = result != NULL && (!is_tensor(result) || attribute_is_true(result, "requires_grad"));
+  call.has_graph = result != NULL && (!pytorch_inputs_are_tensor(result) || attribute_is_true(result, "requires_grad"));
   if (result != NULL)
     pytorch_steps_call_ended(thread, &call);
   return result;
@@ -204,9 +184,10 @@ static void try_module_door(void)
   void *module = dict_item(modules_by_name(), "torch.nn.modules.module");
   void *class = module != NULL ? py->get_attribute(module, "Module") : NULL;
   void *torch_module = class != NULL ? dict_item(modules_by_name(), "torch") : NULL;
-  tensor_class = torch_module != NULL ? py->get_attribute(torch_module, "Tensor") : NULL;
+  void *tensor_class = torch_module != NULL ? py->get_attribute(torch_module, "Tensor") : NULL;
   if (tensor_class != NULL) {
     is_open = true;
+    pytorch_inputs_start(py, tensor_class);
     if (!open_module_door(class))
       guest_report("this Python keeps functions in an unknown way: modules of PyTorch are not recorded");
   }

@@ -12,7 +12,8 @@
 #define TEXT_SIZE 512u
 #define TABLE 32768u // modules alive at a time: half of it
 #define NAMES 32768u
-#define NESTED 64u // of modules in modules
+#define NAMES_KEPT 8192u // other texts are kept while there are fewer, so that modules have room
+#define NESTED 64u       // of modules in modules
 
 static const struct python *py;
 static int (*weak_reference_get)(void *reference, void **ret_object); // PyWeakref_GetRef, from 3.13 on
@@ -28,9 +29,11 @@ static struct known_module {
 } table[TABLE];
 static uint32_t table_used;
 static const struct module_name *names[NAMES];
+static uint32_t name_count;
 static struct pool pool = {.maximum_bytes = (size_t)16 << 20};
 
-static const struct module_name *name_of(const char *text)
+// NULL: not known, and there are `most` already.
+static const struct module_name *name_within(const char *text, uint32_t most)
 {
   uint64_t hash = hash_text(text, strlen(text), UINT64_C(0x5851f42d4c957f2d)) | 1;
   for (uint32_t i = 0; i < NAMES / 2; i++) {
@@ -39,14 +42,26 @@ static const struct module_name *name_of(const char *text)
       return *place;
     if (*place != NULL)
       continue;
-    struct module_name *name = framework_pool_alloc(&pool, 1, sizeof *name);
+    struct module_name *name = name_count < most ? framework_pool_alloc(&pool, 1, sizeof *name) : NULL;
     const char *copy = name != NULL ? framework_pool_text(&pool, text, strlen(text)) : NULL;
     if (copy == NULL)
       return NULL;
     *name = (struct module_name){hash, copy};
+    name_count++;
     return *place = name;
   }
   return NULL;
+}
+
+static const struct module_name *name_of(const char *text)
+{
+  return name_within(text, NAMES);
+}
+
+const char *pytorch_names_keep(const char *text)
+{
+  const struct module_name *name = name_within(text, NAMES_KEPT);
+  return name != NULL ? name->text : NULL;
 }
 
 static bool is_alive(const struct known_module *module)

@@ -1,27 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-// The model level: an inference is an outermost module call without autograd; a training step ends with the optimiser's step
-// and begins with the first activity after the one before: loading data, clearing gradients, a forward call. Its parts are
-// spans of the application, by category: forward, backward, optimizer, data. Called on the thread that is concerned.
+// The model level: an inference is an outermost module call that no backward pass follows; a training step is what
+// tracer_loops.c makes of the calls, passes and ranges here. Its parts are spans of the application, by category: forward, backward,
+// optimizer, data. Called on the thread that is concerned.
 #include "base/hash.h"
 #include "format/range.h"
 #include "frameworks/common/sites.h"
-#include "frameworks/pytorch/tracer.h"
+#include "frameworks/pytorch/tracer_loops.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #define SLOTS 4096u
-#define STEP "training step" // where there are any, inferences between them are no observations
-#define UNDECIDED_MAXIMUM 8u // forward calls of modules in evaluation, until a backward pass shows what they were
+#define STEP "training step"  // where there are any, inferences between them are no observations
+#define UNDECIDED_MAXIMUM 32u // forward calls with gradients, until a backward pass shows what they were
 
 struct undecided {
   struct steps_call call;
   uint64_t end;
 };
-struct steps {         // of a thread
-  uint64_t step_start; // ticks; 0: no activity since the last step
-  bool is_certain;     // a forward or backward pass was part of it, not only loading and clearing
-  int64_t batch_size;  // of its first forward call; -1: unknown
+struct steps { // of a thread
+  struct loop loop;
+  bool has_trained;                                     // a backward pass began
   uint32_t data_depth, optimizer_depth, backward_depth; // open ranges
   uint32_t undecided_count;
   struct undecided undecided[UNDECIDED_MAXIMUM];
@@ -34,7 +33,7 @@ static struct site_table sites = {.slots = slots, .slot_count = SLOTS};
 static struct steps *steps_of(struct pytorch_thread *thread)
 {
   if (thread->steps == NULL && (thread->steps = calloc(1, sizeof *thread->steps)) != NULL)
-    thread->steps->batch_size = -1;
+    pytorch_loop_init(&thread->steps->loop);
   return thread->steps;
 }
 
@@ -55,38 +54,42 @@ static struct xsp_site *site_of(enum xsp_level level, const char *name, const ch
   return site;
 }
 
-static void publish(struct xsp_site *site, uint64_t start, uint64_t end, int64_t batch_size)
+// `model`, `signature`: NULL: unknown.
+static void publish(struct xsp_site *site, uint64_t start, uint64_t end, int64_t batch_size, const char *model,
+                    const char *signature)
 {
   const struct xsp_interval interval = {.size = sizeof interval, .start = start, .end = end};
   struct xsp_span span = xsp_span_emit(site, &interval);
   if (batch_size >= 0)
     xsp_span_tag_int(&span, "batch_size", batch_size);
+  if (model != NULL)
+    xsp_span_tag_string(&span, "model", model);
+  if (signature != NULL)
+    xsp_span_tag_string(&span, "signature", signature);
+}
+
+void pytorch_steps_publish(const struct loop_step *step)
+{
+  bool is_observation = the_model_range == NULL || range_matches(the_model_range, STEP, strlen(STEP));
+  publish(site_of(XSP_LEVEL_MODEL, STEP, NULL, is_observation), step->start, step->end, step->batch_size, step->model,
+          step->signature);
 }
 
 // ---- forward calls ---------------------------------------------------------------------------------------------------
 
-static void note_activity(struct steps *steps, uint64_t start, bool is_certain)
-{
-  if (steps->step_start == 0 || start < steps->step_start)
-    steps->step_start = start;
-  steps->is_certain = steps->is_certain || is_certain;
-}
-
 static void publish_inference(struct steps *steps, const struct steps_call *call, uint64_t end)
 {
-  if (!steps->is_certain) // what was loaded before was for this
-    steps->step_start = 0;
-  if (call->is_model)
-    publish(site_of(XSP_LEVEL_MODEL, call->name, NULL, range_matches(the_model_range, call->name, strlen(call->name))),
-            call->start, end, call->batch_size);
+  if (!call->is_model)
+    return;
+  pytorch_loop_prediction(&steps->loop, call->start);
+  publish(site_of(XSP_LEVEL_MODEL, call->name, NULL, range_matches(the_model_range, call->name, strlen(call->name))),
+          call->start, end, call->batch_size, NULL, call->signature);
 }
 
 static void publish_forward(struct steps *steps, const struct steps_call *call, uint64_t end)
 {
-  note_activity(steps, call->start, true);
-  if (steps->batch_size < 0)
-    steps->batch_size = call->batch_size;
-  publish(site_of(XSP_LEVEL_APPLICATION, call->name, "forward", false), call->start, end, -1);
+  pytorch_loop_forward(&steps->loop, call);
+  publish(site_of(XSP_LEVEL_APPLICATION, call->name, "forward", false), call->start, end, -1, NULL, NULL);
 }
 
 // The first `count`.
@@ -114,7 +117,7 @@ void pytorch_steps_call_ended(struct pytorch_thread *thread, const struct steps_
     return;
   if (!call->has_gradient || (!call->has_graph && !call->is_training)) {
     publish_inference(steps, call, end);
-  } else if (call->is_training) {
+  } else if (call->is_training && steps->has_trained) {
     publish_forward(steps, call, end);
   } else {
     if (steps->undecided_count == UNDECIDED_MAXIMUM)
@@ -125,8 +128,10 @@ void pytorch_steps_call_ended(struct pytorch_thread *thread, const struct steps_
 
 void pytorch_steps_end(struct steps *steps)
 {
-  if (steps != NULL)
-    decide(steps, steps->undecided_count, false);
+  if (steps == NULL)
+    return;
+  decide(steps, steps->undecided_count, false);
+  pytorch_loop_finish(&steps->loop);
 }
 
 // ---- backward passes -------------------------------------------------------------------------------------------------
@@ -138,15 +143,16 @@ void pytorch_steps_backward_begins(struct pytorch_thread *thread, struct xsp_spa
   struct steps *steps = steps_of(thread);
   if (steps == NULL || steps->backward_depth++ > 0)
     return;
+  steps->has_trained = true;
   decide(steps, steps->undecided_count, true);
-  note_activity(steps, start, true);
+  pytorch_loop_part(&steps->loop, start, true);
 }
 
 void pytorch_steps_backward_ended(struct pytorch_thread *thread, struct xsp_span *span)
 {
   xsp_span_finish(span);
-  if (thread->steps != NULL)
-    thread->steps->backward_depth--;
+  if (thread->steps != NULL && --thread->steps->backward_depth == 0)
+    pytorch_loop_backward_ended(&thread->steps->loop);
 }
 
 // ---- ranges ----------------------------------------------------------------------------------------------------------
@@ -172,11 +178,14 @@ struct xsp_site *pytorch_steps_range_begins(struct pytorch_thread *thread, const
 {
   enum range_kind kind = range_kind(name);
   struct steps *steps = steps_of(thread);
-  if (kind == RANGE_PROFILER_STEP || range_matches(the_model_range, name, strlen(name)))
+  if (kind == RANGE_PROFILER_STEP || range_matches(the_model_range, name, strlen(name))) {
+    if (steps != NULL) // the program's own step: steps here are parts of it
+      pytorch_loop_leave(&steps->loop);
     return site_of(XSP_LEVEL_MODEL, name, NULL, true);
+  }
   if (kind == RANGE_OTHER || steps == NULL)
     return site_of(XSP_LEVEL_APPLICATION, name, NULL, false);
-  note_activity(steps, xsp_clock_ticks(), false);
+  (kind == RANGE_OPTIMIZER ? pytorch_loop_part : pytorch_loop_activity)(&steps->loop, xsp_clock_ticks(), false);
   steps->data_depth += kind == RANGE_DATA;
   steps->optimizer_depth += kind == RANGE_OPTIMIZER;
   return site_of(XSP_LEVEL_APPLICATION, name, kind == RANGE_DATA ? "data" : "optimizer", false);
@@ -193,12 +202,9 @@ void pytorch_steps_range_ended(struct pytorch_thread *thread, const char *name)
   if (kind != RANGE_OPTIMIZER || steps->optimizer_depth == 0 || --steps->optimizer_depth > 0)
     return;
   decide(steps, steps->undecided_count, false);
-  bool is_observation = the_model_range == NULL || range_matches(the_model_range, STEP, strlen(STEP));
-  publish(site_of(XSP_LEVEL_MODEL, STEP, NULL, is_observation), steps->step_start, xsp_clock_ticks(),
-          steps->batch_size);
-  steps->step_start = 0;
-  steps->is_certain = false;
-  steps->batch_size = -1;
+  pytorch_loop_optimizer_ended(&steps->loop, name);
+  if (the_model_range != NULL) // ranges of the program are the steps: these must not cross them
+    pytorch_loop_leave(&steps->loop);
 }
 
 void pytorch_steps_start(const char *model_range)

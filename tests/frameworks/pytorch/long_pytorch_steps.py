@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The tracer of PyTorch: where training steps begin and end, what is a prediction, and with which inputs."""
+import unittest
+
+import long_pytorch
+from run_programs import sql
+
+START = """
+import torch
+from torch import nn
+
+torch.set_num_threads(1)
+
+def small():
+    return nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 2))
+
+def sgd(*models):
+    return torch.optim.SGD([p for model in models for p in model.parameters()], lr=0.01)
+
+def train(model, optimizer, steps, batch=3):
+    for _ in range(steps):
+        optimizer.zero_grad()
+        model(torch.randn(batch, 4)).sum().backward()
+        optimizer.step()
+        torch.randn(50, 50) @ torch.randn(50, 50)  # the loop's own work, such as a metric
+
+def predict(model, times):
+    model.eval()
+    with torch.no_grad():
+        for _ in range(times):
+            model(torch.randn(5, 4))
+    model.train()
+"""
+LOOPS = START + """
+model = small()
+optimizer = sgd(model)
+train(model, optimizer, 3)
+predict(model, 2)  # a validation: the next step begins a loop
+train(model, optimizer, 2)
+other = small()
+train(other, sgd(other), 2)  # another model: a loop of its own
+"""
+PAIR = START + """
+first, second = small(), small()
+one, two = sgd(first), sgd(second)
+for _ in range(3):  # as a GAN does
+    train(first, one, 1)
+    train(second, two, 1)
+"""
+TEACHER = START + """
+model, teacher = small(), small()
+optimizer = sgd(model)
+for _ in range(4):
+    predict(teacher, 1)
+    train(model, optimizer, 1)
+"""
+ACCUMULATED = START + """
+model = small()
+optimizer = sgd(model)
+for _ in range(2):
+    for _ in range(3):
+        model(torch.randn(3, 4)).sum().backward()
+    optimizer.step()
+"""
+BY_HAND = START + """
+model = small()
+for _ in range(4):
+    model.zero_grad()
+    model(torch.randn(6, 4)).sum().backward()
+    with torch.no_grad():
+        for p in model.parameters():
+            p -= 0.01 * p.grad
+"""
+GRADIENTS = START + """
+model = small()  # neither eval() nor no_grad()
+for _ in range(40):
+    model(torch.randn(7, 4))
+"""
+INPUTS = """
+import torch
+from torch import nn
+
+class Odd(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(1))
+    def forward(self, *arguments, **keywords):
+        return self.weight
+
+model = Odd().eval()
+with torch.no_grad():
+    model(torch.ones(2, 3), torch.ones((), dtype=torch.int64))
+    model(3, [torch.ones(9)], x=torch.ones(4, 5, dtype=torch.bool), cache=(torch.ones(1),))
+    model(input_ids=torch.ones(2, 1, dtype=torch.int64), attention_mask=torch.ones(2, 17, dtype=torch.int64))
+    model(input_ids=torch.ones(2, 8, dtype=torch.int64), attention_mask=torch.ones(2, 8, dtype=torch.int64))
+    model()
+"""
+TAGS = "".join(f", (select value from tag where run_id = s.run_id and span_id = s.span_id and key = '{key}') as {key}"
+               for key in ("batch_size", "model", "signature"))
+
+
+class Steps(long_pytorch.Case):
+    def models(self, text):
+        _, path = self.traced([self.python, self.program(text)], "--levels", "A/M")
+        return sql(path, f"select s.name, s.start_ns, s.end_ns{TAGS} from span s where s.level = 'model' order by s.start_ns")
+
+    def steps(self, text):
+        return [model for model in self.models(text) if model["name"] == "training step"]
+
+    def tiles(self, steps):
+        """Of each step but the first: whether it begins where the one before ended; else it begins later."""
+        for before, step in zip(steps, steps[1:]):
+            self.assertGreaterEqual(step["start_ns"], before["end_ns"])
+        return [step["start_ns"] == before["end_ns"] for before, step in zip(steps, steps[1:])]
+
+    def test_loops(self):
+        """Steps tile their loop. A validation and another model begin one."""
+        models = self.models(LOOPS)
+        steps = [model for model in models if model["name"] == "training step"]
+        self.assertEqual(self.tiles(steps), [True, True, False, True, False, True])
+        self.assertEqual([model["name"] for model in models], ["training step"] * 3 + ["Sequential"] * 2 + ["training step"] * 4)
+        self.assertGreaterEqual(steps[3]["start_ns"], models[4]["end_ns"])
+        self.assertEqual({(step["model"], step["batch_size"], step["signature"]) for step in steps},
+                         {("Sequential", 3, "float32[3,4]")})
+
+    def test_alternating_optimizers(self):
+        """Steps of two kinds make one loop, once both were seen."""
+        self.assertEqual(self.tiles(self.steps(PAIR)), [False, True, True, True, True])
+
+    def test_predictions_in_each_step(self):
+        self.assertEqual(self.tiles(self.steps(TEACHER)), [True, True, True])
+
+    def test_accumulated_gradients(self):
+        self.assertEqual(self.tiles(self.steps(ACCUMULATED)), [True])
+
+    def test_no_optimizer(self):
+        """A step ends where the next one begins, the last one with its backward pass."""
+        steps = self.steps(BY_HAND)
+        self.assertEqual(self.tiles(steps), [True, True, True])
+        self.assertEqual({step["batch_size"] for step in steps}, {6})
+
+    def test_predictions_with_gradients(self):
+        models = self.models(GRADIENTS)
+        self.assertEqual([(model["name"], model["batch_size"]) for model in models], [("Sequential", 7)] * 40)
+
+    def test_signatures(self):
+        """Tensors that are passed themselves, and no mask of a cache."""
+        self.assertEqual([(model["batch_size"], model["signature"]) for model in self.models(INPUTS)], [
+            (2, "float32[2,3], int64[]"), (4, "x=bool[4,5]"), (2, "input_ids=int64[2,1]"),
+            (2, "input_ids=int64[2,8], attention_mask=int64[2,8]"), (None, None)])
+
+
+if __name__ == "__main__":
+    unittest.main()
