@@ -108,6 +108,8 @@ struct batches {
   const char *why_not_optimal;
 };
 enum status question_batches(struct question *question, struct batches *ret_batches, struct error *err) MUST_CHECK;
+// All inputs over the time from the first start to the last end of each run. NaN: unknown, or runs took turns.
+double batches_loop_throughput_per_s(const struct question *question, const struct batch_point *point);
 const struct batch_point *batches_find(const struct batches *batches, int64_t batch_size); // NULL: not measured
 // Whether the interval of (1 + threshold) * latency(2b) - 2 * latency(b) is at or above 0 at the optimal batch, and below 0 at each
 // smaller one whose double was measured. `batches->optimal` must not be SIZE_MAX.

@@ -9,7 +9,7 @@ from scripted import BUILD, Script, UNIX_START, temporary_folder, xsp, xsp_json
 
 MS = 1_000_000
 STAGES = ("load_ms", "preprocess_ms", "preprocess_per", "postprocess_ms", "data_ms", "forward_ms", "backward_ms",
-          "optimizer_ms")
+          "optimizer_ms", "compile_ms", "collective_ms", "other_ms")
 
 
 class Trace(Script):
@@ -175,7 +175,7 @@ class TrainingTest(Case):
         trace.stage("data", 210, 50)                        # of no step: an evaluation's
         trace.stage("forward", 260, 10, level="layer")      # a category of layers is no stage
         self.assertEqual(self.stages(trace),
-                         {"data_ms": 10, "forward_ms": 20, "backward_ms": 20, "optimizer_ms": 7})
+                         {"data_ms": 10, "forward_ms": 20, "backward_ms": 20, "optimizer_ms": 7, "other_ms": 43})
 
     def test_threads_that_train_side_by_side(self):
         """The other thread's step began later and is around the first one's backward pass as well."""
@@ -184,8 +184,60 @@ class TrainingTest(Case):
         for track, start, backward in ((1, 0, 30), (2, 20, 10)):
             trace.at("training step", start, 100, "model", track=track, tags={"batch_size": 1})
             trace.stage("backward", start + 50, backward, track=track)
-        self.assertEqual(self.stages(trace, "--stat", "max"), {"backward_ms": 30})
-        self.assertEqual(self.stages(trace, "--stat", "min"), {"backward_ms": 10})
+        self.assertEqual(self.stages(trace, "--stat", "max"), {"backward_ms": 30, "other_ms": 90})
+        self.assertEqual(self.stages(trace, "--stat", "min"), {"backward_ms": 10, "other_ms": 70})
+
+    def test_parts_add_up(self):
+        """Each instant counts in the innermost part, and only within its step."""
+        trace = Trace("M")
+        trace.at("training step", 0, 100, "model", tags={"batch_size": 2})
+        trace.stage("optimizer", 10, 80)                     # with a closure
+        trace.stage("forward", 20, 30)
+        trace.stage("compile", 22, 18, tags={"compile_id": "0/0"})
+        trace.stage("backward", 50, 20)
+        trace.stage("compile", 52, 3, tags={"compile_id": "0/1"})
+        trace.stage("collective", 60, 6)
+        trace.stage("data", 95, 15)                          # reaches into the next step
+        trace.stage("compile", 200, 50, tags={"compile_id": "12/10"})  # in no step
+        table = self.answer(trace)
+        [row] = table["rows"]
+        self.assertEqual({key: row[key] for key in STAGES if key in row}, {
+            "data_ms": 5, "forward_ms": 12, "backward_ms": 11, "optimizer_ms": 30, "compile_ms": 21, "collective_ms": 6,
+            "other_ms": 15})
+        self.assertEqual(sum(row[key] for key in STAGES if key in row), row["latency_ms"])
+        self.assertEqual({key: table["summary"][key] for key in ("compile_count", "recompile_count", "compile_total_ms")},
+                         {"compile_count": 3, "recompile_count": 2, "compile_total_ms": 71})
+
+    def test_throughput_of_the_loop(self):
+        """What lies between steps, and the slowest step, count in the loop's throughput."""
+        trace = Trace("M")
+        for start, duration in ((0, 10), (20, 10), (40, 10), (60, 10), (80, 120)):
+            trace.at("training step", start, duration, "model", tags={"batch_size": 4})
+        [row] = self.answer(trace)["rows"]
+        self.assertEqual((row["throughput_per_s"], row["loop_throughput_per_s"]), (100, 25))
+
+
+class CoverageTest(Case):
+    def test_parts_of_a_program(self):
+        trace = Trace("A/M/L")
+        trace.at("python3 train.py", 0, 1000, category="program")
+        trace.at("aten::randn", 400, 10, "layer")
+        trace.stage("compile", 420, 30)
+        trace.stage("data", 440, 20)                         # half of it while something was compiled
+        for step in range(2):
+            trace.at("training step", 500 + 100 * step, 100, "model", tags={"batch_size": 1})
+            trace.at("aten::mm", 510 + 100 * step, 10, "layer")
+        trace.at("save", 690, 60)
+        summary = self.answer(trace)["summary"]
+        self.assertEqual(summary["covered_pct"], 20)
+        self.assertEqual(summary["outside"], "start and imports 0.4 s (40 %), end 0.25 s (25 %), ranges 0.05 s (5 %), "
+                                             "unknown 0.05 s (5 %)")
+
+    def test_a_trace_without_a_program(self):
+        trace = Trace("M")
+        trace.predict(0)
+        summary = self.answer(trace)["summary"]
+        self.assertEqual((summary["covered_pct"], summary["outside"]), (None, None))
 
     def test_predictions_have_their_data_before_them(self):
         trace = Trace()

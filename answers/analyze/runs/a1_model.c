@@ -3,6 +3,7 @@
 #include "analyze/a_list.h"
 #include "analyze/lines/python_time.h"
 #include "analyze/runs/a1_cold.h"
+#include "analyze/runs/a1_coverage.h"
 #include "analyze/runs/a1_stages.h"
 #include "analyze/view.h"
 
@@ -70,25 +71,34 @@ static void summarize_stages(struct question *question, const struct stages *sta
 {
   double load_ms = NAN;
   bool is_once = false;
+  struct stages_compile compile = {0};
   for (size_t i = 0; i < count; i++) {
     load_ms = isnan(load_ms) ? stages[i].load_ms : load_ms;
     is_once |= stages[i].is_once;
+    compile.count += stages[i].compile.count;
+    compile.again_count += stages[i].compile.again_count;
+    compile.total_ms += stages[i].compile.total_ms;
   }
   table_summary(&question->table, "load_ms", cell_real(load_ms));
+  table_summary(&question->table, "compile_count", cell_int_if(compile.count > 0, (int64_t)compile.count));
+  table_summary(&question->table, "recompile_count", cell_int_if(compile.count > 0, (int64_t)compile.again_count));
+  table_summary(&question->table, "compile_total_ms", cell_real(compile.count > 0 ? compile.total_ms : NAN));
   if (is_once)
     table_note(&question->table,
                "preprocess_ms: the inputs are made once for a batch size, in none of its predictions");
 }
 
-static void put_row(struct table_builder *table, const struct batches *batches, size_t index,
-                    const struct stages *stages, double python_ms, double cold_ms)
+static void put_row(struct question *question, const struct batches *batches, size_t index, const struct stages *stages,
+                    double python_ms, double cold_ms)
 {
+  struct table_builder *table = &question->table;
   const struct batch_point *point = &batches->points[index];
   const char *per = isnan(stages->preprocess_ms) ? NULL : stages->is_once ? "batch size" : "prediction";
   table_row(table);
   analyze_put_batch(table, point->batch_size);
   table_put(table, "latency_ms", cell_real(point->latency.value));
   table_put(table, "throughput_per_s", cell_real(point->throughput_per_s));
+  table_put_optional(table, "loop_throughput_per_s", cell_real(batches_loop_throughput_per_s(question, point)));
   table_put(table, "is_optimal", cell_bool(index == batches->optimal));
   table_put(table, "is_maximum", cell_bool(index == batches->maximum));
   analyze_put_spread(table, &point->latency);
@@ -100,6 +110,9 @@ static void put_row(struct table_builder *table, const struct batches *batches, 
   table_put_optional(table, "forward_ms", cell_real(stages->forward_ms));
   table_put_optional(table, "backward_ms", cell_real(stages->backward_ms));
   table_put_optional(table, "optimizer_ms", cell_real(stages->optimizer_ms));
+  table_put_optional(table, "compile_ms", cell_real(stages->compile_ms));
+  table_put_optional(table, "collective_ms", cell_real(stages->collective_ms));
+  table_put_optional(table, "other_ms", cell_real(stages->other_ms));
   table_put_optional(table, "python_ms", cell_real(python_ms));
   table_put_optional(table, "cold_ms", cell_real(cold_ms));
   analyze_put_from(table, "latency_from", point->from);
@@ -132,7 +145,7 @@ static enum status answer(struct question *question, struct error *err)
       continue;
     double python_ms;
     XSP_TRY(load_python_ms(question, point->set, &python_ms, err));
-    put_row(&question->table, &batches, i, &stages[i], python_ms, analyze_cold_median_ms(question, point->batch_size));
+    put_row(question, &batches, i, &stages[i], python_ms, analyze_cold_median_ms(question, point->batch_size));
     question_uses(question, point->set);
     question_note_from(question, "model", point->from);
     note_whole_runs(question, point->set);
@@ -150,7 +163,7 @@ static enum status answer(struct question *question, struct error *err)
   question->has_several_batches = question->table.row_count > 1;
   XSP_TRY(summarize(question, &batches, err));
   summarize_stages(question, stages, batches.count);
-  return STATUS_OK;
+  return analyze_coverage_summarize(question, batches.points[0].set, err);
 }
 
 const struct analysis analysis_a1 = {.id = "A1",

@@ -11,9 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum stage { LOAD, PREPROCESS, POSTPROCESS, FORWARD, BACKWARD, OPTIMIZER, DATA, STAGE_COUNT };
-static const char *const categories[STAGE_COUNT] = {"load",     "preprocess", "postprocess", "forward",
-                                                    "backward", "optimizer",  "data"};
+enum stage { LOAD, PREPROCESS, POSTPROCESS, FORWARD, BACKWARD, OPTIMIZER, DATA, COMPILE, COLLECTIVE, STAGE_COUNT };
+static const char *const categories[STAGE_COUNT] = {"load",      "preprocess", "postprocess", "forward",   "backward",
+                                                    "optimizer", "data",       "compile",     "collective"};
 // PyTorch's own ranges, which torch.profiler records among models or layers.
 static const struct {
   const char *prefix;
@@ -22,6 +22,7 @@ static const struct {
 
 struct stage_span {
   int64_t span_id, start_ns, end_ns;
+  int64_t nested_ns; // in it, of stages of its track that count by themselves
   uint32_t track_id;
   uint8_t stage;
 };
@@ -36,9 +37,10 @@ struct run_stages {
   struct stage_places places;
 };
 
-enum { ONCE = STAGE_COUNT, VALUES_COUNT };
+enum { ONCE = STAGE_COUNT, OTHER, VALUES_COUNT };
 struct values { // of the set, in ms: load and once per process of a run, the others per observation
   VECTOR(double) of[VALUES_COUNT];
+  struct stages_compile compile;
 };
 
 // ---- reading --------------------------------------------------------------------------------------------------------
@@ -58,8 +60,10 @@ static void find_words(struct store *store, struct map *stage_of)
 
 static const uint64_t *stage_of(const struct run_stages *stages, const struct store_spans *spans, size_t row)
 {
-  if (spans->level[row] == XSP_LEVEL_APPLICATION)
-    return map_find(stages->stage_of, (struct map_key){spans->category[row], 0});
+  const uint64_t *by_category = map_find(stages->stage_of, (struct map_key){spans->category[row], 0});
+  bool is_call = spans->level[row] == XSP_LEVEL_LAYER || spans->level[row] == XSP_LEVEL_LIBRARY;
+  if (spans->level[row] == XSP_LEVEL_APPLICATION || (is_call && by_category != NULL && *by_category == COLLECTIVE))
+    return by_category;
   bool may_be_range = spans->level[row] == XSP_LEVEL_MODEL || spans->level[row] == XSP_LEVEL_LAYER;
   return may_be_range ? map_find(stages->stage_of, (struct map_key){spans->name[row], NAMES}) : NULL;
 }
@@ -85,7 +89,14 @@ static enum status visit(void *context, size_t first_row, const struct store_spa
   return STATUS_OK;
 }
 
-// On one track and of one stage: earlier ones first, of equal starts the longer.
+static int compare_starts(const struct stage_span *a, const struct stage_span *b) // of equal ones the longer first
+{
+  if (a->start_ns != b->start_ns)
+    return a->start_ns < b->start_ns ? -1 : 1;
+  return (b->end_ns > a->end_ns) - (b->end_ns < a->end_ns);
+}
+
+// On one track and of one stage.
 static int compare_spans(const void *left, const void *right)
 {
   const struct stage_span *a = left, *b = right;
@@ -93,9 +104,15 @@ static int compare_spans(const void *left, const void *right)
     return a->track_id < b->track_id ? -1 : 1;
   if (a->stage != b->stage)
     return a->stage < b->stage ? -1 : 1;
-  if (a->start_ns != b->start_ns)
-    return a->start_ns < b->start_ns ? -1 : 1;
-  return (b->end_ns > a->end_ns) - (b->end_ns < a->end_ns);
+  return compare_starts(a, b);
+}
+
+static int compare_on_track(const void *left, const void *right)
+{
+  const struct stage_span *a = left, *b = right;
+  if (a->track_id != b->track_id)
+    return a->track_id < b->track_id ? -1 : 1;
+  return compare_starts(a, b);
 }
 
 // Of spans inside another of the same stage only the outer one counts.
@@ -111,6 +128,48 @@ static void keep_outermost(struct run_stages *stages)
       stages->found.items[kept++] = *span;
   }
   stages->found.count = kept;
+}
+
+// A compilation in a forward call, a forward call in an optimizer's step: each instant counts in the innermost stage.
+static void take_nested_off(struct run_stages *stages)
+{
+  struct stage_span **open = arena_alloc_array(stages->question->scratch, stages->found.count + 1, sizeof *open);
+  size_t depth = 0;
+  qsort(stages->found.items, stages->found.count, sizeof *stages->found.items, compare_on_track);
+  for (size_t i = 0; i < stages->found.count; i++) {
+    struct stage_span *span = &stages->found.items[i];
+    if (span->stage < FORWARD)
+      continue;
+    while (depth > 0 && (open[depth - 1]->track_id != span->track_id || open[depth - 1]->end_ns <= span->start_ns))
+      depth--;
+    if (depth > 0) {
+      struct stage_span *outer = open[depth - 1];
+      outer->nested_ns += (span->end_ns < outer->end_ns ? span->end_ns : outer->end_ns) - span->start_ns;
+    }
+    open[depth++] = span;
+  }
+}
+
+static enum status find_compilations(struct run_stages *stages, struct stages_compile *compile, struct error *err)
+{
+  struct store *store = stages->question->view->store;
+  uint32_t key = 0;
+  struct store_tag *tags = NULL;
+  size_t count = 0;
+  for (size_t i = 0; i < stages->found.count; i++)
+    if (stages->found.items[i].stage == COMPILE) {
+      compile->count++;
+      compile->total_ms += (double)(stages->found.items[i].end_ns - stages->found.items[i].start_ns) / 1e6;
+    }
+  if (compile->count == 0 || !store_find_string(store, "compile_id", 10, &key))
+    return STATUS_OK;
+  XSP_TRY(store_load_tags_of(store, stages->run->run->run_id, &key, 1, stages->question->scratch, &tags, &count, err));
+  for (size_t i = 0; i < count; i++) { // "2/0": the first compilation of the third function
+    const char *text = tags[i].type == STORE_TEXT ? store_text(store, tags[i].value.string, NULL) : "";
+    const char *slash = strchr(text, '/');
+    compile->again_count += slash != NULL && slash[1] >= '1' && slash[1] <= '9';
+  }
+  return STATUS_OK;
 }
 
 static enum status find_once(struct run_stages *stages, struct error *err)
@@ -130,9 +189,9 @@ static enum status find_once(struct run_stages *stages, struct error *err)
 
 // ---- the figures ----------------------------------------------------------------------------------------------------
 
-static void add_to(double *sums, size_t at, const struct stage_span *span)
+static void add_to(double *sums, size_t at, int64_t duration_ns)
 {
-  sums[at] = (isnan(sums[at]) ? 0 : sums[at]) + (double)(span->end_ns - span->start_ns) / 1e6;
+  sums[at] = (isnan(sums[at]) ? 0 : sums[at]) + (double)duration_ns / 1e6;
 }
 
 static double *new_sums(struct arena *scratch, size_t count)
@@ -182,6 +241,35 @@ static size_t observation_of(const struct run_stages *stages, const struct stage
   return place != NULL ? place->observation : SIZE_MAX;
 }
 
+// Of a part of a training step, without the parts in it, and only within the step: so that they add up.
+static int64_t duration_in(const struct run_stages *stages, const struct stage_span *span, size_t observation,
+                           bool data_are_before)
+{
+  const struct store_observation *step = &stages->run->observations[observation];
+  int64_t own_ns = span->end_ns - span->start_ns - span->nested_ns;
+  if (span->stage < FORWARD || (span->stage == DATA && data_are_before))
+    return own_ns;
+  int64_t within_ns = saturate_subtract(saturate_add(step->start_ns, step->duration_ns), span->start_ns);
+  return within_ns < own_ns ? within_ns : own_ns;
+}
+
+// What the stages of each training step leave. Stages of several threads may leave less than nothing: then it is unknown.
+static void add_others(const struct run_stages *stages, double *const *of_observation, bool data_are_before,
+                       struct values *values)
+{
+  const struct view_run *run = stages->run;
+  for (size_t i = 0; i < run->observation_count; i++) {
+    double rest_ms = (double)run->observations[i].duration_ns / 1e6;
+    for (unsigned stage = FORWARD; stage < STAGE_COUNT && of_observation != NULL; stage++)
+      if (!isnan(of_observation[stage][i]) && !(stage == DATA && data_are_before))
+        rest_ms -= of_observation[stage][i];
+    bool is_step =
+        of_observation != NULL && (!isnan(of_observation[FORWARD][i]) || !isnan(of_observation[BACKWARD][i]));
+    if (!run->observations[i].warmup)
+      *vector_add(&values->of[OTHER]) = is_step && rest_ms > -1e-6 ? (rest_ms > 0 ? rest_ms : 0) : NAN;
+  }
+}
+
 static void add_up(struct run_stages *stages, struct values *values)
 {
   const struct view_run *run = stages->run;
@@ -198,18 +286,19 @@ static void add_up(struct run_stages *stages, struct values *values)
     if (process == PLACE_NONE)
       continue;
     if (span->stage == LOAD || map_find(&stages->once, map_number((uint64_t)span->span_id)) != NULL) {
-      add_to(of_process[span->stage != LOAD], process, span);
+      add_to(of_process[span->stage != LOAD], process, span->end_ns - span->start_ns);
       continue;
     }
     size_t observation = observation_of(stages, span, data_are_before);
     if (observation < run->observation_count && !run->observations[observation].warmup)
-      add_to(of_observation[span->stage], observation, span);
+      add_to(of_observation[span->stage], observation, duration_in(stages, span, observation, data_are_before));
   }
   for (size_t i = 0; i < stages->places.process_count; i++) {
     *vector_add(&values->of[LOAD]) = of_process[0][i];
     *vector_add(&values->of[ONCE]) = of_process[1][i];
   }
   add_observations(run, of_observation, values);
+  add_others(stages, of_observation, data_are_before, values);
 }
 
 static enum status read_run(struct run_stages *stages, struct values *values, struct error *err)
@@ -220,9 +309,12 @@ static enum status read_run(struct run_stages *stages, struct values *values, st
   XSP_TRY(store_walk_spans(stages->question->view->store, stages->run->run->run_id, columns, visit, stages, err));
   if (stages->found.count == 0) {
     add_observations(stages->run, NULL, values);
+    add_others(stages, NULL, false, values);
     return STATUS_OK;
   }
   keep_outermost(stages);
+  take_nested_off(stages);
+  XSP_TRY(find_compilations(stages, &values->compile, err));
   XSP_TRY(find_once(stages, err));
   XSP_TRY(stage_places_load(stages->question, stages->run, &stages->track_of, &stages->places, err));
   add_up(stages, values);
@@ -270,6 +362,10 @@ enum status stages_load(struct question *question, const struct view_set *set, s
                                 .backward_ms = ms[BACKWARD],
                                 .optimizer_ms = ms[OPTIMIZER],
                                 .data_ms = ms[DATA],
+                                .compile_ms = ms[COMPILE],
+                                .collective_ms = ms[COLLECTIVE],
+                                .other_ms = ms[OTHER],
+                                .compile = values.compile,
                                 .is_once = is_once};
   return status;
 }

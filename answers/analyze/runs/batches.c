@@ -134,6 +134,48 @@ static double throughput_per_s(struct question *question, struct batch_point *po
   return ms > 0 ? 1000.0 * inputs / ms : NAN;
 }
 
+struct extent { // of the observations of a run that are no warm-up
+  int64_t start_ns, end_ns;
+};
+
+static struct extent extent_of(const struct view_run *run)
+{
+  struct extent extent = {INT64_MAX, INT64_MIN};
+  for (size_t i = 0; i < run->observation_count; i++) {
+    const struct store_observation *one = &run->observations[i];
+    int64_t end_ns = saturate_add(one->start_ns, one->duration_ns);
+    if (one->warmup)
+      continue;
+    extent.start_ns = one->start_ns < extent.start_ns ? one->start_ns : extent.start_ns;
+    extent.end_ns = end_ns > extent.end_ns ? end_ns : extent.end_ns;
+  }
+  return extent;
+}
+
+// Whether an experiment made predictions of other runs meanwhile.
+static bool took_turns(const struct view *view, const struct view_run *run, struct extent extent)
+{
+  for (size_t i = 0; i < view->run_count; i++)
+    for (size_t k = 0; k < view->runs[i].observation_count && view->runs[i].run != run->run; k++)
+      if (view->runs[i].observations[k].start_ns >= extent.start_ns &&
+          view->runs[i].observations[k].start_ns < extent.end_ns)
+        return true;
+  return false;
+}
+
+double batches_loop_throughput_per_s(const struct question *question, const struct batch_point *point)
+{
+  double ns = 0;
+  for (size_t i = 0; i < point->set->run_count; i++) {
+    struct extent extent = extent_of(point->set->runs[i]);
+    if (extent.end_ns > extent.start_ns && took_turns(question->view, point->set->runs[i], extent))
+      return NAN;
+    ns += extent.end_ns > extent.start_ns ? (double)saturate_subtract(extent.end_ns, extent.start_ns) : 0;
+  }
+  return ns > 0 && point->batch_size > 0 ? 1e9 * (double)point->batch_size * (double)point->set->observation_count / ns
+                                         : NAN;
+}
+
 enum status question_batches(struct question *question, struct batches *ret_batches, struct error *err)
 {
   const struct view *view = question->view;

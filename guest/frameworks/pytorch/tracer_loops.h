@@ -17,16 +17,16 @@ struct loop_step {
   int64_t batch_size;            // of its first forward call that has one; -1: unknown
 };
 struct loop {
-  struct loop_step step;   // that is open
-  bool is_certain;         // a forward or backward pass was part of it, not only loading and clearing
-  uint64_t end;            // of the step before; 0: the open step begins a loop
-  uint32_t predictions;    // since that end
-  bool had_predictions;    // the step before had some
+  struct loop_step step;      // that is open
+  bool is_certain;            // a forward or backward pass was part of it, not only loading and clearing
+  uint64_t end;               // of the step before; 0: the open step begins a loop
+  uint32_t predictions;       // since that end
+  bool had_predictions;       // the step before had some
   uint64_t kinds[LOOP_KINDS]; // of its steps
   uint32_t kind_count;
-  uint64_t pass_end;       // of the last backward pass in the open step
-  bool has_optimizer;      // the thread has called an optimizer
-  bool has_none;           // so many backward passes came without one that steps end without
+  uint64_t pass_end;                    // of the last backward pass in the open step
+  bool has_optimizer;                   // the thread has called an optimizer
+  bool has_none;                        // so many backward passes came without one that steps end without
   struct loop_step passes[LOOP_PASSES]; // may be steps, if no optimizer follows
   uint32_t pass_count;
 };
