@@ -7,6 +7,7 @@ import collections
 import fractions
 import functools
 import math
+import re
 
 DEPTH = {"A": 0, "M": 1, "L": 2, "Lib": 3, "K": 4}
 METRICS = ("flops", "dram_read_bytes", "dram_write_bytes", "achieved_occupancy_pct")
@@ -168,11 +169,25 @@ def in_order(spans):
     return sorted(spans, key=lambda span: (span.start, -span.ns, span.row))
 
 
-def layer_of(span, mode):
-    """What a span's time belongs to: the topmost layer above it, the nearest, or the nearest module; itself included."""
+WRAPPER = re.compile(r"autograd::engine::evaluate_function: |nn\.Module: |Torch-Compiled Region|TorchDynamo Cache Lookup")
+
+
+@functools.cache
+def wrappers(run):
+    """Layers that only wrap others: by name, where there are layers in them."""
+    around = [next((above for above in span.ancestors() if above is not span and above.level == "layer"), None)
+              for span in run.spans if span.level == "layer"]
+    return {span for span in around if span is not None and WRAPPER.match(span.name)}
+
+
+def layer_of(run, span, mode):
+    """What a span's time belongs to: the topmost layer above it that is no wrapper, the nearest, or the nearest module; itself
+    included."""
     layers = [above for above in span.ancestors() if above.level == "layer"]
     if mode == "module":
         layers = [above for above in layers if above.category == "module"]
+    elif mode == "outermost":
+        layers = [above for above in layers if above not in wrappers(run)]
     return None if not layers else layers[-1] if mode == "outermost" else layers[0]
 
 
@@ -193,7 +208,7 @@ class Observed:
         self.layers, self.kernels, self.work = [], [], work_by_layer(observation.run, mode)
         keys, seen = {}, collections.Counter()
         for position, span in enumerate(in_order([span for span in observation.spans if span.level == "layer"])):
-            if layer_of(span, mode) is not span:
+            if layer_of(self.run, span, mode) is not span:
                 continue
             # (index, name); without an index the name; equal ones are told apart by occurrence.
             pair = (span.tags.get("layer_index"), span.name)
@@ -206,7 +221,7 @@ class Observed:
         self.device_ns = length(times(work))
         for span in work:
             if span.category == "kernel":
-                layer = keys.get(layer_of(span, mode)) if has_layers else None
+                layer = keys.get(layer_of(self.run, span, mode)) if has_layers else None
                 self.kernels.append(Kernel((layer, ordinals[layer], span.name), (ordinals["all"], span.name), layer,
                                            span))
                 ordinals[layer] += 1
@@ -232,13 +247,13 @@ def work_by_layer(run, mode):
     found = collections.defaultdict(list)
     for span in run.spans:
         if is_device_work(span):
-            found[layer_of(span, mode)].append(span)
+            found[layer_of(run, span, mode)].append(span)
     return found
 
 
 def busy_intervals(run, mode):
     """Of all layers of a run, in an observation or not: their time on the host, and their executions."""
-    layers = [span for span in run.spans if span.level == "layer" and layer_of(span, mode) is span]
+    layers = [span for span in run.spans if span.level == "layer" and layer_of(run, span, mode) is span]
     return times(layers + [one for layer, work in work_by_layer(run, mode).items() for one in work
                            if layer is not None and one.kind == "execution"])
 
@@ -248,7 +263,7 @@ def host_intervals(run, span, mode):
     nested = []
     if mode != "outermost":
         nested = [(other.start, other.end) for other in run.spans if other.level == "layer" and other is not span
-                  and layer_of(other, mode) is other and span in other.ancestors() and other.track == span.track]
+                  and layer_of(run, other, mode) is other and span in other.ancestors() and other.track == span.track]
     pieces, at = [], span.start
     for start, end in merge(nested):
         pieces.append((at, min(start, span.end)))

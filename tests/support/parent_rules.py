@@ -201,10 +201,16 @@ def observations(spans, related):
 
     listed = sorted({outermost(at) for at in range(len(spans))} - {None}, key=lambda at: (spans[at].start, at))
 
+    working = {process_of(span) for span in spans if span.level != MODEL and span.kind != EXECUTION}
+
     def belongs(at):
+        """By time: what a host does is of an observation of its process. Where that did nothing else, or is not recorded, of
+        any process."""
         if outermost(at) is not None:
             return listed.index(outermost(at))
         return max((i for i, o in enumerate(listed) if spans[o].clock == spans[at].clock
+                    and (spans[at].kind == EXECUTION or process_of(spans[o]) not in working
+                         or agree(spans[o], spans[at]))
                     and spans[o].start <= spans[at].start < spans[o].end), default=None)
 
     def of(at):

@@ -6,20 +6,21 @@
 
 #include <stdlib.h>
 
-// An observation that is a span. Sorted by clock and start; places count from 1, 0 is none.
+// An observation that is a span. Sorted by clock, process and start; places count from 1, 0 is none.
 struct item {
   int64_t start, end;
-  uint32_t row, clock;
-  uint32_t found;  // its number in relation->items
-  uint32_t number; // of the observation: by start, whatever the clock
-  uint32_t longer; // place of the latest earlier one of its clock that ends later
-  uint32_t jump;   // place of another on the path of longer ones
-  uint32_t height; // length of that path
+  uint32_t row, clock, process; // process: a number; 0: any, as none is recorded, or nothing else was done there
+  uint32_t found;               // its number in relation->items
+  uint32_t number;              // of the observation: by start, whatever the clock
+  uint32_t longer;              // place of the latest earlier one of its clock and process that ends later
+  uint32_t jump;                // place of another on the path of longer ones
+  uint32_t height;              // length of that path
 };
 struct list {
   struct item *item; // [1 … count]
   size_t count;
   uint32_t *number_of_found;
+  uint32_t last_process; // the largest number
 };
 
 #define IS_LAUNCHED (-2) // for the time being: an execution without an observation among its ancestors
@@ -28,6 +29,14 @@ static uint32_t clock_of(const struct relation *relation, size_t row)
 {
   const struct parents_track *track = parents_track_of(&relation->parents, relation->spans->track_id[row]);
   return track == NULL ? 0 : track->clock;
+}
+
+static uint32_t process_of(const struct relation *relation, size_t row)
+{
+  const struct launches *launches = &relation->parents.launches;
+  uint32_t track_id = relation->spans->track_id[row];
+  bool has_process = launches->process_of_slot != NULL && track_id != 0;
+  return has_process ? launches->process_of_slot[id_map_find(launches->slot_of_track, track_id)] : 0;
 }
 
 static int compare_starts(const void *left, const void *right)
@@ -39,13 +48,17 @@ static int compare_starts(const void *left, const void *right)
   return a->row < b->row ? -1 : a->row > b->row;
 }
 
-static int compare_clocks(const void *left, const void *right)
+static int compare_groups(const struct item *a, const struct item *b)
 {
-  const struct item *a = left;
-  const struct item *b = right;
   if (a->clock != b->clock)
     return a->clock < b->clock ? -1 : 1;
-  return compare_starts(left, right);
+  return (a->process > b->process) - (a->process < b->process);
+}
+
+static int compare_in_groups(const void *left, const void *right)
+{
+  int order = compare_groups(left, right);
+  return order != 0 ? order : compare_starts(left, right);
 }
 
 // As sweep_link does.
@@ -53,8 +66,8 @@ static void link_item(struct item *items, uint32_t place)
 {
   struct item *item = &items[place];
   uint32_t longer = place - 1;
-  while (longer != 0 && (items[longer].clock != item->clock || items[longer].end <= item->end))
-    longer = items[longer].clock != item->clock ? 0 : items[longer].longer;
+  while (longer != 0 && (compare_groups(&items[longer], item) != 0 || items[longer].end <= item->end))
+    longer = compare_groups(&items[longer], item) != 0 ? 0 : items[longer].longer;
   item->longer = longer;
   if (longer == 0)
     return;
@@ -66,19 +79,36 @@ static void link_item(struct item *items, uint32_t place)
   item->height = items[longer].height + 1;
 }
 
+// Processes in which something happened besides observations; NULL: processes have no numbers.
+static const bool *find_working(const struct relation *relation, struct arena *arena)
+{
+  const struct store_spans *spans = relation->spans;
+  if (relation->parents.launches.process_of_slot == NULL)
+    return NULL;
+  bool *works =
+      arena_alloc_array(arena, relation->parents.track_count + 1, sizeof *works); // no more processes than tracks
+  for (size_t i = 0; i < spans->count; i++)
+    works[process_of(relation, i)] |= spans->level[i] != XSP_LEVEL_MODEL && spans->kind[i] != XSP_KIND_EXECUTION;
+  return works;
+}
+
 static void list_items(const struct relation *relation, struct arena *arena, struct list *ret_list)
 {
   const struct store_spans *spans = relation->spans;
   size_t count = relation->items.count;
   struct item *items = arena_alloc_array(arena, count + 1, sizeof *items);
-  *ret_list = (struct list){items, count, arena_alloc_array(arena, count + 1, sizeof *ret_list->number_of_found)};
+  const bool *works = find_working(relation, arena);
+  *ret_list = (struct list){items, count, arena_alloc_array(arena, count + 1, sizeof *ret_list->number_of_found), 0};
   for (size_t i = 0; i < count; i++) {
-    uint32_t row = relation->items.items[i];
+    uint32_t row = relation->items.items[i], process = process_of(relation, row);
     items[i + 1] = (struct item){.start = spans->start_ns[row],
                                  .end = rows_end(spans, row),
                                  .row = row,
                                  .clock = clock_of(relation, row),
+                                 .process = works != NULL && works[process] ? process : 0,
                                  .found = (uint32_t)i};
+    ret_list->last_process =
+        items[i + 1].process > ret_list->last_process ? items[i + 1].process : ret_list->last_process;
   }
   qsort(items + 1, count, sizeof *items, compare_starts);
   for (size_t i = 0; i < count; i++) {
@@ -89,31 +119,44 @@ static void list_items(const struct relation *relation, struct arena *arena, str
 
 static void index_times(struct list *list)
 {
-  qsort(list->item + 1, list->count, sizeof *list->item, compare_clocks);
+  qsort(list->item + 1, list->count, sizeof *list->item, compare_in_groups);
   for (size_t place = 1; place <= list->count; place++)
     link_item(list->item, (uint32_t)place);
 }
 
-// The latest started observation of the span's clock in whose [start, end) `time` lies; -1: none.
-static int32_t by_time(const struct list *list, int64_t time, uint32_t clock)
+// The latest started observation of the clock and the process in whose [start, end) `time` lies; -1: none.
+static int32_t by_time(const struct list *list, int64_t time, uint32_t clock, uint32_t process)
 {
   const struct item *items = list->item;
-  uint32_t low = 0; // the last place that is not after (clock, time)
+  const struct item wanted = {.start = time, .row = UINT32_MAX, .clock = clock, .process = process};
+  uint32_t low = 0; // the last place that is not after it
   uint32_t high = (uint32_t)list->count;
   while (low < high) {
     uint32_t middle = low + (high - low + 1) / 2;
-    if (items[middle].clock < clock || (items[middle].clock == clock && items[middle].start <= time))
+    if (compare_in_groups(&items[middle], &wanted) <= 0)
       low = middle;
     else
       high = middle - 1;
   }
-  if (low == 0 || items[low].clock != clock)
+  if (low == 0 || compare_groups(&items[low], &wanted) != 0)
     return -1;
   while (low != 0 && items[low].end <= time) {
     uint32_t jump = items[low].jump;
     low = jump != 0 && items[jump].end <= time ? jump : items[low].longer;
   }
   return low == 0 ? -1 : (int32_t)items[low].number;
+}
+
+// What a host does is of an observation of its own process: a data loader's processes work for none. `process` 0: of any.
+static int32_t in_processes(const struct list *list, int64_t time, uint32_t clock, uint32_t process)
+{
+  int32_t latest = by_time(list, time, clock, 0);
+  uint32_t first = process == 0 ? 1 : process, last = process == 0 ? list->last_process : process;
+  for (uint32_t i = first; i <= last; i++) {
+    int32_t found = by_time(list, time, clock, i);
+    latest = found > latest ? found : latest; // numbers are by start
+  }
+  return latest;
 }
 
 // From the observation among a span's ancestors to the one it belongs to. Executions come last, because what they belong
@@ -131,7 +174,7 @@ static size_t assign(struct relation *relation, const struct list *list)
       observation[i] = IS_LAUNCHED;
       has_launched = true;
     } else {
-      observation[i] = by_time(list, spans->start_ns[i], clock_of(relation, i));
+      observation[i] = in_processes(list, spans->start_ns[i], clock_of(relation, i), process_of(relation, i));
       outside += observation[i] < 0;
     }
   }
@@ -140,7 +183,8 @@ static size_t assign(struct relation *relation, const struct list *list)
       continue;
     uint32_t launch = launches_of(&relation->parents.launches, spans, (uint32_t)i);
     bool has_launch = launch != ROW_NONE && launch != LAUNCH_SEVERAL;
-    observation[i] = has_launch ? observation[launch] : by_time(list, spans->start_ns[i], clock_of(relation, i));
+    observation[i] =
+        has_launch ? observation[launch] : in_processes(list, spans->start_ns[i], clock_of(relation, i), 0);
     outside += observation[i] < 0;
   }
   return outside;

@@ -53,6 +53,28 @@ static size_t glob_element(const char *at, char byte)
 }
 
 // fnmatch on a slice: when a match fails, only the last '*' takes one byte more, so the work is bounded by the product.
+bool range_is_wrapper(const char *name, size_t length)
+{
+  static const struct {
+    const char *text;
+    bool is_prefix;
+  } wrappers[] = {{"autograd::engine::evaluate_function: ", true},
+                  {"nn.Module: ", true}, // of torch.profiler: a layer where modules are asked for
+                  {"Torch-Compiled Region", true},
+                  {"TorchDynamo Cache Lookup", true},
+                  {"Pregraph bytecode", true},
+                  {"## Call CompiledFxGraph", true},
+                  {"CompiledFunction", false},
+                  {"CompiledFunctionBackward", false},
+                  {"PythonDispatchMode", false}};
+  for (size_t i = 0; i < sizeof wrappers / sizeof wrappers[0]; i++) {
+    size_t wanted = strlen(wrappers[i].text);
+    if ((wrappers[i].is_prefix ? length >= wanted : length == wanted) && memcmp(name, wrappers[i].text, wanted) == 0)
+      return true;
+  }
+  return false;
+}
+
 bool range_matches(const char *model_range, const char *text, size_t length)
 {
   if (model_range == NULL)

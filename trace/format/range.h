@@ -23,6 +23,8 @@ struct range {      // what was read out of a range's text
 // cuDNN, cuBLAS, cuSPARSE, cuSOLVER, cuFFT, oneDNN are library level; matches of the model range are model level;
 // all else is application level.
 void range_read(const char *domain, const char *text, size_t length, const char *model_range, struct range *ret_range);
+// An operator that only calls others, which are the layers: a compiled region of PyTorch, a step of its autograd engine.
+bool range_is_wrapper(const char *name, size_t length);
 bool range_matches(const char *model_range, const char *text, size_t length); // false for NULL
 
 #endif

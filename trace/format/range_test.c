@@ -193,13 +193,32 @@ static void long_texts_take_one_pass(void **state)
   free(text);
 }
 
+static void wrappers(void **unused)
+{
+  (void)unused;
+  static const struct {
+    const char *name;
+    bool is_wrapper;
+  } rows[] = {{"autograd::engine::evaluate_function: AddmmBackward0", true},
+              {"Torch-Compiled Region: 0/0", true},
+              {"TorchDynamo Cache Lookup", true},
+              {"CompiledFunction", true},
+              {"CompiledFunctionBackward", true},
+              {"CompiledFunctional", false},
+              {"nn.Module: Linear_0", true},
+              {"AddmmBackward0", false},
+              {"aten::mm", false},
+              {"", false}};
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+    assert_int_equal(range_is_wrapper(rows[i].name, strlen(rows[i].name)), rows[i].is_wrapper);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(texts),
-      cmocka_unit_test(every_text_cut_at_every_byte),
-      cmocka_unit_test(globs),
-      cmocka_unit_test(long_texts_take_one_pass),
+      cmocka_unit_test(texts),    cmocka_unit_test(every_text_cut_at_every_byte),
+      cmocka_unit_test(globs),    cmocka_unit_test(long_texts_take_one_pass),
+      cmocka_unit_test(wrappers),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

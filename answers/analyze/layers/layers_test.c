@@ -253,6 +253,45 @@ static void test_nested_layers_by_mode(void **unused)
   fixture_done(&fixture);
 }
 
+// Regions and steps of the autograd engine wrap layers, by category or name; one that wraps nothing is a layer. What is in a
+// data loader is none.
+static void test_wrappers_and_loaders(void **unused)
+{
+  (void)unused;
+  static const struct {
+    const char *name, *category;
+    int64_t start_us, duration_us;
+  } spans[] = {{"Torch-Compiled Region: 0/0", NULL, 0, 40},
+               {"region of a later version", "wrapper", 1, 30},
+               {"cpp_fused_add_0", "fused", 2, 10},
+               {"aten::mm", NULL, 15, 10},
+               {"TorchDynamo Cache Lookup", NULL, 50, 5},
+               {"autograd::engine::evaluate_function: MmBackward0", NULL, 60, 20},
+               {"MmBackward0", "backward", 61, 18},
+               {"aten::mm", NULL, 62, 16},
+               {"enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", NULL, 90, 30},
+               {"aten::stack", NULL, 95, 20},
+               {"Placeholder", "input", 130, 1}};
+  static const char *const names[] = {"cpp_fused_add_0", "aten::mm", "TorchDynamo Cache Lookup", "MmBackward0",
+                                      "Placeholder"};
+  static const double latency_ms[] = {0.01, 0.01, 0.005, 0.018, 0.001};
+  struct fixture fixture;
+  fixture_start(&fixture);
+  fixture_run(&fixture, "M/L", 1);
+  fixture_model(&fixture, 200 * US, false);
+  for (size_t i = 0; i < sizeof spans / sizeof spans[0]; i++)
+    fixture_layer(&fixture, &(struct fixture_layer){spans[i].name, NULL, NULL, spans[i].category, -1, UNKNOWN_BYTES},
+                  spans[i].start_us * US, spans[i].duration_us * US);
+  fixture_ready(&fixture);
+  assert_int_equal(fixture_ask(&fixture, "A2"), STATUS_OK);
+  assert_int_equal(fixture.tables[0].row_count, 5);
+  for (size_t i = 0; i < 5; i++) {
+    assert_string_equal(fixture_text(&fixture, i, "layer_name"), names[i]);
+    ASSERT_NEAR(fixture_number(&fixture, i, "latency_ms"), latency_ms[i]);
+  }
+  fixture_done(&fixture);
+}
+
 // The optimal batch (2: doubling gains 2.6 %) lacks layers; of those that have them 4 has the highest throughput.
 static void test_default_batch_falls_back_to_the_best_with_layers(void **unused)
 {
@@ -372,6 +411,7 @@ int main(void)
       cmocka_unit_test(test_lost_layers_are_partial_and_shift_nothing),
       cmocka_unit_test(test_layers_that_differ_in_each_observation_are_refused),
       cmocka_unit_test(test_nested_layers_by_mode),
+      cmocka_unit_test(test_wrappers_and_loaders),
       cmocka_unit_test(test_default_batch_falls_back_to_the_best_with_layers),
       cmocka_unit_test(test_the_named_set_serves_before_one_of_fewer_levels),
       cmocka_unit_test(test_a_known_batch_size_serves_before_an_unknown_one),

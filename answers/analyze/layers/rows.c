@@ -4,6 +4,7 @@
 #include "analyze/layers/rows.h"
 
 #include "analyze/layers/device_time.h"
+#include "analyze/layers/kinds.h"
 #include "base/saturate.h"
 
 #include <math.h>
@@ -23,6 +24,7 @@ struct work {
   size_t idle_count;              // 0: all count
   struct arena *arena;            // of temporary memory
   uint32_t *above;                // by row: the nearest layer above it; ROW_NONE
+  const uint8_t *kind;            // by row, of layers: enum layer_kind
   uint32_t *counts_as;            // by row, of layers: the layer that it counts as in this mode; ROW_NONE
   uint32_t *item_of;              // by row, of layers: the item of what it counts as; ROW_NONE
   uint32_t *forward_of;  // LAYER_AUTOGRAD, by row: forward operator of what it links, which may be itself; ROW_NONE
@@ -47,6 +49,9 @@ static void find_above(struct work *work)
 
 static bool may_count(const struct work *work, uint32_t row)
 {
+  enum layer_kind kind = (enum layer_kind)work->kind[row];
+  if (kind == LAYER_LOADS || (kind == LAYER_WRAPS && work->mode == LAYER_OUTERMOST))
+    return false;
   for (size_t i = 0; i < work->idle_count; i++)
     if (work->columns->spans.category[row] == work->idle[i])
       return false;
@@ -320,6 +325,7 @@ static enum status find_layers(struct work *work, bool with_devices, struct aren
     XSP_TRY(find_forward(work, err));
   }
   find_above(work);
+  work->kind = layer_kinds_find(work->columns, work->above, work->arena);
   decide_counting(work);
   list_items(work);
   work->has_device_time = with_devices;
@@ -361,8 +367,8 @@ enum status layer_rows_load(struct store *store, const struct view_run *run, con
   struct arena temporary = {0};
   struct run_columns columns;
   struct work work = {.columns = &columns, .mode = choice->mode, .arena = &temporary, .rows = ret_rows};
-  uint32_t wanted_columns = STORE_BIT(STORE_START_NS) | STORE_BIT(STORE_DURATION_NS) | STORE_BIT(STORE_NAME) |
-                            STORE_BIT(STORE_CATEGORY) | STORE_BIT(STORE_KIND) | STORE_BIT(STORE_FLAGS);
+  uint32_t wanted_columns = LAYER_COLUMNS | STORE_BIT(STORE_START_NS) | STORE_BIT(STORE_DURATION_NS) |
+                            STORE_BIT(STORE_KIND) | STORE_BIT(STORE_FLAGS);
   if (choice->mode != LAYER_OUTERMOST || wanted->rows)
     wanted_columns |= STORE_BIT(STORE_TRACK_ID);
   *ret_rows = (struct layer_rows){0};

@@ -13,7 +13,8 @@
 #define LISTED 4u // parts in the summary
 
 static const char *const part_names[COVERAGE_PARTS] = {
-    "start and imports", "end", "compilation", "input", "loading models", "predictions", "operators", "ranges", "unknown",
+    "start and imports", "end",       "compilation", "input",   "loading models",
+    "predictions",       "operators", "ranges",      "unknown",
 };
 
 struct of_run {
@@ -40,7 +41,9 @@ static enum coverage_part part_of(const struct of_run *of, unsigned level, uint3
     return COVERAGE_INPUT;
   if (category != 0 && category == of->words[COVERAGE_LOAD])
     return COVERAGE_LOAD;
-  return level == XSP_LEVEL_MODEL ? COVERAGE_PREDICTIONS : level == XSP_LEVEL_LAYER ? COVERAGE_OPERATORS : COVERAGE_RANGES;
+  return level == XSP_LEVEL_MODEL   ? COVERAGE_PREDICTIONS
+         : level == XSP_LEVEL_LAYER ? COVERAGE_OPERATORS
+                                    : COVERAGE_RANGES;
 }
 
 static enum status visit(void *context, size_t first_row, const struct store_spans *spans,

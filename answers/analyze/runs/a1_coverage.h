@@ -18,8 +18,8 @@ enum coverage_part { // of the time outside observations, each without those bef
   COVERAGE_PARTS
 };
 struct coverage {
-  double program_ms;              // all executions of the set's runs; 0: no span of a program
-  double covered_ms;              // within observations
+  double program_ms;                 // all executions of the set's runs; 0: no span of a program
+  double covered_ms;                 // within observations
   double outside_ms[COVERAGE_PARTS]; // they and covered_ms add up to program_ms
 };
 enum status analyze_coverage(struct question *question, const struct view_set *set, struct coverage *ret_coverage,

@@ -93,6 +93,7 @@ struct operator_place {                // the same for all calls of a line
   uint32_t caller;                     // call path in which it was called; 0: unknown
   uint32_t forward_thread;             // of a backward operator: gettid of the forward operator's thread; 0: not known
   const struct pytorch_kernel *kernel; // NULL: an operator
+  bool is_input;                       // a data loader called it
 };
 struct open_operator {
   const void *record; // the at::RecordFunction
@@ -118,6 +119,7 @@ struct pytorch_thread {
   const struct module_name *modules[DEPTH_MAXIMUM];
   void *outermost_module; // of Python; borrowed
   bool was_repeated;      // see pytorch_names_enter
+  uint32_t input_depth;   // open calls of data loaders
   struct steps *steps;    // tracer_steps.c
 };
 extern __thread struct pytorch_thread *pytorch_thread_own __attribute__((tls_model("initial-exec"))); // NULL: none yet

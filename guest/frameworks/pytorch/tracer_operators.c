@@ -56,6 +56,7 @@ static void find_place(const struct pytorch_thread *thread, const struct open_op
                        struct open_operator *opened)
 {
   opened->module_depth = thread->module_depth;
+  opened->place.is_input = thread->input_depth > 0;
   opened->place.module =
       around != NULL && around->module_depth == thread->module_depth ? around->place.module : module_now(thread);
   if (!records_paths)

@@ -3,6 +3,7 @@
 // A program repeats itself: a site is mostly followed by the one that followed it last time. Else it is found by its key.
 // Called by tracer_operators.c for each operator.
 #include "base/hash.h"
+#include "format/range.h"
 #include "frameworks/pytorch/tracer.h"
 #include "tracers/frames/mode.h"
 
@@ -27,7 +28,11 @@ _Static_assert(sizeof(struct entry) == 64, "one cache line");
 static bool make(struct entry *entry, const char *name, enum scope scope, const struct operator_place *place,
                  const struct operator_shapes *shapes, uint32_t variant)
 {
-  const char *category = place->kernel != NULL ? "fused" : scope == SCOPE_BACKWARD ? "backward" : NULL;
+  const char *category = place->is_input                        ? "input"
+                         : place->kernel != NULL                ? "fused"
+                         : scope == SCOPE_BACKWARD              ? "backward"
+                         : range_is_wrapper(name, strlen(name)) ? "wrapper"
+                                                                : NULL;
   struct xsp_site *site = xsp_site_create_variant(TRACER, XSP_LEVEL_LAYER, name, category, variant);
   if (site == NULL)
     return false;
@@ -87,9 +92,10 @@ static struct entry *add(uint32_t *free_place, uint64_t key, const char *name, e
 struct operator_site pytorch_site_of_operator(uint32_t *last, const char *name, enum scope scope,
                                               const struct operator_place *place, const struct operator_shapes *shapes)
 {
-  static const struct operator_place nowhere;
+  const struct operator_place nowhere = {.is_input = place->is_input};
   uint64_t where = (uint64_t)place->forward_thread << 32 | place->caller;
-  uint64_t what = (place->module != NULL ? place->module->hash : 0) + (uintptr_t)place->kernel + (uint64_t)scope;
+  uint64_t what = (uint64_t)place->is_input << 32;
+  what += (place->module != NULL ? place->module->hash : 0) + (uintptr_t)place->kernel + (uint64_t)scope;
   uint64_t seed = hash_pair(what, where, UINT64_C(0xb5297a4d3f84d5b5));
   uint64_t key = hash_text(name, strlen(name), shapes != NULL ? hash_number(shapes->hash, seed) : seed) | 1;
   struct entry *entry = last != NULL ? &entries[__atomic_load_n(&entries[*last].next, __ATOMIC_RELAXED)] : NULL;

@@ -20,8 +20,8 @@ struct undecided {
 };
 struct steps { // of a thread
   struct loop loop;
-  bool has_trained;                                     // a backward pass began
-  uint32_t data_depth, optimizer_depth, backward_depth; // open ranges
+  bool has_trained;                         // a backward pass began
+  uint32_t optimizer_depth, backward_depth; // open ranges
   uint32_t undecided_count;
   struct undecided undecided[UNDECIDED_MAXIMUM];
 };
@@ -113,7 +113,7 @@ void pytorch_steps_call_ended(struct pytorch_thread *thread, const struct steps_
 {
   uint64_t end = xsp_clock_ticks();
   struct steps *steps = steps_of(thread);
-  if (steps == NULL || steps->data_depth > 0 || steps->backward_depth > 0) // a part of these
+  if (steps == NULL || thread->input_depth > 0 || steps->backward_depth > 0) // a part of these
     return;
   if (!call->has_gradient || (!call->has_graph && !call->is_training)) {
     publish_inference(steps, call, end);
@@ -186,7 +186,7 @@ struct xsp_site *pytorch_steps_range_begins(struct pytorch_thread *thread, const
   if (kind == RANGE_OTHER || steps == NULL)
     return site_of(XSP_LEVEL_APPLICATION, name, NULL, false);
   (kind == RANGE_OPTIMIZER ? pytorch_loop_part : pytorch_loop_activity)(&steps->loop, xsp_clock_ticks(), false);
-  steps->data_depth += kind == RANGE_DATA;
+  thread->input_depth += kind == RANGE_DATA;
   steps->optimizer_depth += kind == RANGE_OPTIMIZER;
   return site_of(XSP_LEVEL_APPLICATION, name, kind == RANGE_DATA ? "data" : "optimizer", false);
 }
@@ -197,8 +197,8 @@ void pytorch_steps_range_ended(struct pytorch_thread *thread, const char *name)
   struct steps *steps = thread->steps;
   if (steps == NULL)
     return;
-  if (kind == RANGE_DATA && steps->data_depth > 0)
-    steps->data_depth--;
+  if (kind == RANGE_DATA && thread->input_depth > 0)
+    thread->input_depth--;
   if (kind != RANGE_OPTIMIZER || steps->optimizer_depth == 0 || --steps->optimizer_depth > 0)
     return;
   decide(steps, steps->undecided_count, false);

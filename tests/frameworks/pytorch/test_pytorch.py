@@ -26,7 +26,7 @@ OPERATORS = [  # name, level, category, parent, sequence, has forward thread, by
     ("aten::linear", "layer", None, None, 5, None, 64), ("aten::mm", "layer", None, "aten::linear", 5, None, None),
     ("mine", "application", None, None, None, None, None), ("aten::relu", "layer", None, "mine", 6, None, 0),
     ("part 0", "application", None, None, None, None, None), ("part 1", "application", None, None, None, None, None),
-    (STEP, "layer", None, None, 5, 1, 0), ("MmBackward0", "layer", "backward", STEP, 5, 1, None)]
+    (STEP, "layer", "wrapper", None, 5, 1, 0), ("MmBackward0", "layer", "backward", STEP, 5, 1, None)]
 MODULE = """
 #include <Python.h>
 static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, .m_name = "_C", .m_size = -1};

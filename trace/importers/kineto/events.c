@@ -193,8 +193,8 @@ static void set_host(const struct kineto *kineto, const struct trace_event *even
     span->flags = STORE_SPAN_CALL;
     return;
   }
-  if (event_class == CLASS_PYTHON)
-    span->category = kineto->strings.module;
+  bool wraps = event_class != CLASS_ANNOTATION && range_is_wrapper(event->name.data, event->name.length);
+  span->category = event_class == CLASS_PYTHON ? kineto->strings.module : wraps ? kineto->strings.wrapper : 0;
   span->level = event_class == CLASS_ANNOTATION ? XSP_LEVEL_MODEL : XSP_LEVEL_LAYER;
   if (is_step(kineto, event, event_class)) {
     span->level = XSP_LEVEL_MODEL;

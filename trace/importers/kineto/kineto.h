@@ -89,7 +89,7 @@ struct kineto_repeat { // the list or object that a key had last: mostly it has 
   X(api)                                                                                                               \
   X(kernel)                                                                                                            \
   X(memcpy)                                                                                                            \
-  X(memset) X(sync) X(other) X(module) X(layer_type) X(copy_kind) X(alloc_bytes) X(alloc_own_bytes)
+  X(memset) X(sync) X(other) X(module) X(wrapper) X(layer_type) X(copy_kind) X(alloc_bytes) X(alloc_own_bytes)
 struct kineto_strings { // import_string of what is used all the time
 #define X(name) uint32_t name;
   KINETO_STRINGS(X)
