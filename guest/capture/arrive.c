@@ -18,7 +18,8 @@
 #include <unistd.h>
 
 #define SONAME "libxsp.so.0"
-#define DOORS "/tracers/frameworks.so" // preloaded with us; uses us only once it has found a framework
+// Preloaded with us; they use us only once they have found a framework, or a thread has used a CPU for a while.
+static const char *const preloaded[] = {"/tracers/frameworks.so", "/tracers/cpu.so"};
 
 // ---- who cannot wait -------------------------------------------------------------------------------------------------
 static const char *strings_of(const struct dl_phdr_info *info, const ElfW(Dyn) * entry)
@@ -30,10 +31,15 @@ static const char *strings_of(const struct dl_phdr_info *info, const ElfW(Dyn) *
   return NULL;
 }
 
-static bool is_doors(const char *path)
+static bool is_preloaded(const char *path)
 {
-  size_t length = strlen(path), ending = sizeof DOORS - 1;
-  return length >= ending && strcmp(path + length - ending, DOORS) == 0;
+  size_t length = strlen(path);
+  for (size_t i = 0; i < sizeof preloaded / sizeof *preloaded; i++) {
+    size_t ending = strlen(preloaded[i]);
+    if (length >= ending && strcmp(path + length - ending, preloaded[i]) == 0)
+      return true;
+  }
+  return false;
 }
 
 // 1: linked with libxsp.so.
@@ -47,7 +53,7 @@ static int look_at_object(struct dl_phdr_info *info, size_t size, void *unused)
     for (const ElfW(Dyn) *entry = first; entry->d_tag != DT_NULL; entry++)
       if (entry->d_tag == DT_NEEDED && (strings != NULL || (strings = strings_of(info, first)) != NULL) &&
           strcmp(strings + entry->d_un.d_val, SONAME) == 0)
-        return !is_doors(info->dlpi_name);
+        return !is_preloaded(info->dlpi_name);
   }
   return 0;
 }

@@ -66,7 +66,7 @@ static bool takes_libraries(const struct request *request)
 static bool has_own_door(const struct chosen_tracer *chosen)
 {
   const struct known_tracer *tracer = launch_known_tracer(chosen->name);
-  return tracer != NULL && (tracer->door == DOOR_VENDOR || tracer->door == DOOR_FRAMEWORK);
+  return tracer != NULL && tracer->door != DOOR_START;
 }
 
 static const char *tracer_list(struct request *request)
@@ -84,12 +84,19 @@ static const char *preload(struct request *request)
 {
   if (!takes_libraries(request))
     return NULL;
-  const char *library = own_library(request, "libxsp.so", true);
+  const char *list = own_library(request, "libxsp.so", true), *tracers = "";
   bool has_framework = false;
-  for (const struct known_tracer *tracer = launch_known_tracers; tracer->name != NULL; tracer++)
-    has_framework |= tracer->door == DOOR_FRAMEWORK && find_tracer(request, tracer->name) != NULL;
+  for (const struct known_tracer *tracer = launch_known_tracers; tracer->name != NULL; tracer++) {
+    const struct chosen_tracer *chosen = find_tracer(request, tracer->name);
+    has_framework |= tracer->door == DOOR_FRAMEWORK && chosen != NULL;
+    if (tracer->door == DOOR_PRELOAD && chosen != NULL)
+      tracers = arena_format(request->arena, "%s:%s", tracers, chosen->path);
+  }
   const char *frameworks = has_framework ? own_library(request, "tracers/frameworks.so", false) : NULL;
-  return frameworks == NULL || library == NULL ? library : arena_format(request->arena, "%s:%s", library, frameworks);
+  if (list == NULL)
+    return NULL;
+  return arena_format(request->arena, "%s%s%s%s", list, frameworks != NULL ? ":" : "",
+                      frameworks != NULL ? frameworks : "", tracers);
 }
 
 static const char *tracer_value(struct request *request, const struct known_tracer *tracer,
@@ -105,6 +112,8 @@ static const char *tracer_value(struct request *request, const struct known_trac
     return takes_libraries(request) ? own_library(request, variable->text, true) : NULL;
   case VALUE_FUNCTIONS:
     return request->options->functions;
+  case VALUE_RATE:
+    return arena_format(request->arena, "%u", request->options->sample_rate);
   case VALUE_TEXT:
     break;
   }

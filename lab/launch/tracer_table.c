@@ -58,6 +58,10 @@ const struct known_tracer launch_known_tracers[] = {
      .is_not_automatic = true,
      .variables = {{"LD_AUDIT", PREPEND, VALUE_PART, 0, "tracers/functions_audit.so"},
                    {"XSP_FUNCTIONS", OWN, VALUE_FUNCTIONS, 0, NULL}}},
+    {.name = "cpu",
+     .door = DOOR_PRELOAD,
+     .level_mask = XSP_LEVEL_MASK_ALL,
+     .variables = {{"XSP_CPU_RATE", OWN, VALUE_RATE, 0, NULL}}},
     {.name = "fake", .level_mask = XSP_LEVEL_MASK_ALL, .is_not_automatic = true}, // of tests: not installed
     {.name = "frameworks", .door = DOOR_PART},
     {.name = "functions_audit", .door = DOOR_PART},

@@ -11,6 +11,7 @@ enum tracer_door {
   DOOR_START,     // libxsp.so loads it when the process starts
   DOOR_VENDOR,    // a library of its vendor's loads it where it is used, by a variable of the environment
   DOOR_FRAMEWORK, // tracers/frameworks.so, preloaded, loads it where its framework is used
+  DOOR_PRELOAD,   // preloaded itself
   DOOR_PART,      // no tracer: a file that another one needs
 };
 // OWN: removed where it has no value. PREPEND: with ':'. PREPEND_ENDED: with ':' after the last one, too: its reader wants it.
@@ -19,6 +20,7 @@ enum tracer_value {
   VALUE_TRACER,    // path of the tracer's file
   VALUE_PART,      // path of a part of xsp: `text`
   VALUE_FUNCTIONS, // path of the list of functions
+  VALUE_RATE,      // samples a second
   VALUE_TEXT,      // `text`
 };
 struct tracer_variable {

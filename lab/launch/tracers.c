@@ -18,6 +18,8 @@
 static bool is_wanted(const struct launch_options *options, const char *name)
 {
   const struct known_tracer *tracer = launch_known_tracer(name);
+  if (strcmp(name, "cpu") == 0 && options->sample_rate == 0)
+    return false;
   if (tracer == NULL || tracer->level_mask == 0) // another maker's tracer, or a list of functions: checked elsewhere
     return true;
   uint32_t mask = tracer->level_mask;

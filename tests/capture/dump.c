@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests only: prints a session folder as lines, for the tests that are scripts.
 //   span TRACER LEVEL NAME | tag NAME KEY VALUE | message TEXT | count NAME VALUE
+//   sample PID TID KIND NS SPAN PATH, where SPAN is an id or 0, and PATH has NAME:FILE:LINE or MODULE+ADDRESS of each frame,
+//   outermost first, separated by tabs, as the line's parts are
 #include "tests/support/ring_reader.h"
 
 #include <stdio.h>
@@ -33,6 +35,36 @@ static void print_span(const struct session_read *read, const struct read_record
       print_tag(read, span, &read->records[i].record);
 }
 
+static const void *entry_at(const struct session_read *read, uint32_t id)
+{
+  return read->catalog + (size_t)id * 8;
+}
+
+static void print_path(const struct session_read *read, uint32_t id)
+{
+  if (id == 0)
+    return;
+  const struct catalog_path *path = entry_at(read, id);
+  const struct catalog_frame *frame = entry_at(read, path->frame);
+  print_path(read, path->caller);
+  if (frame->name != 0)
+    printf("\t%s:%s:%u", read_text(read, frame->name), frame->file != 0 ? read_text(read, frame->file) : "",
+           frame->line);
+  else
+    printf("\t%s+%lx", frame->module != 0 ? read_text(read, frame->module) : "?", (unsigned long)frame->address);
+}
+
+static void print_sample(const struct session_read *read, const struct read_record *sample)
+{
+  const char *kinds[] = {"?", "cpu", "sleep", "lock", "io", "child"};
+  const struct record *record = &sample->record;
+  printf("sample\t%u\t%u\t%s\t%lu\t%u", read->process[sample->process % 64].pid, sample->tid,
+         kinds[record->kind_clock <= SAMPLE_CHILD ? record->kind_clock : 0], (unsigned long)record->duration,
+         record->id);
+  print_path(read, record->site);
+  printf("\n");
+}
+
 int main(int count, char **arguments)
 {
   struct session_read read;
@@ -41,6 +73,8 @@ int main(int count, char **arguments)
   for (size_t i = 0; i < read.count; i++)
     if (read.records[i].record.type == RECORD_SPAN)
       print_span(&read, &read.records[i]);
+    else if (read.records[i].record.type == RECORD_SAMPLE)
+      print_sample(&read, &read.records[i]);
   for (uint32_t i = 0; i < 64; i++)
     for (char *rest = read.process[i].message, *line; (line = strsep(&rest, "\n")) != NULL;)
       if (*line != '\0')

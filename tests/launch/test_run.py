@@ -337,7 +337,7 @@ class Environment(RunTest):
         self.has("nvtx", "itt", "opencl", "onnxruntime", "frameworks")
         found = self.variables(OPENCL_LAYERS="/mine.so", LD_PRELOAD="/nothing.so")
         self.assertEqual(found["XSP_TRACERS"],
-                         ",".join(f"@{self.TRACERS}/{name}.so" for name in ("cuda", "itt", "levelzero", "mxnet", "nvtx", "onnxruntime", "opencl",
+                         ",".join(f"@{self.TRACERS}/{name}.so" for name in ("cpu", "cuda", "itt", "levelzero", "mxnet", "nvtx", "onnxruntime", "opencl",
                                                               "pytorch", "rocm", "tensorflow")))
         self.assertEqual(found["NVTX_INJECTION64_PATH"], str(self.TRACERS / "nvtx.so"))
         self.assertEqual(found["CUDA_INJECTION64_PATH"], str(self.TRACERS / "cuda.so"))
@@ -345,7 +345,8 @@ class Environment(RunTest):
         self.assertEqual(found["INTEL_LIBITTNOTIFY64"], str(self.TRACERS / "itt.so"))
         self.assertEqual(found["OPENCL_LAYERS"], f"{self.TRACERS / 'opencl.so'}:/mine.so")
         libraries = found["LD_PRELOAD"].split(":")
-        self.assertEqual(libraries[1:], [str(self.TRACERS / "frameworks.so"), "/nothing.so"])
+        self.assertEqual(libraries[1:], [str(self.TRACERS / "frameworks.so"), str(self.TRACERS / "cpu.so"), "/nothing.so"])
+        self.assertEqual(found["XSP_CPU_RATE"], "99")
         self.assertEqual(found["OPENCV_TRACE_DEPTH_OPENCV"], "0")
         self.assertLessEqual(set(found), DOCUMENTED)
 
@@ -370,15 +371,23 @@ class Environment(RunTest):
     def test_levels_choose(self):
         """A program gets only tracers that record at its level set."""
         self.has("nvtx", "itt", "opencl", "onnxruntime")
-        self.assertEqual(self.tracers("--levels", "M"), {*self.FRAMEWORKS})
-        self.assertEqual(self.tracers("--levels", "M/L"), {*self.FRAMEWORKS, "nvtx", "itt", "rocm"})
-        self.assertEqual(self.tracers("--levels", "M/K"), {*self.FRAMEWORKS, "cuda", "levelzero", "opencl", "rocm"})
-        self.assertEqual(self.tracers("--levels", "A"), {"nvtx", "itt", "pytorch", "rocm"})
-        self.assertEqual(self.tracers("--levels", "M", "--model-range", "step*"), {*self.FRAMEWORKS, "nvtx", "itt", "rocm"})
-        self.assertEqual(self.tracers("--levels", "K", "--capture-range", "step*"), {"cuda", "levelzero", "opencl", "rocm", "nvtx", "itt"})
+        self.assertEqual(self.tracers("--levels", "M"), {*self.FRAMEWORKS, "cpu"})
+        self.assertEqual(self.tracers("--levels", "M/L"), {*self.FRAMEWORKS, "cpu", "nvtx", "itt", "rocm"})
+        self.assertEqual(self.tracers("--levels", "M/K"), {*self.FRAMEWORKS, "cpu", "cuda", "levelzero", "opencl", "rocm"})
+        self.assertEqual(self.tracers("--levels", "A"), {"cpu", "nvtx", "itt", "pytorch", "rocm"})
+        self.assertEqual(self.tracers("--levels", "M", "--model-range", "step*"), {*self.FRAMEWORKS, "cpu", "nvtx", "itt", "rocm"})
+        self.assertEqual(self.tracers("--levels", "K", "--capture-range", "step*"), {"cpu", "cuda", "levelzero", "opencl", "rocm", "nvtx", "itt"})
         self.assertEqual(self.tracers("--levels", "M", "-t", "opencl"), set())
         self.assertNotIn("OPENCL_LAYERS", self.variables("--levels", "M", "-t", "opencl"))
         self.assertNotIn("OPENCV_TRACE_DEPTH_OPENCV", self.variables("--levels", "M", "--model-range", "x", "-t", "itt"))
+
+    def test_sampling(self):
+        """On in one execution, off where level sets are compared, and by name."""
+        self.assertIn("cpu", self.tracers())
+        self.assertNotIn("cpu", self.tracers("--sample-rate", "0"))
+        self.assertNotIn("XSP_CPU_RATE", self.variables("--sample-rate", "0", XSP_CPU_RATE="7"))  # an outer xsp run's
+        self.assertEqual(self.tracers("-t", "cpu"), {"cpu"})
+        self.assertEqual(self.variables("--sample-rate", "250")["XSP_CPU_RATE"], "250")
 
     def test_ranges(self):
         found = self.variables("-t", "fake", "--model-range", "step *", "--capture-range", "a,b")
@@ -460,6 +469,7 @@ class WrongUse(RunTest):
 
     def test_wrong_use(self):
         echo = ["--", "echo", "it runs"]
+        self.refuses("--sample-rate", "1001", *echo, mentions="1000")
         self.refuses(mentions="missing")
         self.refuses("-o", "x.xsp", mentions="missing")
         self.refuses("--no-such", *echo, mentions="xsp help run")

@@ -156,9 +156,9 @@ static bool frame_is_same(const struct python_frame *frame, object *public, int 
     return refuse("frame %d has another code object", depth);
   if (depth == 0 && !find_code_layout(code))
     return false;
-  if (interpreter_position(the.python, frame) != position)
-    return refuse("frame %d is at instruction %ld, not %ld", depth, (long)interpreter_position(the.python, frame),
-                  position);
+  int64_t ours = interpreter_position(the.python, frame);
+  if (ours != position && (ours >= 0 || position >= 0)) // negative: not begun
+    return refuse("frame %d is at instruction %ld, not %ld", depth, (long)ours, position);
   int line = api->PyFrame_GetLineNumber(public), found = api->PyCode_Addr2Line(code, (int)position);
   if (line != found)
     return refuse("frame %d is at line %d, not %d", depth, line, found);

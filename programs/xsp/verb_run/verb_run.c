@@ -23,6 +23,7 @@
 #define CANNOT_EXECUTE 127
 #define LEVELED_RUNS 5 // a trimmed mean leaves one out at either end, and four are the fewest whose spread is judged
 #define LEVELED_WARMUPS 1
+#define SAMPLE_RATE 99 // not in step with what a program does 10 or 100 times a second
 
 static const struct option_description options[] = {
     {"tracer", 't', "NAME,NAME,...", "auto", OPTION_REPEATABLE | OPTION_AT_START,
@@ -56,6 +57,10 @@ static const struct option_description options[] = {
      "and counted. Default: a quarter of the free memory, at most 2G."},
     {"functions", 0, "FILE", NULL, OPTION_AT_START,
      "Functions of any library, by name, one a line, that become spans at library level."},
+    {"sample-rate", 0, "HZ", NULL, OPTION_AT_START,
+     "Samples of each thread a second of its time, at most 1000, by the tracer cpu: where time goes that is in no "
+     "span. 0: "
+     "none. Default: 99, of several level sets 0."},
     OPTION_CALL_PATHS,
     {"cuda", 0, "KEY=VALUE,...", NULL, OPTION_AT_START, OPTION_CUDA_TEXT},
     {"aggregate", 0, NULL, NULL, 0,
@@ -170,6 +175,17 @@ static enum status fill_tracers(struct request *request, struct error *err)
     names[count++] = "auto";
   request->experiment.run.tracers = names;
   return STATUS_OK;
+}
+
+// Figures of several level sets are compared: by default no sampler is in them.
+static enum status fill_sampling(struct request *request, struct error *err)
+{
+  struct run_experiment_options *experiment = &request->experiment;
+  bool is_named = false;
+  for (const char *const *tracer = experiment->run.tracers; *tracer != NULL; tracer++)
+    is_named |= strcmp(*tracer, "cpu") == 0;
+  experiment->run.sample_rate = is_named || (experiment->set_count == 1 && !experiment->serialize) ? SAMPLE_RATE : 0;
+  return invocation_unsigned(request->invocation, "sample-rate", 0, 1000, &experiment->run.sample_rate, err);
 }
 
 static enum status fill_ranges(struct request *request, struct error *err)
@@ -295,6 +311,7 @@ static enum status fill(struct request *request, struct error *err)
   XSP_TRY(fill_functions(request, err));
   XSP_TRY(fill_tracers(request, err));
   XSP_TRY(fill_sets(request, err));
+  XSP_TRY(fill_sampling(request, err));
   XSP_TRY(fill_program(request, err));
   XSP_TRY(fill_ranges(request, err));
   XSP_TRY(invocation_bytes(request->invocation, "flight-recorder", 64 << 10, UINT64_C(2) << 30,
@@ -365,7 +382,9 @@ const struct verb verb_run = {
     .synopsis = "[OPTION...] {-- COMMAND [ARGUMENT...] | --pid PID}",
     .description =
         "Starts the program with tracers inside, in it and in the processes that it starts, and writes an .xsp file: "
-        "what its libraries announce (NVTX, ITT), launch (OpenCL) and run (ONNX Runtime). The program keeps its "
+        "what its libraries announce (NVTX, ITT), launch (OpenCL) and run (ONNX Runtime), and samples of its threads. "
+        "The "
+        "program keeps its "
         "terminal, input, output and signals; Ctrl-C ends it and keeps what was recorded. Tables come on stderr when "
         "it has ended, nothing is written to stdout.\n\n"
         "Exit status: the program's own, or 128 and the number of the signal that ended it; 127 where it cannot be "

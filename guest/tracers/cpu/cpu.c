@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// cpu.so, preloaded by `xsp run`: its start, and its words in the trace. Without a rate in the environment, all that it
+// interposes passes on.
+#include "tracers/cpu/cpu.h"
+
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <xsp/tracer.h>
+
+#define RATE_MOST 1000
+#define TEXTS_MOST 8
+
+static const struct xsp_host *host;
+
+// ---- a tracer, for `xsp check` and for messages
+static int probe(const struct xsp_host *asking, char *why, size_t why_size)
+{
+  timer_t timer;
+  struct sigevent nothing = {.sigev_notify = SIGEV_NONE};
+  int error = timer_create(CLOCK_THREAD_CPUTIME_ID, &nothing, &timer) == 0 ? 0 : errno;
+  if (error == 0)
+    timer_delete(timer);
+  else
+    strerror_r(error, why, why_size);
+  asking->found(asking, "timers on the CPU clocks of threads", NULL);
+  return error;
+}
+
+static int start(const struct xsp_host *given)
+{
+  host = given;
+  return 0;
+}
+
+static const struct xsp_tracer cpu = {
+    .size = sizeof cpu,
+    .level_mask = XSP_LEVEL_MASK_ALL,
+    .name = "cpu",
+    .summary = "samples of threads: where their time goes, in Python and native code",
+    .probe = probe,
+    .start = start,
+};
+
+const struct xsp_tracer *xsp_tracer_entry(const struct xsp_host *asking)
+{
+  return &cpu;
+}
+
+void cpu_say(const char *text)
+{
+  static const char *said[TEXTS_MOST]; // atomic
+  for (size_t i = 0; i < TEXTS_MOST; i++) {
+    const char *known = NULL;
+    if (__atomic_compare_exchange_n(&said[i], &known, text, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+      int saved_errno = errno;
+      if (xsp_tracer_join(&cpu) == 0 && host != NULL)
+        host->say(host, text);
+      errno = saved_errno;
+      return;
+    }
+    if (strcmp(known, text) == 0)
+      return;
+  }
+}
+
+void *cpu_next(void **place, const char *name)
+{
+  void *found = __atomic_load_n(place, __ATOMIC_ACQUIRE);
+  if (found == NULL) {
+    int saved_errno = errno;
+    found = dlsym(RTLD_NEXT, name);
+    __atomic_store_n(place, found, __ATOMIC_RELEASE);
+    errno = saved_errno;
+  }
+  return found;
+}
+
+// ---- start
+// secure_getenv: a program with more rights than its caller is not sampled.
+static unsigned rate_asked_for(void)
+{
+  const char *session = secure_getenv("XSP_SESSION"), *text = secure_getenv("XSP_CPU_RATE");
+  if (session == NULL || *session == '\0' || text == NULL || *text < '0' || *text > '9')
+    return 0;
+  char *end;
+  unsigned long rate = strtoul(text, &end, 10);
+  return *end == '\0' && rate <= RATE_MOST ? (unsigned)rate : 0;
+}
+
+__attribute__((constructor)) static void load(void)
+{
+  unsigned rate = rate_asked_for();
+  if (rate == 0)
+    return;
+  int saved_errno = errno, number = cpu_signals_choose();
+  if (number == 0)
+    cpu_say("not sampled: the program was started without a free real-time signal");
+  else if (cpu_sampler_start(number))
+    (void)cpu_threads_start(number, rate);
+  errno = saved_errno;
+}

@@ -1,0 +1,439 @@
+// SPDX-License-Identifier: Apache-2.0
+// The programs of test_cpu.py: cpu_guest SCENARIO. What each prints, and its status, are the same with and without a
+// sampler.
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <poll.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#define NOINLINE __attribute__((noinline))
+
+static uint64_t cpu_ns(void)
+{
+  struct timespec now;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+static volatile uint64_t sink;
+#define BURN(operator)                                                                                                 \
+  for (uint64_t end = cpu_ns() + ns; cpu_ns() < end;)                                                                  \
+    for (int i = 0; i < 20000; i++)                                                                                    \
+  sink operator(uint64_t) i
+
+NOINLINE static void light(uint64_t ns)
+{
+  BURN(+=);
+}
+
+NOINLINE static void heavy(uint64_t ns) // other code: a compiler would make one function of two that are the same
+{
+  BURN(^=);
+}
+
+static void must(bool is_so)
+{
+  if (!is_so) {
+    printf("failed: %s\n", strerror(errno));
+    exit(2);
+  }
+}
+
+static void start_thread(pthread_t *thread, void *(*function)(void *), void *argument)
+{
+  errno = pthread_create(thread, NULL, function, argument);
+  must(errno == 0);
+}
+
+// ---- figures
+static void *three_to_seven(void *unused)
+{
+  for (int i = 0; i < 4; i++) {
+    light(30000000);
+    heavy(70000000);
+  }
+  fprintf(stderr, "%ld %lu\n", syscall(SYS_gettid), (unsigned long)cpu_ns());
+  return unused;
+}
+
+static void shares(void)
+{
+  pthread_t threads[2];
+  for (int i = 0; i < 2; i++)
+    start_thread(&threads[i], three_to_seven, NULL);
+  for (int i = 0; i < 2; i++)
+    pthread_join(threads[i], NULL);
+}
+
+// ---- signals of the program's own
+static volatile sig_atomic_t ticks, last_signal;
+
+static void count_tick(int number)
+{
+  last_signal = number;
+  ticks++;
+}
+
+static void own_itimer(void)
+{
+  const struct itimerval period = {{0, 5000}, {0, 5000}};
+  must(signal(SIGPROF, count_tick) != SIG_ERR && setitimer(ITIMER_PROF, &period, NULL) == 0);
+  while (ticks < 20)
+    light(1000000);
+  printf("ticks of signal %d\n", last_signal);
+}
+
+static void own_timer(void)
+{
+  timer_t timer;
+  struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGRTMIN};
+  const struct itimerspec period = {{0, 5000000}, {0, 5000000}};
+  must(signal(SIGRTMIN, count_tick) != SIG_ERR && timer_create(CLOCK_PROCESS_CPUTIME_ID, &event, &timer) == 0 &&
+       timer_settime(timer, 0, &period, NULL) == 0);
+  while (ticks < 20)
+    light(1000000);
+  printf("ticks of signal %d\n", last_signal);
+}
+
+static void take_highest(void)
+{
+  struct sigaction before, count = {.sa_handler = count_tick};
+  light(50000000);
+  must(sigaction(SIGRTMAX, NULL, &before) == 0);
+  printf("before %d\n", before.sa_handler == SIG_DFL && before.sa_flags == 0);
+  must(sigaction(SIGRTMAX, &count, &before) == 0);
+  printf("before %d\n", before.sa_handler == SIG_DFL && before.sa_flags == 0);
+  light(50000000);
+  raise(SIGRTMAX);
+  must(sigaction(SIGRTMAX, NULL, &before) == 0);
+  printf("ticks %d, handler %d\n", (int)ticks, before.sa_handler == count_tick);
+}
+
+static void die_by_highest(void)
+{
+  light(50000000);
+  must(signal(SIGRTMAX, SIG_DFL) == SIG_DFL);
+  kill(getpid(), SIGRTMAX);
+  for (;;)
+    pause();
+}
+
+// ---- masks and waits
+static int pending_count(void)
+{
+  sigset_t pending;
+  int count = 0;
+  must(sigpending(&pending) == 0);
+  for (int number = 1; number <= SIGRTMAX; number++)
+    count += sigismember(&pending, number) == 1;
+  return count;
+}
+
+static void *wait_for_any(void *unused)
+{
+  sigset_t all;
+  sigfillset(&all);
+  light(50000000);
+  int number = 0;
+  must(sigwait(&all, &number) == 0);
+  printf("signal %d, pending %d\n", number, pending_count());
+  light(50000000);
+  return unused;
+}
+
+static void wait_for_signals(void)
+{
+  sigset_t all, now;
+  sigfillset(&all);
+  must(pthread_sigmask(SIG_SETMASK, &all, NULL) == 0 && pthread_sigmask(SIG_BLOCK, NULL, &now) == 0);
+  printf("blocked: the highest %d, the lowest %d\n", sigismember(&now, SIGRTMAX), sigismember(&now, SIGHUP));
+  pthread_t thread;
+  start_thread(&thread, wait_for_any, NULL);
+  light(100000000);
+  must(kill(getpid(), SIGUSR1) == 0);
+  pthread_join(thread, NULL);
+  printf("pending %d\n", pending_count());
+}
+
+static void change_masks(int number)
+{
+  sigset_t all, before, after;
+  sigfillset(&all);
+  must(pthread_sigmask(SIG_SETMASK, &all, &before) == 0 && pthread_sigmask(SIG_SETMASK, &before, NULL) == 0 &&
+       pthread_sigmask(SIG_BLOCK, NULL, &after) == 0);
+  printf("signal %d: the highest %d, then %d\n", number, sigismember(&before, SIGRTMAX), sigismember(&after, SIGRTMAX));
+}
+
+static void masks_in_handlers(void)
+{
+  struct sigaction action = {.sa_handler = change_masks};
+  sigfillset(&action.sa_mask);
+  must(sigaction(SIGUSR1, &action, NULL) == 0);
+  for (int i = 0; i < 3; i++) {
+    change_masks(0);
+    light(30000000);
+    raise(SIGUSR1);
+  }
+}
+
+static void wait_uninterrupted(void)
+{
+  int ends[2], interrupted = 0;
+  must(pipe(ends) == 0);
+  for (int i = 0; i < 20; i++) {
+    struct pollfd none = {ends[0], POLLIN, 0};
+    struct timespec moment = {0, 1000000};
+    light(10000000);
+    interrupted += nanosleep(&moment, NULL) != 0;
+    light(10000000);
+    interrupted += poll(&none, 1, 1) < 0;
+  }
+  printf("interrupted %d\n", interrupted);
+}
+
+// ---- stacks
+static void burn_in_handler(int number)
+{
+  last_signal = number;
+  heavy(60000000);
+}
+
+static void on_small_stacks(void)
+{
+  static char memory[16384];
+  const stack_t stack = {.ss_sp = memory, .ss_size = sizeof memory};
+  const struct sigaction action = {.sa_handler = burn_in_handler, .sa_flags = SA_ONSTACK};
+  must(sigaltstack(&stack, NULL) == 0 && sigaction(SIGUSR1, &action, NULL) == 0);
+  for (int i = 0; i < 3; i++) {
+    light(20000000);
+    raise(SIGUSR1);
+  }
+  printf("signal %d\n", last_signal);
+}
+
+static ucontext_t outside, inside;
+
+static void coroutine(void)
+{
+  for (int i = 0; i < 3; i++) {
+    heavy(30000000);
+    swapcontext(&inside, &outside);
+  }
+}
+
+static void in_coroutine(void)
+{
+  static char stack[16384];
+  must(getcontext(&inside) == 0);
+  inside.uc_stack.ss_sp = stack;
+  inside.uc_stack.ss_size = sizeof stack;
+  makecontext(&inside, coroutine, 0);
+  for (int i = 0; i < 3; i++) {
+    light(30000000);
+    must(swapcontext(&outside, &inside) == 0);
+  }
+  printf("done\n");
+}
+
+static sigjmp_buf start_over;
+
+static void jump(int number)
+{
+  (void)number;
+  ticks++;
+  siglongjmp(start_over, 1);
+}
+
+static void jump_out_of_handlers(void)
+{
+  const struct itimerval period = {{0, 3000}, {0, 3000}};
+  must(signal(SIGALRM, jump) != SIG_ERR && setitimer(ITIMER_REAL, &period, NULL) == 0);
+  (void)sigsetjmp(start_over, 1);
+  while (ticks < 100)
+    light(1000000);
+  must(signal(SIGALRM, SIG_IGN) != SIG_ERR); // no jump out of printf
+  printf("done\n");
+}
+
+// ---- threads
+static void *burn_a_little(void *unused)
+{
+  light(2000000);
+  return unused;
+}
+
+static void hundreds_of_threads(void)
+{
+  pthread_t threads[300];
+  for (int i = 0; i < 300; i++)
+    start_thread(&threads[i], burn_a_little, &threads[i]);
+  int same = 0;
+  for (int i = 0; i < 300; i++) {
+    void *result;
+    same += pthread_join(threads[i], &result) == 0 && result == &threads[i];
+  }
+  printf("threads %d\n", same);
+}
+
+static void note_end(void *text)
+{
+  printf("%s\n", (const char *)text);
+}
+
+static void *cancelled(void *ready)
+{
+  pthread_cleanup_push(note_end, "cleaned up");
+  light(50000000);
+  must(write(*(int *)ready, "x", 1) == 1);
+  for (;;)
+    pause();
+  pthread_cleanup_pop(0);
+  return NULL;
+}
+
+static void *leaves(void *unused)
+{
+  (void)unused;
+  light(50000000);
+  pthread_exit("left");
+}
+
+static void ends_of_threads(void)
+{
+  int ends[2];
+  char byte;
+  void *result;
+  pthread_t thread;
+  must(pipe(ends) == 0);
+  start_thread(&thread, cancelled, &ends[1]);
+  must(read(ends[0], &byte, 1) == 1 && pthread_cancel(thread) == 0 && pthread_join(thread, &result) == 0);
+  printf("cancelled %d\n", result == PTHREAD_CANCELED);
+  start_thread(&thread, leaves, NULL);
+  must(pthread_join(thread, &result) == 0);
+  printf("%s\n", (char *)result);
+  pthread_exit(NULL); // of main: status 0
+}
+
+// ---- processes
+static void forks(void)
+{
+  light(50000000);
+  pid_t child = fork();
+  must(child >= 0);
+  if (child == 0) {
+    heavy(100000000);
+    pthread_t thread;
+    start_thread(&thread, burn_a_little, NULL);
+    pthread_join(thread, NULL);
+    _exit(7);
+  }
+  int status;
+  must(waitpid(child, &status, 0) == child);
+  printf("child %d\n", WEXITSTATUS(status));
+  child = vfork();
+  if (child == 0) {
+    const struct sigaction ignore = {.sa_handler = SIG_IGN};
+    sigaction(SIGRTMAX, &ignore, NULL); // its parent's stays
+    execl("/bin/sh", "sh", "-c", "exit 9", (char *)NULL);
+    _exit(1);
+  }
+  must(child > 0 && waitpid(child, &status, 0) == child);
+  printf("child %d\n", WEXITSTATUS(status));
+  heavy(100000000);
+}
+
+static void executes_itself(const char *program, int rounds)
+{
+  char text[16];
+  light(15000000);
+  if (rounds > 0) {
+    snprintf(text, sizeof text, "%d", rounds - 1);
+    execl(program, program, "exec", text, (char *)NULL);
+  }
+  printf("done\n");
+}
+
+// ---- what forbids timers
+static void forbid(int call, uint32_t action)
+{
+  struct sock_filter code[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)call, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, action),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  };
+  const struct sock_fprog filter = {sizeof code / sizeof *code, code};
+  must(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0);
+}
+
+static void in_a_sandbox(uint32_t action)
+{
+  light(50000000);
+  forbid(SYS_timer_create, action);
+  pthread_t thread;
+  start_thread(&thread, burn_a_little, NULL);
+  pthread_join(thread, NULL);
+  printf("done\n");
+}
+
+static void without_pending_signals(void)
+{
+  const struct rlimit none = {0, 0};
+  must(setrlimit(RLIMIT_SIGPENDING, &none) == 0);
+  pthread_t thread;
+  start_thread(&thread, burn_a_little, NULL);
+  pthread_join(thread, NULL);
+  printf("done\n");
+}
+
+int main(int count, char **arguments)
+{
+  const struct {
+    const char *name;
+    void (*run)(void);
+  } scenarios[] = {{"shares", shares},
+                   {"own_itimer", own_itimer},
+                   {"own_timer", own_timer},
+                   {"take_highest", take_highest},
+                   {"die_by_highest", die_by_highest},
+                   {"wait_for_signals", wait_for_signals},
+                   {"masks_in_handlers", masks_in_handlers},
+                   {"wait_uninterrupted", wait_uninterrupted},
+                   {"on_small_stacks", on_small_stacks},
+                   {"in_coroutine", in_coroutine},
+                   {"jump_out_of_handlers", jump_out_of_handlers},
+                   {"hundreds_of_threads", hundreds_of_threads},
+                   {"ends_of_threads", ends_of_threads},
+                   {"forks", forks},
+                   {"without_pending_signals", without_pending_signals}};
+  const char *name = count > 1 ? arguments[1] : "";
+  setvbuf(stdout, NULL, _IOLBF, 0);
+  if (strcmp(name, "exec") == 0)
+    executes_itself(arguments[0], count > 2 ? atoi(arguments[2]) : 20);
+  else if (strcmp(name, "sandbox_refuses") == 0)
+    in_a_sandbox(SECCOMP_RET_ERRNO | EPERM);
+  else if (strcmp(name, "sandbox_kills") == 0)
+    in_a_sandbox(SECCOMP_RET_KILL_PROCESS);
+  else
+    for (size_t i = 0; i < sizeof scenarios / sizeof *scenarios; i++)
+      if (strcmp(name, scenarios[i].name) == 0)
+        scenarios[i].run();
+  return 0;
+}
