@@ -114,6 +114,8 @@ static const char *tracer_value(struct request *request, const struct known_trac
     return request->options->functions;
   case VALUE_RATE:
     return arena_format(request->arena, "%u", request->options->sample_rate);
+  case VALUE_MODE:
+    return request->options->sample_mode;
   case VALUE_TEXT:
     break;
   }

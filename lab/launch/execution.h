@@ -23,6 +23,7 @@ struct launch_options {           // the user's options; strings borrowed
   const char *cuda;               // guest/tracers/cuda/choice.h, valid; NULL: its default
   unsigned repetition;            // counted executions at these levels before this one
   const char *call_paths;         // "light", "full" or "none"; NULL: light, of tracers that have them
+  const char *sample_mode;        // "cpu", or "real": waits, too
   unsigned sample_rate;           // samples of each thread a second; 0: none
   double delay_s, duration_s;     // duration 0: to the end
   double commit_s;                // between two commits of what was drained; 0: after each drain

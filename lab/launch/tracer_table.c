@@ -61,7 +61,7 @@ const struct known_tracer launch_known_tracers[] = {
     {.name = "cpu",
      .door = DOOR_PRELOAD,
      .level_mask = XSP_LEVEL_MASK_ALL,
-     .variables = {{"XSP_CPU_RATE", OWN, VALUE_RATE, 0, NULL}}},
+     .variables = {{"XSP_CPU_RATE", OWN, VALUE_RATE, 0, NULL}, {"XSP_CPU_MODE", OWN, VALUE_MODE, 0, NULL}}},
     {.name = "fake", .level_mask = XSP_LEVEL_MASK_ALL, .is_not_automatic = true}, // of tests: not installed
     {.name = "frameworks", .door = DOOR_PART},
     {.name = "functions_audit", .door = DOOR_PART},

@@ -21,6 +21,7 @@ enum tracer_value {
   VALUE_PART,      // path of a part of xsp: `text`
   VALUE_FUNCTIONS, // path of the list of functions
   VALUE_RATE,      // samples a second
+  VALUE_MODE,      // "cpu", or "real": waits, too
   VALUE_TEXT,      // `text`
 };
 struct tracer_variable {

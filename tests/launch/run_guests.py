@@ -22,7 +22,7 @@ WAIT_S = int(os.environ.get("XSP_TEST_WAIT_S", "600"))
 # Variables that docs/internals/launch.md documents.
 DOCUMENTED = {"XSP_SESSION", "XSP_SESSION_JOIN", "XSP_TRACERS", "LD_PRELOAD", "XSP_MODEL_RANGE", "XSP_CAPTURE_RANGE", "XSP_CALL_PATHS", "XSP_SHAPES", "XSP_CUDA", "XSP_METRICS", "XSP_SERIALIZE",
               "NVTX_INJECTION64_PATH", "INTEL_LIBITTNOTIFY64", "CUDA_INJECTION64_PATH", "ROCP_TOOL_LIBRARIES", "OPENCL_LAYERS", "ZE_ENABLE_TRACING_LAYER",
-              "LD_AUDIT", "XSP_FUNCTIONS", "XSP_CPU_RATE",
+              "LD_AUDIT", "XSP_FUNCTIONS", "XSP_CPU_RATE", "XSP_CPU_MODE",
               "OPENCV_TRACE_DEPTH_OPENCV", "OPENCV_TRACE_MAX_CHILDREN_OPENCV", "OPENCV_TRACE_MAX_CHILDREN"}
 if SANITIZED:  # a sanitized libxsp.so in a program that is not
     wanted = ["verify_asan_link_order=0", "detect_leaks=0"]

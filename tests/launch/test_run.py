@@ -346,7 +346,7 @@ class Environment(RunTest):
         self.assertEqual(found["OPENCL_LAYERS"], f"{self.TRACERS / 'opencl.so'}:/mine.so")
         libraries = found["LD_PRELOAD"].split(":")
         self.assertEqual(libraries[1:], [str(self.TRACERS / "frameworks.so"), str(self.TRACERS / "cpu.so"), "/nothing.so"])
-        self.assertEqual(found["XSP_CPU_RATE"], "99")
+        self.assertEqual((found["XSP_CPU_RATE"], found["XSP_CPU_MODE"]), ("99", "cpu"))
         self.assertEqual(found["OPENCV_TRACE_DEPTH_OPENCV"], "0")
         self.assertLessEqual(set(found), DOCUMENTED)
 
@@ -387,7 +387,8 @@ class Environment(RunTest):
         self.assertNotIn("cpu", self.tracers("--sample-rate", "0"))
         self.assertNotIn("XSP_CPU_RATE", self.variables("--sample-rate", "0", XSP_CPU_RATE="7"))  # an outer xsp run's
         self.assertEqual(self.tracers("-t", "cpu"), {"cpu"})
-        self.assertEqual(self.variables("--sample-rate", "250")["XSP_CPU_RATE"], "250")
+        found = self.variables("--sample-rate", "250", "--sample-mode", "real")
+        self.assertEqual((found["XSP_CPU_RATE"], found["XSP_CPU_MODE"]), ("250", "real"))
 
     def test_ranges(self):
         found = self.variables("-t", "fake", "--model-range", "step *", "--capture-range", "a,b")
@@ -470,6 +471,7 @@ class WrongUse(RunTest):
     def test_wrong_use(self):
         echo = ["--", "echo", "it runs"]
         self.refuses("--sample-rate", "1001", *echo, mentions="1000")
+        self.refuses("--sample-mode", "wall", *echo, mentions="cpu")
         self.refuses(mentions="missing")
         self.refuses("-o", "x.xsp", mentions="missing")
         self.refuses("--no-such", *echo, mentions="xsp help run")

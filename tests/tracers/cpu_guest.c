@@ -6,6 +6,7 @@
 #include <linux/seccomp.h>
 #include <poll.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -331,6 +332,108 @@ static void ends_of_threads(void)
   pthread_exit(NULL); // of main: status 0
 }
 
+// ---- calls that wait, a tenth of a second each
+enum { TENTH_NS = 100000000 };
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
+static sem_t semaphore;
+static int pipe_ends[2];
+
+static struct timespec soon(void)
+{
+  struct timespec at;
+  clock_gettime(CLOCK_REALTIME, &at);
+  at.tv_nsec += TENTH_NS;
+  at.tv_sec += at.tv_nsec / 1000000000;
+  at.tv_nsec %= 1000000000;
+  return at;
+}
+
+static void *release_later(void *locked)
+{
+  struct timespec tenth = {0, TENTH_NS};
+  pthread_mutex_lock(&mutex);
+  sem_post(locked);
+  nanosleep(&tenth, NULL);
+  pthread_mutex_unlock(&mutex);
+  for (int i = 0; i < 3; i++) // while the other one waits for the condition and the semaphore, then in read
+    nanosleep(&tenth, NULL);
+  must(write(pipe_ends[1], "x", 1) == 1);
+  return NULL;
+}
+
+NOINLINE static void sleeps(void)
+{
+  must(usleep(TENTH_NS / 1000) == 0); // no jump: its frame stays
+}
+
+NOINLINE static void locks(void)
+{
+  struct timespec at;
+  must(pthread_mutex_lock(&mutex) == 0); // for what is left of a tenth
+  at = soon();
+  must(pthread_cond_timedwait(&condition, &mutex, &at) == ETIMEDOUT && pthread_mutex_unlock(&mutex) == 0);
+  at = soon();
+  must(sem_timedwait(&semaphore, &at) != 0 && errno == ETIMEDOUT);
+}
+
+NOINLINE static void reads(void)
+{
+  struct pollfd nothing = {pipe_ends[0], POLLIN, 0};
+  char byte;
+  must(read(pipe_ends[0], &byte, 1) == 1 && poll(&nothing, 1, TENTH_NS / 1000000) == 0);
+}
+
+NOINLINE static void waits_for_child(void)
+{
+  int status;
+  pid_t child = fork();
+  if (child == 0) {
+    usleep(TENTH_NS / 1000);
+    _exit(3);
+  }
+  must(waitpid(child, &status, 0) == child && WEXITSTATUS(status) == 3);
+}
+
+static uint64_t now_ns(void)
+{
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+// Calls that use the CPU all the time: reports how long they did not.
+NOINLINE static void reads_without_waiting(void)
+{
+  FILE *zeros = fopen("/dev/zero", "r");
+  const size_t bytes = 1 << 25;
+  char *memory = malloc(bytes);
+  must(zeros != NULL && memory != NULL);
+  uint64_t begin_ns = now_ns(), begin_cpu_ns = cpu_ns();
+  while (cpu_ns() - begin_cpu_ns < 2 * TENTH_NS)
+    must(read(fileno(zeros), memory, bytes) == (ssize_t)bytes);
+  uint64_t cpu = cpu_ns() - begin_cpu_ns;
+  fprintf(stderr, "%lu\n", (unsigned long)(now_ns() - begin_ns - cpu));
+  free(memory);
+  fclose(zeros);
+}
+
+static void waits(void)
+{
+  pthread_t thread;
+  sem_t locked;
+  must(pipe(pipe_ends) == 0 && sem_init(&semaphore, 0, 0) == 0 && sem_init(&locked, 0, 0) == 0);
+  start_thread(&thread, release_later, &locked);
+  must(sem_wait(&locked) == 0);
+  locks();
+  reads();
+  pthread_join(thread, NULL);
+  sleeps();
+  waits_for_child();
+  reads_without_waiting();
+  printf("done\n");
+}
+
 // ---- processes
 static void forks(void)
 {
@@ -421,6 +524,7 @@ int main(int count, char **arguments)
                    {"jump_out_of_handlers", jump_out_of_handlers},
                    {"hundreds_of_threads", hundreds_of_threads},
                    {"ends_of_threads", ends_of_threads},
+                   {"waits", waits},
                    {"forks", forks},
                    {"without_pending_signals", without_pending_signals}};
   const char *name = count > 1 ? arguments[1] : "";

@@ -100,6 +100,25 @@ class Figures(unittest.TestCase):
             self.within_error(by_function["light"], total, 0.3, len(samples))
             self.within_error(by_function["heavy"], total, 0.7, len(samples))
 
+    def test_waits(self):
+        traced = trace(GUEST, "waits", XSP_CPU_MODE="real")
+        self.assertEqual((traced.done.stdout, traced.done.returncode), ("done\n", 0))
+        symbols = Symbols(GUEST)
+        longest = collections.defaultdict(list)
+        for sample in traced.samples:
+            names = [name for name in map(symbols.name, sample.path) if name]
+            if sample.kind != "cpu":
+                longest[names[-1], sample.kind].append(sample.ns)
+        tenth, calls = 99_000_000, {("sleeps", "sleep"): 1, ("locks", "lock"): 2, ("reads", "io"): 1,
+                                    ("waits_for_child", "child"): 1, ("release_later", "sleep"): 4}
+        for wait, least in calls.items():
+            self.assertGreaterEqual(sum(ns >= tenth for ns in longest[wait]), least, (wait, longest))
+        # Reading that uses the CPU is no waiting: at most what the program itself has seen of that.
+        self.assertLess(sum(longest["reads_without_waiting", "io"]), int(traced.done.stderr) + 20_000_000)
+
+    def test_waits_are_not_the_default(self):
+        self.assertEqual({sample.kind for sample in trace(GUEST, "waits").samples}, {"cpu"})
+
     def test_python(self):
         program = ("import time\n"
                    "def pure(end):\n"

@@ -28,7 +28,9 @@ static enum layer_kind kind_of_name(struct store *store, struct words *words, ui
     return (enum layer_kind) * kind;
   size_t length;
   const char *text = store_text(store, name, &length);
-  *kind = range_is_wrapper(text, length) ? LAYER_WRAPS : strncmp(text, LOADER, sizeof LOADER - 1) == 0 ? LAYER_LOADS : LAYER_COMPUTES;
+  *kind = range_is_wrapper(text, length)                  ? LAYER_WRAPS
+          : strncmp(text, LOADER, sizeof LOADER - 1) == 0 ? LAYER_LOADS
+                                                          : LAYER_COMPUTES;
   return (enum layer_kind) * kind;
 }
 
@@ -38,8 +40,7 @@ static enum layer_kind kind_of(const struct run_columns *columns, struct words *
   if (category != 0 && category == words->wrapper)
     return LAYER_WRAPS;
   // Other frameworks have layers of this category that are a graph's placeholders.
-  if (category != 0 && category == words->input && words->pytorch != 0 &&
-      columns->spans.tracer[row] == words->pytorch)
+  if (category != 0 && category == words->input && words->pytorch != 0 && columns->spans.tracer[row] == words->pytorch)
     return LAYER_LOADS;
   return kind_of_name(columns->store, words, columns->spans.name[row]);
 }

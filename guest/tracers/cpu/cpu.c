@@ -64,15 +64,12 @@ void cpu_say(const char *text)
   }
 }
 
-void *cpu_next(void **place, const char *name)
+void *cpu_find_next(void **place, const char *name)
 {
-  void *found = __atomic_load_n(place, __ATOMIC_ACQUIRE);
-  if (found == NULL) {
-    int saved_errno = errno;
-    found = dlsym(RTLD_NEXT, name);
-    __atomic_store_n(place, found, __ATOMIC_RELEASE);
-    errno = saved_errno;
-  }
+  int saved_errno = errno;
+  void *found = dlsym(RTLD_NEXT, name);
+  __atomic_store_n(place, found, __ATOMIC_RELEASE);
+  errno = saved_errno;
   return found;
 }
 
@@ -98,5 +95,8 @@ __attribute__((constructor)) static void load(void)
     cpu_say("not sampled: the program was started without a free real-time signal");
   else if (cpu_sampler_start(number))
     (void)cpu_threads_start(number, rate);
+  const char *mode = secure_getenv("XSP_CPU_MODE");
+  if (mode != NULL && strcmp(mode, "real") == 0)
+    cpu_waits_start();
   errno = saved_errno;
 }

@@ -23,11 +23,13 @@ struct cpu_thread {
   struct guest_block block; // first
   void *(*start)(void *);   // the program's, of a thread that begins
   void *argument;
-  bool believes_blocked; // our signal, as its creator does
-  int timer;             // the kernel's number
-  bool has_timer;        // atomic
-  bool is_walking;       // outside of the handler: it leaves the thread alone then
-  uint64_t seen_ns;      // the thread's CPU time that samples stand for
+  bool believes_blocked;         // our signal, as its creator does
+  int timer;                     // the kernel's number
+  bool has_timer;                // atomic
+  bool is_walking;               // outside of the handler: it leaves the thread alone then
+  uint64_t seen_ns;              // the thread's CPU time that samples stand for
+  uint64_t read_cpu_ns, read_ns; // its CPU clock, and the time when it was read last, outside of calls that wait
+  bool is_in_call;               // that may wait; left by a jump, it stays so until the next one
   _Alignas(16) char stack[CPU_STACK_BYTES];
 };
 // Of the calling thread; NULL: not sampled.
@@ -36,20 +38,32 @@ extern __thread struct cpu_thread *cpu_thread __attribute__((tls_model("initial-
 // ---- cpu.c
 // What could not be sampled, one line in the trace. Once for each text.
 void cpu_say(const char *text);
+void *cpu_find_next(void **place, const char *name); // for cpu_next
 // The function that ours of this name hides, cached in `place` (atomic).
-void *cpu_next(void **place, const char *name);
+static inline void *cpu_next(void **place, const char *name)
+{
+  void *found = __atomic_load_n(place, __ATOMIC_ACQUIRE);
+  return __builtin_expect(found != NULL, 1) ? found : cpu_find_next(place, name);
+}
 #define CPU_NEXT(place, name) ((__typeof__(&name))(uintptr_t)cpu_next(place, #name))
 
 // ---- threads.c
 bool cpu_threads_start(int signal_number, unsigned rate); // the calling thread is the first; before main
 void cpu_threads_stop(void); // of the whole process, for good: the program wants the signal
 uint64_t cpu_threads_period_ns(void);
+void cpu_threads_read(struct cpu_thread *thread, uint64_t cpu_ns); // the thread's CPU clock was read now
 
 // ---- sampler.c
 bool cpu_sampler_start(int signal_number); // installs the handler
 bool cpu_sampler_is_ours(const siginfo_t *info);
 union sigval cpu_sampler_mark(void);               // of our timers
 void cpu_sampler_interpreter(const void *address); // native functions end where Python's begin: in this library
+
+struct unwind_place;
+uint32_t cpu_sampler_path(const struct unwind_place *place); // 0: none
+
+// ---- waits.c
+void cpu_waits_start(void); // before main
 
 // ---- signals.c
 int cpu_signals_choose(void);  // 0: none is free

@@ -55,6 +55,11 @@ void cpu_sampler_interpreter(const void *address)
   (void)set_paths_up(PATHS_READY); // else the first sample does it
 }
 
+uint32_t cpu_sampler_path(const struct unwind_place *place)
+{
+  return paths_are_ready() ? frames_path_at(place) : 0;
+}
+
 // ---- a sample
 #define UNKNOWN_PERIODS 4 // a call path that is not found is tried again so long
 
@@ -62,9 +67,11 @@ static void take_sample(const void *context)
 {
   struct cpu_thread *thread = cpu_thread;
   uint64_t now_ns = clock_now_ns(CLOCK_THREAD_CPUTIME_ID), since_ns = now_ns - thread->seen_ns;
+  if (!thread->is_in_call)
+    cpu_threads_read(thread, now_ns);
   if (xsp_tracer_levels("cpu") != 0) {
     const struct unwind_place place = unwind_interrupted(context);
-    uint32_t path = paths_are_ready() ? frames_path_at(&place) : 0;
+    uint32_t path = cpu_sampler_path(&place);
     if (path == 0 && since_ns < UNKNOWN_PERIODS * cpu_threads_period_ns())
       return; // the next sample stands for this time, too
     (void)xsp_sample(XSP_SAMPLE_CPU, path, since_ns);

@@ -65,11 +65,18 @@ static const char *reason_of(int error)
              : "threads are not sampled: the kernel made no timer for them";
 }
 
+void cpu_threads_read(struct cpu_thread *thread, uint64_t cpu_ns)
+{
+  thread->read_cpu_ns = cpu_ns;
+  thread->read_ns = clock_now_ns(CLOCK_MONOTONIC);
+}
+
 // The calling thread's.
 static void begin(struct cpu_thread *thread)
 {
   int saved_errno = errno;
   thread->seen_ns = clock_now_ns(CLOCK_THREAD_CPUTIME_ID);
+  cpu_threads_read(thread, thread->seen_ns);
   thread->is_walking = false;
   if (has_new_filter()) { // the answer may be a signal that ends the program
     cpu_say("threads are not sampled: the program has restricted its system calls");

@@ -11,6 +11,7 @@
 #include "programs/xsp/verb_run/run_json.h"
 #include "programs/xsp/verb_run/run_print.h"
 #include "programs/xsp/verb_run/run_stream.h"
+#include "programs/xsp/verb_run/run_tracers.h"
 #include "tracers/tracers.h"
 
 #include <limits.h>
@@ -23,7 +24,6 @@
 #define CANNOT_EXECUTE 127
 #define LEVELED_RUNS 5 // a trimmed mean leaves one out at either end, and four are the fewest whose spread is judged
 #define LEVELED_WARMUPS 1
-#define SAMPLE_RATE 99 // not in step with what a program does 10 or 100 times a second
 
 static const struct option_description options[] = {
     {"tracer", 't', "NAME,NAME,...", "auto", OPTION_REPEATABLE | OPTION_AT_START,
@@ -61,6 +61,8 @@ static const struct option_description options[] = {
      "Samples of each thread a second of its time, at most 1000, by the tracer cpu: where time goes that is in no "
      "span. 0: "
      "none. Default: 99, of several level sets 0."},
+    {"sample-mode", 0, "cpu|real", "cpu", OPTION_AT_START,
+     "cpu: a thread's time on a CPU. real: also its waits of a millisecond and more, each with its kind."},
     OPTION_CALL_PATHS,
     {"cuda", 0, "KEY=VALUE,...", NULL, OPTION_AT_START, OPTION_CUDA_TEXT},
     {"aggregate", 0, NULL, NULL, 0,
@@ -150,42 +152,6 @@ static enum status fill_sets(struct request *request, struct error *err)
   experiment->warmups = is_leveled ? LEVELED_WARMUPS : 0;
   XSP_TRY(invocation_unsigned(request->invocation, "runs", 1, 1000000, &experiment->runs, err));
   return invocation_unsigned(request->invocation, "warmup", 0, 1000000, &experiment->warmups, err);
-}
-
-// Every -t, each a list; a copy cut at its commas.
-static enum status fill_tracers(struct request *request, struct error *err)
-{
-  const struct invocation *invocation = request->invocation;
-  size_t most = 2;
-  const char *text;
-  for (size_t i = 0; (text = invocation_value_at(invocation, "tracer", i)) != NULL; i++)
-    most += strlen(text) + 1;
-  const char **names = arena_alloc_array(&request->arena, most, sizeof *names);
-  size_t count = 0;
-  for (size_t i = 0; (text = invocation_value_at(invocation, "tracer", i)) != NULL; i++) {
-    char *rest = arena_copy(&request->arena, text, strlen(text));
-    for (char *name; (name = strsep(&rest, ",")) != NULL;) {
-      if (name[0] == '\0')
-        return error_set(err, STATUS_USE, "wrong use", "--tracer", "-t nvtx,itt; `xsp check` lists them",
-                         "a tracer's name is empty");
-      names[count++] = name;
-    }
-  }
-  if (count == 0)
-    names[count++] = "auto";
-  request->experiment.run.tracers = names;
-  return STATUS_OK;
-}
-
-// Figures of several level sets are compared: by default no sampler is in them.
-static enum status fill_sampling(struct request *request, struct error *err)
-{
-  struct run_experiment_options *experiment = &request->experiment;
-  bool is_named = false;
-  for (const char *const *tracer = experiment->run.tracers; *tracer != NULL; tracer++)
-    is_named |= strcmp(*tracer, "cpu") == 0;
-  experiment->run.sample_rate = is_named || (experiment->set_count == 1 && !experiment->serialize) ? SAMPLE_RATE : 0;
-  return invocation_unsigned(request->invocation, "sample-rate", 0, 1000, &experiment->run.sample_rate, err);
 }
 
 static enum status fill_ranges(struct request *request, struct error *err)
@@ -309,9 +275,9 @@ static enum status fill(struct request *request, struct error *err)
   experiment->run.call_paths = invocation_value(request->invocation, "call-paths");
   XSP_TRY(fill_aggregate(request, err));
   XSP_TRY(fill_functions(request, err));
-  XSP_TRY(fill_tracers(request, err));
+  XSP_TRY(run_tracers(request->invocation, &request->arena, experiment, err));
   XSP_TRY(fill_sets(request, err));
-  XSP_TRY(fill_sampling(request, err));
+  XSP_TRY(run_sampling(request->invocation, experiment, err));
   XSP_TRY(fill_program(request, err));
   XSP_TRY(fill_ranges(request, err));
   XSP_TRY(invocation_bytes(request->invocation, "flight-recorder", 64 << 10, UINT64_C(2) << 30,
