@@ -94,6 +94,20 @@ def sampled():
     return script
 
 
+# Samples of threads in addition to frames_and_kernel: figures of spans stay what they are.
+CPU_TIME = {("main (train.py:3)",): 30, ("main (train.py:3)", "forward (net.py:9)"): 45}
+WAITS = {("main (train.py:3)",): 500}
+
+
+def threads():
+    script = frames_and_kernel()
+    for time_ns, duration_ns, context in ((20, 30, 1), (400, 25, 2), (700, 20, 2), (800, 7, None)):
+        script.sample("cpu", UNIX_START + time_ns, duration_ns, context)
+    script.sample("sleep", UNIX_START + 900, 400, 1)
+    script.sample("io", UNIX_START + 990, 100, 1)
+    return script
+
+
 class Stacks(unittest.TestCase):
     def setUp(self):
         temporary = temporary_folder()
@@ -169,10 +183,11 @@ class Stacks(unittest.TestCase):
         for profile in document["profiles"]:
             if profile["type"] == "sampled":
                 chains = [tuple(frames[frame]["name"] for frame in chain) for chain in profile["samples"]]
+                unit = "none" if profile["name"].startswith("samples of instructions") else "nanoseconds"
                 self.assertEqual((profile["startValue"], profile["endValue"], profile["unit"]),
-                                 (0, sum(profile["weights"]), "none"))
+                                 (0, sum(profile["weights"]), unit))
                 found.append((profile["name"], dict(zip(chains, profile["weights"], strict=True))))
-        self.assertIn({"name": "gemm", "file": "gemm.cu", "line": 12}, frames)
+        self.assertIn({"name": "main", "file": "train.py", "line": 3}, frames)
         return found
 
     def test_samples_in_speedscope(self):
@@ -189,6 +204,26 @@ class Stacks(unittest.TestCase):
             ("samples of instructions, A/L/Lib/K batch 1",
              {(*gemm, "+0x80"): 8, (*gemm, "+0x90"): 4, ("other", "+0x10"): 1}),
             ("samples of instructions, K batch 4", {gemm: 7})])
+
+    def test_samples_of_threads(self):
+        """Metrics of their own in each form, never in the time of spans."""
+        threads().write(self.trace)
+        types, found, _ = self.pprof()
+        self.assertEqual(types, [("spans", "count"), ("time", "nanoseconds"), ("cpu", "nanoseconds"),
+                                 ("wait", "nanoseconds")])
+        for at, expected in ((2, CPU_TIME), (3, WAITS)):
+            self.assertEqual({chain: values[at] for chain, values in found if values[at] > 0}, expected)
+            self.assertTrue(all(values[:2] == (0, 0) for chain, values in found if values[at] > 0))
+        self.assertEqual({chain: values for chain, values in found if values[1] > 0},
+                         {chain: (*values, 0, 0) for chain, values in STACKS.items() if values[1] > 0})
+        run = "A/L/Lib/K batch 1"
+        self.assertEqual(self.speedscope_samples(), [
+            (f"CPU time of samples, {run}", {("main",): 30, ("main", "forward"): 45}),
+            (f"waits of samples, {run}", {("main",): 500})])
+        self.assertEqual(self.folded("--metric", "cpu_ns"), CPU_TIME)
+        self.assertEqual(self.folded("--metric", "wait_ns"), WAITS)
+        self.assertEqual(self.folded("--metric", "io_ns"), {("main (train.py:3)",): 100})
+        self.assertEqual(self.folded(), {chain: own for chain, (_, own) in STACKS.items() if own > 0})
 
     def folded(self, *options):
         lines = self.export("out.folded", "--force", *options).read_text().splitlines()

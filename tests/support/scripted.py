@@ -66,6 +66,10 @@ class Script:
             self.put("tag", run_id, span_id, key, kind_name, value)
         return span_id
 
+    def sample(self, kind, time_ns, duration_ns, context=None, track=1, run_id=1, span=None):
+        """Of a thread: cpu, sleep, lock, io or child."""
+        self.put("sample", run_id, track, context, kind, time_ns, duration_ns, span)
+
     def context(self, name, caller=None, kind="python", file=None, line=None, module=None, address=None):
         """A frame's call path; its id."""
         self.contexts += 1

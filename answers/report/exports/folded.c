@@ -26,7 +26,7 @@ static void put_run(struct timeline_writer *writer)
   struct folded *folded = (struct folded *)writer;
   struct contexts contexts = {.most = STACKS_CONTEXTS_MOST};
   if (folded->metric != NULL)
-    stacks_add_metric(&folded->stacks, writer->run.run->run_id, &contexts);
+    stacks_add_weights(&folded->stacks, &folded->stacks.metric, writer->run.run->run_id, &contexts);
   else
     stacks_add(&folded->stacks, &writer->run, &contexts);
   const struct context *all = contexts.all.items;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // pprof's profile (https://github.com/google/pprof/blob/main/proto/profile.proto), as `go tool pprof` and its web viewers
 // read it: a sample a context (stacks.h) with its spans and self time, in gzip; where the file has
-// samples of instructions, one more for each of their contexts. A run is a label of its samples.
+// samples, of instructions or of threads, one more for each of their contexts. A run is a label of its samples.
 #include "base/interner.h"
 #include "base/wire_write.h"
 #include "report/exports/exports.h"
@@ -66,9 +66,9 @@ static void put_type(struct pprof *pprof, const char *type, const char *unit)
   protobuf_end(&pprof->profile, place);
 }
 
-static bool has_samples(const struct pprof *pprof) // of instructions: a third value
+static bool has_samples(const struct pprof *pprof, enum stacks_sampled which) // a further value of each sample
 {
-  return pprof->stacks.metric.rows.count > 0;
+  return pprof->stacks.sampled[which].rows.count > 0;
 }
 
 static void begin(struct timeline_writer *writer)
@@ -77,8 +77,9 @@ static void begin(struct timeline_writer *writer)
   (void)string_of(pprof, "");
   put_type(pprof, "spans", "count");
   put_type(pprof, "time", "nanoseconds");
-  if (has_samples(pprof))
-    put_type(pprof, "samples", "count");
+  for (enum stacks_sampled which = 0; which < STACKS_SAMPLED; which++)
+    if (has_samples(pprof, which))
+      put_type(pprof, stacks_sampled_kinds[which].type, stacks_sampled_kinds[which].unit);
   protobuf_varint(&pprof->profile, PROFILE_DEFAULT_SAMPLE_TYPE, string_of(pprof, "time"));
 }
 
@@ -91,10 +92,11 @@ static uint64_t run_label(struct pprof *pprof)
   return label;
 }
 
-// Of what the context has, either spans and time or samples are written.
-static void put_sample(struct pprof *pprof, const struct contexts *contexts, uint32_t id, bool is_sampled,
+// Of what the context has, either spans and time, or one kind of samples; STACKS_SAMPLED: the former.
+static void put_sample(struct pprof *pprof, const struct contexts *contexts, uint32_t id, enum stacks_sampled sampled,
                        uint64_t label)
 {
+  bool is_sampled = sampled != STACKS_SAMPLED;
   struct buf *out = &pprof->profile;
   const struct context *context = &contexts->all.items[id];
   uint32_t chain[STACKS_DEPTH_MOST], depth = stacks_chain(contexts, id, chain);
@@ -103,8 +105,9 @@ static void put_sample(struct pprof *pprof, const struct contexts *contexts, uin
     protobuf_varint(out, SAMPLE_LOCATION_ID, location_of(pprof, contexts->all.items[chain[i]].name));
   protobuf_varint(out, SAMPLE_VALUE, is_sampled ? 0 : (uint64_t)context->count);
   protobuf_varint(out, SAMPLE_VALUE, is_sampled ? 0 : (uint64_t)context->self_ns);
-  if (has_samples(pprof))
-    protobuf_varint(out, SAMPLE_VALUE, is_sampled ? (uint64_t)context->self_ns : 0);
+  for (enum stacks_sampled which = 0; which < STACKS_SAMPLED; which++)
+    if (has_samples(pprof, which))
+      protobuf_varint(out, SAMPLE_VALUE, which == sampled ? (uint64_t)context->self_ns : 0);
   size_t inner = protobuf_begin(out, SAMPLE_LABEL);
   protobuf_varint(out, LABEL_KEY, string_of(pprof, "run"));
   protobuf_varint(out, LABEL_STR, label);
@@ -112,24 +115,27 @@ static void put_sample(struct pprof *pprof, const struct contexts *contexts, uin
   protobuf_end(out, place);
 }
 
-static void put_contexts(struct pprof *pprof, const struct contexts *contexts, bool is_sampled)
+static void put_contexts(struct pprof *pprof, const struct contexts *contexts, enum stacks_sampled sampled)
 {
   uint64_t label = run_label(pprof);
   for (uint32_t i = 0; i < contexts->all.count; i++)
     if (contexts->all.items[i].count > 0)
-      put_sample(pprof, contexts, i, is_sampled, label);
+      put_sample(pprof, contexts, i, sampled, label);
 }
 
 static void put_run(struct timeline_writer *writer)
 {
   struct pprof *pprof = (struct pprof *)writer;
-  struct contexts contexts = {.most = CONTEXTS_MOST}, sampled = {.most = CONTEXTS_MOST};
+  struct contexts contexts = {.most = CONTEXTS_MOST};
   stacks_add(&pprof->stacks, &writer->run, &contexts);
-  put_contexts(pprof, &contexts, false);
-  stacks_add_metric(&pprof->stacks, writer->run.run->run_id, &sampled);
-  put_contexts(pprof, &sampled, true);
+  put_contexts(pprof, &contexts, STACKS_SAMPLED);
   contexts_done(&contexts);
-  contexts_done(&sampled);
+  for (enum stacks_sampled which = 0; which < STACKS_SAMPLED; which++) {
+    struct contexts sampled = {.most = CONTEXTS_MOST};
+    stacks_add_weights(&pprof->stacks, &pprof->stacks.sampled[which], writer->run.run->run_id, &sampled);
+    put_contexts(pprof, &sampled, which);
+    contexts_done(&sampled);
+  }
 }
 
 // ---- what samples refer to -------------------------------------------------------------------------------------------

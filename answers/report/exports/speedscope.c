@@ -2,7 +2,7 @@
 // speedscope's file format (https://www.speedscope.app/file-format-schema.json): a profile of begin and end events
 // per lane, over one table of names. Its viewer shows them in the order of time, left-heavy and as a sandwich. Spans
 // that never ended have no place in the format. A span with a call path is in the frames of it that the spans around it
-// are not in. Samples of instructions are a sampled profile of their run.
+// are not in. Samples, of instructions and of threads, are sampled profiles of their run.
 #include "base/json_write.h"
 #include "base/saturate.h"
 #include "report/exports/exports.h"
@@ -152,14 +152,15 @@ static void put_chain(struct speedscope *speedscope, const struct contexts *cont
   export_file_flush(&speedscope->writer.file);
 }
 
-static void put_samples(struct speedscope *speedscope)
+static void put_samples(struct speedscope *speedscope, enum stacks_sampled which)
 {
+  const struct stacks_sampled_kind *kind = &stacks_sampled_kinds[which];
   struct timeline_writer *writer = &speedscope->writer;
   struct buf *out = &writer->file.out;
   struct contexts contexts = {.most = CONTEXTS_MOST};
   VECTOR(uint32_t) sampled = {0};
   int64_t sum = 0;
-  stacks_add_metric(&speedscope->stacks, writer->run.run->run_id, &contexts);
+  stacks_add_weights(&speedscope->stacks, &speedscope->stacks.sampled[which], writer->run.run->run_id, &contexts);
   const struct context *all = contexts.all.items;
   for (uint32_t id = 0; id < contexts.all.count; id++)
     if (all[id].self_ns > 0) {
@@ -168,9 +169,10 @@ static void put_samples(struct speedscope *speedscope)
     }
   if (sampled.count > 0) {
     buf_text(out, speedscope->has_profile ? ",\n" : "");
-    buf_text(out, "{\"type\":\"sampled\",\"name\":\"samples of instructions, ");
+    buf_format(out, "{\"type\":\"sampled\",\"name\":\"%s, ", kind->title);
     stacks_put_run(writer->run.run, out);
-    buf_format(out, "\",\"unit\":\"none\",\"startValue\":0,\"endValue\":%" PRId64 ",\"samples\":[", sum);
+    buf_format(out, "\",\"unit\":\"%s\",\"startValue\":0,\"endValue\":%" PRId64 ",\"samples\":[",
+               which == STACKS_INSTRUCTIONS ? "none" : kind->unit, sum);
     for (size_t i = 0; i < sampled.count; i++)
       put_chain(speedscope, &contexts, sampled.items[i], i > 0);
     buf_text(out, "],\"weights\":[");
@@ -187,7 +189,8 @@ static void put_run(struct timeline_writer *writer)
 {
   for (size_t lane = 0; lane < writer->run.lane_count; lane++)
     put_lane((struct speedscope *)writer, &writer->run.lanes[lane]);
-  put_samples((struct speedscope *)writer);
+  for (enum stacks_sampled which = 0; which < STACKS_SAMPLED; which++)
+    put_samples((struct speedscope *)writer, which);
 }
 
 static void put_frame(const struct speedscope *speedscope, struct json_writer *json, uint32_t name)

@@ -32,9 +32,42 @@ static bool is_time(const char *metric)
   return strcmp(metric, "host_ns") == 0 || strcmp(metric, "device_ns") == 0;
 }
 
-// Without a metric: own time.
-static enum status load_weights(const struct stacks *stacks, const char *metric, struct stacks_weights *weights,
-                                struct error *err)
+const struct stacks_sampled_kind stacks_sampled_kinds[STACKS_SAMPLED] = {
+    [STACKS_INSTRUCTIONS] = {"samples", "samples", "count", "samples of instructions"},
+    [STACKS_CPU_TIME] = {"cpu_ns", "cpu", "nanoseconds", "CPU time of samples"},
+    [STACKS_WAITS] = {"wait_ns", "wait", "nanoseconds", "waits of samples"},
+};
+
+static void add_weight(struct stacks_weights *weights, const struct store_context_metric *row)
+{
+  *vector_add(&weights->rows) =
+      (struct stacks_weight){row->run_id, row->count, row->exclusive_sum, (uint32_t)row->context_id};
+}
+
+// Which weights a row counts in; NULL: in none.
+typedef struct stacks_weights *choose_weights(struct stacks *stacks, const char *metric, const char *wanted);
+
+static struct stacks_weights *own_time(struct stacks *stacks, const char *metric, const char *wanted)
+{
+  (void)wanted;
+  return is_time(metric) ? &stacks->own_time : NULL;
+}
+
+static struct stacks_weights *one_metric(struct stacks *stacks, const char *metric, const char *wanted)
+{
+  return strcmp(metric, wanted) == 0 ? &stacks->metric : NULL;
+}
+
+static struct stacks_weights *of_samples(struct stacks *stacks, const char *metric, const char *wanted)
+{
+  (void)wanted;
+  for (size_t i = 0; i < STACKS_SAMPLED; i++)
+    if (strcmp(metric, stacks_sampled_kinds[i].metric) == 0)
+      return &stacks->sampled[i];
+  return NULL;
+}
+
+static enum status load_weights(struct stacks *stacks, choose_weights *choose, const char *wanted, struct error *err)
 {
   struct arena arena = {0}, run_arena = {0};
   struct store_run *runs;
@@ -44,11 +77,9 @@ static enum status load_weights(const struct stacks *stacks, const char *metric,
   for (size_t i = 0; i < run_count && status == STATUS_OK; i++) {
     status = correlate_context_rows(stacks->store, runs[i].run_id, &stacks->file, &run_arena, &rows, &count, err);
     for (size_t row = 0; row < count && status == STATUS_OK; row++) {
-      bool is_counted = metric == NULL ? is_time(rows[row].metric)
-                                       : rows[row].exclusive_sum > 0 && strcmp(rows[row].metric, metric) == 0;
-      if (is_counted)
-        *vector_add(&weights->rows) = (struct stacks_weight){rows[row].run_id, rows[row].count, rows[row].exclusive_sum,
-                                                             (uint32_t)rows[row].context_id};
+      struct stacks_weights *weights = choose(stacks, rows[row].metric, wanted);
+      if (weights != NULL && (weights == &stacks->own_time || rows[row].exclusive_sum > 0))
+        add_weight(weights, &rows[row]);
     }
     arena_done(&run_arena);
   }
@@ -58,14 +89,30 @@ static enum status load_weights(const struct stacks *stacks, const char *metric,
 
 enum status stacks_load_metric(struct stacks *stacks, const char *metric, struct error *err)
 {
-  return load_weights(stacks, metric, &stacks->metric, err);
+  return load_weights(stacks, one_metric, metric, err);
+}
+
+static enum status has_samples_of_threads(struct store *store, bool *ret_has, struct error *err)
+{
+  struct arena arena = {0};
+  struct store_run *runs;
+  size_t run_count = 0, count = 0;
+  enum status status = store_runs(store, &arena, &runs, &run_count, err);
+  for (size_t i = 0; i < run_count && status == STATUS_OK && count == 0; i++)
+    status = store_count_samples(store, runs[i].run_id, &count, err);
+  *ret_has = count > 0;
+  arena_done(&arena);
+  return status;
 }
 
 enum status stacks_load_samples(struct stacks *stacks, struct error *err)
 {
   uint32_t string;
-  bool may_have = store_find_string(stacks->store, "samples", 7, &string);
-  return may_have ? stacks_load_metric(stacks, "samples", err) : STATUS_OK;
+  bool has_threads = false;
+  bool may_have = stacks->is_folded || store_find_string(stacks->store, "samples", 7, &string);
+  if (!may_have)
+    XSP_TRY(has_samples_of_threads(stacks->store, &has_threads, err));
+  return may_have || has_threads ? load_weights(stacks, of_samples, NULL, err) : STATUS_OK;
 }
 
 enum status stacks_open(struct store *store, struct stacks *ret_stacks, struct error *err)
@@ -89,7 +136,7 @@ enum status stacks_open(struct store *store, struct stacks *ret_stacks, struct e
   }
   stacks->paths = (struct context_paths){caller, name, level};
   stacks->is_folded = store_is_folded(store);
-  return stacks->is_folded ? load_weights(stacks, NULL, &stacks->own_time, err) : STATUS_OK;
+  return stacks->is_folded ? load_weights(stacks, own_time, NULL, err) : STATUS_OK;
 }
 
 static void add_weights(const struct stacks_weights *weights, int64_t run_id, const struct context_paths *paths,
@@ -134,9 +181,10 @@ void stacks_add_folded(const struct stacks *stacks, int64_t run_id, const struct
   add_weights(&stacks->own_time, run_id, paths, contexts);
 }
 
-void stacks_add_metric(const struct stacks *stacks, int64_t run_id, struct contexts *contexts)
+void stacks_add_weights(const struct stacks *stacks, const struct stacks_weights *weights, int64_t run_id,
+                        struct contexts *contexts)
 {
-  add_weights(&stacks->metric, run_id, &stacks->paths, contexts);
+  add_weights(weights, run_id, &stacks->paths, contexts);
 }
 
 uint32_t stacks_chain(const struct contexts *contexts, uint32_t id, uint32_t *chain)
@@ -161,6 +209,8 @@ void stacks_done(struct stacks *stacks)
   arena_done(&stacks->arena);
   vector_done(&stacks->own_time.rows);
   vector_done(&stacks->metric.rows);
+  for (size_t i = 0; i < STACKS_SAMPLED; i++)
+    vector_done(&stacks->sampled[i].rows);
 }
 
 uint32_t *stacks_parents(const struct timeline_run *run, struct arena *arena)

@@ -13,15 +13,24 @@ struct stacks_weight { // a row of context_metric
 struct stacks_weights {
   VECTOR(struct stacks_weight) rows; // of all runs
 };
+enum stacks_sampled { STACKS_INSTRUCTIONS, STACKS_CPU_TIME, STACKS_WAITS, STACKS_SAMPLED };
+struct stacks_sampled_kind {
+  const char *metric;      // of context_metric
+  const char *type, *unit; // of pprof
+  const char *title;
+};
+extern const struct stacks_sampled_kind stacks_sampled_kinds[STACKS_SAMPLED];
+
 struct stacks { // of one file
   struct store *store;
   struct arena arena;
-  struct store_call_paths file;   // with frames
-  struct context_paths paths;     // numbered as the file's contexts
-  uint32_t string_count;          // names below it are strings of the store, the others frames
-  bool is_folded;                 // the file's spans were folded: contexts are those of own_time
-  struct stacks_weights own_time; // where is_folded
-  struct stacks_weights metric;   // empty before stacks_load_metric
+  struct store_call_paths file;                  // with frames
+  struct context_paths paths;                    // numbered as the file's contexts
+  uint32_t string_count;                         // names below it are strings of the store, the others frames
+  bool is_folded;                                // the file's spans were folded: contexts are those of own_time
+  struct stacks_weights own_time;                // where is_folded
+  struct stacks_weights metric;                  // empty before stacks_load_metric
+  struct stacks_weights sampled[STACKS_SAMPLED]; // empty before stacks_load_samples
 };
 
 #define STACKS_CONTEXTS_MOST (UINT32_MAX - 3) // their spans take more memory
@@ -44,10 +53,11 @@ void stacks_add_folded(const struct stacks *stacks, int64_t run_id, const struct
                        struct contexts *contexts);
 // Loads what call paths add to this metric of context_metric; those that add nothing are left out.
 enum status stacks_load_metric(struct stacks *stacks, const char *metric, struct error *err) MUST_CHECK;
-// The same of samples of instructions; a file without them is not read for it.
+// What samples add to call paths, of instructions and of threads; a file without them is not read for it.
 enum status stacks_load_samples(struct stacks *stacks, struct error *err) MUST_CHECK;
-// Adds call paths of a run with the loaded metric in place of own time.
-void stacks_add_metric(const struct stacks *stacks, int64_t run_id, struct contexts *contexts);
+// Adds call paths of a run with loaded weights in place of own time: `metric` of the stacks, or one of `sampled`.
+void stacks_add_weights(const struct stacks *stacks, const struct stacks_weights *weights, int64_t run_id,
+                        struct contexts *contexts);
 // Ids of a context and those above it, from the bottom up, in chain[STACKS_DEPTH_MOST]. Returns how many.
 uint32_t stacks_chain(const struct contexts *contexts, uint32_t id, uint32_t *chain);
 void stacks_put_run(const struct store_run *run, struct buf *out); // "M/L batch 4": level sets are never pooled

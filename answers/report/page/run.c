@@ -256,7 +256,7 @@ static enum status put_object(struct page *page, const struct shown *shown, cons
     put_lane(json, timeline, run, i);
   json_array_end(json);
   page_put_rows(json, &shown->rows);
-  put_samples(json, &page->files[page->runs[shown->run].file].stacks.metric, run->run->run_id);
+  put_samples(json, &page->files[page->runs[shown->run].file].stacks.sampled[STACKS_INSTRUCTIONS], run->run->run_id);
   XSP_TRY(put_observations(json, timeline->store, run, shown->first_ns, arena, err));
   json_member_object(json, "columns");
   for (int column = 0; column < PAGE_COLUMNS; column++)
