@@ -28,12 +28,12 @@ class Lines(unittest.TestCase):
         step, outer = said["lines"]
         self.assertEqual((step["file"], step["line"], step["function"]), ("/home/me/train.py", 20, "step"))
         self.assertEqual((step["samples"], step["python_ms"], step["native_ms"], step["waiting_ms"]), (10, 30, 60, 0))
-        self.assertEqual(step["hottest"], "dgemm (libblas.so)")
+        self.assertEqual(step["hottest"], "dgemm (libblas)")
         self.assertEqual((outer["line"], outer["time_ms"], outer["waiting_ms"]), (10, 40, 40))
         self.assertEqual(said["exit_status"], 0)
         self.assertAlmostEqual(step["time_pct"], 100 * 90 / said["duration_ms"], places=3)
         lines = [line for line in done.stderr.splitlines() if "of the program's time: train.py" in line]
-        self.assertRegex(lines[0], r"^lines .* train\.py:20 step \(33 % Python, 67 % native\), most in dgemm \(libblas\.so\)$")
+        self.assertRegex(lines[0], r"^lines .* train\.py:20 step \(33 % Python, 67 % native\), most in dgemm \(libblas\)$")
         self.assertRegex(lines[1], r" train\.py:10 <module> \(100 % waiting\)$")
 
     def test_a_file_is_not_replaced(self):

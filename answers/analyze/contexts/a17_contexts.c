@@ -11,15 +11,16 @@
 #include <string.h>
 #include <xsp/call_path.h>
 
-enum metric { HOST, DEVICE, RANGE, LAUNCHES, BYTES, FLOPS, METRICS };
-static const char *const metrics[METRICS] = {"host_ns", "device_ns", "range_ns", "launches", "bytes", "flops"};
+enum metric { HOST, DEVICE, RANGE, CPU, WAIT, LAUNCHES, BYTES, FLOPS, METRICS };
+static const char *const metrics[METRICS] = {"host_ns", "device_ns", "range_ns", "cpu_ns",
+                                             "wait_ns", "launches",  "bytes",    "flops"};
 
 struct figure_of { // one metric of a context
   int64_t count, sum, own;
 };
 struct line {
   size_t context; // id; 0: not in the runs
-  int64_t weight; // its own time, on devices where there are any
+  int64_t weight; // its own time, on devices where there are any; of samples where it has no span
   struct figure_of of[METRICS];
 };
 struct lines {
@@ -28,13 +29,14 @@ struct lines {
   struct line *all; // by id
   size_t count;     // that have a figure, in front after sorting
   bool has_device;
+  bool has_samples; // of threads: of folded runs alone. Others have A22, and far more paths of samples than of spans
 };
 
 static void add_rows(struct lines *lines, const struct store_context_metric *rows, size_t count)
 {
   for (size_t i = 0; i < count; i++)
     for (enum metric metric = 0; metric < METRICS; metric++) {
-      if (strcmp(rows[i].metric, metrics[metric]) != 0)
+      if (strcmp(rows[i].metric, metrics[metric]) != 0 || (!lines->has_samples && (metric == CPU || metric == WAIT)))
         continue;
       struct line *line = &lines->all[rows[i].context_id];
       struct figure_of *figure = &line->of[metric];
@@ -65,18 +67,26 @@ static void put_row(struct lines *lines, const struct line *line)
   struct table_builder *table = &lines->question->table;
   const struct store_frame *frame = analyze_context_frame(&lines->rows, line->context);
   const struct figure_of *host = &line->of[HOST], *device = &line->of[DEVICE], *range = &line->of[RANGE];
+  const struct figure_of *cpu = &line->of[CPU];
   struct arena *arena = lines->question->arena;
   table_row(table);
   table_put_as(table, "name", "context",
                cell_text(frame->name != NULL ? arena_copy(arena, frame->name, strlen(frame->name)) : NULL));
   table_put(table, "kind", cell_text(kinds[frame->kind]));
   table_put(table, "called_from", cell_text(analyze_context_called_from(&lines->rows, line->context, arena)));
-  table_put(table, "count", cell_int(host->count > 0 ? host->count : device->count > 0 ? device->count : range->count));
+  table_put(table, "count",
+            cell_int(host->count > 0     ? host->count
+                     : device->count > 0 ? device->count
+                     : range->count > 0  ? range->count
+                                         : cpu->count));
   table_put(table, "host_ms", milliseconds(host, host->sum));
   table_put(table, "host_self_ms", milliseconds(host, host->own));
   table_put_optional(table, "device_ms", milliseconds(device, device->sum));
   table_put_optional(table, "device_self_ms", milliseconds(device, device->own));
   table_put_optional(table, "range_ms", milliseconds(range, range->sum));
+  table_put_optional(table, "cpu_ms", milliseconds(cpu, cpu->sum));
+  table_put_optional(table, "cpu_self_ms", milliseconds(cpu, cpu->own));
+  table_put_optional(table, "wait_ms", milliseconds(&line->of[WAIT], line->of[WAIT].sum));
   for (enum metric metric = LAUNCHES; metric < METRICS; metric++)
     table_put_optional(table, metrics[metric], cell_int_if(line->of[metric].count > 0, line->of[metric].sum));
   table_put(table, "context_id", cell_int((int64_t)line->context));
@@ -91,6 +101,8 @@ static void load(struct lines *lines)
   for (size_t id = 1; id <= rows->paths.context_count; id++) {
     struct line line = lines->all[id];
     line.weight = line.of[lines->has_device ? DEVICE : HOST].own;
+    if (line.weight == 0)
+      line.weight = line.of[CPU].own;
     if (line.context != 0)
       lines->all[lines->count++] = line;
   }
@@ -99,7 +111,7 @@ static void load(struct lines *lines)
 
 static enum status answer(struct question *question, struct error *err)
 {
-  struct lines lines = {.question = question};
+  struct lines lines = {.question = question, .has_samples = store_is_folded(question->view->store)};
   struct figure_of host = {0}, device = {0};
   XSP_TRY(analyze_context_rows_load(question, &lines.rows, err));
   load(&lines);

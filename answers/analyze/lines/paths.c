@@ -93,12 +93,22 @@ const char *path_function(const struct store_frame *frame)
   return frame->module != NULL ? base_name(frame->module) : NULL;
 }
 
-// Frames that people do not look for: interpreters, and PyTorch's way from a module's call to its forward function.
+// Frames that people do not look for: interpreters, PyTorch's way from a module's call to its forward function, and functions
+// that decorators of packages put around others.
 static bool hands_on(const struct store_frame *frame)
 {
+  static const char *const wrappers[] = {"wrapper", "wrapped", "inner", "decorate_context", "_use_grad"};
   if (frame->kind == XSP_FRAME_NATIVE)
     return is_of_interpreter(frame);
-  return frame->file != NULL && strstr(frame->file, "torch/nn/modules/module.py") != NULL;
+  if (!analyze_is_installed(frame->file))
+    return false;
+  if (frame->file != NULL && strstr(frame->file, "torch/nn/modules/module.py") != NULL)
+    return true;
+  const char *name = frame->name != NULL ? frame->name : "", *dot = strrchr(name, '.');
+  for (size_t i = 0; i < sizeof wrappers / sizeof wrappers[0]; i++)
+    if (strcmp(dot != NULL ? dot + 1 : name, wrappers[i]) == 0)
+      return true;
+  return false;
 }
 
 const char *path_callee(const struct store_call_paths *paths, uint32_t line_id, uint32_t context_id,
@@ -115,8 +125,11 @@ const char *path_callee(const struct store_call_paths *paths, uint32_t line_id, 
   const struct store_frame *callee = wanted != NULL ? wanted : outer;
   if (callee == NULL)
     return NULL;
-  const char *from = callee->kind == XSP_FRAME_NATIVE ? callee->module : callee->file;
+  bool is_native = callee->kind == XSP_FRAME_NATIVE;
+  const char *from = is_native ? callee->module : callee->file;
   if (from == NULL || callee->name == NULL)
     return path_function(callee);
-  return arena_format(arena, "%s (%s)", callee->name, base_name(from));
+  const char *base = base_name(from);
+  int length = (int)(is_native ? strcspn(base, ".") : strlen(base)); // versions and platforms say nothing here
+  return arena_format(arena, "%s (%.*s)", callee->name, length, base);
 }
