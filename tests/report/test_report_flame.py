@@ -6,7 +6,7 @@ import browser
 import report_files
 from browser import rows_of
 from scripted import RANGES_IN_STEPS, UNIX_START, Script, ranges_in_steps
-from test_stacks import FORWARD, MAIN, SAMPLED, STACKS, frames_and_kernel, sampled
+from test_stacks import CPU_TIME, FORWARD, MAIN, SAMPLED, STACKS, WAITS, frames_and_kernel, sampled, threads
 
 MS = 10**6
 
@@ -91,6 +91,22 @@ class ReportFlameTest(browser.BrowserTest):
         window.page.get_by_role("button", name="Bottom-up").click()
         names = {row["name"]: int(row["own_samples"]) for row in rows_of(window.table("flame.names")) if row["own_samples"] != "0"}
         self.assertEqual(names, {chain[-1]: samples for chain, samples in SAMPLED.items()})
+
+    def test_samples_of_threads_are_values(self):
+        """CPU time and waits, each a tree of its own; the time of spans has none of them."""
+        window = self.open(report_files.written(threads, "threads")[1], "#page=flame")
+        self.contexts(window)
+        whole = window.page.locator(".flame-frame").first.get_attribute("data-total")
+        self.assertEqual(whole, str(sum(own for _, own in STACKS.values())))
+        for label, value, figures in (("CPU time of samples", "cpu", CPU_TIME), ("Waits of samples", "wait", WAITS)):
+            window.page.get_by_label("Value").select_option(label=label)
+            window.page.locator(f".flame-panel[data-value={value}]").wait_for()
+            window.frames(len(figures))
+            rows = {row["context"]: int(row["own_ns"]) for row in rows_of(window.table("flame"))}
+            self.assertEqual(rows, {chain[-1]: own for chain, own in figures.items()})
+            self.assertEqual(window.page.locator(".flame-frame").first.get_attribute("data-total"),
+                             str(sum(figures.values())))
+            self.assertEqual(window.state()["x.flame.value"], value)
 
     def test_a_file_without_samples_has_no_such_value(self):
         window = self.open(report_files.written(frames_and_kernel, "frames")[1], "#page=flame&x.flame.value=samples")

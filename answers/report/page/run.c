@@ -223,9 +223,11 @@ static void put_shown(struct json_writer *json, const struct shown *shown, const
 }
 
 // Samples of instructions of the run: numbers of call paths, and how many each has itself.
-static void put_samples(struct json_writer *json, const struct stacks_weights *weights, int64_t run_id)
+static const char *const sample_keys[STACKS_SAMPLED] = {"samples", "cpu_samples", "wait_samples"};
+
+static void put_samples(struct json_writer *json, const char *key, const struct stacks_weights *weights, int64_t run_id)
 {
-  json_member_object(json, "samples");
+  json_member_object(json, key);
   for (int column = 0; column < 2; column++) {
     json_member_array(json, column == 0 ? "context" : "count");
     for (size_t i = 0; i < weights->rows.count; i++) {
@@ -256,7 +258,9 @@ static enum status put_object(struct page *page, const struct shown *shown, cons
     put_lane(json, timeline, run, i);
   json_array_end(json);
   page_put_rows(json, &shown->rows);
-  put_samples(json, &page->files[page->runs[shown->run].file].stacks.sampled[STACKS_INSTRUCTIONS], run->run->run_id);
+  for (enum stacks_sampled which = 0; which < STACKS_SAMPLED; which++)
+    put_samples(json, sample_keys[which], &page->files[page->runs[shown->run].file].stacks.sampled[which],
+                run->run->run_id);
   XSP_TRY(put_observations(json, timeline->store, run, shown->first_ns, arena, err));
   json_member_object(json, "columns");
   for (int column = 0; column < PAGE_COLUMNS; column++)

@@ -49,6 +49,10 @@ export interface Lane {
   is_device: boolean;
 }
 // One run. The page identifies it by its place in the document's runs, since several files may have a run 1.
+export interface Samples {
+  context: number[]; // numbers of call paths
+  count: number[]; // their own samples
+}
 export interface RunFacts {
   run: number; // its place in runs; its parts are "<run>-<part>"
   file: number; // place in files
@@ -74,7 +78,9 @@ export interface RunFacts {
   spans_of_other_clocks: number; // not on the timeline
   lanes: Lane[];
   rows: [lane: number, depth: number, first: number, count: number][];
-  samples: { context: number[]; count: number[] }; // of instructions: numbers of call paths, and their own samples
+  samples: Samples; // of instructions
+  cpu_samples: Samples; // of threads: nanoseconds on a CPU
+  wait_samples: Samples; // and of their waits
   observed: string | null; // name of the first observation's span; null: the run is the only one
   observations: [start: number, duration: number, warmup: number][]; // start from first_ns
   columns: Record<string, number>; // bytes a value
@@ -238,13 +244,13 @@ function checkSources({ files, name, file, line }: Sources, names: number) {
     line.some((number) => !isCount(number, Number.MAX_SAFE_INTEGER));
   if (isBroken) throw broken("its source lines are malformed");
 }
-function checkSamples({ run, file, samples }: RunFacts) {
-  const isBroken =
-    !Array.isArray(samples?.context) ||
-    samples.context.length !== samples.count?.length ||
-    samples.context.some((path) => !isCount(path, pathsKnown[file]) || path === 0) ||
-    samples.count.some((count) => !isCount(count, Number.MAX_SAFE_INTEGER));
-  if (isBroken) throw broken(`the samples of run ${run} are malformed`);
+function checkSamples({ run, file, samples, cpu_samples, wait_samples }: RunFacts) {
+  const isBroken = (of: Samples) =>
+    !Array.isArray(of?.context) ||
+    of.context.length !== of.count?.length ||
+    of.context.some((path) => !isCount(path, pathsKnown[file]) || path === 0) ||
+    of.count.some((count) => !isCount(count, Number.MAX_SAFE_INTEGER));
+  if ([samples, cpu_samples, wait_samples].some(isBroken)) throw broken(`the samples of run ${run} are malformed`);
 }
 export async function loadDocument(): Promise<Document_> {
   return checkDocument((await loadJson("document")) as Document_);

@@ -10,6 +10,7 @@ import {
   type CallPaths,
   type Contexts,
   type RunFacts,
+  type Samples,
   type Spans,
 } from "../data";
 import { isInside } from "../find";
@@ -176,8 +177,8 @@ export function* contextsOfSpans(
   return tree;
 }
 
-// Of a run's samples of instructions: each in its call path.
-export function contextsOfSamples({ file, samples }: RunFacts): Tree {
+// Of a run's samples: each in its call path.
+export function contextsOfSamples({ file }: RunFacts, samples: Samples): Tree {
   const tree = emptyTree(),
     paths = documentData.value!.files[file].call_paths!,
     children = new Children(tree, documentData.value!.names.length + 1);

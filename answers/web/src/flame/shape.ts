@@ -3,8 +3,10 @@
 // recursion; callers and callees of one name. Pure.
 import { addTo, Children, emptyLike, sidesOf, type Amounts, type Tree } from "./contexts";
 
-// "samples": of a tree of samples, whose counts they are.
-export type Value = "both" | "host" | "device" | "count" | "samples";
+// Of trees of samples, whose counts they are: of instructions; CPU time and waits of threads.
+export type Sampled = "samples" | "cpu" | "wait";
+export type Value = "both" | "host" | "device" | "count" | Sampled;
+export const isSampled = (value: Value): value is Sampled => value === "samples" || value === "cpu" || value === "wait";
 export const unitOf = (value: Value) => (value === "samples" ? "samples" : value === "count" ? "spans" : "ns");
 export type Order = "top-down" | "bottom-up" | "left-heavy";
 
@@ -20,7 +22,7 @@ export interface Shape extends Tree, Sums {
 export const childrenOf = (shape: Shape, node: number) =>
   shape.child.subarray(shape.firstChild[node], shape.firstChild[node + 1]);
 export const valueOf = (of: Amounts, node: number, value: Value) =>
-  value === "both" ? of.host[node] + of.device[node] : of[value === "samples" ? "count" : value][node];
+  value === "both" ? of.host[node] + of.device[node] : of[isSampled(value) ? "count" : value][node];
 const ownOf = (of: Amounts, value: Value) => Float64Array.from(of.count, (_, node) => valueOf(of, node, value));
 function totalsOf({ parent }: Tree, own: Float64Array): Float64Array {
   const total = own.slice();

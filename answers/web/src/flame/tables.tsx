@@ -5,7 +5,17 @@ import { LEVELS } from "../data";
 import { digits, plural } from "../format";
 import { DataTable, type TableColumn } from "../widgets/table";
 import { FlameCanvas, type Hovered } from "./canvas";
-import { childrenOf, heaviest, namesOf, sandwichOf, unitOf, type NameRow, type Shape, type Value } from "./shape";
+import {
+  childrenOf,
+  heaviest,
+  isSampled,
+  namesOf,
+  sandwichOf,
+  unitOf,
+  type NameRow,
+  type Shape,
+  type Value,
+} from "./shape";
 import { sourceOf, type Source } from "../source";
 import { SourceLink } from "../widgets/source_link";
 import type { Tree } from "./contexts";
@@ -15,7 +25,7 @@ const ROWS_MOST = 50_000;
 const keyOf = (value: Value, what: "own" | "total") => `${what}_${unitOf(value)}`;
 // Contexts of samples have no spans.
 const spansColumn = <Row,>(value: Value, count: (row: Row) => number): TableColumn<Row>[] =>
-  value === "samples" ? [] : [{ key: "count", label: "spans", value: count }];
+  isSampled(value) ? [] : [{ key: "count", label: "spans", value: count }];
 const percent = (part: number, all: number) => (all > 0 ? (100 * part) / all : null);
 
 // Host and device separately, if both exist and are shown.
@@ -215,7 +225,7 @@ export function SandwichView({
         <span>
           {show(one.total)}
           {share !== null && `, ${digits(share, 3)} % of all`}, own {show(one.own)}
-          {value !== "samples" && `, ${one.count.toLocaleString("en-US")}×`}
+          {!isSampled(value) && `, ${one.count.toLocaleString("en-US")}×`}
         </span>
         <button type="button" onClick={onClose}>
           Close

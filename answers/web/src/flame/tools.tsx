@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the flame graph shows, as chosen by the user: order, track, value, the run compared with. In the URL.
-import type { RunFacts, Spans } from "../data";
+import type { RunFacts, Samples, Spans } from "../data";
 import { details, documentData, flameMode, setDetail } from "../state";
 import { runLabel } from "../widgets/parts";
 import { tracksOf } from "./own_time";
 import type { Tree } from "./contexts";
-import type { Value } from "./shape";
+import { isSampled, type Sampled, type Value } from "./shape";
 
 export const MODES = [
   ["top-down", "Top-down", "from the outermost context down, in order of first start"],
@@ -25,11 +25,24 @@ export const chosenTrack = (data: Spans): number | null => {
   const track = Number(details.value["flame.track"] ?? NaN);
   return tracksOf(data.facts)[track] === track ? track : null;
 };
-const hasSamples = (facts: RunFacts) => facts.samples.context.length > 0 && comparedRun(facts) === undefined;
-export const areSamplesShown = (facts: RunFacts) =>
-  details.value["flame.value"] === "samples" && flameMode.value !== "time" && hasSamples(facts);
+const SAMPLED_NAMES: [Sampled, string][] = [
+  ["samples", "Samples of instructions"],
+  ["cpu", "CPU time of samples"],
+  ["wait", "Waits of samples"],
+];
+export const samplesOf = (facts: RunFacts, value: Sampled): Samples =>
+  value === "cpu" ? facts.cpu_samples : value === "wait" ? facts.wait_samples : facts.samples;
+const hasSamples = (facts: RunFacts, value: Sampled) =>
+  samplesOf(facts, value).context.length > 0 && comparedRun(facts) === undefined;
+// The kind of samples that is shown; null: spans are.
+export const shownSamples = (facts: RunFacts): Sampled | null => {
+  const value = details.value["flame.value"] as Value;
+  return isSampled(value) && flameMode.value !== "time" && hasSamples(facts, value) ? value : null;
+};
+export const areSamplesShown = (facts: RunFacts) => shownSamples(facts) !== null;
 export const chosenValue = (tree: Tree, facts: RunFacts): Value => {
-  if (areSamplesShown(facts)) return "samples";
+  const sampled = shownSamples(facts);
+  if (sampled !== null) return sampled;
   const value = details.value["flame.value"] as Value;
   return VALUE_NAMES.some(([id]) => id === value) && (tree.hasDevice || value === "count") ? value : "both";
 };
@@ -89,7 +102,7 @@ export function Tools({ data, tree, hasSeries }: { data: Spans; tree: Tree | nul
     .filter(([track, lane]) => track === lane);
   const isTime = flameMode.value === "time";
   const values = VALUE_NAMES.filter(([id]) => tree?.hasDevice || id === "both" || id === "count");
-  if (hasSamples(data.facts)) values.push(["samples", "Samples of instructions"]);
+  values.push(...SAMPLED_NAMES.filter(([id]) => hasSamples(data.facts, id)));
   return (
     <div class="tools flame-tools">
       <div class="segments" role="group" aria-label="Order">

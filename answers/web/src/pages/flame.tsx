@@ -18,7 +18,6 @@ import { TimeOrder, type Spot } from "../flame/time_order";
 import { exchanged, joined, loadSide, type Side } from "../flame/difference";
 import { ComparedRuns, DifferenceLegend, DifferenceTable, Unseen } from "../flame/difference_parts";
 import {
-  areSamplesShown,
   areStepsApart,
   chosenTrack,
   chosenValue,
@@ -26,6 +25,8 @@ import {
   isRecursionCollapsed,
   isWidthOther,
   MODES,
+  samplesOf,
+  shownSamples,
   Tools,
 } from "../flame/tools";
 import { count, digits, plural, time } from "../format";
@@ -44,8 +45,15 @@ export function Flame() {
 
 // What is counted, and how exactly.
 function Basis({ data, tree }: { data: Spans; tree: Tree }) {
-  if (areSamplesShown(data.facts))
-    return <p class="note">Samples of instructions, of the whole run and all devices.</p>;
+  const sampled = shownSamples(data.facts);
+  if (sampled === "samples") return <p class="note">Samples of instructions, of the whole run and all devices.</p>;
+  if (sampled !== null)
+    return (
+      <p class="note">
+        {sampled === "cpu" ? "CPU time" : "Waits"} of samples, of the whole run and all threads; no time of spans is in
+        it.
+      </p>
+    );
   const range = selection.value,
     { facts } = data;
   const isWhole = range === null && chosenTrack(data) === null;
@@ -88,7 +96,7 @@ interface Counted {
   sides: [Side, Side] | null;
 }
 function useCounted(data: Spans, range: Range | null, track: number | null, other: RunFacts | undefined) {
-  const areSamples = areSamplesShown(data.facts);
+  const sampled = shownSamples(data.facts);
   const [counted, setCounted] = useState<Counted | null>(null),
     [part, setPart] = useState(0),
     [problem, setProblem] = useState("");
@@ -97,14 +105,15 @@ function useCounted(data: Spans, range: Range | null, track: number | null, othe
     const onPart = (done: number) => isCurrent && setPart(done);
     setCounted(null);
     setProblem("");
-    const made: Promise<Counted> = areSamples
-      ? Promise.resolve({ tree: contextsOfSamples(data.facts), sides: null })
-      : other === undefined
-        ? loadTree(data, range, track, onPart).then((tree) => ({ tree, sides: null }))
-        : Promise.all([loadSide(data.facts, onPart), loadSide(other, onPart)]).then((sides) => ({
-            tree: joined(...sides),
-            sides,
-          }));
+    const made: Promise<Counted> =
+      sampled !== null
+        ? Promise.resolve({ tree: contextsOfSamples(data.facts, samplesOf(data.facts, sampled)), sides: null })
+        : other === undefined
+          ? loadTree(data, range, track, onPart).then((tree) => ({ tree, sides: null }))
+          : Promise.all([loadSide(data.facts, onPart), loadSide(other, onPart)]).then((sides) => ({
+              tree: joined(...sides),
+              sides,
+            }));
     made.then(
       (one) => isCurrent && setCounted(one),
       (error) => isCurrent && setProblem(String(error.message ?? error)),
@@ -112,7 +121,7 @@ function useCounted(data: Spans, range: Range | null, track: number | null, othe
     return () => {
       isCurrent = false;
     };
-  }, [data, range?.from, range?.to, track, other, areSamples]);
+  }, [data, range?.from, range?.to, track, other, sampled]);
   return { counted, part, problem };
 }
 
