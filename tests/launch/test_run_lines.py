@@ -1,14 +1,38 @@
 # SPDX-License-Identifier: Apache-2.0
 """The lines of a program's own code in the summary of `xsp run`, and in the JSON of --json."""
 import json
+import math
 import os
 import pathlib
 import subprocess
+import sys
 import unittest
 
-from scripted import BUILD, TIMEOUT_S, XSP, temporary_folder
+from scripted import BUILD, TIMEOUT_S, XSP, temporary_folder, xsp_json
 
 GUEST = BUILD / "test-programs" / "sampled-guest"
+# A Python loop, and zlib called from line 10; how long each took on the CPU goes to stdout.
+PROGRAM = """\
+import time, zlib
+
+def pure(end):
+    while time.thread_time() < end:
+        sum(i for i in range(1000))
+
+def native(end):
+    data = bytes(range(256)) * 400
+    while time.thread_time() < end:
+        zlib.compress(data, 9)
+
+marks = [time.thread_time()]
+for _ in range(5):
+    pure(marks[-1] + 0.1)
+    marks.append(time.thread_time())
+    native(marks[-1] + 0.2)
+    marks.append(time.thread_time())
+parts = [after - before for before, after in zip(marks, marks[1:])]
+print(sum(parts[0::2]), sum(parts[1::2]))
+"""
 
 
 class Lines(unittest.TestCase):
@@ -35,6 +59,30 @@ class Lines(unittest.TestCase):
         lines = [line for line in done.stderr.splitlines() if "of the program's time: train.py" in line]
         self.assertRegex(lines[0], r"^lines .* train\.py:20 step \(33 % Python, 67 % native\), most in dgemm \(libblas\)$")
         self.assertRegex(lines[1], r" train\.py:10 <module> \(100 % waiting\)$")
+
+    def test_a_program_of_known_parts(self):
+        """Sampled by the tracer cpu: shares are right within their errors, and rows add up to the CPU time."""
+        program = self.folder / "parts.py"
+        program.write_text(PROGRAM)
+        done = subprocess.run([XSP, "run", "-q", "-t", "cpu", "--sample-rate", "999", "-o", self.folder / "out.xsp", "--",
+                               sys.executable, program], capture_output=True, text=True, timeout=TIMEOUT_S)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        pure_s, native_s = map(float, done.stdout.split())
+        functions = xsp_json("analyze", "lines", self.folder / "out.xsp", "--by", "function", "--json")
+        cpu_ms = sum(row["python_ms"] + row["native_ms"] for row in functions["rows"])
+        self.assertAlmostEqual(cpu_ms, functions["summary"]["time_ms"], places=6)
+        rows = [row for row in functions["rows"] if row["file"] == str(program)]
+        [native] = [row for row in rows if row["function"] == "native"]
+        pure = [row for row in rows if row["function"].startswith("pure")]  # and its generator
+        pure_ms, count = sum(row["time_ms"] for row in pure), sum(row["samples"] for row in [native, *pure])
+        share = pure_s / (pure_s + native_s)
+        self.assertLess(abs(pure_ms / (pure_ms + native["time_ms"]) - share), 4 * math.sqrt(share * (1 - share) / count))
+        self.assertGreater(sum(row["python_ms"] for row in pure), 0.95 * pure_ms)
+        self.assertGreater(native["native_ms"], 0.9 * native["time_ms"])
+        self.assertRegex(native["hottest"], "deflate|compress|zlib")
+        lines = xsp_json("analyze", "A22", self.folder / "out.xsp", "--json")["rows"]
+        [compress] = [row for row in lines if (row["file"], row["line"]) == (str(program), 10)]
+        self.assertGreater(compress["native_ms"], 0.95 * native["native_ms"])
 
     def test_a_file_is_not_replaced(self):
         path = self.folder / "out.json"
