@@ -27,6 +27,7 @@ void analyze_cache_done(struct analyze_cache *cache);
 struct analyze_request {
   int64_t batch;         // 0: the default rule
   const char *layer;     // "outermost", "innermost", "module"; NULL: the run's default
+  const char *signature; // of the kind of calls: a part of it, or its number; NULL: the one with the most time
   const char *statistic; // "mean", "median", "min", "max", "pNN", "trimmed:F", "trimmed-each:F"; NULL: trimmed:0.2
   const char *sort;      // key or label; NULL: the analysis's own order, with `top` the order by its main figure
   int64_t top;           // 0: all

@@ -35,19 +35,28 @@ enum status analyze_cache_experiments(struct analyze_cache *cache, struct store 
   return STATUS_OK;
 }
 
-enum status analyze_cache_view(struct analyze_cache *cache, const struct experiment_runs *of, bool of_cold_runs,
-                               struct arena *arena, struct view **ret_view, struct error *err)
+static enum status load_view(const struct experiment_runs *of, const struct view_choice *choice, struct arena *arena,
+                             struct view **ret_view, struct error *err)
 {
-  bool is_shared = cache != NULL && !of_cold_runs;
-  struct view **place = is_shared ? &cache->views[of - cache->experiments] : ret_view;
-  if (!is_shared || *place == NULL) {
-    struct arena *owner = is_shared ? &cache->lasting : arena;
-    struct view *view = arena_alloc(owner, sizeof *view);
-    XSP_TRY(view_load(of, of_cold_runs, owner, view, err));
-    *place = view;
-  }
-  *ret_view = *place;
+  struct view *view = arena_alloc(arena, sizeof *view);
+  XSP_TRY(view_load(of, choice, arena, view, err));
+  *ret_view = view;
   return STATUS_OK;
+}
+
+enum status analyze_cache_view(struct analyze_cache *cache, const struct experiment_runs *of,
+                               const struct view_choice *choice, struct arena *arena, struct view **ret_view,
+                               struct error *err)
+{
+  static const struct view_choice usual;
+  if (cache == NULL || choice->of_cold_runs || choice->signature != NULL)
+    return load_view(of, choice, arena, ret_view, err);
+  struct view **place = &cache->views[of - cache->experiments];
+  if (*place == NULL)
+    XSP_TRY(load_view(of, &usual, &cache->lasting, place, err));
+  *ret_view = *place;
+  bool may_differ = choice->batch != 0 && (*place)->kind_count > 1;
+  return may_differ ? load_view(of, choice, arena, ret_view, err) : STATUS_OK;
 }
 
 void analyze_cache_next_question(struct analyze_cache *cache)

@@ -12,8 +12,9 @@ enum status analyze_cache_experiments(struct analyze_cache *cache, struct store 
                                       struct arena *arena, struct experiment_runs **ret_experiments, size_t *ret_count,
                                       struct error *err) MUST_CHECK;
 // The view of one of these experiments. Cold runs are not cached: the page does not ask for them.
-enum status analyze_cache_view(struct analyze_cache *cache, const struct experiment_runs *of, bool of_cold_runs,
-                               struct arena *arena, struct view **ret_view, struct error *err) MUST_CHECK;
+enum status analyze_cache_view(struct analyze_cache *cache, const struct experiment_runs *of,
+                               const struct view_choice *choice, struct arena *arena, struct view **ret_view,
+                               struct error *err) MUST_CHECK;
 // The layer rows of a run, as layer_rows_load gives them, loaded once. What pairs them writes their `layer`.
 enum status analyze_cache_layer_rows(struct question *question, const struct view_run *run, enum layer_mode mode,
                                      const struct device_rows_wanted *wanted, struct layer_rows **ret_rows,

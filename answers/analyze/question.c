@@ -268,7 +268,8 @@ static enum status answer_one(const struct analysis *analysis, const struct expe
   struct question question;
   struct view *view;
   analyze_cache_next_question(request->cache);
-  XSP_TRY(analyze_cache_view(request->cache, of, request->cold, arena, &view, err));
+  const struct view_choice choice = view_choice_of(request);
+  XSP_TRY(analyze_cache_view(request->cache, of, &choice, arena, &view, err));
   XSP_TRY(question_start(&question, analysis, request, view, arena, &scratch, err));
   enum status status =
       store_is_folded(view->store) && !analysis->takes_folded

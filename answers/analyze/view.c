@@ -39,15 +39,19 @@ static enum status batch_from_tags(struct store *store, struct view_run *run, st
   if (run->batch_size != 0 || run->observation_count == 0 || !store_find_string(store, "batch_size", 10, &key))
     return STATUS_OK;
   XSP_TRY(store_load_tags_of(store, run->run->run_id, &key, 1, arena, &tags, &count, err));
-  int64_t *spans = arena_alloc_array(arena, run->observation_count, sizeof *spans);
+  int64_t *spans = arena_alloc_array(arena, run->observation_count, sizeof *spans), found = 0;
+  size_t of_kind = 0;
   for (size_t i = 0; i < run->observation_count; i++)
-    spans[i] = run->observations[i].span_id;
-  int64_t first = spans[0], found = 0;
-  qsort(spans, run->observation_count, sizeof *spans, compare_ids);
+    if (run->is_other_kind == NULL || !run->is_other_kind[i])
+      spans[of_kind++] = run->observations[i].span_id;
+  if (of_kind == 0)
+    return STATUS_OK;
+  int64_t first = spans[0];
+  qsort(spans, of_kind, sizeof *spans, compare_ids);
   for (size_t i = 0; i < count; i++) {
     int64_t value = tags[i].value.integer;
     if (tags[i].type != STORE_INT || value <= 0 ||
-        bsearch(&tags[i].span_id, spans, run->observation_count, sizeof *spans, compare_ids) == NULL)
+        bsearch(&tags[i].span_id, spans, of_kind, sizeof *spans, compare_ids) == NULL)
       continue;
     run->has_several_batches = run->has_several_batches || (found != 0 && value != found);
     found = value;
@@ -114,13 +118,18 @@ static void fill_set(struct view_set *set, const struct view *view, struct arena
   }
 }
 
-enum status view_load(const struct experiment_runs *of, bool of_cold_runs, struct arena *arena, struct view *view,
-                      struct error *err)
+struct view_choice view_choice_of(const struct analyze_request *request)
+{
+  return (struct view_choice){request->cold, request->signature, request->batch};
+}
+
+enum status view_load(const struct experiment_runs *of, const struct view_choice *choice, struct arena *arena,
+                      struct view *view, struct error *err)
 {
   struct store *store = of->store;
   const struct store_run *runs = of->runs;
   size_t run_count = of->run_count;
-  *view = (struct view){.store = store, .experiment = of->experiment};
+  *view = (struct view){.of = *of, .store = store, .experiment = of->experiment};
   view->runs = arena_alloc_array(arena, run_count + 1, sizeof *view->runs);
   view->sets = arena_alloc_array(arena, run_count + 1, sizeof *view->sets);
   for (size_t i = 0; i < run_count; i++) {
@@ -132,13 +141,16 @@ enum status view_load(const struct experiment_runs *of, bool of_cold_runs, struc
     run->run = &runs[i];
     run->observations = observations;
     run->batch_size = runs[i].batch_size;
-    XSP_TRY(batch_from_tags(store, run, arena, err));
     XSP_TRY(find_cold(store, run, arena, err));
-    run->is_in_set = run->is_cold == of_cold_runs;
-    for (size_t k = 0; k < run->observation_count && run->is_cold && of_cold_runs; k++)
+    run->is_in_set = run->is_cold == choice->of_cold_runs;
+    for (size_t k = 0; k < run->observation_count && run->is_cold && choice->of_cold_runs; k++)
       observations[k].warmup = false; // here they are what is asked for
-    if (run->is_in_set)
-      set_of(view, run);
+  }
+  XSP_TRY(view_kinds_load(view, choice, arena, err));
+  for (size_t i = 0; i < view->run_count; i++) {
+    XSP_TRY(batch_from_tags(store, &view->runs[i], arena, err));
+    if (view->runs[i].is_in_set)
+      set_of(view, &view->runs[i]);
   }
   for (size_t i = 0; i < view->set_count; i++)
     fill_set(&view->sets[i], view, arena);

@@ -11,9 +11,10 @@ struct view_run {
   const struct store_run *run;
   const struct store_observation *observations; // warm-up included
   size_t observation_count;
-  int64_t batch_size;       // the run's, else its models' tag; 0: unknown
-  bool has_several_batches; // its observations have different ones
-  bool is_cold;             // first inferences of fresh processes: only in the sets of a view of them
+  int64_t batch_size;        // the run's, else its models' tag; 0: unknown
+  bool has_several_batches;  // its observations have different ones
+  const bool *is_other_kind; // by observation: of a kind of calls that the view is not about; NULL: all are of one
+  bool is_cold;              // first inferences of fresh processes: only in the sets of a view of them
   bool is_in_set;
 };
 struct view_set { // runs of one configuration: their observations are pooled, sets never are
@@ -27,7 +28,25 @@ struct view_set { // runs of one configuration: their observations are pooled, s
   bool *is_kept;            // of those: counts in figures (question_start, by the question's statistic)
   size_t kept_count;
 };
+struct view_kind {               // observations of one model and one signature
+  const char *model, *signature; // NULL: not recorded
+  int64_t batch_size;            // 0: unknown, or several
+  size_t observations;           // that are no warm-up
+  double total_ms;               // of those
+  size_t place;                  // in order of their first observation
+};
+struct experiment_runs {
+  struct store *store;
+  const struct store_experiment *experiment;
+  const char *name;             // unique within its file
+  const struct store_run *runs; // of its file
+  size_t run_count;
+};
 struct view {
+  struct experiment_runs of; // what it was loaded from
+  struct view_kind *kinds;   // that with the most time first
+  size_t kind_count;         // 0: no observation has a signature
+  size_t kind;               // which one the sets are of
   struct store *store;
   const struct store_experiment *experiment;
   struct view_run *runs;
@@ -156,16 +175,19 @@ void analyze_note_above_100(struct table_builder *table); // why shares are abov
 enum status question_lacks(const struct question *question, struct error *err, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-struct experiment_runs {
-  struct store *store;
-  const struct store_experiment *experiment;
-  const char *name;             // unique within its file
-  const struct store_run *runs; // of its file
-  size_t run_count;
+struct view_choice {
+  bool of_cold_runs; // the sets hold the first inferences of fresh processes, and nothing else
+  const char
+      *signature; // of the kind of calls: a part of it, or its number by time, from 1; NULL: the one with the most time
+  int64_t batch;  // without a signature, among those of this batch size, if there are any; 0: among all
 };
-// of_cold_runs: the sets hold the first inferences of fresh processes, and nothing else.
-enum status view_load(const struct experiment_runs *of, bool of_cold_runs, struct arena *arena, struct view *ret_view,
-                      struct error *err) MUST_CHECK;
+// kinds.c: finds the kinds of a view whose runs are loaded, and chooses one. Observations of others become warm-ups of the view.
+// STATUS_USE: the choice's signature is none of theirs.
+enum status view_kinds_load(struct view *view, const struct view_choice *choice, struct arena *arena,
+                            struct error *err) MUST_CHECK;
+struct view_choice view_choice_of(const struct analyze_request *request);
+enum status view_load(const struct experiment_runs *of, const struct view_choice *choice, struct arena *arena,
+                      struct view *ret_view, struct error *err) MUST_CHECK;
 // A question about a loaded view. `arena`: of the answer.
 enum status question_start(struct question *question, const struct analysis *analysis,
                            const struct analyze_request *request, struct view *view, struct arena *arena,

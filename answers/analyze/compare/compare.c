@@ -141,7 +141,8 @@ static enum status start_side(struct comparing *comparing, const struct experime
       continue;
     struct view *view = arena_alloc(comparing->scratch, sizeof *view);
     struct question *question = arena_alloc(comparing->scratch, sizeof *question);
-    XSP_TRY(view_load(experiment, comparing->asked.cold, comparing->scratch, view, err));
+    const struct view_choice choice = view_choice_of(&comparing->asked);
+    XSP_TRY(view_load(experiment, &choice, comparing->scratch, view, err));
     XSP_TRY(question_start(question, &analysis_compare, &comparing->asked, view, comparing->arena, comparing->scratch,
                            err));
     side->experiments[side->count] = experiment;

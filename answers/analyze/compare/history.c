@@ -41,7 +41,8 @@ static enum status load_point(struct history *history, struct analyze_request *a
   struct view view;
   const struct point *first = history->count > 0 ? &history->points[0] : NULL;
   asked->batch = first != NULL ? first->batch_size : asked->batch;
-  XSP_TRY(view_load(of, asked->cold, scratch, &view, err));
+  const struct view_choice choice = view_choice_of(asked);
+  XSP_TRY(view_load(of, &choice, scratch, &view, err));
   XSP_TRY(question_start(&question, &analysis_history, asked, &view, history->arena, scratch, err));
   if (first == NULL || first->batch_size > 0)
     XSP_TRY(question_batch(&question, side_has_observations, "observations", err));

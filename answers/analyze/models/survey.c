@@ -23,8 +23,9 @@ enum status survey_question(struct survey *survey, const struct survey_item *ite
   request->by = NULL;
   request->cache = NULL;
   if (survey->view == NULL) {
+    const struct view_choice choice = {.of_cold_runs = survey->request->cold, .signature = survey->request->signature};
     survey->view = arena_alloc(&survey->asked, sizeof *survey->view);
-    XSP_TRY(survey_check(survey, item, view_load(&item->of, survey->request->cold, &survey->asked, survey->view, err)));
+    XSP_TRY(survey_check(survey, item, view_load(&item->of, &choice, &survey->asked, survey->view, err)));
   }
   *ret_question = arena_alloc(&survey->asked, sizeof **ret_question);
   return question_start(*ret_question, survey->analysis, request, survey->view, &survey->asked, &survey->asked, err);

@@ -37,7 +37,7 @@ static double first_ms(const struct view *view, bool of_cold_runs)
     if (run->run->levels.metrics || run->is_cold != of_cold_runs)
       continue;
     for (size_t k = 0; k < run->observation_count; k++)
-      if ((run->observations[k].warmup || run->is_cold) &&
+      if ((run->observations[k].warmup || run->is_cold) && !(run->is_other_kind != NULL && run->is_other_kind[k]) &&
           (isnan(found_ms) || run->observations[k].start_ns < earliest)) {
         earliest = run->observations[k].start_ns;
         found_ms = (double)run->observations[k].duration_ns / 1e6;

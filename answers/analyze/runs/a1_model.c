@@ -4,6 +4,7 @@
 #include "analyze/lines/python_time.h"
 #include "analyze/runs/a1_cold.h"
 #include "analyze/runs/a1_coverage.h"
+#include "analyze/runs/a1_kinds.h"
 #include "analyze/runs/a1_stages.h"
 #include "analyze/view.h"
 
@@ -88,14 +89,16 @@ static void summarize_stages(struct question *question, const struct stages *sta
                "preprocess_ms: the inputs are made once for a batch size, in none of its predictions");
 }
 
-static void put_row(struct question *question, const struct batches *batches, size_t index, const struct stages *stages,
-                    double python_ms, double cold_ms)
+// `question`: of the row's kind of calls, which need not be the table's.
+static void put_row(struct table_builder *table, struct question *question, const struct batches *batches, size_t index,
+                    const struct stages *stages, double python_ms, double cold_ms)
 {
-  struct table_builder *table = &question->table;
+  const struct view *view = question->view;
   const struct batch_point *point = &batches->points[index];
   const char *per = isnan(stages->preprocess_ms) ? NULL : stages->is_once ? "batch size" : "prediction";
   table_row(table);
   analyze_put_batch(table, point->batch_size);
+  analyze_put_kind(table, view, view->kind_count > 0 ? &view->kinds[view->kind] : NULL);
   table_put(table, "latency_ms", cell_real(point->latency.value));
   table_put(table, "throughput_per_s", cell_real(point->throughput_per_s));
   table_put_optional(table, "loop_throughput_per_s", cell_real(batches_loop_throughput_per_s(question, point)));
@@ -129,6 +132,30 @@ static enum status load_python_ms(struct question *question, const struct view_s
   return STATUS_OK;
 }
 
+#define OTHER_KINDS 15u // rows for those with the most time
+
+// Calls of other kinds have rows of their own, after those of the kind that the answer is about.
+static enum status put_other_kinds(struct question *question, struct error *err)
+{
+  const struct view *view = question->view;
+  size_t rows = 0;
+  for (size_t i = 0; i < view->kind_count && rows < OTHER_KINDS; i++) {
+    struct question other;
+    struct batches batches;
+    struct stages *stages;
+    if (i == view->kind || view->kinds[i].observations == 0)
+      continue;
+    XSP_TRY(analyze_question_of_kind(question, i, &other, err));
+    XSP_TRY(question_batches(&other, &batches, err));
+    batches.optimal = batches.maximum = SIZE_MAX; // batch sizes are compared within a kind
+    XSP_TRY(load_stages(&other, &batches, &stages, err));
+    for (size_t k = 0; k < batches.count; k++)
+      put_row(&question->table, &other, &batches, k, &stages[k], NAN, NAN);
+    rows += batches.count;
+  }
+  return STATUS_OK;
+}
+
 static enum status answer(struct question *question, struct error *err)
 {
   struct batches batches;
@@ -145,7 +172,8 @@ static enum status answer(struct question *question, struct error *err)
       continue;
     double python_ms;
     XSP_TRY(load_python_ms(question, point->set, &python_ms, err));
-    put_row(question, &batches, i, &stages[i], python_ms, analyze_cold_median_ms(question, point->batch_size));
+    put_row(&question->table, question, &batches, i, &stages[i], python_ms,
+            analyze_cold_median_ms(question, point->batch_size));
     question_uses(question, point->set);
     question_note_from(question, "model", point->from);
     note_whole_runs(question, point->set);
@@ -161,8 +189,11 @@ static enum status answer(struct question *question, struct error *err)
   if (has_several_from)
     table_note(&question->table, "batch sizes were measured with different levels: their latencies do not compare");
   question->has_several_batches = question->table.row_count > 1;
+  if (question->request->signature == NULL && only == 0)
+    XSP_TRY(put_other_kinds(question, err));
   XSP_TRY(summarize(question, &batches, err));
   summarize_stages(question, stages, batches.count);
+  analyze_summarize_kinds(question);
   return analyze_coverage_summarize(question, batches.points[0].set, err);
 }
 

@@ -56,7 +56,8 @@ static enum status add_experiment(struct latencies *latencies, const struct expe
   struct batches batches;
   struct experiment_runs chosen = *of;
   XSP_TRY(leave_out_scenarios(&chosen, scratch, err));
-  XSP_TRY(view_load(&chosen, false, scratch, &view, err));
+  const struct view_choice choice = {0};
+  XSP_TRY(view_load(&chosen, &choice, scratch, &view, err));
   XSP_TRY(question_start(&question, &analysis_latencies, &latencies->request->analyze, &view, scratch, scratch, err));
   XSP_TRY(question_batches(&question, &batches, err));
   for (size_t i = 0; i < batches.count; i++)

@@ -83,7 +83,7 @@ static void publish_inference(struct steps *steps, const struct steps_call *call
     return;
   pytorch_loop_prediction(&steps->loop, call->start);
   publish(site_of(XSP_LEVEL_MODEL, call->name, NULL, range_matches(the_model_range, call->name, strlen(call->name))),
-          call->start, end, call->batch_size, NULL, call->signature);
+          call->start, end, call->batch_size, call->name, call->signature);
 }
 
 static void publish_forward(struct steps *steps, const struct steps_call *call, uint64_t end)

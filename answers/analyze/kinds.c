@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+// Finds kinds of calls by the tags of model spans, and chooses the one that a view is about. Called by view.c.
+#include "analyze/view.h"
+
+#include "base/map.h"
+#include "base/vector.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { SIGNATURE, MODEL, BATCH_SIZE, KEYS };
+
+struct call {                // tags of a model span
+  uint32_t signature, model; // string ids; 0: none
+  int64_t batch_size;        // 0: unknown
+};
+struct kinds {
+  struct view *view;
+  struct arena *arena;
+  uint32_t keys[KEYS];
+  struct map kind_of; // by model and signature: place in found
+  VECTOR(struct view_kind) found;
+  uint32_t **of;       // by run and observation: place in found
+  size_t signed_count; // observations with a signature
+};
+
+static enum status load_calls(struct kinds *kinds, const struct view_run *run, struct map *place_of,
+                              struct call **ret_calls, struct error *err)
+{
+  struct store_tag *tags;
+  size_t count, used = 0;
+  XSP_TRY(
+      store_load_tags_of(kinds->view->store, run->run->run_id, kinds->keys, KEYS, kinds->arena, &tags, &count, err));
+  struct call *calls = arena_alloc_array(kinds->arena, count + 1, sizeof *calls);
+  for (size_t i = 0; i < count; i++) {
+    bool is_new;
+    uint64_t *place = map_at(place_of, map_number((uint64_t)tags[i].span_id), &is_new);
+    *place = is_new ? used++ : *place;
+    if (tags[i].key == kinds->keys[SIGNATURE] && tags[i].type == STORE_TEXT)
+      calls[*place].signature = tags[i].value.string;
+    else if (tags[i].key == kinds->keys[MODEL] && tags[i].type == STORE_TEXT)
+      calls[*place].model = tags[i].value.string;
+    else if (tags[i].key == kinds->keys[BATCH_SIZE] && tags[i].type == STORE_INT)
+      calls[*place].batch_size = tags[i].value.integer;
+  }
+  *ret_calls = calls;
+  return STATUS_OK;
+}
+
+static void add_observation(struct kinds *kinds, const struct store_observation *one, const struct call *call,
+                            uint32_t *ret_kind)
+{
+  struct store *store = kinds->view->store;
+  bool is_new;
+  uint64_t *place = map_at(&kinds->kind_of, (struct map_key){call->model, call->signature}, &is_new);
+  if (is_new) {
+    *place = kinds->found.count;
+    *vector_add(&kinds->found) =
+        (struct view_kind){.model = call->model != 0 ? store_text(store, call->model, NULL) : NULL,
+                           .signature = call->signature != 0 ? store_text(store, call->signature, NULL) : NULL,
+                           .batch_size = call->batch_size,
+                           .place = *place};
+  }
+  struct view_kind *kind = &kinds->found.items[*place];
+  kind->batch_size = kind->batch_size == call->batch_size ? kind->batch_size : 0;
+  *ret_kind = (uint32_t)*place;
+  kinds->signed_count += call->signature != 0;
+  if (one->warmup)
+    return;
+  kind->observations++;
+  kind->total_ms += (double)one->duration_ns / 1e6;
+}
+
+static enum status add_run(struct kinds *kinds, size_t number, struct error *err)
+{
+  static const struct call unknown;
+  const struct view_run *run = &kinds->view->runs[number];
+  struct map place_of = {0};
+  struct call *calls = NULL;
+  enum status status = load_calls(kinds, run, &place_of, &calls, err);
+  kinds->of[number] = arena_alloc_array(kinds->arena, run->observation_count + 1, sizeof **kinds->of);
+  for (size_t i = 0; i < run->observation_count && status == STATUS_OK; i++) {
+    const uint64_t *place = map_find(&place_of, map_number((uint64_t)run->observations[i].span_id));
+    add_observation(kinds, &run->observations[i], place != NULL ? &calls[*place] : &unknown, &kinds->of[number][i]);
+  }
+  map_done(&place_of);
+  return status;
+}
+
+static int by_time(const void *left, const void *right)
+{
+  const struct view_kind *a = left, *b = right;
+  if (a->total_ms != b->total_ms)
+    return a->total_ms > b->total_ms ? -1 : 1;
+  return (a->place > b->place) - (a->place < b->place);
+}
+
+static bool is_chosen(const struct view_kind *kind, size_t number, const struct view_choice *choice)
+{
+  char *end;
+  if (choice->signature == NULL)
+    return choice->batch == 0 || kind->batch_size == choice->batch;
+  unsigned long wanted = strtoul(choice->signature, &end, 10);
+  if (end != choice->signature && *end == 0)
+    return wanted == number + 1;
+  return kind->signature != NULL && strstr(kind->signature, choice->signature) != NULL;
+}
+
+static enum status choose(struct view *view, const struct view_choice *choice, struct error *err)
+{
+  for (view->kind = 0; view->kind < view->kind_count; view->kind++)
+    if (is_chosen(&view->kinds[view->kind], view->kind, choice))
+      return STATUS_OK;
+  view->kind = 0; // of no such batch size: the question reports that
+  if (choice->signature == NULL)
+    return STATUS_OK;
+  return error_set(err, STATUS_USE, "no call has this signature", choice->signature, "xsp analyze A1 FILE lists them",
+                   "it is neither a part of one nor a number from 1 to %zu", view->kind_count);
+}
+
+static void leave_out_others(struct kinds *kinds)
+{
+  struct view *view = kinds->view;
+  for (size_t i = 0; i < view->run_count; i++) {
+    struct view_run *run = &view->runs[i];
+    struct store_observation *mine = arena_alloc_array(kinds->arena, run->observation_count + 1, sizeof *mine);
+    bool *is_other = arena_alloc_array(kinds->arena, run->observation_count + 1, sizeof *is_other);
+    for (size_t k = 0; k < run->observation_count; k++) {
+      mine[k] = run->observations[k];
+      is_other[k] = kinds->of[i][k] != view->kinds[view->kind].place;
+      mine[k].warmup |= is_other[k];
+    }
+    run->observations = mine;
+    run->is_other_kind = is_other;
+  }
+}
+
+static enum status find(struct kinds *kinds, const struct view_choice *choice, struct error *err)
+{
+  struct view *view = kinds->view;
+  kinds->of = arena_alloc_array(kinds->arena, view->run_count + 1, sizeof *kinds->of);
+  for (size_t i = 0; i < view->run_count; i++)
+    XSP_TRY(add_run(kinds, i, err));
+  if (kinds->signed_count == 0)
+    return STATUS_OK;
+  view->kind_count = kinds->found.count;
+  view->kinds = arena_alloc_array(kinds->arena, view->kind_count + 1, sizeof *view->kinds);
+  memcpy(view->kinds, kinds->found.items, view->kind_count * sizeof *view->kinds);
+  qsort(view->kinds, view->kind_count, sizeof *view->kinds, by_time);
+  XSP_TRY(choose(view, choice, err));
+  if (view->kind_count > 1)
+    leave_out_others(kinds);
+  return STATUS_OK;
+}
+
+enum status view_kinds_load(struct view *view, const struct view_choice *choice, struct arena *arena, struct error *err)
+{
+  struct kinds kinds = {.view = view, .arena = arena};
+  if (!store_find_string(view->store, "signature", 9, &kinds.keys[SIGNATURE]))
+    return STATUS_OK;
+  (void)store_find_string(view->store, "model", 5, &kinds.keys[MODEL]);
+  (void)store_find_string(view->store, "batch_size", 10, &kinds.keys[BATCH_SIZE]);
+  enum status status = find(&kinds, choice, err);
+  map_done(&kinds.kind_of);
+  vector_done(&kinds.found);
+  return status;
+}

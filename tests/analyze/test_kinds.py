@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Kinds of calls: observations of one model and one signature are a set of their own. Scripted traces with known figures."""
+import pathlib
+import unittest
+
+from scripted import Script, UNIX_START, temporary_folder, xsp, xsp_json
+
+MS = 1_000_000
+SHORT, LONG = "ids=int64[2,1]", "ids=int64[2,64]"
+
+
+class Trace(Script):
+    def __init__(self):
+        super().__init__()
+        self.experiment()
+        self.run(1, "M/L", 0)
+        self.track(1)
+        self.now = 0
+
+    def call(self, duration, signature, batch=2, model="Net", warmup=False, layers=()):
+        tags = {"batch_size": batch, "model": model, **({"signature": signature} if signature else {}),
+                **({"warmup": 1} if warmup else {})}
+        self.span(model, UNIX_START + self.now * MS, duration * MS, "model", tags=tags)
+        for at, layer in enumerate(layers):
+            self.span(layer, UNIX_START + (self.now + at) * MS, MS, "layer")
+        self.now += duration + 5
+
+
+class KindsTest(unittest.TestCase):
+    def setUp(self):
+        folder = temporary_folder()
+        self.addCleanup(folder.cleanup)
+        self.file = pathlib.Path(folder.name) / "trace.xsp"
+
+    def ask(self, trace, analysis, *options):
+        trace.write(self.file)
+        return xsp_json("analyze", analysis, self.file, "--json", *options)
+
+    def trace(self):
+        """A decoder: 50 ms for two prompts, of which one is a warm-up, 60 ms for six tokens; and another model."""
+        trace = Trace()
+        trace.call(500, LONG, warmup=True)
+        for _ in range(2):
+            trace.call(50 if _ else 20, LONG, layers=["prefill"])
+            for _ in range(3):
+                trace.call(30, SHORT, layers=["decode", "sample"])
+        trace.call(40, "x=float32[8,3]", batch=8, model="Other")
+        return trace
+
+    def test_the_kind_with_most_time_answers(self):
+        answer = self.ask(self.trace(), "A1")
+        found = [(row["model"], row["signature"], row["batch_size"], row["observations"], row["n"], row["latency_ms"])
+                 for row in answer["rows"]]
+        self.assertEqual(found, [("Net", SHORT, 2, 6, 6, 30), ("Net", LONG, 2, 2, 2, 35), ("Other", "x=float32[8,3]", 8, 1, 1, 40)])
+        self.assertEqual([round(row["share_pct"], 6) for row in answer["rows"]], [62.068966, 24.137931, 13.793103])
+        self.assertEqual(answer["summary"]["kind_count"], 3)
+        self.assertEqual([kind["signature"] for kind in answer["summary"]["kinds"]], [SHORT, LONG, "x=float32[8,3]"])
+        self.assertEqual(answer["summary"]["maximum_throughput_batch"], 2)
+
+    def test_layers_are_of_one_kind(self):
+        for options, names in (((), ["decode", "sample"]), (("--signature", "2"), ["prefill"]),
+                               (("--signature", "[2,64]"), ["prefill"])):
+            self.assertEqual([row["layer_name"] for row in self.ask(self.trace(), "A2", *options)["rows"]], names, options)
+
+    def test_batch_chooses_among_kinds(self):
+        [row] = self.ask(self.trace(), "A1", "--batch", "8")["rows"]
+        self.assertEqual((row["model"], row["latency_ms"]), ("Other", 40))
+
+    def test_an_unknown_signature(self):
+        self.trace().write(self.file)
+        for text in ("4", "float64"):
+            done = xsp("analyze", "A1", self.file, "--signature", text, check=2)
+            self.assertIn(b"signature", done.stderr)
+
+    def test_a_trace_without_signatures(self):
+        """Models are pooled, as before."""
+        trace = Trace()
+        for model in ("Net", "Other"):
+            trace.call(10, None, model=model)
+        answer = self.ask(trace, "A1")
+        self.assertEqual([row["n"] for row in answer["rows"]], [2])
+        self.assertNotIn("signature", answer["rows"][0])
+        self.assertIsNone(answer["summary"]["kinds"])
+
+    def test_the_first_call_of_all(self):
+        """The cold latency is of a warm-up, not of another kind."""
+        answer = self.ask(self.trace(), "A1", "--signature", "2")
+        self.assertEqual(answer["summary"]["cold_latency_ms"], 500)
+        self.assertIsNone(self.ask(self.trace(), "A1")["summary"]["cold_latency_ms"])
+
+
+if __name__ == "__main__":
+    unittest.main()
