@@ -72,6 +72,8 @@ enum analyze_of { ANALYZE_OF_ALL, ANALYZE_OF_FINDINGS };
     "marked.") \
   X("only", LIST, only, only_count, ANALYZE_LIST_MOST, "ID,...", NULL, ANALYZE_OF_FINDINGS, \
     "findings: only these, by id (F1) or rule (hotspot).") \
+  X("min-gain", PERCENT, least_gain_pct, least_gain_pct, 100, "PERCENT", "2", ANALYZE_OF_FINDINGS, \
+    "findings: only those that could gain at least this share of the program's time.") \
   X("threshold", LIST, thresholds, threshold_count, ANALYZE_LIST_MOST, "NAME=VALUE,...", NULL, ANALYZE_OF_FINDINGS, \
     "findings: another threshold than the usual one, for example hotspot-share=20 (per cent). " \
     "docs/findings.md lists them; a wrong name prints all.")

@@ -13,8 +13,11 @@
 
 void analyze_request_init(struct analyze_request *request)
 {
-  *request = (struct analyze_request){
-      .small_overhead_pct = 5, .optimal_threshold_pct = 5, .latency_threshold_pct = 5, .asynchronous_threshold_pct = 5};
+  *request = (struct analyze_request){.small_overhead_pct = 5,
+                                      .optimal_threshold_pct = 5,
+                                      .latency_threshold_pct = 5,
+                                      .asynchronous_threshold_pct = 5,
+                                      .least_gain_pct = 2};
 }
 
 static const struct option {

@@ -114,5 +114,6 @@ const struct finding_rule finding_f12 = {
     .title = "layers slower than equal ones",
     .thresholds = {{"odd_layer-slower", "%", 50, "more than the median of at least three layers of equal work"},
                    {"odd_layer-share", "%", 2, "of the observation that this is"}},
+    .is_general = true,
     .find = find,
 };

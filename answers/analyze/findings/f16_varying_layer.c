@@ -4,6 +4,7 @@
 #include "analyze/findings/shared.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 #define OBSERVATIONS_LEAST 5
 #define QUARTILES_TO_DEVIATION 1.349 // of a normal distribution. Single slow observations do not move the quartiles
@@ -36,16 +37,61 @@ static double least_of(const struct layers *layers, const struct layer *layer)
   return least_ms;
 }
 
+static int compare_numbers(const void *left, const void *right)
+{
+  double a = *(const double *)left, b = *(const double *)right;
+  return (a > b) - (a < b);
+}
+
+static double mean_of(const double *room, size_t count)
+{
+  double sum_ms = 0;
+  for (size_t i = 0; i < count; i++)
+    sum_ms += room[i];
+  return sum_ms / (double)count;
+}
+
+// Rising values in `room`.
+static double spread_of(const double *room, size_t count)
+{
+  double spread_ms = findings_quantile(room, count, 0.75) - findings_quantile(room, count, 0.25);
+  return analyze_share_pct(spread_ms / QUARTILES_TO_DEVIATION, findings_quantile(room, count, 0.5));
+}
+
+// The spread of what the observations take without the layer: where that varies, too, it is the machine that does.
+static double rest_spread_pct(const struct layers *layers, const struct layer *layer, double *room)
+{
+  size_t count = 0;
+  for (size_t i = 0; i < layers->observation_count; i++) {
+    double ms = layer->latency_ms[layers->first_observation + i];
+    if (layers->set->is_kept[i] && !isnan(ms))
+      room[count++] = layers->set->latencies_ms[i] - ms;
+  }
+  qsort(room, count, sizeof *room, compare_numbers);
+  return spread_of(room, count);
+}
+
+// Whether another layer that takes at least a quarter of the time varies half as much: so does the machine.
+static bool varies_with_others(const struct layers *layers, const struct layer *layer, double spread_pct,
+                               double mean_ms, double *room)
+{
+  for (size_t i = 0; i < layers->count; i++) {
+    size_t count = findings_layer_values(layers, &layers->items[i], room);
+    if (&layers->items[i] != layer && count >= OBSERVATIONS_LEAST && mean_of(room, count) >= mean_ms / 4 &&
+        spread_of(room, count) >= spread_pct / 2)
+      return true;
+  }
+  return false;
+}
+
 static void judge(struct findings *findings, const struct layers *layers, const struct layer *layer, double *room)
 {
   size_t count = findings_layer_values(layers, layer, room);
-  double quarter_ms = findings_quantile(room, count, 0.25), median_ms = findings_quantile(room, count, 0.5);
-  double spread_ms = (findings_quantile(room, count, 0.75) - quarter_ms) / QUARTILES_TO_DEVIATION;
-  double spread_pct = analyze_share_pct(spread_ms, median_ms), mean_ms = 0;
-  for (size_t i = 0; i < count; i++)
-    mean_ms += room[i] / (double)count;
+  double spread_pct = spread_of(room, count), mean_ms = mean_of(room, count);
   if (count >= OBSERVATIONS_LEAST && spread_pct > findings_threshold(findings, "varying_layer-spread") &&
-      analyze_share_pct(mean_ms, findings->latency_ms) > findings_threshold(findings, "varying_layer-share"))
+      analyze_share_pct(mean_ms, findings->latency_ms) > findings_threshold(findings, "varying_layer-share") &&
+      !(rest_spread_pct(layers, layer, room) > findings_threshold(findings, "varying_layer-rest")) &&
+      !varies_with_others(layers, layer, spread_pct, mean_ms, room))
     add(findings, layer, mean_ms, least_of(layers, layer), spread_pct);
 }
 
@@ -67,6 +113,8 @@ const struct finding_rule finding_f16 = {
     .title = "layers whose time varies",
     .thresholds = {{"varying_layer-spread", "%", 30,
                     "quartiles' distance / 1.349, of the median over the kept observations"},
+                   {"varying_layer-rest", "%", 10, "the same of what the observations take without the layer, at most"},
                    {"varying_layer-share", "%", 5, "time of the layer, of the observation"}},
+    .is_general = true,
     .find = find,
 };

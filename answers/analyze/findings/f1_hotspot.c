@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // F1, hotspots: contexts whose own time is a large share of all; and kernels or operators by name, which take it at several
-// places, or in a file without call paths.
+// places, or in a file without call paths. An operator that computes on the host is none: that is what the program is for.
 #include "analyze/findings/rules.h"
+#include "analyze/findings/shared.h"
 #include "base/interner.h"
 
 #include <math.h>
@@ -53,7 +54,7 @@ static void add(struct hotspots *hotspots, uint32_t place, double ns, size_t pla
                    finding->share_pct, has_devices ? "device" : "CPU");
   finding->advice = has_devices ? "look at this kernel first: A8 has its figures, and whether memory or arithmetic "
                                   "bounds it"
-                                : "look at this operator first: a faster algorithm, other shapes or types, fewer calls";
+                                : "look here first: fewer calls, less data, another algorithm or layout";
   finding->threshold = findings_threshold_of(findings, "hotspot-share");
   finding->confidence = CONFIDENCE_HIGH;
   finding_number(finding, "self_ms", finding->time_ms);
@@ -76,7 +77,8 @@ static void add_names(struct hotspots *hotspots)
       name->place = i;
     name->own_ns += ns;
     name->places++;
-    if (!places->has_contexts || analyze_share_pct(ns, hotspots->total_ns) <= hotspots->least_pct)
+    if (!places->has_contexts || findings_computes(hotspots->findings, i) ||
+        analyze_share_pct(ns, hotspots->total_ns) <= hotspots->least_pct)
       continue;
     name->is_found = true;
     add(hotspots, i, ns, 1);
@@ -93,7 +95,8 @@ static enum status find(struct findings *findings, struct error *err)
   size_t count = interner_count(&hotspots.texts);
   for (size_t i = 0; i < count; i++) {
     const struct name *name = &hotspots.names[i];
-    if (!name->is_found && analyze_share_pct(name->own_ns, hotspots.total_ns) > hotspots.least_pct)
+    if (!name->is_found && !findings_computes(findings, name->place) &&
+        analyze_share_pct(name->own_ns, hotspots.total_ns) > hotspots.least_pct)
       add(&hotspots, name->place, name->own_ns, name->places);
   }
   interner_done(&hotspots.texts);
@@ -106,5 +109,6 @@ const struct finding_rule finding_f1 = {
     .title = "hotspots",
     .thresholds = {{"hotspot-share", "%", 10, "own time of a context, of the device time, else of the CPU time"}},
     .takes_folded = true,
+    .is_general = true,
     .find = find,
 };

@@ -2,6 +2,8 @@
 // F2, small kernels: a Python function, or a range, that gathers many kernels which take little time each; where nothing was
 // recorded at the kernel level, operators. Of nested ones it is the innermost that gathers enough of them.
 #include "analyze/findings/rules.h"
+#include "analyze/findings/shared.h"
+#include "analyze/flops/flops.h"
 
 #include <math.h>
 #include <xsp/call_path.h>
@@ -13,6 +15,7 @@ struct small_kernels {
   // is of the whole observation.
   struct place_figures *gathered;
   double least_count, most_us;
+  bool runs_graphs; // of a framework that is no PyTorch
 };
 
 // Is it a place that a person wrote, or marked?
@@ -21,8 +24,27 @@ static bool gathers(const struct places *places, const struct place *function)
   if (function->frame_kind == XSP_FRAME_KINDS)
     return function->level <= XSP_LEVEL_MODEL || function->is_module;
   if (places->has_python)
-    return function->frame_kind == XSP_FRAME_PYTHON && !place_is_glue(function);
+    return function->frame_kind == XSP_FRAME_PYTHON && !place_is_glue(function) &&
+           (places->has_devices || !place_is_installed(function));
   return function->frame_kind == XSP_FRAME_NATIVE;
+}
+
+// Operators of the host that one could take the place of: the program calls them one by one. Those of a graph were chosen by its
+// framework, and a module's own by its library. Matrix products and convolutions stay.
+static bool is_fusable(const struct small_kernels *small, uint32_t function)
+{
+  const struct places *places = small->places;
+  const struct place *unit = &places->functions[function];
+  uint32_t caller = unit->parent;
+  if (places->has_devices || unit->frame_kind == XSP_FRAME_PYTHON || unit->frame_kind == XSP_FRAME_NATIVE)
+    return true;
+  if (flops_class(unit->name) == FLOPS_PRODUCTS)
+    return false;
+  if (!places->has_python)
+    return !small->runs_graphs;
+  while (caller != PLACE_NONE && places->functions[caller].frame_kind != XSP_FRAME_PYTHON)
+    caller = places->functions[caller].parent;
+  return caller != PLACE_NONE && !place_is_installed(&places->functions[caller]);
 }
 
 static const struct place_units *units_of(const struct places *places, const struct place_figures *figures)
@@ -30,14 +52,14 @@ static const struct place_units *units_of(const struct places *places, const str
   return places->has_kernels ? &figures->kernels : &figures->operators;
 }
 
-// What one unit in place of all saves at most: the host's time for them, with that between its operators (a range's own time has
-// that already); on devices the kernels' time, and that between them. The device waits for the host in the time between
-// kernels, or, within a graph, for itself: so the longer of this and the host's time goes with them, never both.
+// What one unit in place of all saves at most. On the host the operators' own time: what the program does between them, such as
+// a sleep or NumPy's work, stays. On devices the kernels' time, and that between them: the device waits for the host in the time
+// between kernels, or, within a graph, for itself, so the longer of this and the host's time goes with them, never both.
 static double bound_ns(const struct places *places, uint32_t function, const struct place_figures *figures)
 {
   bool is_range = function == PLACE_NONE || places->functions[function].frame_kind == XSP_FRAME_KINDS;
   double host_ns = figures->host_ns + (is_range && !places->has_contexts ? 0 : figures->operators.lead_ns);
-  return places->has_devices ? figures->kernels.ns + fmax(host_ns, figures->kernels.lead_ns) : host_ns;
+  return places->has_devices ? figures->kernels.ns + fmax(host_ns, figures->kernels.lead_ns) : figures->operators.ns;
 }
 
 static void add(struct small_kernels *small, uint32_t function, const struct place_figures *figures)
@@ -60,10 +82,9 @@ static void add(struct small_kernels *small, uint32_t function, const struct pla
   finding->saving_basis = places->has_devices
                               ? "time of these kernels on the device, and of their operators on the host or between "
                                 "the kernels, whichever is longer, as if one took the place of all"
-                              : "time of these operators and between them, as if one took "
-                                "the place of all";
+                              : "time of these operators, as if one took the place of all";
   finding->title =
-      arena_format(findings->question->arena, "%s runs %.6g %s %s, of %s on average",
+      arena_format(findings->question->arena, "%s runs %.0f small %s %s, of %s on average",
                    findings_name(findings, finding->context), count, places->has_kernels ? "kernels" : "operators",
                    findings_per_observation(findings), findings_time(findings, mean_us / 1e3));
   finding->advice = places->has_devices ? "fuse them: torch.compile or the framework's fused operator; or launch them "
@@ -98,12 +119,14 @@ static enum status find(struct findings *findings, struct error *err)
   const struct places *places = small.places;
   if (units_of(places, &places->total)->count == 0)
     return findings_lack(findings, err, "it has neither kernels nor layers");
+  small.runs_graphs = findings_runs_graphs(findings);
   small.least_count = findings_threshold(findings, "small_kernels-count");
   small.most_us = findings_threshold(findings, places->has_kernels ? "small_kernels-mean" : "small_kernels-operator");
   small.gathered = arena_alloc_array(findings->question->scratch, places->function_count + 1, sizeof *small.gathered);
   small.gathered[places->function_count] = places->top;
   for (size_t i = places->function_count; i > 0; i--) {
-    place_figures_add(&small.gathered[i - 1], &places->functions[i - 1].own);
+    if (is_fusable(&small, (uint32_t)(i - 1)))
+      place_figures_add(&small.gathered[i - 1], &places->functions[i - 1].own);
     hand_up(&small, (uint32_t)(i - 1), &small.gathered[i - 1]);
   }
   hand_up(&small, PLACE_NONE, &small.gathered[places->function_count]);
@@ -119,5 +142,6 @@ const struct finding_rule finding_f2 = {
                    {"small_kernels-operator", "us", 20,
                     "mean time of the operators, less than; instead of kernels, where none were recorded"}},
     .takes_folded = true,
+    .is_general = true,
     .find = find,
 };

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// F3, slow backward: operators of PyTorch whose backward operators take more than twice their own time; by the line that
-// called the forward operators, and by name where no line of that name is one by itself. Times are those of A16.
+// F3, slow backward: operators of PyTorch whose backward operators take more than twice what their gradients cost, of which
+// products have two and others one; by the line that called the forward operators, and by name where no line of that name is
+// one by itself. Times are those of A16.
 #include "analyze/findings/rules.h"
+#include "analyze/flops/flops.h"
 #include "analyze/layers/layers.h"
 
 #include <math.h>
@@ -73,11 +75,16 @@ static enum status add_run(struct backward *backward, const struct layers_run *r
   return STATUS_OK;
 }
 
+static double gradients_ms(const struct backward *backward, const struct group *group)
+{
+  return flops_gradients(store_text(backward->question.view->store, group->name, NULL)) * group->forward_ms;
+}
+
 static bool is_slow(const struct backward *backward, const struct group *group)
 {
   const struct findings *findings = backward->findings;
   return group->forward_ms > 0 &&
-         group->backward_ms > findings_threshold(findings, "slow_backward-ratio") * group->forward_ms &&
+         group->backward_ms > findings_threshold(findings, "slow_backward-ratio") * gradients_ms(backward, group) &&
          analyze_share_pct(group->backward_ms, backward->latency_ms) >=
              findings_threshold(findings, "slow_backward-share");
 }
@@ -95,14 +102,17 @@ static void add(struct backward *backward, const struct group *group)
   finding->span_count = group->span_id != 0;
   finding->time_ms = group->backward_ms;
   finding->share_pct = analyze_share_pct(group->backward_ms, backward->latency_ms);
-  finding->saving_ms = group->forward_ms + group->backward_ms;
-  finding->saving_basis = "the time of the operator and of its backward operators, as if another one took none";
+  finding->saving_ms = group->backward_ms - gradients_ms(backward, group);
+  finding->saving_basis =
+      "the time of the backward operators above what the gradients cost: as much as the operator itself, "
+      "of convolutions and matrix products twice as much";
   finding->title = arena_format(findings->question->arena,
                                 "the backward pass of %s takes %s per observation, %.3g times its forward pass",
                                 findings_name(findings, name), findings_time(findings, group->backward_ms),
                                 group->backward_ms / group->forward_ms);
-  finding->advice =
-      "compute the same with another operator, such as index_select for indexing, or gradients for less of it";
+  finding->advice = "compute the same with another operator, such as index_select on a flat tensor for indexing, or "
+                    "gradients for less "
+                    "of it";
   finding->threshold = findings_threshold_of(findings, "slow_backward-ratio");
   finding->confidence = group->source != 0 ? CONFIDENCE_HIGH : CONFIDENCE_MEDIUM;
   finding_number(finding, "forward_ms", group->forward_ms);
@@ -162,7 +172,7 @@ const struct finding_rule finding_f3 = {
     .id = "F3",
     .key = "slow_backward",
     .title = "slow backward operators",
-    .thresholds = {{"slow_backward-ratio", "", 2, "backward time in times of the forward one, more than"},
+    .thresholds = {{"slow_backward-ratio", "", 2, "backward time in times of what the gradients cost, more than"},
                    {"slow_backward-share", "%", 1, "backward time, of the observation, at least"}},
     .find = find,
 };

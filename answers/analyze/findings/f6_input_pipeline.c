@@ -62,19 +62,42 @@ static void add(struct findings *findings, const struct places *places, double l
   finding_number(finding, "unrecorded_ms", saving_ms - loader_ms);
 }
 
+// Whether the loader has a process for each processor already: more of them would only share what there is.
+static enum status loads_ahead(struct findings *findings, const struct time_parts *parts, bool *ret_loads,
+                               struct error *err)
+{
+  double processors;
+  size_t most = 0;
+  *ret_loads = false;
+  XSP_TRY(findings_system(findings, "cpus_allowed", &processors, err));
+  for (size_t i = 0; i < findings->set->run_count && parts->loader_has_processes; i++) {
+    struct map process_of = {0};
+    size_t count = 0;
+    enum status status = run_processes_load(findings->question->view->store, findings->set->runs[i]->run->run_id,
+                                            findings->question->scratch, &process_of, &count, err);
+    map_done(&process_of);
+    XSP_TRY(status);
+    most = count > most ? count : most;
+  }
+  *ret_loads = parts->loader_has_processes && (double)most > processors; // one of them is the program
+  return STATUS_OK;
+}
+
 static enum status find(struct findings *findings, struct error *err)
 {
   struct question *question = findings->question;
   const struct view_set *set = findings->set;
   const struct places *places;
   struct time_parts parts;
+  bool is_ahead;
   XSP_TRY(findings_places(findings, &places, err));
   XSP_TRY(time_parts_load(question->view, set, question->scratch, &parts, err));
+  XSP_TRY(loads_ahead(findings, &parts, &is_ahead, err));
   double loader_ms = question_value(question, set, parts.parts[TIME_LOADER]);
   double *saving_ms = arena_alloc_array(question->scratch, set->observation_count + 1, sizeof *saving_ms);
   for (size_t i = 0; i < set->observation_count; i++) // its statistic is not the sum of the parts' ones
     saving_ms[i] = parts.parts[TIME_LOADER][i] + (parts.loader_has_processes ? parts.parts[TIME_REST][i] : 0);
-  if (question_value(question, set, parts.loader) > 0 &&
+  if (!is_ahead && question_value(question, set, parts.loader) > 0 &&
       analyze_share_pct(loader_ms, findings->latency_ms) > findings_threshold(findings, "input_pipeline-share"))
     add(findings, places, loader_ms, question_value(question, set, saving_ms));
   return STATUS_OK;

@@ -17,13 +17,14 @@ struct layout {
 };
 
 // The outermost conversion around each place: its own time and that of what it calls count once, for it.
-static uint32_t *conversions_around(const struct places *places, struct arena *arena)
+// What an operator that computes converts for itself on the host, is its own business.
+static uint32_t *conversions_around(const struct findings *findings, const struct places *places, struct arena *arena)
 {
   uint32_t *conversion = arena_alloc_array(arena, places->count + 1, sizeof *conversion);
   for (uint32_t i = 0; i < places->count; i++) {
     const struct place *place = &places->all[i];
     conversion[i] = place->parent != PLACE_NONE ? conversion[place->parent] : PLACE_NONE;
-    if (conversion[i] == PLACE_NONE &&
+    if (conversion[i] == PLACE_NONE && !(place->parent != PLACE_NONE && findings_computes(findings, place->parent)) &&
         findings_name_matches(place->name, conversions, sizeof conversions / sizeof conversions[0]))
       conversion[i] = i;
   }
@@ -34,7 +35,7 @@ static uint32_t *conversions_around(const struct places *places, struct arena *a
 static void sum(struct findings *findings, const struct places *places, struct layout *layout)
 {
   struct arena *scratch = findings->question->scratch;
-  const uint32_t *conversion = conversions_around(places, scratch);
+  const uint32_t *conversion = conversions_around(findings, places, scratch);
   double *host_ns = arena_alloc_array(scratch, places->count + 1, sizeof *host_ns);
   double *device_ns = arena_alloc_array(scratch, places->count + 1, sizeof *device_ns);
   for (uint32_t i = 0; i < places->count; i++) {

@@ -4,6 +4,7 @@
 
 #include "analyze/a_list.h"
 #include "base/json_write.h"
+#include "base/saturate.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -23,7 +24,7 @@ static double root_ms(const struct findings *findings)
 
 static double saving_pct(const struct findings *findings, const struct finding *finding)
 {
-  return analyze_share_pct(finding->saving_ms, isnan(findings->latency_ms) ? root_ms(findings) : findings->latency_ms);
+  return analyze_share_pct(finding->saving_ms, isnan(findings->loop_ms) ? root_ms(findings) : findings->loop_ms);
 }
 
 const char *analyze_severity(double pct)
@@ -124,10 +125,69 @@ static void put_rows(struct findings *findings)
   const struct finding none = {.rule = &no_rule};
   put_row(findings, &none);
   table_declared(&findings->question->table, findings->all.count);
-  if (findings->all.count > 0)
-    qsort(findings->all.items, findings->all.count, sizeof *findings->all.items, compare_findings);
   for (size_t i = 0; i < findings->all.count; i++)
     put_row(findings, &findings->all.items[i]);
+}
+
+// ---- which of them remain --------------------------------------------------------------------------------------------
+// Of an observation, with its share of the time between observations. A program lasts that long, so shares are of it; files of
+// `xsp profile` and of other profilers have observations alone.
+static double loop_ms(const struct findings *findings)
+{
+  const struct view_set *set = findings->set;
+  uint32_t program;
+  double sum_ns = 0, count = 0;
+  if (isnan(findings->latency_ms) || !store_find_string(findings->question->view->store, "program", 7, &program))
+    return findings->latency_ms;
+  for (size_t i = 0; i < set->run_count; i++) {
+    const struct view_run *run = set->runs[i];
+    int64_t first_ns = INT64_MAX, last_ns = INT64_MIN;
+    for (size_t k = 0; k < run->observation_count; k++) {
+      const struct store_observation *observation = &run->observations[k];
+      int64_t end_ns = saturate_add(observation->start_ns, observation->duration_ns);
+      if (observation->warmup)
+        continue;
+      first_ns = observation->start_ns < first_ns ? observation->start_ns : first_ns;
+      last_ns = end_ns > last_ns ? end_ns : last_ns;
+      count++;
+    }
+    sum_ns += last_ns > first_ns ? (double)saturate_subtract(last_ns, first_ns) : 0;
+  }
+  return count > 0 ? fmax(findings->latency_ms, sum_ns / 1e6 / count) : findings->latency_ms;
+}
+
+static bool is_at_same_line(const struct finding *a, const struct finding *b)
+{
+  return a->file != NULL && b->file != NULL && strcmp(a->file, b->file) == 0 && a->line == b->line;
+}
+
+// One cause is one finding: a general rule yields to a finding of another one at its line, and of equal lines of one rule the
+// first, with the largest bound, remains.
+static bool is_explained(const struct findings *findings, size_t at)
+{
+  const struct finding *finding = &findings->all.items[at];
+  for (size_t i = 0; i < findings->all.count && finding->rule->is_general; i++) {
+    const struct finding *other = &findings->all.items[i];
+    if (i != at && is_at_same_line(finding, other) && (!other->rule->is_general || i < at))
+      return true;
+  }
+  return false;
+}
+
+// Sorts them, and leaves out what gains less than is asked for. One whose bound is unknown remains.
+static void choose(struct findings *findings)
+{
+  size_t kept = 0, count = findings->all.count;
+  if (count > 0)
+    qsort(findings->all.items, count, sizeof *findings->all.items, compare_findings);
+  bool *leaves = arena_alloc_array(findings->question->scratch, count + 1, sizeof *leaves);
+  for (size_t i = 0; i < count; i++)
+    leaves[i] = saving_pct(findings, &findings->all.items[i]) < findings->question->request->least_gain_pct ||
+                is_explained(findings, i);
+  for (size_t i = 0; i < count; i++)
+    if (!leaves[i])
+      findings->all.items[kept++] = findings->all.items[i];
+  findings->all.count = kept;
 }
 
 // ---- the rules -------------------------------------------------------------------------------------------------------
@@ -181,9 +241,7 @@ static enum status ask_rules(struct findings *findings, const bool *is_asked, st
   if (lacking.length > 0)
     table_note(&findings->question->table, "not asked, since the file lacks what they need: %s", lacking.data);
   buf_done(&lacking);
-  table_summary(&findings->question->table, "findings", cell_int((int64_t)findings->all.count));
-  table_summary(&findings->question->table, "latency_ms", cell_real(findings->latency_ms));
-  table_summary(&findings->question->table, "rules", json_cell(findings, &rules));
+  findings->rules = json_cell(findings, &rules);
   return status;
 }
 
@@ -221,14 +279,19 @@ static enum status answer(struct question *question, struct error *err)
   question_uses(question, findings.set);
   if (!store_is_folded(question->view->store))
     findings.latency_ms = question_model_latency(question, findings.set);
+  findings.loop_ms = loop_ms(&findings);
   enum status status = ask_rules(&findings, is_asked, err);
   for (size_t i = 0; i < findings.all.count; i++) {
     struct finding *finding = &findings.all.items[i];
-    finding->saving_ms = finding->saving_ms > findings.latency_ms ? findings.latency_ms : finding->saving_ms;
+    finding->saving_ms = finding->saving_ms > findings.loop_ms ? findings.loop_ms : finding->saving_ms;
   }
   if (status == STATUS_OK) {
+    choose(&findings);
     findings_fill_spans(&findings);
     put_rows(&findings);
+    table_summary(&question->table, "findings", cell_int((int64_t)findings.all.count));
+    table_summary(&question->table, "latency_ms", cell_real(findings.latency_ms));
+    table_summary(&question->table, "rules", findings.rules);
   }
   vector_done(&findings.all);
   return status;

@@ -25,9 +25,9 @@ struct finding {             // texts: static, or of the answer's arena
   const char *file;          // NULL: unknown
   int64_t line;              // 0: unknown
   double time_ms, share_pct; // what the place takes per observation, and its share of what the rule compares it with
-  double saving_ms; // what can be gained at most; NaN: unknown. findings.c lowers it to the observation's latency
-  const char *saving_basis; // one sentence: how the bound was computed
-  const char *advice;       // what to try
+  double saving_ms;          // what can be gained at most; NaN: unknown. findings.c lowers it to loop_ms
+  const char *saving_basis;  // one sentence: how the bound was computed
+  const char *advice;        // what to try
   enum confidence confidence;
   const struct finding_threshold *threshold; // the one that it passed
   int64_t run_id;                            // of `spans`; 0: none
@@ -47,8 +47,10 @@ struct findings { // one question about one experiment
   const struct finding_rule *rule; // the one that is asked now
   const struct view_set *set;      // the runs of the batch size with the most levels and without metrics
   double latency_ms;               // of an observation of `set`; NaN: unknown, in a folded file
-  struct places *places;           // NULL until a rule calls findings_places
-  double *thresholds;              // values by rule and threshold
+  double loop_ms; // of a program: its loop, from the first observation to the last, by their number; else latency_ms
+  struct places *places;   // NULL until a rule calls findings_places
+  double *thresholds;      // values by rule and threshold
+  struct table_cell rules; // what each was asked for and lacked, as JSON
   VECTOR(struct finding) all;
 };
 
@@ -57,6 +59,7 @@ struct finding_rule {
   const char *key;                                              // "hotspot"
   const char *title;                                            // "places that take much of the time"
   struct finding_threshold thresholds[FINDING_THRESHOLDS_MOST]; // ends with a name of NULL
+  bool is_general;   // it yields where another rule has a finding at its line
   bool takes_folded; // it needs no spans, so it answers files of `xsp run --aggregate`
   // Adds findings. STATUS_NO (findings_lack): the file lacks what the rule needs. This does not end the question: the next rule is
   // asked.

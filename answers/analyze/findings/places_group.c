@@ -14,6 +14,11 @@ bool place_is_glue(const struct place *place)
   return place->file != NULL && strstr(place->file, "torch/nn/modules/module.py") != NULL;
 }
 
+bool place_is_installed(const struct place *place)
+{
+  return place->file == NULL || analyze_is_installed(place->file);
+}
+
 uint32_t place_in_source(const struct place *all, uint32_t place)
 {
   uint32_t inner = PLACE_NONE;

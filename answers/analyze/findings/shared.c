@@ -2,9 +2,12 @@
 // Helpers of several rules (shared.h).
 #include "analyze/findings/shared.h"
 
+#include "analyze/flops/flops.h"
+
 #include <fnmatch.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 void tally_add(struct findings *findings, struct tally *tally, uint32_t place, double ns)
 {
@@ -31,6 +34,50 @@ void tally_fill(struct findings *findings, const struct tally *tally, struct fin
   finding->time_ms = findings_per_observation_ms(findings, tally->total_ns);
   finding->share_pct = analyze_share_pct(finding->time_ms, findings->latency_ms);
   finding_number(finding, "places", (double)count);
+}
+
+bool findings_runs_graphs(const struct findings *findings)
+{
+  static const char *const tracers[] = {"tensorflow", "onnxruntime", "openvino", "litert", "mxnet"};
+  uint32_t id;
+  for (size_t i = 0; i < sizeof tracers / sizeof tracers[0]; i++)
+    if (store_find_string(findings->question->view->store, tracers[i], strlen(tracers[i]), &id))
+      return true;
+  return false;
+}
+
+static bool is_computing(const struct findings *findings, const struct place *place)
+{
+  enum flop_class class = flops_class(place->name);
+  if (class != FLOPS_UNKNOWN)
+    return class != FLOPS_MOVES;
+  bool is_pytorchs = strstr(place->name, "::") != NULL || strstr(place->name, "Backward") != NULL ||
+                     strncmp(place->name, "Torch-Compiled", 14) == 0;
+  bool is_node = place->level == XSP_LEVEL_LAYER && findings_runs_graphs(findings); // named as the model names it
+  return is_pytorchs || is_node;
+}
+
+bool findings_computes(const struct findings *findings, uint32_t place)
+{
+  const struct places *places = findings->places;
+  for (; place != PLACE_NONE && !places->has_devices; place = places->all[place].parent)
+    if (is_computing(findings, &places->all[place]))
+      return true;
+  return false;
+}
+
+enum status findings_system(struct findings *findings, const char *key, double *ret_number, struct error *err)
+{
+  struct question *question = findings->question;
+  struct store_system_value *values;
+  size_t count;
+  *ret_number = NAN;
+  XSP_TRY(store_system(question->view->store, question->view->experiment->system_id, question->scratch, &values, &count,
+                       err));
+  for (size_t i = 0; i < count; i++)
+    if (values[i].is_number && strcmp(values[i].key, key) == 0)
+      *ret_number = values[i].number;
+  return STATUS_OK;
 }
 
 bool findings_name_matches(const char *name, const char *const *patterns, size_t count)

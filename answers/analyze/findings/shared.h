@@ -15,6 +15,13 @@ struct tally {
 void tally_add(struct findings *findings, struct tally *tally, uint32_t place, double ns); // PLACE_NONE: no place
 // Fills the place, the spans, the time, the share of the observation's latency, and the number `places`.
 void tally_fill(struct findings *findings, const struct tally *tally, struct finding *finding);
+// A number of the system that the experiment ran on: "cpus_allowed". NaN: unknown.
+enum status findings_system(struct findings *findings, const char *key, double *ret_number,
+                            struct error *err) MUST_CHECK;
+// Whether a place on the host is an operator that computes, or is in one: arithmetic, or an operator of PyTorch that is not known
+// to move data. F11 compares such with what the machine can do. False where devices do the work.
+bool findings_computes(const struct findings *findings, uint32_t place);
+bool findings_runs_graphs(const struct findings *findings); // of a framework other than PyTorch: it chose the operators
 bool findings_name_matches(const char *name, const char *const *patterns, size_t count); // in any case
 
 // The layers whose latencies the level rule gives. STATUS_NO: there are none.

@@ -43,6 +43,17 @@ struct flop_operation {
 // flop_counts_unknown where the operator is not in the catalogue.
 struct flop_counts flops_count(const struct flop_operation *operation);
 bool flops_know(enum flop_dialect dialect, const char *type); // whether the operator is known at all
+// What an operator does, by its name alone, in whichever dialect knows it; of a node's path the last part counts.
+enum flop_class {
+  FLOPS_UNKNOWN,
+  FLOPS_PRODUCTS,    // convolutions, matrix products, attention
+  FLOPS_ELEMENTWISE, // some arithmetic for each element
+  FLOPS_OTHERS,      // pools, reductions, picks by an index
+  FLOPS_MOVES,       // copies or joins data without arithmetic
+};
+enum flop_class flops_class(const char *name);
+// What the gradients of an operator of PyTorch cost, in times of the operator itself: by flops of products, else by what is read and computed for each element.
+double flops_gradients(const char *name);
 // Whether its work depends on the operators nested in it ("aten::contiguous").
 bool flops_are_composite(enum flop_dialect dialect, const char *type);
 

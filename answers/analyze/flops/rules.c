@@ -77,7 +77,7 @@ struct match {
 };
 
 // Whether `type` is one of `names`, which are separated by spaces.
-static bool lists(const char *names, const char *type, size_t length)
+bool flops_lists(const char *names, const char *type, size_t length)
 {
   while (names != NULL) {
     const char *end = strchrnul(names, ' ');
@@ -96,7 +96,7 @@ static const struct flop_rule *find_in(enum flop_dialect dialect, const char *ty
         [FLOPS_ONNX] = rule->onnx,         [FLOPS_TENSORFLOW] = rule->tensorflow, [FLOPS_MXNET] = rule->mxnet,
         [FLOPS_OPENVINO] = rule->openvino, [FLOPS_TFLITE] = rule->tflite,
     };
-    if (lists(names[dialect], type, length))
+    if (flops_lists(names[dialect], type, length))
       return rule;
   }
   return NULL;
@@ -107,7 +107,7 @@ static struct match find_aten(const char *type, size_t length)
   for (const struct flop_rule *rule = flop_rules; !rule->is_end; rule++) {
     const char *const names[] = {rule->aten, rule->aten1, rule->aten2, rule->aten3};
     for (unsigned operands = 0; operands < 4; operands++)
-      if (lists(names[operands], type, length))
+      if (flops_lists(names[operands], type, length))
         return (struct match){rule, true, operands};
   }
   return (struct match){.is_aten = true};
@@ -142,6 +142,11 @@ static struct match find_rule(enum flop_dialect dialect, const char *type)
 bool flops_know(enum flop_dialect dialect, const char *type)
 {
   return find_rule(dialect, type).rule != NULL;
+}
+
+const struct flop_rule *flops_rule(enum flop_dialect dialect, const char *type)
+{
+  return find_rule(dialect, type).rule;
 }
 
 bool flops_are_composite(enum flop_dialect dialect, const char *type)
