@@ -216,6 +216,9 @@ const char *pytorch_inputs_signature(void *const *arguments, size_t count, void 
 // ---- tracer_modules.c: calls of torch.nn.Module
 void pytorch_modules_python(const struct python *python, void *torch_c);
 
+// ---- tracer_threads.c: calls of torch.set_num_threads
+void pytorch_threads_python(const struct python *python, void *torch_module);
+
 // ---- tracer_compile.c: compilations of torch.compile
 // `module`: torch._dynamo.callback, with the interpreter held. False: its code has not run yet.
 bool pytorch_compile_python(const struct python *python, void *module);

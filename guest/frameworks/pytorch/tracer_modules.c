@@ -188,6 +188,7 @@ static void try_module_door(void)
   if (tensor_class != NULL) {
     is_open = true;
     pytorch_inputs_start(py, tensor_class);
+    pytorch_threads_python(py, torch_module);
     if (!open_module_door(class))
       guest_report("this Python keeps functions in an unknown way: modules of PyTorch are not recorded");
   }
