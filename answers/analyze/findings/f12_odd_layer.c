@@ -79,11 +79,25 @@ static void judge(struct findings *findings, const struct odd_layer *items, size
       add(findings, &items[i], usual_ms, count);
 }
 
+#define NO_SHAPES "the arithmetic of its layers is unknown: their shapes are not recorded (--shapes)"
+
+static bool has_shapes(struct store *store)
+{
+  static const char *const keys[] = {"layer_shape", "input_shape", "Input Dims"};
+  uint32_t id;
+  for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
+    if (store_find_string(store, keys[i], strlen(keys[i]), &id))
+      return true;
+  return false;
+}
+
 static enum status find(struct findings *findings, struct error *err)
 {
   struct layers layers;
   struct layers_work work;
   struct question question;
+  if (!has_shapes(findings->question->view->store))
+    return findings_lack(findings, err, NO_SHAPES);
   XSP_TRY(findings_layers(findings, &layers, err));
   XSP_TRY(findings_ask(findings, NULL, &question, err));
   XSP_TRY(flops_layers_load(&question, &layers, layers.set, &work, err));
@@ -97,8 +111,7 @@ static enum status find(struct findings *findings, struct error *err)
       items[count++] = (struct odd_layer){layer, &work.items[i], ms};
   }
   if (count == 0)
-    return findings_lack(findings, err,
-                         "the arithmetic of its layers is unknown: their shapes are not recorded (--shapes)");
+    return findings_lack(findings, err, NO_SHAPES);
   qsort(items, count, sizeof *items, compare);
   for (size_t first = 0, end; first < count; first = end) {
     for (end = first + 1; end < count && compare_work(&items[first], &items[end]) == 0;)

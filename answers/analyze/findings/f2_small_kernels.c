@@ -8,12 +8,15 @@
 #include <math.h>
 #include <xsp/call_path.h>
 
+#define SEQUENCE_MOST 2 // operators that a call runs, and is no sequence
+
 struct small_kernels {
   struct findings *findings;
   const struct places *places;
   // By function: its figures and those of the functions that it calls, without those that are in a finding already. The last one
   // is of the whole observation.
   struct place_figures *gathered;
+  double *most; // by function, as `gathered`: units of the place that has most of them
   double least_count, most_us;
   bool runs_graphs; // of a framework that is no PyTorch
 };
@@ -38,7 +41,7 @@ static bool is_fusable(const struct small_kernels *small, uint32_t function)
   uint32_t caller = unit->parent;
   if (places->has_devices || unit->frame_kind == XSP_FRAME_PYTHON || unit->frame_kind == XSP_FRAME_NATIVE)
     return true;
-  if (flops_class(unit->name) == FLOPS_PRODUCTS)
+  if (flops_class(unit->name) == FLOPS_PRODUCTS || findings_is_compiled(unit))
     return false;
   if (!places->has_python)
     return !small->runs_graphs;
@@ -52,14 +55,16 @@ static const struct place_units *units_of(const struct places *places, const str
   return places->has_kernels ? &figures->kernels : &figures->operators;
 }
 
-// What one unit in place of all saves at most. On the host the operators' own time: what the program does between them, such as
-// a sleep or NumPy's work, stays. On devices the kernels' time, and that between them: the device waits for the host in the time
-// between kernels, or, within a graph, for itself, so the longer of this and the host's time goes with them, never both.
+// What one unit in place of all saves at most. On the host the operators' time and that between them: what the program does
+// meanwhile that takes longer, such as a sleep or NumPy's work, stays. On devices the kernels' time, and that between them: the
+// device waits for the host in the time between kernels, or, within a graph, for itself, so the longer of this and the host's time
+// goes with them, never both.
 static double bound_ns(const struct places *places, uint32_t function, const struct place_figures *figures)
 {
   bool is_range = function == PLACE_NONE || places->functions[function].frame_kind == XSP_FRAME_KINDS;
   double host_ns = figures->host_ns + (is_range && !places->has_contexts ? 0 : figures->operators.lead_ns);
-  return places->has_devices ? figures->kernels.ns + fmax(host_ns, figures->kernels.lead_ns) : figures->operators.ns;
+  return places->has_devices ? figures->kernels.ns + fmax(host_ns, figures->kernels.lead_ns)
+                             : figures->operators.ns + figures->operators.lead_ns;
 }
 
 static void add(struct small_kernels *small, uint32_t function, const struct place_figures *figures)
@@ -82,7 +87,8 @@ static void add(struct small_kernels *small, uint32_t function, const struct pla
   finding->saving_basis = places->has_devices
                               ? "time of these kernels on the device, and of their operators on the host or between "
                                 "the kernels, whichever is longer, as if one took the place of all"
-                              : "time of these operators, as if one took the place of all";
+                              : "time of these operators, and up to 100 µs before each, as if one "
+                                "took the place of all";
   finding->title =
       arena_format(findings->question->arena, "%s runs %.0f small %s %s, of %s on average",
                    findings_name(findings, finding->context), count, places->has_kernels ? "kernels" : "operators",
@@ -97,18 +103,27 @@ static void add(struct small_kernels *small, uint32_t function, const struct pla
   finding_number(finding, "mean_us", mean_us);
 }
 
+// On the host one call runs several operators, which one could take the place of; calls of one operator by itself are none.
+static bool is_sequence(const struct small_kernels *small, uint32_t function, const struct place_units *units)
+{
+  double most = small->most[function == PLACE_NONE ? small->places->function_count : function];
+  return small->places->has_devices || !small->places->has_python || units->count > SEQUENCE_MOST * most;
+}
+
 // Adds up the children before their parents: functions come after their callers.
 static void hand_up(struct small_kernels *small, uint32_t function, const struct place_figures *figures)
 {
   const struct places *places = small->places;
   const struct place_units *units = units_of(places, figures);
   bool is_top = function == PLACE_NONE;
-  if ((is_top || gathers(places, &places->functions[function])) &&
+  if ((is_top || gathers(places, &places->functions[function])) && is_sequence(small, function, units) &&
       units->count / places->observations >= small->least_count && units->ns / units->count < small->most_us * 1e3)
     add(small, function, figures);
   else if (!is_top) {
     uint32_t parent = places->functions[function].parent;
-    place_figures_add(&small->gathered[parent == PLACE_NONE ? places->function_count : parent], figures);
+    uint32_t at = parent == PLACE_NONE ? (uint32_t)places->function_count : parent;
+    place_figures_add(&small->gathered[at], figures);
+    small->most[at] = fmax(small->most[at], small->most[function]);
   }
 }
 
@@ -123,10 +138,13 @@ static enum status find(struct findings *findings, struct error *err)
   small.least_count = findings_threshold(findings, "small_kernels-count");
   small.most_us = findings_threshold(findings, places->has_kernels ? "small_kernels-mean" : "small_kernels-operator");
   small.gathered = arena_alloc_array(findings->question->scratch, places->function_count + 1, sizeof *small.gathered);
+  small.most = arena_alloc_array(findings->question->scratch, places->function_count + 1, sizeof *small.most);
   small.gathered[places->function_count] = places->top;
   for (size_t i = places->function_count; i > 0; i--) {
-    if (is_fusable(&small, (uint32_t)(i - 1)))
+    if (is_fusable(&small, (uint32_t)(i - 1))) {
       place_figures_add(&small.gathered[i - 1], &places->functions[i - 1].own);
+      small.most[i - 1] = fmax(small.most[i - 1], units_of(places, &places->functions[i - 1].own)->count);
+    }
     hand_up(&small, (uint32_t)(i - 1), &small.gathered[i - 1]);
   }
   hand_up(&small, PLACE_NONE, &small.gathered[places->function_count]);

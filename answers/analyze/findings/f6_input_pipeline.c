@@ -62,7 +62,8 @@ static void add(struct findings *findings, const struct places *places, double l
   finding_number(finding, "unrecorded_ms", saving_ms - loader_ms);
 }
 
-// Whether the loader has a process for each processor already: more of them would only share what there is.
+// Whether the loader has a process for each processor already: more of them would only share what there is. Many more than that are
+// too many.
 static enum status loads_ahead(struct findings *findings, const struct time_parts *parts, bool *ret_loads,
                                struct error *err)
 {
@@ -79,7 +80,8 @@ static enum status loads_ahead(struct findings *findings, const struct time_part
     XSP_TRY(status);
     most = count > most ? count : most;
   }
-  *ret_loads = parts->loader_has_processes && (double)most > processors; // one of them is the program
+  *ret_loads = parts->loader_has_processes && (double)most > processors && // one of them is the program
+               (double)most <= 2 * processors + 1;
   return STATUS_OK;
 }
 

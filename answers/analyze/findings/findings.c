@@ -22,7 +22,7 @@ static double root_ms(const struct findings *findings)
   return findings_per_observation_ms(findings, places->has_devices ? places->total.device_ns : places->total.host_ns);
 }
 
-static double saving_pct(const struct findings *findings, const struct finding *finding)
+double findings_saving_pct(const struct findings *findings, const struct finding *finding)
 {
   return analyze_share_pct(finding->saving_ms, isnan(findings->loop_ms) ? root_ms(findings) : findings->loop_ms);
 }
@@ -74,7 +74,7 @@ static void put_row(struct findings *findings, const struct finding *finding)
 {
   static const char *const confidences[] = {"low", "medium", "high"};
   struct table_builder *table = &findings->question->table;
-  double pct = saving_pct(findings, finding);
+  double pct = findings_saving_pct(findings, finding);
   bool is_all = findings->places != NULL && findings->places->is_folded;
   table_row(table);
   table_put(table, "id", cell_text(finding->rule->id));
@@ -130,30 +130,33 @@ static void put_rows(struct findings *findings)
 }
 
 // ---- which of them remain --------------------------------------------------------------------------------------------
-// Of an observation, with its share of the time between observations. A program lasts that long, so shares are of it; files of
-// `xsp profile` and of other profilers have observations alone.
+// Time of a run in no observation, from the first one to the last.
+static double between_ns(const struct view_run *run)
+{
+  int64_t last_ns = INT64_MAX;
+  double sum_ns = 0;
+  for (size_t i = 0; i < run->observation_count; i++) {
+    const struct store_observation *observation = &run->observations[i];
+    int64_t end_ns = saturate_add(observation->start_ns, observation->duration_ns);
+    if (observation->start_ns > last_ns && !observation->warmup)
+      sum_ns += (double)saturate_subtract(observation->start_ns, last_ns);
+    last_ns = last_ns == INT64_MAX || end_ns > last_ns ? end_ns : last_ns;
+  }
+  return sum_ns;
+}
+
+// What an observation takes, with its share of the time between observations. A program lasts that long, so shares are of it; files
+// of `xsp profile` and of other profilers have observations alone.
 static double loop_ms(const struct findings *findings)
 {
   const struct view_set *set = findings->set;
   uint32_t program;
-  double sum_ns = 0, count = 0;
+  double sum_ns = 0;
   if (isnan(findings->latency_ms) || !store_find_string(findings->question->view->store, "program", 7, &program))
     return findings->latency_ms;
-  for (size_t i = 0; i < set->run_count; i++) {
-    const struct view_run *run = set->runs[i];
-    int64_t first_ns = INT64_MAX, last_ns = INT64_MIN;
-    for (size_t k = 0; k < run->observation_count; k++) {
-      const struct store_observation *observation = &run->observations[k];
-      int64_t end_ns = saturate_add(observation->start_ns, observation->duration_ns);
-      if (observation->warmup)
-        continue;
-      first_ns = observation->start_ns < first_ns ? observation->start_ns : first_ns;
-      last_ns = end_ns > last_ns ? end_ns : last_ns;
-      count++;
-    }
-    sum_ns += last_ns > first_ns ? (double)saturate_subtract(last_ns, first_ns) : 0;
-  }
-  return count > 0 ? fmax(findings->latency_ms, sum_ns / 1e6 / count) : findings->latency_ms;
+  for (size_t i = 0; i < set->run_count; i++)
+    sum_ns += between_ns(set->runs[i]);
+  return findings->latency_ms + sum_ns / 1e6 / (double)set->observation_count;
 }
 
 static bool is_at_same_line(const struct finding *a, const struct finding *b)
@@ -182,7 +185,7 @@ static void choose(struct findings *findings)
     qsort(findings->all.items, count, sizeof *findings->all.items, compare_findings);
   bool *leaves = arena_alloc_array(findings->question->scratch, count + 1, sizeof *leaves);
   for (size_t i = 0; i < count; i++)
-    leaves[i] = saving_pct(findings, &findings->all.items[i]) < findings->question->request->least_gain_pct ||
+    leaves[i] = findings_saving_pct(findings, &findings->all.items[i]) < findings->question->request->least_gain_pct ||
                 is_explained(findings, i);
   for (size_t i = 0; i < count; i++)
     if (!leaves[i])
@@ -267,32 +270,80 @@ static bool has_set(const struct view *view, int64_t batch_size)
   return set_of(view, batch_size) != NULL;
 }
 
-static enum status answer(struct question *question, struct error *err)
+// Asks all rules and chooses what remains; the caller frees findings->all.
+static enum status ask(struct question *question, struct findings *findings, struct error *err)
 {
-  struct findings findings = {.question = question, .latency_ms = NAN};
   size_t count = findings_rule_count();
   bool *is_asked = arena_alloc_array(question->scratch, count + 1, sizeof *is_asked);
-  findings.thresholds = arena_alloc_array(question->scratch, count * FINDING_THRESHOLDS_MOST + 1, sizeof(double));
-  XSP_TRY(findings_read_options(question->request, findings.thresholds, is_asked, err));
+  *findings = (struct findings){.question = question, .latency_ms = NAN};
+  findings->thresholds = arena_alloc_array(question->scratch, count * FINDING_THRESHOLDS_MOST + 1, sizeof(double));
+  XSP_TRY(findings_read_options(question->request, findings->thresholds, is_asked, err));
   XSP_TRY(question_batch(question, has_set, "observations", err));
-  findings.set = set_of(question->view, question->batch_size);
-  question_uses(question, findings.set);
+  findings->set = set_of(question->view, question->batch_size);
+  question_uses(question, findings->set);
   if (!store_is_folded(question->view->store))
-    findings.latency_ms = question_model_latency(question, findings.set);
-  findings.loop_ms = loop_ms(&findings);
-  enum status status = ask_rules(&findings, is_asked, err);
-  for (size_t i = 0; i < findings.all.count; i++) {
-    struct finding *finding = &findings.all.items[i];
-    finding->saving_ms = finding->saving_ms > findings.loop_ms ? findings.loop_ms : finding->saving_ms;
+    findings->latency_ms = question_model_latency(question, findings->set);
+  findings->loop_ms = loop_ms(findings);
+  XSP_TRY(ask_rules(findings, is_asked, err));
+  for (size_t i = 0; i < findings->all.count; i++) {
+    struct finding *finding = &findings->all.items[i];
+    finding->saving_ms = finding->saving_ms > findings->loop_ms ? findings->loop_ms : finding->saving_ms;
   }
+  choose(findings);
+  return STATUS_OK;
+}
+
+static struct table_cell sentence_cell(struct findings *findings, const struct first_sentence *sentence)
+{
+  struct buf text = {0};
+  struct json_writer json;
+  if (sentence->text == NULL)
+    return (struct table_cell){0};
+  json_start(&json, &text);
+  json_object(&json);
+  json_member_string(&json, "text", sentence->text);
+  json_member_string(&json, "file", sentence->file);
+  json_member_int_or_null(&json, "line", sentence->line);
+  json_member_double(&json, "share_pct", sentence->share_pct);
+  json_member_string(&json, "finding", sentence->finding);
+  json_object_end(&json);
+  return json_cell(findings, &text);
+}
+
+static enum status put_summary(struct findings *findings, struct error *err)
+{
+  struct table_builder *table = &findings->question->table;
+  struct first_sentence sentence;
+  double covered_pct;
+  XSP_TRY(findings_say_first(findings, &sentence, err));
+  XSP_TRY(findings_covered_pct(findings, &covered_pct, err));
+  table_summary(table, "findings", cell_int((int64_t)findings->all.count));
+  table_summary(table, "latency_ms", cell_real(findings->latency_ms));
+  table_summary(table, "covered_pct", cell_real(covered_pct));
+  table_summary(table, "cause", sentence_cell(findings, &sentence));
+  table_summary(table, "rules", findings->rules);
+  return STATUS_OK;
+}
+
+static enum status answer(struct question *question, struct error *err)
+{
+  struct findings findings;
+  enum status status = ask(question, &findings, err);
   if (status == STATUS_OK) {
-    choose(&findings);
     findings_fill_spans(&findings);
     put_rows(&findings);
-    table_summary(&question->table, "findings", cell_int((int64_t)findings.all.count));
-    table_summary(&question->table, "latency_ms", cell_real(findings.latency_ms));
-    table_summary(&question->table, "rules", findings.rules);
+    status = put_summary(&findings, err);
   }
+  vector_done(&findings.all);
+  return status;
+}
+
+enum status findings_first_sentence(struct question *question, struct first_sentence *ret_sentence, struct error *err)
+{
+  struct findings findings;
+  enum status status = ask(question, &findings, err);
+  if (status == STATUS_OK)
+    status = findings_say_first(&findings, ret_sentence, err);
   vector_done(&findings.all);
   return status;
 }

@@ -4,6 +4,7 @@
 #ifndef XSP_ANALYZE_FINDINGS_FINDINGS_H
 #define XSP_ANALYZE_FINDINGS_FINDINGS_H
 
+#include "analyze/findings/first_sentence.h"
 #include "analyze/findings/places.h"
 #include "base/vector.h"
 
@@ -47,10 +48,10 @@ struct findings { // one question about one experiment
   const struct finding_rule *rule; // the one that is asked now
   const struct view_set *set;      // the runs of the batch size with the most levels and without metrics
   double latency_ms;               // of an observation of `set`; NaN: unknown, in a folded file
-  double loop_ms; // of a program: its loop, from the first observation to the last, by their number; else latency_ms
-  struct places *places;   // NULL until a rule calls findings_places
-  double *thresholds;      // values by rule and threshold
-  struct table_cell rules; // what each was asked for and lacked, as JSON
+  double loop_ms;                  // of a program: with its share of the time between observations; else latency_ms
+  struct places *places;           // NULL until a rule calls findings_places
+  double *thresholds;              // values by rule and threshold
+  struct table_cell rules;         // what each was asked for and lacked, as JSON
   VECTOR(struct finding) all;
 };
 
@@ -98,6 +99,14 @@ void finding_at_place(struct findings *findings, struct finding *finding, uint32
 void finding_spans_at(struct finding *finding, uint32_t place);
 void finding_spans_in_function(struct finding *finding, uint32_t function);
 void findings_fill_spans(struct findings *findings);
+
+// ---- the first sentence (sentence.c) ---------------------------------------------------------------------------
+double findings_saving_pct(const struct findings *findings, const struct finding *finding); // of the loop
+// Of a program that `xsp run` recorded; else the text is NULL, as where devices work and nothing is found.
+enum status findings_say_first(struct findings *findings, struct first_sentence *ret_sentence,
+                               struct error *err) MUST_CHECK;
+// The share of the program that its observations cover, by A1; NaN: unknown.
+enum status findings_covered_pct(struct findings *findings, double *ret_pct, struct error *err) MUST_CHECK;
 
 // ---- thresholds from the command line --------------------------------------------------------------------------------
 // STATUS_USE: --only names no rule, or --threshold no threshold or no number.

@@ -231,9 +231,14 @@ static int compare_units(const void *left, const void *right)
   return a->row < b->row ? -1 : a->row > b->row;
 }
 
+// Longer pauses of the host are no part of calling operators: a sleep, other work.
+#define LEAD_MOST_NS 100000
+
 static void add_lead(struct loading *loading, uint32_t before, const struct unit *unit, double ns)
 {
   bool is_new;
+  if (!unit->is_kernel && ns > LEAD_MOST_NS)
+    return;
   uint64_t *at = map_at(&loading->lead_of,
                         (struct map_key){(uint64_t)before << 1 | unit->is_kernel, (uint64_t)unit->place + 1}, &is_new);
   if (is_new) {

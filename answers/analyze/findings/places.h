@@ -13,7 +13,7 @@ struct place_units { // kernels, or operators that Python or a range called
   double count, ns;
   double
       lead_ns; // of functions, the time between two units of the same function or of functions below it: since the one
-               // before on the track ended, or, where it is around, began
+               // before on the track ended, or, where it is around, began; of operators pauses up to 100 us
 };
 struct place_figures { // each span in one place only: its own time
   double host_ns;      // of spans of the host, without those in them

@@ -24,4 +24,18 @@ extern const struct finding_rule finding_f15; // f15_idle_gaps.c
 extern const struct finding_rule finding_f16; // f16_varying_layer.c
 extern const struct finding_rule finding_f17; // f17_kernels_change.c
 
+extern const struct finding_rule finding_f18; // f18_element_reads.c
+extern const struct finding_rule finding_f19; // f19_optimizer.c
+extern const struct finding_rule finding_f20; // f20_growing_graph.c
+extern const struct finding_rule finding_f21; // f21_no_cache.c
+extern const struct finding_rule finding_f22; // f22_float64.c
+extern const struct finding_rule finding_f23; // f23_inference_gradients.c
+extern const struct finding_rule finding_f24; // f24_graph_breaks.c
+extern const struct finding_rule finding_f25; // f25_recompilation.c
+extern const struct finding_rule finding_f26; // f26_dense_gradient.c
+extern const struct finding_rule finding_f27; // f27_elementwise.c
+extern const struct finding_rule finding_f28; // f28_index_gradient.c
+extern const struct finding_rule finding_f29; // f29_work_in_loop.c
+extern const struct finding_rule finding_f30; // f30_threads.c
+
 #endif

@@ -8,6 +8,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <xsp/call_path.h>
 
 void tally_add(struct findings *findings, struct tally *tally, uint32_t place, double ns)
 {
@@ -46,15 +47,32 @@ bool findings_runs_graphs(const struct findings *findings)
   return false;
 }
 
+bool findings_is_compiled(const struct place *place)
+{
+  return strncmp(place->name, "Torch-Compiled Region", 21) == 0 || strncmp(place->name, "TorchDynamo", 11) == 0;
+}
+
+// An operator of PyTorch that the program itself calls, and that no layer is made of.
+static bool is_odd(const struct findings *findings, const struct place *place)
+{
+  static const char *const usual[] = {"aten::*rand*",    "aten::*normal*", "aten::*uniform*",  "aten::*attention*",
+                                      "aten::*lstm*",    "aten::*gru*",    "aten::*rnn*",      "aten::einsum",
+                                      "aten::tensordot", "aten::*conv*",   "aten::*mm",        "aten::*linear*",
+                                      "aten::*norm*",    "aten::*loss*",   "aten::*embedding*"};
+  const struct place *caller = place->parent != PLACE_NONE ? &findings->places->all[place->parent] : NULL;
+  return strncmp(place->name, "aten::", 6) == 0 && caller != NULL && caller->frame_kind == XSP_FRAME_PYTHON &&
+         !place_is_installed(caller) && !findings_name_matches(place->name, usual, sizeof usual / sizeof usual[0]);
+}
+
 static bool is_computing(const struct findings *findings, const struct place *place)
 {
   enum flop_class class = flops_class(place->name);
   if (class != FLOPS_UNKNOWN)
     return class != FLOPS_MOVES;
-  bool is_pytorchs = strstr(place->name, "::") != NULL || strstr(place->name, "Backward") != NULL ||
-                     strncmp(place->name, "Torch-Compiled", 14) == 0;
+  bool is_pytorchs =
+      strstr(place->name, "::") != NULL || strstr(place->name, "Backward") != NULL || findings_is_compiled(place);
   bool is_node = place->level == XSP_LEVEL_LAYER && findings_runs_graphs(findings); // named as the model names it
-  return is_pytorchs || is_node;
+  return (is_pytorchs && !is_odd(findings, place)) || is_node;
 }
 
 bool findings_computes(const struct findings *findings, uint32_t place)

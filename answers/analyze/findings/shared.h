@@ -21,8 +21,22 @@ enum status findings_system(struct findings *findings, const char *key, double *
 // Whether a place on the host is an operator that computes, or is in one: arithmetic, or an operator of PyTorch that is not known
 // to move data. F11 compares such with what the machine can do. False where devices do the work.
 bool findings_computes(const struct findings *findings, uint32_t place);
+bool findings_is_compiled(const struct place *place);       // a region of torch.compile, or the look-up of one
 bool findings_runs_graphs(const struct findings *findings); // of a framework other than PyTorch: it chose the operators
 bool findings_name_matches(const char *name, const char *const *patterns, size_t count); // in any case
+
+// By function of the places: its figures with those of the functions that it calls.
+const struct place_figures *findings_gather(struct findings *findings);
+// The line of the program's own code with most of the observations' time on the host, with what it calls; PLACE_NONE: there is none.
+uint32_t findings_busiest_place(struct findings *findings);
+// Times of the set's observations that are no warm-up, of their texts under `key` ("signature"); run by run, in order of start.
+struct observed_text {
+  double ms;
+  const char *text; // NULL: it has none
+  int64_t run_id, span_id;
+};
+enum status findings_observed_texts(struct findings *findings, const char *key, struct observed_text **ret_texts,
+                                    size_t *ret_count, struct error *err) MUST_CHECK;
 
 // The layers whose latencies the level rule gives. STATUS_NO: there are none.
 enum status findings_layers(struct findings *findings, struct layers *ret_layers, struct error *err) MUST_CHECK;

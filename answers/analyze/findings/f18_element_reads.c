@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// F18, element reads: a function of the program reads tensors element by element (.item(), bool(tensor), float(tensor)), each by
+// operators of its own and with a wait for their result. One operator over the whole tensor takes the place of all.
+#include "analyze/findings/rules.h"
+#include "analyze/findings/shared.h"
+
+#include <math.h>
+#include <xsp/call_path.h>
+
+static bool reads_element(const struct place *place)
+{
+  static const char *const names[] = {"aten::item", "aten::is_nonzero", "aten::_local_scalar_dense"};
+  return findings_name_matches(place->name, names, sizeof names / sizeof names[0]);
+}
+
+// The function of the program that calls the place; PLACE_NONE: an installed package's is nearest.
+static uint32_t caller_of(const struct places *places, uint32_t function)
+{
+  uint32_t at = places->functions[function].parent;
+  while (at != PLACE_NONE && places->functions[at].frame_kind != XSP_FRAME_PYTHON)
+    at = places->functions[at].parent;
+  return at != PLACE_NONE && place_is_installed(&places->functions[at]) ? PLACE_NONE : at;
+}
+
+static void add(struct findings *findings, uint32_t caller, uint32_t reads, double count,
+                const struct place_figures *gathered)
+{
+  struct finding *finding = findings_add(findings);
+  const struct places *places = findings->places;
+  finding_at_place(findings, finding, places->functions[reads].function);
+  finding->context = places->functions[caller].name;
+  finding_spans_in_function(finding, caller);
+  finding->time_ms = findings_per_observation_ms(findings, gathered->operators.ns + gathered->operators.lead_ns);
+  finding->share_pct = analyze_share_pct(finding->time_ms, findings->loop_ms);
+  finding->saving_ms = finding->time_ms * (1 - 1 / count);
+  finding->saving_basis =
+      "time of the operators in this function and between them, as if each ran once for all elements";
+  finding->title =
+      arena_format(findings->question->arena, "%s reads %.0f elements of tensors one by one %s, by .item() or the like",
+                   findings_name(findings, finding->context), count, findings_per_observation(findings));
+  finding->advice =
+      "compare or add whole tensors, and read the result once: (a == b).sum().item(); keep sums on tensors, and read "
+      "them every so many steps";
+  finding->threshold = findings_threshold_of(findings, "element_reads-count");
+  finding->confidence = CONFIDENCE_HIGH;
+  finding_number(finding, "count", count);
+}
+
+static enum status find(struct findings *findings, struct error *err)
+{
+  const struct places *places;
+  XSP_TRY(findings_places(findings, &places, err));
+  if (!places->has_python || places->has_kernels) // F8 has the waits for devices
+    return findings_lack(findings, err, "it has no Python call paths of operators on the host");
+  const struct place_figures *gathered = findings_gather(findings);
+  double *counts = arena_alloc_array(findings->question->scratch, places->function_count + 1, sizeof *counts);
+  uint32_t *most = arena_alloc_array(findings->question->scratch, places->function_count + 1, sizeof *most);
+  for (uint32_t i = 0; i < places->function_count; i++) {
+    double count = places->functions[i].own.operators.count / places->observations;
+    uint32_t caller = count > 0 && reads_element(&places->functions[i]) ? caller_of(places, i) : PLACE_NONE;
+    if (caller == PLACE_NONE)
+      continue;
+    if (counts[caller] == 0 || count > places->functions[most[caller]].own.operators.count / places->observations)
+      most[caller] = i;
+    counts[caller] += count;
+  }
+  for (uint32_t i = 0; i < places->function_count; i++)
+    if (counts[i] >= findings_threshold(findings, "element_reads-count"))
+      add(findings, i, most[i], counts[i], &gathered[i]);
+  return STATUS_OK;
+}
+
+const struct finding_rule finding_f18 = {
+    .id = "F18",
+    .key = "element_reads",
+    .title = "tensors that are read element by element",
+    .thresholds = {{"element_reads-count", "", 16, "elements that a function reads per observation, at least"}},
+    .takes_folded = true,
+    .find = find,
+};

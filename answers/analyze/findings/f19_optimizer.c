@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// F19, optimizer: a step of an optimizer of PyTorch updates one parameter after the other, by small operators.
+#include "analyze/findings/rules.h"
+#include "analyze/findings/shared.h"
+
+#include <math.h>
+#include <string.h>
+#include <xsp/call_path.h>
+
+// The outermost function of torch.optim, below the program's line.
+static bool is_step(const struct places *places, const struct place *function)
+{
+  static const char folder[] = "/torch/optim/";
+  const struct place *caller = function->parent != PLACE_NONE ? &places->functions[function->parent] : NULL;
+  bool is_optimizers = function->file != NULL && strstr(function->file, folder) != NULL;
+  return function->frame_kind == XSP_FRAME_PYTHON && is_optimizers &&
+         !(caller != NULL && caller->file != NULL && strstr(caller->file, folder) != NULL) &&
+         strstr(function->name, "zero_grad") == NULL;
+}
+
+static void judge(struct findings *findings, uint32_t function, const struct place_figures *gathered)
+{
+  const struct places *places = findings->places;
+  const struct place_units *units = &gathered->operators;
+  double count = units->count / places->observations, mean_us = units->ns / units->count / 1e3;
+  if (!is_step(places, &places->functions[function]) || !(count >= findings_threshold(findings, "optimizer-count")) ||
+      !(mean_us < findings_threshold(findings, "optimizer-mean")))
+    return;
+  struct finding *finding = findings_add(findings);
+  finding_at_place(findings, finding, places->functions[function].function);
+  finding->context = places->functions[function].name;
+  finding_spans_in_function(finding, function);
+  finding->time_ms = findings_per_observation_ms(findings, units->ns + units->lead_ns);
+  finding->share_pct = analyze_share_pct(finding->time_ms, findings->loop_ms);
+  finding->saving_ms = finding->time_ms * (1 - 1 / count);
+  finding->saving_basis = "time of its operators and between them, as if one took the place of all";
+  finding->title = arena_format(findings->question->arena,
+                                "the optimizer is not fused: its step runs %.0f operators %s, of %s on average", count,
+                                findings_per_observation(findings), findings_time(findings, mean_us / 1e3));
+  finding->advice = "create the optimizer with fused=True, or where it has no such option with foreach=True";
+  finding->threshold = findings_threshold_of(findings, "optimizer-mean");
+  finding->confidence = CONFIDENCE_HIGH;
+  finding_number(finding, "count", count);
+  finding_number(finding, "mean_us", mean_us);
+}
+
+static enum status find(struct findings *findings, struct error *err)
+{
+  const struct places *places;
+  XSP_TRY(findings_places(findings, &places, err));
+  if (!places->has_python || places->has_kernels) // F2 has small kernels
+    return findings_lack(findings, err, "it has no Python call paths of operators on the host");
+  const struct place_figures *gathered = findings_gather(findings);
+  for (uint32_t i = 0; i < places->function_count; i++)
+    judge(findings, i, &gathered[i]);
+  return STATUS_OK;
+}
+
+const struct finding_rule finding_f19 = {
+    .id = "F19",
+    .key = "optimizer",
+    .title = "optimizer that is not fused",
+    .thresholds = {{"optimizer-count", "", 100, "operators of its step per observation, at least"},
+                   {"optimizer-mean", "us", 30, "mean time of these, less than"}},
+    .takes_folded = true,
+    .find = find,
+};

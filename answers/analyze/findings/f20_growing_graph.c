@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// F20, growing graph: each backward pass goes through the graphs of earlier steps, too, so that steps run more and more backward
+// operators.
+#include "analyze/findings/rules.h"
+#include "analyze/findings/shared.h"
+
+#include <math.h>
+
+#define OBSERVATIONS_LEAST 6
+
+struct growing {
+  double *counts, *ms; // by observation, in order of start
+  size_t count;
+};
+
+static enum status count_backward(struct findings *findings, const struct view_run *run, uint32_t backward,
+                                  struct growing *ret, struct error *err)
+{
+  struct run_columns columns;
+  struct arena arena = {0};
+  enum status status =
+      run_columns_load(findings->question->view->store, run, STORE_BIT(STORE_CATEGORY), &arena, &columns, err);
+  if (status == STATUS_OK) {
+    double *counts = arena_alloc_array(&arena, run->observation_count + 1, sizeof *counts);
+    for (size_t row = 0; row < columns.spans.count; row++) {
+      uint32_t observation;
+      if (columns.spans.category[row] == backward && columns.spans.level[row] == XSP_LEVEL_LAYER &&
+          run_columns_observation(&columns, row, &observation))
+        counts[observation]++;
+    }
+    for (size_t i = 0; i < run->observation_count; i++)
+      if (!run->observations[i].warmup) {
+        ret->counts[ret->count] = counts[i];
+        ret->ms[ret->count++] = (double)run->observations[i].duration_ns / 1e6;
+      }
+  }
+  arena_done(&arena);
+  return status;
+}
+
+static double mean(const double *values, size_t count)
+{
+  double sum = 0;
+  for (size_t i = 0; i < count; i++)
+    sum += values[i];
+  return sum / (double)count;
+}
+
+static void add(struct findings *findings, const struct growing *growing, double first, double last)
+{
+  struct finding *finding = findings_add(findings);
+  size_t third = growing->count / 3;
+  double first_ms = mean(growing->ms, third), last_ms = mean(growing->ms + growing->count - third, third);
+  uint32_t place = findings_busiest_place(findings);
+  if (place != PLACE_NONE)
+    finding_at_place(findings, finding, place);
+  finding->context = "the backward pass";
+  finding->time_ms = mean(growing->ms, growing->count);
+  finding->share_pct = analyze_share_pct(finding->time_ms, findings->loop_ms);
+  finding->saving_ms = fmax(finding->time_ms - growing->ms[0], 0);
+  finding->saving_basis = "as if each step took as long as the first";
+  finding->title =
+      arena_format(findings->question->arena,
+                   "the graph grows: each backward pass goes through earlier steps again, with %.0f operators in the "
+                   "first third of the steps and %.0f in the last; a step takes %s, then %s",
+                   first, last, findings_time(findings, first_ms), findings_time(findings, last_ms));
+  finding->advice = "detach what is carried from step to step (hidden = hidden.detach()), and leave out "
+                    "retain_graph=True; add losses "
+                    "by .item() or .detach()";
+  finding->threshold = findings_threshold_of(findings, "growing_graph-times");
+  finding->confidence = CONFIDENCE_HIGH;
+  finding_number(finding, "first_operators", first);
+  finding_number(finding, "last_operators", last);
+}
+
+static enum status find(struct findings *findings, struct error *err)
+{
+  const struct view_set *set = findings->set;
+  const struct places *places;
+  struct arena *scratch = findings->question->scratch;
+  struct growing growing = {.counts = arena_alloc_array(scratch, set->observation_count + 1, sizeof(double)),
+                            .ms = arena_alloc_array(scratch, set->observation_count + 1, sizeof(double))};
+  uint32_t backward;
+  if (!store_find_string(findings->question->view->store, "backward", 8, &backward) ||
+      set->observation_count < OBSERVATIONS_LEAST || set->run_count != 1)
+    return findings_lack(findings, err, "it has no run of at least six steps with backward operators");
+  XSP_TRY(findings_places(findings, &places, err));
+  XSP_TRY(count_backward(findings, set->runs[0], backward, &growing, err));
+  size_t third = growing.count / 3;
+  double first = mean(growing.counts, third), middle = mean(growing.counts + third, third),
+         last = mean(growing.counts + growing.count - third, third);
+  double times = findings_threshold(findings, "growing_graph-times");
+  if (first > 0 && middle > first && last > middle && last > times * first)
+    add(findings, &growing, first, last);
+  return STATUS_OK;
+}
+
+const struct finding_rule finding_f20 = {
+    .id = "F20",
+    .key = "growing_graph",
+    .title = "backward passes through earlier steps",
+    .thresholds = {{"growing_graph-times", "", 1.5,
+                    "backward operators of the last third of steps, in those of the first, more than"}},
+    .find = find,
+};

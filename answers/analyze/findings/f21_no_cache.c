@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// F21, decoding without a cache: successive calls of a model have one position more each, so that each computes all earlier ones
+// again. By the signatures of the calls: "input_ids=int64[1,128]".
+#include "analyze/findings/rules.h"
+#include "analyze/findings/shared.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DIMENSIONS_MOST 8
+
+struct dimensions {
+  int64_t sizes[DIMENSIONS_MOST];
+  size_t count;
+};
+
+// Of the first tensor of a signature. False: it has none.
+static bool read_dimensions(const char *text, struct dimensions *ret)
+{
+  const char *at = text != NULL ? strchr(text, '[') : NULL;
+  ret->count = 0;
+  while (at != NULL && (*at == '[' || *at == ',') && ret->count < DIMENSIONS_MOST) {
+    char *end;
+    ret->sizes[ret->count] = strtoll(at + 1, &end, 10);
+    if (end == at + 1)
+      return false;
+    ret->count++;
+    at = end;
+  }
+  return at != NULL && *at == ']' && ret->count > 1;
+}
+
+// The positions of `after`, if it is `before` with one position more; else 0.
+static int64_t grown(const struct dimensions *before, const struct dimensions *after)
+{
+  size_t differ = 0, at = 0;
+  for (size_t i = 0; i < after->count && before->count == after->count; i++)
+    if (before->sizes[i] != after->sizes[i]) {
+      differ++;
+      at = i;
+    }
+  return differ == 1 && at > 0 && after->sizes[at] == before->sizes[at] + 1 ? after->sizes[at] : 0;
+}
+
+struct growing {                 // calls that have one position more than the one before
+  double count, ms, needless_ms; // needless: all but what the last position takes, at equal time for each
+  int64_t least, most;
+};
+
+static void add(struct findings *findings, const struct growing *growing, double observations)
+{
+  struct finding *finding = findings_add(findings);
+  uint32_t place = findings_busiest_place(findings);
+  if (place != PLACE_NONE)
+    finding_at_place(findings, finding, place);
+  finding->context = "decoding";
+  finding->time_ms = growing->ms / observations;
+  finding->share_pct = analyze_share_pct(finding->time_ms, findings->loop_ms);
+  finding->saving_ms = growing->needless_ms / observations;
+  finding->saving_basis = "time of these calls, as if each computed its last position alone";
+  finding->title = arena_format(
+      findings->question->arena,
+      "decoding has no cache: %.0f of %.0f calls of the model compute all positions again, up to %lld, for one "
+      "new token each",
+      growing->count, observations, (long long)growing->most);
+  finding->advice = "keep the keys and values of earlier positions: use_cache=True of generate(), or past_key_values "
+                    "from call to call";
+  finding->threshold = findings_threshold_of(findings, "no_cache-calls");
+  finding->confidence = CONFIDENCE_HIGH;
+  finding_number(finding, "calls", growing->count);
+  finding_number(finding, "positions_least", (double)growing->least);
+  finding_number(finding, "positions_most", (double)growing->most);
+}
+
+static enum status find(struct findings *findings, struct error *err)
+{
+  const struct places *places;
+  struct observed_text *calls;
+  size_t count;
+  struct growing growing = {.least = INT64_MAX};
+  struct dimensions before = {.count = 0}, dimensions;
+  XSP_TRY(findings_places(findings, &places, err));
+  XSP_TRY(findings_observed_texts(findings, "signature", &calls, &count, err));
+  if (count == 0)
+    return findings_lack(findings, err, "its observations have no signatures");
+  for (size_t i = 0; i < count; i++) {
+    bool has_any = read_dimensions(calls[i].text, &dimensions);
+    int64_t positions = has_any && i > 0 ? grown(&before, &dimensions) : 0;
+    if (positions > 0) {
+      growing.count++;
+      growing.ms += calls[i].ms;
+      growing.needless_ms += calls[i].ms * (1 - 1 / (double)positions);
+      growing.least = positions < growing.least ? positions : growing.least;
+      growing.most = positions > growing.most ? positions : growing.most;
+    }
+    before = has_any ? dimensions : (struct dimensions){.count = 0};
+  }
+  if (growing.count >= findings_threshold(findings, "no_cache-calls") &&
+      analyze_share_pct(growing.count, (double)count) >= findings_threshold(findings, "no_cache-share"))
+    add(findings, &growing, (double)count);
+  return STATUS_OK;
+}
+
+const struct finding_rule finding_f21 = {
+    .id = "F21",
+    .key = "no_cache",
+    .title = "decoding without a cache",
+    .thresholds = {{"no_cache-calls", "", 8, "calls with one position more than the call before, at least"},
+                   {"no_cache-share", "%", 50, "of all calls that these are, at least"}},
+    .find = find,
+};

@@ -1,0 +1,387 @@
+// SPDX-License-Identifier: Apache-2.0
+// F18 to F28 over programs with known answers: each names its fault with its line, and is silent about the same program without.
+#include "analyze/findings/test_findings.h"
+
+#include <xsp/call_path.h>
+
+#define FILE_OF "/home/me/train.py"
+#define TORCH "/venv/lib/python3.11/site-packages/torch/"
+
+static uint32_t python(uint32_t caller, const char *name, const char *file, int64_t line)
+{
+  return fixture_frame(&fixture, caller, XSP_FRAME_PYTHON, name, file, line);
+}
+
+// An operator that a line calls.
+static int64_t operator_at(uint32_t caller, const char *name, int64_t start_ns, int64_t duration_ns)
+{
+  fixture.context_id = fixture_frame(&fixture, caller, XSP_FRAME_FRAMEWORK, name, NULL, 0);
+  return fixture_span(&fixture, XSP_LEVEL_LAYER, name, start_ns, duration_ns);
+}
+
+static int64_t backward_at(uint32_t caller, const char *name, int64_t start_ns, int64_t duration_ns)
+{
+  fixture.context_id = fixture_frame(&fixture, caller, XSP_FRAME_FRAMEWORK, name, NULL, 0);
+  return fixture_span_in(&fixture, XSP_LEVEL_LAYER, "backward", name, start_ns, duration_ns);
+}
+
+static int64_t step(int64_t duration_ns)
+{
+  fixture.context_id = 0;
+  int64_t start_ns = fixture.now_ns;
+  fixture_model(&fixture, duration_ns, false);
+  return start_ns;
+}
+
+// ---- F18 -------------------------------------------------------------------------------------------------------------
+static void reads(int count)
+{
+  fixture_run(&fixture, "M/L", 1);
+  int64_t at = step(MS);
+  uint32_t main = python(0, "main", FILE_OF, 29), accuracy = python(main, "accuracy", FILE_OF, 8);
+  for (int i = 0; i < count; i++)
+    operator_at(accuracy, "aten::item", at + i * 20 * US, 10 * US);
+  operator_at(main, "aten::addmm", at + 800 * US, 100 * US);
+}
+
+static void test_f18(void **unused)
+{
+  (void)unused;
+  reads(16);
+  assert_int_equal(ask_rule("F18"), 1);
+  assert_string_equal(found_text(0, "context"), "accuracy");
+  ASSERT_NEAR(found_number(0, "line"), 8);
+  ASSERT_NEAR(found_number(0, "time_ms"), 0.31); // 16 of 10 us, and 15 times 10 us between them
+  ASSERT_NEAR(found_number(0, "saving_ms"), 0.31 * 15 / 16);
+}
+
+static void test_f18_is_silent(void **unused)
+{
+  (void)unused;
+  reads(15);
+  assert_int_equal(ask_rule("F18"), 0);
+}
+
+// ---- F19 -------------------------------------------------------------------------------------------------------------
+static void optimizer(const char *name, int count, int64_t duration_ns)
+{
+  fixture_run(&fixture, "M/L", 1);
+  int64_t at = step(10 * MS);
+  uint32_t main = python(0, "main", FILE_OF, 15), adam = python(main, "Adam.step", TORCH "optim/adam.py", 100);
+  for (int i = 0; i < count; i++)
+    operator_at(adam, name, at + i * 20 * US, duration_ns);
+}
+
+static void test_f19(void **unused)
+{
+  (void)unused;
+  optimizer("aten::mul_", 100, 10 * US);
+  assert_int_equal(ask_rule("F19"), 1);
+  assert_string_equal(found_text(0, "file"), FILE_OF);
+  ASSERT_NEAR(found_number(0, "line"), 15);
+  ASSERT_NEAR(found_number(0, "time_ms"), 1.99);
+}
+
+static void test_f19_is_silent_about_fused_ones(void **unused)
+{
+  (void)unused;
+  optimizer("aten::_fused_adam_", 1, 900 * US);
+  assert_int_equal(ask_rule("F19"), 0);
+}
+
+// ---- F20 -------------------------------------------------------------------------------------------------------------
+static void steps_with_backward(int growth)
+{
+  fixture_run(&fixture, "M/L", 1);
+  uint32_t main = python(0, "main", FILE_OF, 18);
+  for (int i = 0; i < 9; i++) {
+    int64_t at = step((10 + i * growth) * MS);
+    for (int k = 0; k < 2 + i * growth; k++)
+      backward_at(main, "AddmmBackward0", at + k * US, US);
+  }
+}
+
+static void test_f20(void **unused)
+{
+  (void)unused;
+  steps_with_backward(1);
+  assert_int_equal(ask_rule("F20"), 1);
+  ASSERT_NEAR(found_number(0, "line"), 18);
+  ASSERT_NEAR(found_number(0, "time_ms"), 14);
+  ASSERT_NEAR(found_number(0, "saving_ms"), 4);
+}
+
+static void test_f20_is_silent_about_equal_steps(void **unused)
+{
+  (void)unused;
+  steps_with_backward(0);
+  assert_int_equal(ask_rule("F20"), 0);
+}
+
+// ---- F21 and F22 -----------------------------------------------------------------------------------------------------
+static void calls(const char *const *signatures, size_t count)
+{
+  fixture_run(&fixture, "M/L", 1);
+  uint32_t main = python(0, "main", FILE_OF, 16);
+  for (size_t i = 0; i < count; i++) {
+    int64_t at = step(MS);
+    fixture_words(&fixture, fixture.span_id, "signature", signatures[i]);
+    operator_at(main, "aten::addmm", at + US, 500 * US);
+  }
+}
+
+static void test_f21(void **unused)
+{
+  (void)unused;
+  static const char *const growing[] = {"ids=int64[1,10]", "ids=int64[1,11]", "ids=int64[1,12]",
+                                        "ids=int64[1,13]", "ids=int64[1,14]", "ids=int64[1,15]",
+                                        "ids=int64[1,16]", "ids=int64[1,17]", "ids=int64[1,18]"};
+  calls(growing, 9);
+  assert_int_equal(ask_rule("F21"), 1);
+  ASSERT_NEAR(found_number(0, "line"), 16);
+  ASSERT_NEAR(found_number(0, "time_ms"), 8. / 9);
+}
+
+static void test_f21_is_silent_with_a_cache(void **unused)
+{
+  (void)unused;
+  static const char *const cached[] = {"ids=int64[1,10]", "ids=int64[1,1]", "ids=int64[1,1]",
+                                       "ids=int64[1,1]",  "ids=int64[1,1]", "ids=int64[1,1]",
+                                       "ids=int64[1,1]",  "ids=int64[1,1]", "ids=int64[1,1]"};
+  calls(cached, 9);
+  assert_int_equal(ask_rule("F21"), 0);
+}
+
+static void test_f22(void **unused)
+{
+  (void)unused;
+  static const char *const doubles[] = {"float64[64,512]", "float64[64,512]"};
+  calls(doubles, 2);
+  assert_int_equal(ask_rule("F22"), 1);
+  ASSERT_NEAR(found_number(0, "line"), 16);
+  ASSERT_NEAR(found_number(0, "saving_ms"), 0.25); // half of the operators' time
+}
+
+static void test_f22_is_silent(void **unused)
+{
+  (void)unused;
+  static const char *const floats[] = {"float32[64,512]", "float32[64,512]"};
+  calls(floats, 2);
+  assert_int_equal(ask_rule("F22"), 0);
+}
+
+// ---- F23 -------------------------------------------------------------------------------------------------------------
+static void inference(bool has_graph, bool has_backward)
+{
+  fixture_run(&fixture, "M/L", 1);
+  uint32_t main = python(0, "main", FILE_OF, 15);
+  int64_t at = step(MS);
+  fixture_words(&fixture, fixture.span_id, "signature", "float32[8,128]");
+  for (int i = 0; i < 4; i++) {
+    int64_t id = operator_at(main, "aten::addmm", at + i * 100 * US, 100 * US);
+    if (has_graph)
+      fixture_int(&fixture, id, "sequence", 5 + i);
+  }
+  if (has_backward)
+    backward_at(main, "AddmmBackward0", at + 500 * US, 100 * US);
+}
+
+static void test_f23(void **unused)
+{
+  (void)unused;
+  inference(true, false);
+  assert_int_equal(ask_rule("F23"), 1);
+  ASSERT_NEAR(found_number(0, "line"), 15);
+  ASSERT_NEAR(found_number(0, "saving_ms"), 0.6); // outside of operators
+}
+
+static void test_f23_is_silent_without_a_graph(void **unused)
+{
+  (void)unused;
+  inference(false, false);
+  assert_int_equal(ask_rule("F23"), 0);
+}
+
+static void test_f23_is_silent_in_training(void **unused)
+{
+  (void)unused;
+  inference(true, true);
+  assert_int_equal(ask_rule("F23"), 0);
+}
+
+// ---- F24 and F25 -----------------------------------------------------------------------------------------------------
+static void regions(int count)
+{
+  fixture_run(&fixture, "M/L", 1);
+  uint32_t main = python(0, "main", FILE_OF, 32), layer = python(main, "Layer.forward", FILE_OF, 16);
+  int64_t at = step(MS);
+  for (int i = 0; i < count; i++)
+    operator_at(i == 0 ? main : layer, "Torch-Compiled Region: 1/0", at + i * 100 * US, 50 * US);
+}
+
+static void test_f24(void **unused)
+{
+  (void)unused;
+  regions(4);
+  assert_int_equal(ask_rule("F24"), 1);
+  ASSERT_NEAR(found_number(0, "line"), 16); // where the model goes on after a break
+  ASSERT_NEAR(found_number(0, "saving_ms"), 0.75);
+}
+
+static void test_f24_is_silent_about_one_region(void **unused)
+{
+  (void)unused;
+  regions(1);
+  assert_int_equal(ask_rule("F24"), 0);
+}
+
+static void compilations(int count)
+{
+  fixture_run(&fixture, "M/L", 1);
+  uint32_t main = python(0, "main", FILE_OF, 32);
+  for (int i = 0; i < 10; i++) {
+    int64_t at = step(MS);
+    fixture.context_id = fixture_frame(&fixture, main, XSP_FRAME_FRAMEWORK, "torch.compile", NULL, 0);
+    if (i < count)
+      fixture_span_in(&fixture, XSP_LEVEL_APPLICATION, "compile", "torch.compile", at, 500 * US);
+  }
+}
+
+static void test_f25(void **unused)
+{
+  (void)unused;
+  compilations(4);
+  assert_int_equal(ask_rule("F25"), 1);
+  ASSERT_NEAR(found_number(0, "line"), 32);
+  ASSERT_NEAR(found_number(0, "saving_ms"), 0.15); // the first does not count
+}
+
+static void test_f25_is_silent_about_the_first(void **unused)
+{
+  (void)unused;
+  compilations(3);
+  assert_int_equal(ask_rule("F25"), 0);
+}
+
+// ---- F26 -------------------------------------------------------------------------------------------------------------
+static void embedding(int64_t backward_us)
+{
+  fixture_run(&fixture, "M/L", 1);
+  uint32_t main = python(0, "main", FILE_OF, 24), forward = python(main, "forward", FILE_OF, 13),
+           update = python(0, "main", FILE_OF, 27), adam = python(update, "Adam.step", TORCH "optim/adam.py", 100);
+  int64_t at = step(MS);
+  operator_at(forward, "aten::embedding", at, 10 * US);
+  backward_at(forward, "EmbeddingBackward0", at + 100 * US, backward_us * US);
+  operator_at(adam, "aten::mul_", at + 500 * US, 400 * US);
+}
+
+static void test_f26(void **unused)
+{
+  (void)unused;
+  embedding(60);
+  assert_int_equal(ask_rule("F26"), 1);
+  ASSERT_NEAR(found_number(0, "line"), 27); // most is in the optimizer
+  ASSERT_NEAR(found_number(0, "saving_ms"), 0.44);
+}
+
+static void test_f26_is_silent_at_its_ratio(void **unused)
+{
+  (void)unused;
+  embedding(50);
+  assert_int_equal(ask_rule("F26"), 0);
+}
+
+// ---- F27 -------------------------------------------------------------------------------------------------------------
+static void chain(const char *file)
+{
+  static const char *const names[] = {"aten::mul", "aten::tanh", "aten::add", "aten::pow"};
+  fixture_run(&fixture, "M/L", 1);
+  uint32_t gelu = python(python(0, "main", FILE_OF, 40), "gelu", file, 9);
+  int64_t at = step(MS);
+  for (int i = 0; i < 4; i++)
+    operator_at(gelu, names[i], at + i * 100 * US, 100 * US);
+  backward_at(gelu, "TanhBackward0", at + 500 * US, 100 * US);
+}
+
+static void test_f27(void **unused)
+{
+  (void)unused;
+  chain(FILE_OF);
+  assert_int_equal(ask_rule("F27"), 1);
+  assert_string_equal(found_text(0, "context"), "gelu");
+  ASSERT_NEAR(found_number(0, "line"), 9);
+  ASSERT_NEAR(found_number(0, "saving_ms"), 0.375); // three quarters of 500 us
+}
+
+static void test_f27_is_silent_about_installed_code(void **unused)
+{
+  (void)unused;
+  chain(TORCH "nn/functional.py");
+  assert_int_equal(ask_rule("F27"), 0);
+}
+
+// ---- F28 -------------------------------------------------------------------------------------------------------------
+static void indexing(int64_t backward_us)
+{
+  fixture_run(&fixture, "M/L", 1);
+  uint32_t sample = python(0, "sample", FILE_OF, 9);
+  int64_t at = step(MS);
+  operator_at(sample, "aten::index", at, 100 * US);
+  backward_at(sample, "IndexBackward0", at + 500 * US, backward_us * US);
+}
+
+static void test_f28(void **unused)
+{
+  (void)unused;
+  indexing(50);
+  assert_int_equal(ask_rule("F28"), 1);
+  ASSERT_NEAR(found_number(0, "line"), 9);
+  ASSERT_NEAR(found_number(0, "saving_ms"), 0.15);
+}
+
+static void test_f28_is_silent_below_its_share(void **unused)
+{
+  (void)unused;
+  indexing(49);
+  assert_int_equal(ask_rule("F28"), 0);
+}
+
+// ---- which findings remain ---------------------------------------------------------------------------------------------
+static void test_least_gain(void **unused)
+{
+  (void)unused;
+  indexing(50);
+  fixture.request.least_gain_pct = 15.1;
+  assert_int_equal(ask_rule("F28"), 0);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      TEST(test_f18),
+      TEST(test_f18_is_silent),
+      TEST(test_f19),
+      TEST(test_f19_is_silent_about_fused_ones),
+      TEST(test_f20),
+      TEST(test_f20_is_silent_about_equal_steps),
+      TEST(test_f21),
+      TEST(test_f21_is_silent_with_a_cache),
+      TEST(test_f22),
+      TEST(test_f22_is_silent),
+      TEST(test_f23),
+      TEST(test_f23_is_silent_without_a_graph),
+      TEST(test_f23_is_silent_in_training),
+      TEST(test_f24),
+      TEST(test_f24_is_silent_about_one_region),
+      TEST(test_f25),
+      TEST(test_f25_is_silent_about_the_first),
+      TEST(test_f26),
+      TEST(test_f26_is_silent_at_its_ratio),
+      TEST(test_f27),
+      TEST(test_f27_is_silent_about_installed_code),
+      TEST(test_f28),
+      TEST(test_f28_is_silent_below_its_share),
+      TEST(test_least_gain),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

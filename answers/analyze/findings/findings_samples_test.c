@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+// F29 and F30 over programs with samples: what happens again and again is found at its line, what happens once is not.
+#include "analyze/findings/test_findings.h"
+
+#include <string.h>
+#include <xsp/call_path.h>
+
+#define FILE_OF "/home/me/train.py"
+#define SITE "/venv/lib/python3.11/site-packages/"
+
+static uint32_t python(uint32_t caller, const char *name, const char *file, int64_t line)
+{
+  return fixture_frame(&fixture, caller, XSP_FRAME_PYTHON, name, file, line);
+}
+
+static uint32_t thread(int64_t id)
+{
+  return fixture_track(&fixture, &(const struct store_track){.name = "python3",
+                                                             .host = "h",
+                                                             .process_id = 7,
+                                                             .thread_id = id,
+                                                             .device_id = STORE_NONE,
+                                                             .stream_id = STORE_NONE});
+}
+
+// 20 steps of 10 ms, in each of which main (train.py:30) computes 5 ms.
+static void start(void)
+{
+  const struct store_system_value system[] = {{.key = "cpus_allowed", .number = 2, .is_number = true}};
+  fixture_experiment_on(&fixture, "train", system, 1);
+  fixture_run(&fixture, "M/L", 1);
+  uint32_t main_thread = thread(7);
+  for (int i = 0; i < 20; i++)
+    fixture_model(&fixture, 10 * MS, false);
+  fixture.thread = main_thread;
+  fixture.context_id = python(0, "main", FILE_OF, 30);
+  for (int i = 0; i < 20; i++)
+    fixture_sample(&fixture, SAMPLE_CPU, (i * 10 + 5) * MS, 5 * MS);
+}
+
+static uint32_t save_in(uint32_t caller)
+{
+  return python(python(caller, "save", FILE_OF, 11), "save", SITE "torch/serialization.py", 900);
+}
+
+static void test_checkpoints_in_each_step(void **unused)
+{
+  (void)unused;
+  start();
+  fixture.context_id = save_in(fixture.context_id);
+  for (int i = 0; i < 20; i++)
+    fixture_sample(&fixture, SAMPLE_CPU, (i * 10 + 9) * MS, 2 * MS);
+  assert_int_equal(ask_rule("F29"), 1);
+  assert_string_equal(found_text(0, "file"), FILE_OF);
+  ASSERT_NEAR(found_number(0, "line"), 11);
+  ASSERT_NEAR(found_number(0, "saving_ms"), 2);
+  ASSERT_NEAR(found_number(0, "saving_pct"), 20);
+}
+
+static void test_one_checkpoint_is_none(void **unused)
+{
+  (void)unused;
+  start();
+  fixture.context_id = save_in(fixture.context_id);
+  fixture_sample(&fixture, SAMPLE_CPU, 199 * MS, 40 * MS);
+  assert_int_equal(ask_rule("F29"), 0);
+}
+
+static void test_a_saving_thread_is_none(void **unused)
+{
+  (void)unused;
+  start();
+  fixture.context_id = save_in(0);
+  fixture.thread = thread(8);
+  for (int i = 0; i < 20; i++)
+    fixture_sample(&fixture, SAMPLE_CPU, (i * 10 + 9) * MS, 2 * MS);
+  assert_int_equal(ask_rule("F29"), 0);
+}
+
+// Eager operators at two lines of a function: the line that calls it has them together.
+static void test_work_at_several_lines(void **unused)
+{
+  (void)unused;
+  start();
+  uint32_t main = fixture.context_id;
+  for (int i = 0; i < 20; i++) {
+    uint32_t line = python(main, "train_step", FILE_OF, 40 + i % 2);
+    fixture.context_id = python(line, "matmul", SITE "tensorflow/python/ops/math_ops.py", 5);
+    fixture_sample(&fixture, SAMPLE_CPU, (i * 10 + 9) * MS, 2 * MS);
+  }
+  assert_int_equal(ask_rule("F29"), 1);
+  ASSERT_NEAR(found_number(0, "line"), 30);
+}
+
+static void sleeps(uint32_t caller)
+{
+  fixture.context_id = python(caller, "fetch", FILE_OF, 11);
+  for (int i = 0; i < 20; i++)
+    fixture_sample(&fixture, SAMPLE_SLEEP, (i * 10 + 9) * MS, 3 * MS);
+}
+
+static void test_a_blocked_event_loop(void **unused)
+{
+  (void)unused;
+  start();
+  sleeps(python(fixture.context_id, "Handle._run", "/usr/lib/python3.11/asyncio/events.py", 80));
+  assert_int_equal(ask_rule("F29"), 1);
+  assert_non_null(strstr(found_text(0, "title"), "event loop"));
+  ASSERT_NEAR(found_number(0, "line"), 11);
+}
+
+static void test_a_sleep(void **unused)
+{
+  (void)unused;
+  start();
+  sleeps(fixture.context_id);
+  assert_int_equal(ask_rule("F29"), 1);
+  assert_null(strstr(found_text(0, "title"), "event loop"));
+}
+
+// ---- F30 -------------------------------------------------------------------------------------------------------------
+static void computing_threads(int count)
+{
+  start();
+  for (int i = 0; i < 20; i++)
+    fixture_span(&fixture, XSP_LEVEL_LAYER, "aten::addmm", i * 10 * MS, 8 * MS);
+  for (int i = 0; i < count; i++) {
+    fixture.thread = thread(8 + i);
+    fixture_sample(&fixture, SAMPLE_CPU, (i + 1) * MS, 50 * MS);
+  }
+}
+
+static void test_f30(void **unused)
+{
+  (void)unused;
+  computing_threads(4); // and the main one, on two processors
+  assert_int_equal(ask_rule("F30"), 1);
+  ASSERT_NEAR(found_number(0, "line"), 30);
+}
+
+static void test_f30_is_silent_at_its_threshold(void **unused)
+{
+  (void)unused;
+  computing_threads(3);
+  assert_int_equal(ask_rule("F30"), 0);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      TEST(test_checkpoints_in_each_step),
+      TEST(test_one_checkpoint_is_none),
+      TEST(test_a_saving_thread_is_none),
+      TEST(test_work_at_several_lines),
+      TEST(test_a_blocked_event_loop),
+      TEST(test_a_sleep),
+      TEST(test_f30),
+      TEST(test_f30_is_silent_at_its_threshold),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// What rules about programs need: time by function and by line of the program's own code, and what observations were called with.
+#include "analyze/findings/shared.h"
+
+#include "base/interner.h"
+
+#include <string.h>
+#include <xsp/call_path.h>
+
+const struct place_figures *findings_gather(struct findings *findings)
+{
+  const struct places *places = findings->places;
+  struct place_figures *gathered =
+      arena_alloc_array(findings->question->scratch, places->function_count + 1, sizeof *gathered);
+  for (size_t i = places->function_count; i > 0; i--) { // functions come after their callers
+    uint32_t parent = places->functions[i - 1].parent;
+    place_figures_add(&gathered[i - 1], &places->functions[i - 1].own);
+    if (parent != PLACE_NONE)
+      place_figures_add(&gathered[parent], &gathered[i - 1]);
+  }
+  return gathered;
+}
+
+uint32_t findings_busiest_place(struct findings *findings)
+{
+  const struct places *places = findings->places;
+  struct interner lines = {0};
+  double *ns = arena_alloc_array(findings->question->scratch, places->count + 1, sizeof *ns), most_ns = 0;
+  uint32_t found = PLACE_NONE;
+  for (uint32_t i = 0; i < places->count; i++) {
+    uint32_t source = places->all[i].own.host_ns > 0 ? place_in_source(places->all, i) : PLACE_NONE;
+    if (source == PLACE_NONE || places->all[source].frame_kind != XSP_FRAME_PYTHON ||
+        place_is_installed(&places->all[source]))
+      continue;
+    const char *key = arena_format(findings->question->scratch, "%s:%lld", places->all[source].file,
+                                   (long long)places->all[source].line);
+    double *line_ns = &ns[interner_at(&lines, key, strlen(key))];
+    *line_ns += places->all[i].own.host_ns;
+    if (*line_ns > most_ns) { // sums only grow: the largest is the last to exceed all others
+      most_ns = *line_ns;
+      found = source;
+    }
+  }
+  interner_done(&lines);
+  return found;
+}
+
+// Of one run, from `texts` on; `key`: string id of the tag.
+static enum status add_run(struct findings *findings, const struct view_run *run, uint32_t key,
+                           struct observed_text *texts, size_t *count, struct error *err)
+{
+  struct store *store = findings->question->view->store;
+  struct map by_span = {0};
+  struct store_tag *tags;
+  size_t tag_count;
+  XSP_TRY(store_load_tags_of(store, run->run->run_id, &key, 1, findings->question->scratch, &tags, &tag_count, err));
+  for (size_t i = 0; i < tag_count; i++)
+    if (tags[i].type == STORE_TEXT)
+      *map_at(&by_span, map_number((uint64_t)tags[i].span_id), NULL) = tags[i].value.string;
+  for (size_t i = 0; i < run->observation_count; i++) {
+    const struct store_observation *observation = &run->observations[i];
+    const uint64_t *text = map_find(&by_span, map_number((uint64_t)observation->span_id));
+    if (!observation->warmup)
+      texts[(*count)++] = (struct observed_text){.ms = (double)observation->duration_ns / 1e6,
+                                                 .text = text != NULL ? store_text(store, (uint32_t)*text, NULL) : NULL,
+                                                 .run_id = run->run->run_id,
+                                                 .span_id = observation->span_id};
+  }
+  map_done(&by_span);
+  return STATUS_OK;
+}
+
+enum status findings_observed_texts(struct findings *findings, const char *key, struct observed_text **ret_texts,
+                                    size_t *ret_count, struct error *err)
+{
+  uint32_t id = 0;
+  *ret_count = 0;
+  *ret_texts = arena_alloc_array(findings->question->scratch, findings->set->observation_count + 1, sizeof **ret_texts);
+  if (!store_find_string(findings->question->view->store, key, strlen(key), &id))
+    return STATUS_OK;
+  for (size_t i = 0; i < findings->set->run_count; i++)
+    XSP_TRY(add_run(findings, findings->set->runs[i], id, *ret_texts, ret_count, err));
+  return STATUS_OK;
+}

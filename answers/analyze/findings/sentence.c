@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+// The first sentence about a program: its top finding with share and line; without one, where its time goes. Called by findings.c.
+#include "analyze/findings/shared.h"
+#include "analyze/installed.h"
+#include "analyze/lines/lines.h"
+#include "analyze/runs/a1_coverage.h"
+
+#include "base/interner.h"
+
+#include <math.h>
+#include <string.h>
+
+#define LEAST_FINDING_PCT 5 // smaller ones are no first sentence
+
+static const char *base_of(const char *file)
+{
+  const char *slash = strrchr(file, '/');
+  return slash != NULL ? slash + 1 : file;
+}
+
+static void put_place(struct findings *findings, struct first_sentence *sentence, const char *file, int64_t line)
+{
+  sentence->file = file;
+  sentence->line = line;
+  if (file != NULL && line > 0)
+    sentence->text =
+        arena_format(findings->question->arena, "%s, %s:%lld", sentence->text, base_of(file), (long long)line);
+}
+
+// "autograd::engine::evaluate_function: MulBackward0" -> "MulBackward0"
+static const char *plain_name(const char *name)
+{
+  const char *colon = strrchr(name, ' ');
+  return strncmp(name, "autograd::", 10) == 0 && colon != NULL ? colon + 1 : name;
+}
+
+// The operator with most time by name; NULL: there is none.
+static const char *main_operator(struct findings *findings)
+{
+  const struct places *places = findings->places;
+  struct interner names = {0};
+  double *ns = arena_alloc_array(findings->question->scratch, places->count + 1, sizeof *ns), most_ns = 0;
+  const char *found = NULL;
+  for (uint32_t i = 0; i < places->count; i++) {
+    if (!(places->all[i].own.operators.ns > 0))
+      continue;
+    const char *name = plain_name(places->all[i].name);
+    double *name_ns = &ns[interner_at(&names, name, strlen(name))];
+    *name_ns += places->all[i].own.operators.ns;
+    if (*name_ns > most_ns) {
+      most_ns = *name_ns;
+      found = name;
+    }
+  }
+  interner_done(&names);
+  return found;
+}
+
+// The program's own line with most time, by samples; imports do not count. False: it has no samples, or no such line.
+static enum status load_line(struct findings *findings, struct line *ret_line, bool *ret_has, struct error *err)
+{
+  struct question question;
+  struct lines lines;
+  *ret_has = false;
+  XSP_TRY(findings_ask(findings, NULL, &question, err));
+  enum status status = lines_load(&question, LINES_BY_LINE, &lines, err);
+  for (size_t i = 0; status == STATUS_OK && i < lines.count && !*ret_has; i++) {
+    const struct line *line = &lines.items[i];
+    if (line->file == NULL || line->line == 0 || line->function == NULL || strcmp(line->function, "<module>") == 0 ||
+        analyze_is_installed(line->file) || line->file[0] == '.')
+      continue;
+    *ret_line = *line;
+    *ret_has = true;
+  }
+  return status == STATUS_NO ? STATUS_OK : status;
+}
+
+static const char *keep(struct findings *findings, const char *text)
+{
+  return arena_copy(findings->question->arena, text, strlen(text));
+}
+
+// Most of the loop is in no layer: says so first, with the line that samples give.
+static enum status describe_outside(struct findings *findings, struct first_sentence *sentence, double pct,
+                                    const char *name, struct error *err)
+{
+  struct arena *arena = findings->question->arena;
+  struct line line;
+  bool has_line;
+  XSP_TRY(load_line(findings, &line, &has_line, err));
+  sentence->text = arena_format(arena, "%.3g %% of the loop is in no recorded layer", 100 - pct);
+  sentence->share_pct = 100 - pct;
+  if (has_line) {
+    const char *callee =
+        line.hottest != NULL ? arena_format(arena, " (most in %s)", findings_name(findings, line.hottest)) : "";
+    sentence->text = arena_format(arena, "%s; the program's line with most time is in %s%s", sentence->text,
+                                  findings_name(findings, line.function), callee);
+    put_place(findings, sentence, keep(findings, line.file), line.line);
+  } else if (name != NULL)
+    sentence->text =
+        arena_format(arena, "%s; of the layers most is in %s", sentence->text, findings_name(findings, name));
+  return STATUS_OK;
+}
+
+// What the time goes to, without judging it.
+static enum status describe(struct findings *findings, struct first_sentence *sentence, struct error *err)
+{
+  struct arena *arena = findings->question->arena;
+  double operators_ms = findings_per_observation_ms(findings, findings->places->total.operators.ns);
+  double pct = fmin(analyze_share_pct(operators_ms, findings->loop_ms), 100);
+  const char *name = main_operator(findings);
+  if (isnan(pct))
+    return STATUS_OK;
+  if (pct < 50)
+    return describe_outside(findings, sentence, pct, name, err);
+  sentence->share_pct = pct;
+  sentence->text = arena_format(arena, "the model's layers take %.3g %% of the loop, most in %s", pct,
+                                findings_name(findings, name));
+  uint32_t place = findings_busiest_place(findings);
+  if (place != PLACE_NONE)
+    put_place(findings, sentence, keep(findings, findings->places->all[place].file), findings->places->all[place].line);
+  return STATUS_OK;
+}
+
+static bool is_of_program(const struct findings *findings)
+{
+  uint32_t program;
+  return store_find_string(findings->question->view->store, "program", 7, &program);
+}
+
+enum status findings_say_first(struct findings *findings, struct first_sentence *ret_sentence, struct error *err)
+{
+  const struct finding *first = findings->all.count > 0 ? &findings->all.items[0] : NULL;
+  const struct places *places;
+  double pct = first != NULL ? findings_saving_pct(findings, first) : NAN;
+  *ret_sentence = (struct first_sentence){.share_pct = NAN, .finding = NULL};
+  if (!is_of_program(findings) || store_is_folded(findings->question->view->store))
+    return STATUS_OK;
+  XSP_TRY(findings_places(findings, &places, err));
+  if (pct >= LEAST_FINDING_PCT) {
+    ret_sentence->text = arena_format(findings->question->arena, "up to %.3g %% of the loop: %s", pct, first->title);
+    ret_sentence->share_pct = pct;
+    ret_sentence->finding = first->rule->id;
+    put_place(findings, ret_sentence, first->file, first->line);
+  } else if (!places->has_devices)
+    return describe(findings, ret_sentence, err);
+  return STATUS_OK;
+}
+
+enum status findings_covered_pct(struct findings *findings, double *ret_pct, struct error *err)
+{
+  struct coverage coverage = {0};
+  *ret_pct = NAN;
+  if (!is_of_program(findings) || store_is_folded(findings->question->view->store))
+    return STATUS_OK;
+  XSP_TRY(analyze_coverage(findings->question, findings->set, &coverage, err));
+  *ret_pct = analyze_share_pct(coverage.covered_ms, coverage.program_ms);
+  return STATUS_OK;
+}
