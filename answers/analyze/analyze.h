@@ -107,6 +107,11 @@ enum time_part { // of the observations' time, each without those before it: the
 };
 struct cause {
   const char *rule; // "data_loader", the key of the first rule that holds; report/ has a sentence for each
+  // Of a program that `xsp run` recorded: the sentence itself, with what is most wrong, else where the time goes. text NULL: the
+  // rule's sentence; file NULL, line 0: unknown.
+  const char *text, *file;
+  int64_t line;
+  double share_pct; // of the program's loop
   struct store *store;
   int64_t experiment_id;
   const char *experiment; // name, unique in its file; NULL: the only one

@@ -146,6 +146,10 @@ static const struct sentence {
 
 void report_cause(const struct cause *of, struct buf *out)
 {
+  if (of->text != NULL) {
+    display_escape(out, of->text, strlen(of->text));
+    return;
+  }
   if (of->batch_size != 0)
     buf_format(out, "at batch size %lld, ", (long long)of->batch_size);
   for (size_t i = 0; i < sizeof sentences / sizeof sentences[0]; i++)

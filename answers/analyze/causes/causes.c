@@ -4,6 +4,7 @@
 #include "analyze/cache.h"
 #include "analyze/causes/time_parts.h"
 #include "analyze/experiments.h"
+#include "analyze/findings/first_sentence.h"
 #include "analyze/kernels/kernels.h"
 #include "analyze/layers/a6_type_latency.h"
 #include "base/interner.h"
@@ -259,6 +260,22 @@ static enum status find_cause(struct question *question, struct cause *of, struc
   return STATUS_NO;
 }
 
+// What the findings say about a program comes before what a rule shows. `status`: of the rules.
+static enum status say_first(struct question *question, struct cause *of, enum status status, struct error *err)
+{
+  struct first_sentence sentence = {0};
+  enum status asked = findings_first_sentence(question, &sentence, err);
+  if (asked != STATUS_OK && asked != STATUS_NO)
+    return asked;
+  of->text = sentence.text;
+  of->file = sentence.file;
+  of->line = sentence.line;
+  of->share_pct = sentence.share_pct;
+  if (of->rule == NULL && of->text != NULL)
+    of->rule = "findings";
+  return sentence.text != NULL ? STATUS_OK : status;
+}
+
 static enum status cause_of(const struct experiment_runs *experiment, const struct analyze_request *request,
                             struct arena *arena, struct cause *ret_cause, struct error *err)
 {
@@ -277,6 +294,8 @@ static enum status cause_of(const struct experiment_runs *experiment, const stru
   enum status status = question_start(&question, &analysis, request, view, arena, &scratch, err);
   if (status == STATUS_OK)
     status = find_cause(&question, ret_cause, err);
+  if ((status == STATUS_OK || status == STATUS_NO) && !(ret_cause->rule != NULL && slowed_by_recording(ret_cause)))
+    status = say_first(&question, ret_cause, status, err);
   if (ret_cause->name != NULL) // of scratch, maybe
     ret_cause->name = arena_copy(arena, ret_cause->name, strlen(ret_cause->name));
   arena_done(&scratch);

@@ -2,6 +2,8 @@
 // Tables as JSON, in the form of docs/analyses.md. Exact numbers; null where not measured. Pure.
 #include "report/tables/tables.h"
 
+#include <string.h>
+
 void report_table_cell_json(struct json_writer *json, const struct table_cell *cell)
 {
   switch (cell->type) {
@@ -99,6 +101,19 @@ void report_table_put_notes_json(struct json_writer *json, const struct table *t
   json_array_end(json);
 }
 
+// What programs ask findings for first, without the columns around it.
+static void put_first(struct json_writer *json, const struct table *table)
+{
+  static const char *const keys[] = {"cause", "covered_pct"};
+  report_table_put_rows_json(json, "findings", table);
+  for (size_t key = 0; key < sizeof keys / sizeof keys[0]; key++)
+    for (size_t i = 0; i < table->summary_count; i++)
+      if (strcmp(table->summary[i].key, keys[key]) == 0) {
+        json_key(json, keys[key]);
+        report_table_cell_json(json, &table->summary[i].value);
+      }
+}
+
 void report_table_put_json(struct json_writer *json, const struct table *table)
 {
   json_object(json);
@@ -114,6 +129,8 @@ void report_table_put_json(struct json_writer *json, const struct table *table)
   json_object_end(json);
   put_summary_columns(json, table);
   report_table_put_notes_json(json, table);
+  if (table->id != NULL && strcmp(table->id, "findings") == 0)
+    put_first(json, table);
   json_object_end(json);
 }
 
