@@ -72,6 +72,7 @@ struct analysis {
   const char *needs;        // "L": for help and for the status-1 message
   const char *main_figure;  // key of the column that --top sorts by; NULL: its own order has the first rows first
   enum trace_detail detail; // so much of a trace gives the same answer as all of it
+  bool is_of_program;       // about all kinds of calls together, where the request names none
   bool takes_folded;        // answers without spans: `xsp run --aggregate`
   // Fills one experiment's table; analyze_run asks it of each. struct question is the room's own (answers/analyze/view.h).
   enum status (*answer)(struct question *question, struct error *err);

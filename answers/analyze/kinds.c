@@ -147,8 +147,11 @@ static enum status find(struct kinds *kinds, const struct view_choice *choice, s
   view->kinds = arena_alloc_array(kinds->arena, view->kind_count + 1, sizeof *view->kinds);
   memcpy(view->kinds, kinds->found.items, view->kind_count * sizeof *view->kinds);
   qsort(view->kinds, view->kind_count, sizeof *view->kinds, by_time);
-  XSP_TRY(choose(view, choice, err));
-  if (view->kind_count > 1)
+  view->kind = view->kind_count;
+  bool is_of_all = choice->signature != NULL && strcmp(choice->signature, VIEW_ALL_KINDS) == 0;
+  if (!is_of_all)
+    XSP_TRY(choose(view, choice, err));
+  if (view->kind_count > 1 && !is_of_all)
     leave_out_others(kinds);
   return STATUS_OK;
 }

@@ -25,7 +25,8 @@ enum analyze_of { ANALYZE_OF_ALL, ANALYZE_OF_FINDINGS };
     "throughput; the answer says which.") \
   X("signature", TEXT, signature, signature, 0, "TEXT", NULL, ANALYZE_OF_ALL, \
     "The kind of calls to look at, where a model is called with inputs of different types and shapes: its " \
-    "number in A1's kinds, by time, or a part of its signature. Without it: the one with the most time.") \
+    "number in A1's kinds, by time, a part of its signature, or all, together. Without it: the one with the " \
+    "most time; of findings all.") \
   X("layer", TEXT, layer, layer, 0, "outermost|innermost|all|module", NULL, ANALYZE_OF_ALL, \
     "What counts as a layer where layers are nested: outermost; innermost or all, every layer with its " \
     "own time; or module. Without it: as the file says, else outermost.") \

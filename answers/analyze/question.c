@@ -268,7 +268,9 @@ static enum status answer_one(const struct analysis *analysis, const struct expe
   struct question question;
   struct view *view;
   analyze_cache_next_question(request->cache);
-  const struct view_choice choice = view_choice_of(request);
+  struct view_choice choice = view_choice_of(request);
+  if (analysis->is_of_program && choice.signature == NULL)
+    choice.signature = VIEW_ALL_KINDS;
   XSP_TRY(analyze_cache_view(request->cache, of, &choice, arena, &view, err));
   XSP_TRY(question_start(&question, analysis, request, view, arena, &scratch, err));
   enum status status =

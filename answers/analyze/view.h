@@ -46,7 +46,7 @@ struct view {
   struct experiment_runs of; // what it was loaded from
   struct view_kind *kinds;   // that with the most time first
   size_t kind_count;         // 0: no observation has a signature
-  size_t kind;               // which one the sets are of
+  size_t kind;               // which one the sets are of; kind_count: of all together
   struct store *store;
   const struct store_experiment *experiment;
   struct view_run *runs;
@@ -175,11 +175,12 @@ void analyze_note_above_100(struct table_builder *table); // why shares are abov
 enum status question_lacks(const struct question *question, struct error *err, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+#define VIEW_ALL_KINDS "all" // together, for what is about the program and not about its calls
 struct view_choice {
   bool of_cold_runs; // the sets hold the first inferences of fresh processes, and nothing else
-  const char
-      *signature; // of the kind of calls: a part of it, or its number by time, from 1; NULL: the one with the most time
-  int64_t batch;  // without a signature, among those of this batch size, if there are any; 0: among all
+  // Of the kind of calls: a part of it, or its number by time, from 1; NULL: the one with the most time; VIEW_ALL_KINDS.
+  const char *signature;
+  int64_t batch; // without a signature, among those of this batch size, if there are any; 0: among all
 };
 // kinds.c: finds the kinds of a view whose runs are loaded, and chooses one. Observations of others become warm-ups of the view.
 // STATUS_USE: the choice's signature is none of theirs.

@@ -289,7 +289,8 @@ static enum status cause_of(const struct experiment_runs *experiment, const stru
                               .experiment = experiment->name,
                               .name_pct = NAN,
                               .unattributed_pct = NAN};
-  const struct view_choice choice = {.signature = request->signature, .batch = request->batch};
+  const struct view_choice choice = {.signature = request->signature != NULL ? request->signature : VIEW_ALL_KINDS,
+                                     .batch = request->batch};
   XSP_TRY(view_load(experiment, &choice, arena, view, err));
   enum status status = question_start(&question, &analysis, request, view, arena, &scratch, err);
   if (status == STATUS_OK)

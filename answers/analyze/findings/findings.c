@@ -352,5 +352,6 @@ const struct analysis analysis_findings = {.id = "findings",
                                            .title = "findings",
                                            .summary = "what is probably wrong, by rules",
                                            .needs = "M",
+                                           .is_of_program = true,
                                            .takes_folded = true,
                                            .answer = answer};

@@ -98,7 +98,7 @@ static void put_row(struct table_builder *table, struct question *question, cons
   const char *per = isnan(stages->preprocess_ms) ? NULL : stages->is_once ? "batch size" : "prediction";
   table_row(table);
   analyze_put_batch(table, point->batch_size);
-  analyze_put_kind(table, view, view->kind_count > 0 ? &view->kinds[view->kind] : NULL);
+  analyze_put_kind(table, view, view->kind < view->kind_count ? &view->kinds[view->kind] : NULL);
   table_put(table, "latency_ms", cell_real(point->latency.value));
   table_put(table, "throughput_per_s", cell_real(point->throughput_per_s));
   table_put_optional(table, "loop_throughput_per_s", cell_real(batches_loop_throughput_per_s(question, point)));
