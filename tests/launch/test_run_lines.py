@@ -55,6 +55,8 @@ class Lines(unittest.TestCase):
         self.assertEqual(step["hottest"], "dgemm (libblas)")
         self.assertEqual((outer["line"], outer["time_ms"], outer["waiting_ms"]), (10, 40, 40))
         self.assertEqual(said["exit_status"], 0)
+        self.assertIsNone(said["covered_pct"])  # it has no steps
+        self.assertNotIn("\ncovered ", done.stderr)
         self.assertAlmostEqual(step["time_pct"], 100 * 90 / said["duration_ms"], places=3)
         lines = [line for line in done.stderr.splitlines() if "of the program's time: train.py" in line]
         self.assertRegex(lines[0], r"^lines .* train\.py:20 step \(33 % Python, 67 % native\), most in dgemm \(libblas\)$")

@@ -21,13 +21,30 @@ static double covered_of(const struct table *table)
   return NAN;
 }
 
+// Whether an observation is a span: a program without steps is one observation, which covers all of it.
+static enum status has_steps(struct store *store, struct arena *arena, bool *ret_has, struct error *err)
+{
+  struct store_run *runs;
+  struct store_observation *observations;
+  size_t run_count, count;
+  *ret_has = false;
+  XSP_TRY(store_runs(store, arena, &runs, &run_count, err));
+  for (size_t i = 0; i < run_count && !*ret_has; i++) {
+    XSP_TRY(store_observations(store, runs[i].run_id, arena, &observations, &count, err));
+    *ret_has = count > 0 && observations[0].span_id != 0;
+  }
+  return STATUS_OK;
+}
+
 enum status run_lines_load(struct store *store, struct run_lines *ret_lines, struct error *err)
 {
   struct answers *answers = &ret_lines->answers;
+  bool has = false;
   *ret_lines = (struct run_lines){.covered_pct = NAN};
+  XSP_TRY(has_steps(store, &answers->arena, &has, err));
   XSP_TRY(answers_add_top(answers, "A1", store, NULL, 0, err));
   size_t before = answers->tables.count;
-  for (size_t i = 0; i < before && isnan(ret_lines->covered_pct); i++)
+  for (size_t i = 0; i < before && has && isnan(ret_lines->covered_pct); i++)
     ret_lines->covered_pct = covered_of(&answers->tables.items[i]);
   XSP_TRY(answers_add_top(answers, "A22", store, NULL, TOP_LINES, err));
   if (answers->tables.count > before)

@@ -9,7 +9,7 @@
 struct run_lines { // run_lines_done frees it
   struct answers answers;
   const struct table *table; // of A22, the first rows; NULL: there are no samples
-  double covered_pct;        // of the program's time; NaN: unknown
+  double covered_pct;        // of the program's time; NaN: unknown, or it has no steps
 };
 enum status run_lines_load(struct store *store, struct run_lines *ret_lines, struct error *err) MUST_CHECK;
 void run_lines_done(struct run_lines *lines);
