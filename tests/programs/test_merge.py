@@ -5,7 +5,7 @@ import unittest
 
 import otlp
 from otlp import START, request, span
-from scripted import temporary_folder, xsp, xsp_json
+from scripted import UNIX_START, Script, temporary_folder, xsp, xsp_json
 
 TREE = "select s.run_id, s.name, p.name as parent, s.start_ns from span s left join span p on p.run_id = s.run_id and " \
        "p.span_id = s.parent_id order by s.start_ns, s.name"
@@ -53,6 +53,19 @@ class Merge(unittest.TestCase):
         self.assertEqual([(row["run_id"], row["name"], row["parent"]) for row in rows],
                          [(1, "app", None), (1, "model", "app"), (1, "layer", "model")])
         self.assertEqual(account["skipped"], {"duplicate id": 6})
+
+    def test_what_spans_cannot_carry_is_named(self):
+        script = Script()
+        script.experiment()
+        script.run(1, "A")
+        script.track(1)
+        script.span("program", UNIX_START, 1000, level="application")
+        script.sample("cpu", UNIX_START + 500, 400, script.context("main", file="train.py", line=3))
+        sampled = script.write(self.folder / "sampled.xsp")
+        said = xsp("merge", sampled, "-o", self.folder / "merged.xsp", check=0).stderr.decode()
+        for what in ("call paths", "samples of threads"):
+            self.assertIn(f"{sampled}: its {what} are not in the merged file", said)
+        self.assertEqual(xsp_json("sql", self.folder / "merged.xsp", "select name from span", "--json"), [{"name": "program"}])
 
     def test_processes_with_the_same_track_and_correlation_ids(self):
         def process(number, parent):
