@@ -8,6 +8,7 @@
 #include "report/report.h"
 
 #include <errno.h>
+#include <math.h>
 #include <unistd.h>
 
 static void put_cell(struct json_writer *json, const struct table_cell *cell)
@@ -51,6 +52,10 @@ static enum status put_cause(struct json_writer *json, struct store *store, stru
   json_object(json);
   json_member_string(json, "rule", causes[0].rule);
   json_member_string(json, "text", text.data);
+  json_member_string(json, "file", causes[0].file);
+  json_key(json, "line");
+  causes[0].line > 0 ? json_int(json, causes[0].line) : json_null(json);
+  json_member_double(json, "share_pct", causes[0].text != NULL ? causes[0].share_pct : NAN);
   json_object_end(json);
   buf_done(&text);
   return STATUS_OK;
