@@ -57,6 +57,7 @@ class Lines(unittest.TestCase):
         self.assertEqual(said["exit_status"], 0)
         info = xsp_json("info", self.folder / "out.xsp", "--json")
         self.assertEqual([run["samples"] for run in info["experiments"][0]["runs"]], [11])
+        self.assertIn("xsp analyze lines ", done.stderr)
         self.assertIsNone(said["covered_pct"])  # it has no steps
         self.assertNotIn("\ncovered ", done.stderr)
         self.assertAlmostEqual(step["time_pct"], 100 * 90 / said["duration_ms"], places=3)

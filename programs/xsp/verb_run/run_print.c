@@ -286,7 +286,7 @@ static enum status put_lines(struct buf *out, struct store *store, struct error 
   return status;
 }
 
-static void put_next(struct buf *out, const char *path, const struct run_facts *facts)
+static void put_next(struct buf *out, const char *path, const struct run_facts *facts, bool has_samples)
 {
   struct buf file = {0};
   display_escape(&file, path, strlen(path));
@@ -298,6 +298,8 @@ static void put_next(struct buf *out, const char *path, const struct run_facts *
   buf_format(out, "\nwritten: %s\nnext:    xsp info %s\n", file.data, file.data);
   if (id != NULL)
     buf_format(out, "         xsp analyze %s %s\n", id, file.data);
+  if (has_samples)
+    buf_format(out, "         xsp analyze lines %s    (time by line of the program's own code)\n", file.data);
   buf_format(out, "         xsp report %s           (one page for the browser)\n", file.data);
   buf_format(out, "         xsp export %s --to perfetto -o %s.pftrace   (then open it in ui.perfetto.dev)\n", file.data,
              file.data);
@@ -357,8 +359,11 @@ enum status run_print_summary(const struct run_experiment_options *options, cons
   }
   if (status == STATUS_OK && out.failed)
     status = error_set(err, STATUS_MEMORY, "cannot print the summary", NULL, NULL, "out of memory");
+  size_t samples = 0;
+  if (status == STATUS_OK)
+    status = store_count_samples(result->store, facts.run_id, &samples, err);
   if (status == STATUS_OK) {
-    put_next(&out, options->output_path, &facts);
+    put_next(&out, options->output_path, &facts, samples > 0);
     fputs(out.data, stderr);
   }
   buf_done(&out);
