@@ -225,7 +225,7 @@ enum status lines_load(struct question *question, enum lines_by by, struct lines
   struct times times;
   *ret_lines = (struct lines){0};
   XSP_TRY(choose(question, &ret_lines->set, err));
-  enum status status = times_load(question, ret_lines->set, &times, err);
+  enum status status = lines_times_load(question, ret_lines->set, &times, err);
   if (status == STATUS_OK) {
     struct grouping grouping = {.question = question, .times = &times, .by = by};
     group(&grouping, ret_lines);
@@ -239,6 +239,6 @@ enum status lines_load(struct question *question, enum lines_by by, struct lines
     interner_done(&grouping.keys);
     interner_done(&grouping.callees);
   }
-  times_done(&times);
+  lines_times_done(&times);
   return status;
 }

@@ -31,8 +31,8 @@ static bool is_operator(const struct run_columns *columns, const struct around *
   return !is_around;
 }
 
-uint8_t *times_parts(const struct run_columns *columns, const struct store_call_paths *paths,
-                     const struct store_samples *samples, struct arena *arena)
+uint8_t *lines_times_parts(const struct run_columns *columns, const struct store_call_paths *paths,
+                           const struct store_samples *samples, struct arena *arena)
 {
   const struct around around = find_around(columns->store);
   const uint32_t *rows = innermost_rows(columns, samples, arena);
@@ -142,7 +142,7 @@ static enum status add_run(struct adding *adding, const struct view_run *run, st
   XSP_TRY(store_load_samples(store, run_id, arena, &adding->samples, err));
   XSP_TRY(run_columns_load(store, run, INNERMOST_COLUMNS | STORE_BIT(STORE_CATEGORY), arena, &adding->columns, err));
   XSP_TRY(store_tracks(store, run_id, adding->question->scratch, &adding->tracks, &adding->track_count, err));
-  add_samples(adding, times_parts(&adding->columns, &adding->times->paths, &adding->samples, arena));
+  add_samples(adding, lines_times_parts(&adding->columns, &adding->times->paths, &adding->samples, arena));
   uint32_t program = find_program(adding);
   find_main(adding, first_thread, program);
   adding->times->duration_ns +=
@@ -150,8 +150,8 @@ static enum status add_run(struct adding *adding, const struct view_run *run, st
   return STATUS_OK;
 }
 
-enum status times_load(struct question *question, const struct view_set *set, struct times *ret_times,
-                       struct error *err)
+enum status lines_times_load(struct question *question, const struct view_set *set, struct times *ret_times,
+                             struct error *err)
 {
   *ret_times = (struct times){0};
   XSP_TRY(store_call_paths(question->view->store, question->scratch, &ret_times->paths, err));
@@ -168,7 +168,7 @@ enum status times_load(struct question *question, const struct view_set *set, st
   return status;
 }
 
-void times_done(struct times *times)
+void lines_times_done(struct times *times)
 {
   vector_done(&times->threads);
 }

@@ -41,12 +41,12 @@ static inline void time_add(struct time_of *to, const struct time_of *from)
     to->ns[i] += from->ns[i];
 }
 
-// Of a set's runs; times_done frees what is not in the question's scratch, also after an error.
-enum status times_load(struct question *question, const struct view_set *set, struct times *ret_times,
-                       struct error *err) MUST_CHECK;
-void times_done(struct times *times);
+// Of a set's runs; lines_times_done frees what is not in the question's scratch, also after an error.
+enum status lines_times_load(struct question *question, const struct view_set *set, struct times *ret_times,
+                             struct error *err) MUST_CHECK;
+void lines_times_done(struct times *times);
 // The part that each sample of a run is of. `columns` has INNERMOST_COLUMNS and the category. The array is in `arena`.
-uint8_t *times_parts(const struct run_columns *columns, const struct store_call_paths *paths,
-                     const struct store_samples *samples, struct arena *arena);
+uint8_t *lines_times_parts(const struct run_columns *columns, const struct store_call_paths *paths,
+                           const struct store_samples *samples, struct arena *arena);
 
 #endif

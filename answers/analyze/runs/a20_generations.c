@@ -127,7 +127,9 @@ static struct generation generation_at(const struct call *calls, size_t count, s
     const struct call *before = &calls[i - 1], *call = &calls[i];
     bool is_cached = call->positions == 1, is_longer = call->positions == before->positions + 1;
     if (call->track_id != before->track_id || call->model != before->model || call->batch_size != before->batch_size ||
-        (found.count == 1 ? !is_cached && !is_longer : found.is_cached ? !is_cached : !is_longer))
+        (found.count == 1  ? !is_cached && !is_longer
+         : found.is_cached ? !is_cached
+                           : !is_longer))
       break;
     found.is_cached = is_cached;
     found.count++;
@@ -229,5 +231,9 @@ static enum status answer(struct question *question, struct error *err)
   return status;
 }
 
-const struct analysis analysis_a20 = {
-    .id = "A20", .title = "generations", .needs = "M", .main_figure = "per_token_ms", .detail = TRACE_LAYERS, .answer = answer};
+const struct analysis analysis_a20 = {.id = "A20",
+                                      .title = "generations",
+                                      .needs = "M",
+                                      .main_figure = "per_token_ms",
+                                      .detail = TRACE_LAYERS,
+                                      .answer = answer};

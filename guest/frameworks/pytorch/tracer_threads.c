@@ -21,7 +21,8 @@ static void *set_threads(void *original, void *arguments, void *keywords)
 
 void pytorch_threads_python(const struct python *python, void *torch_module)
 {
-  static struct python_definition definition = {"set_num_threads", (void *)set_threads, 3, NULL}; // arguments and keywords
+  static struct python_definition definition = {"set_num_threads", (void *)set_threads, 3,
+                                                NULL}; // arguments and keywords
   py = python;
   site = xsp_site_create(TRACER, XSP_LEVEL_APPLICATION, NAME, "threads");
   (void)pytorch_compile_replace(py, torch_module, &definition, false);
