@@ -229,6 +229,31 @@ static void on_small_stacks(void)
   printf("signal %d\n", last_signal);
 }
 
+// As generated code does: its stack pointer is in data, with other data right below.
+static void with_data_below(void)
+{
+  static char data[65536];
+  int changed = 0;
+#if defined(__x86_64__)
+  for (int i = 0; i < 20; i++) {
+    uint64_t rounds = 20000000;
+    __asm__ volatile("movq %%rsp, %%rbx\n\t"
+                     "movq %[top], %%rsp\n"
+                     "1:\tdecq %[rounds]\n\t"
+                     "jnz 1b\n\t"
+                     "movq %%rbx, %%rsp"
+                     : [rounds] "+r"(rounds)
+                     : [top] "r"(data + sizeof data)
+                     : "rbx", "cc", "memory");
+  }
+#endif
+  for (size_t i = 0; i < sizeof data; i++)
+    changed += data[i] != 0;
+  stack_t stack;
+  must(sigaltstack(NULL, &stack) == 0);
+  printf("changed %d, has a signal stack %d\n", changed, (stack.ss_flags & SS_DISABLE) == 0);
+}
+
 static ucontext_t outside, inside;
 
 static void coroutine(void)
@@ -418,6 +443,38 @@ NOINLINE static void reads_without_waiting(void)
   fclose(zeros);
 }
 
+// Threads that take turns, by conditions between other data.
+static struct {
+  uint64_t before;
+  pthread_cond_t turn;
+  uint64_t after;
+  int whose;
+} game = {UINT64_MAX, PTHREAD_COND_INITIALIZER, UINT64_MAX, 0};
+
+static void *play(void *self)
+{
+  for (int i = 0; i < 2000; i++) {
+    pthread_mutex_lock(&mutex);
+    while (game.whose != *(int *)self)
+      pthread_cond_wait(&game.turn, &mutex);
+    game.whose = 1 - game.whose;
+    pthread_cond_broadcast(&game.turn);
+    pthread_mutex_unlock(&mutex);
+  }
+  return NULL;
+}
+
+static void conditions(void)
+{
+  static int players[] = {0, 1};
+  pthread_t threads[2];
+  for (int i = 0; i < 2; i++)
+    start_thread(&threads[i], play, &players[i]);
+  for (int i = 0; i < 2; i++)
+    pthread_join(threads[i], NULL);
+  printf("around it %d\n", game.before == UINT64_MAX && game.after == UINT64_MAX);
+}
+
 static void waits(void)
 {
   pthread_t thread;
@@ -520,11 +577,13 @@ int main(int count, char **arguments)
                    {"masks_in_handlers", masks_in_handlers},
                    {"wait_uninterrupted", wait_uninterrupted},
                    {"on_small_stacks", on_small_stacks},
+                   {"with_data_below", with_data_below},
                    {"in_coroutine", in_coroutine},
                    {"jump_out_of_handlers", jump_out_of_handlers},
                    {"hundreds_of_threads", hundreds_of_threads},
                    {"ends_of_threads", ends_of_threads},
                    {"waits", waits},
+                   {"conditions", conditions},
                    {"forks", forks},
                    {"without_pending_signals", without_pending_signals}};
   const char *name = count > 1 ? arguments[1] : "";

@@ -199,6 +199,14 @@ class Manners(unittest.TestCase):
         traced = self.sampled(GUEST, "in_coroutine")
         self.assertTrue(any("coroutine" in map(symbols.name, sample.path) for sample in traced.samples))
 
+    def test_a_stack_pointer_in_data(self):
+        self.sampled(GUEST, "with_data_below")
+
+    def test_conditions(self):
+        self.same(GUEST, "conditions")
+        traced = trace(GUEST, "conditions", XSP_CPU_MODE="real")
+        self.assertEqual((traced.done.stdout, traced.done.returncode), ("around it 1\n", 0))
+
     def test_handlers_that_jump(self):
         self.sampled(GUEST, "jump_out_of_handlers")
 

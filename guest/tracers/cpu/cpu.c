@@ -64,10 +64,24 @@ void cpu_say(const char *text)
   }
 }
 
+// libc has older versions of functions on conditions, with another layout: by name alone either could be found.
+static void *find_next(const char *name)
+{
+#if defined(__x86_64__)
+  if (strncmp(name, "pthread_cond_", strlen("pthread_cond_")) == 0) {
+    void *found = dlvsym(RTLD_NEXT, name, "GLIBC_2.3.2");
+    if (found != NULL)
+      return found;
+    dlerror(); // one that came later: the program sees no error of ours
+  }
+#endif
+  return dlsym(RTLD_NEXT, name);
+}
+
 void *cpu_find_next(void **place, const char *name)
 {
   int saved_errno = errno;
-  void *found = dlsym(RTLD_NEXT, name);
+  void *found = find_next(name);
   __atomic_store_n(place, found, __ATOMIC_RELEASE);
   errno = saved_errno;
   return found;

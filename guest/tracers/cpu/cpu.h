@@ -14,7 +14,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define CPU_STACK_BYTES 65536u // of the handler; touched as deep as it goes
+#define CPU_STACK_BYTES 65536u         // of the handler; touched as deep as it goes
+#define CPU_SIGNAL_STACK_BYTES 262144u // handlers of the program may run there, too
 
 #define CPU_INTERPOSED __attribute__((visibility("default"))) // before a function of libc's name
 
@@ -31,6 +32,7 @@ struct cpu_thread {
   uint64_t read_cpu_ns, read_ns; // its CPU clock, and the time when it was read last, outside of calls that wait
   bool is_in_call;               // that may wait; left by a jump, it stays so until the next one
   _Alignas(16) char stack[CPU_STACK_BYTES];
+  char signal_stack[CPU_SIGNAL_STACK_BYTES]; // where signals come to a thread without one of the program's
 };
 // Of the calling thread; NULL: not sampled.
 extern __thread struct cpu_thread *cpu_thread __attribute__((tls_model("initial-exec")));
@@ -61,6 +63,10 @@ void cpu_sampler_interpreter(const void *address); // native functions end where
 
 struct unwind_place;
 uint32_t cpu_sampler_path(const struct unwind_place *place); // 0: none
+
+// ---- stacks.c
+void cpu_stacks_begin(void); // for the calling thread, which has its block
+bool cpu_stacks_end(void);   // false: a handler is running there
 
 // ---- waits.c
 void cpu_waits_start(void); // before main

@@ -82,6 +82,7 @@ static void begin(struct cpu_thread *thread)
     cpu_say("threads are not sampled: the program has restricted its system calls");
   } else if (make_timer(thread)) {
     cpu_thread = thread;
+    cpu_stacks_begin();
     __atomic_store_n(&thread->has_timer, true, __ATOMIC_SEQ_CST);
     if (__atomic_load_n(&is_on, __ATOMIC_SEQ_CST) == 0) // stopped meanwhile: who stops sees has_timer, or we see this
       delete_timer(thread);
@@ -110,9 +111,10 @@ static void end(void *block)
   delete_timer(thread);
   if (cpu_thread == thread && __atomic_load_n(&is_on, __ATOMIC_RELAXED) != 0)
     count_unseen(thread);
+  bool is_free = cpu_thread != thread || cpu_stacks_end();
   cpu_thread = NULL;
   __atomic_signal_fence(__ATOMIC_SEQ_CST); // a late signal finds no thread
-  if (thread != &first)
+  if (thread != &first && is_free)
     __atomic_store_n(&thread->block.in_use, 0, __ATOMIC_RELEASE);
   errno = saved_errno;
 }

@@ -116,6 +116,10 @@ static void end_wait(enum xsp_sample_kind kind, uint64_t begin_ns)
   X(LOCK, int, sem_wait, (sem_t * s), (s))                                                                             \
   X(LOCK, int, sem_timedwait, (sem_t * s, const struct timespec *t), (s, t))                                           \
   X(LOCK, int, sem_clockwait, (sem_t * s, clockid_t c, const struct timespec *t), (s, c, t))                           \
+  X(LOCK, int, pthread_cond_wait, (pthread_cond_t * c, pthread_mutex_t * m), (c, m))                                   \
+  X(LOCK, int, pthread_cond_timedwait, (pthread_cond_t * c, pthread_mutex_t * m, const struct timespec *t), (c, m, t)) \
+  X(LOCK, int, pthread_cond_clockwait,                                                                                 \
+    (pthread_cond_t * c, pthread_mutex_t * m, clockid_t k, const struct timespec *t), (c, m, k, t))                    \
   X(LOCK, int, pthread_join, (pthread_t t, void **r), (t, r))                                                          \
   X(LOCK, int, pthread_timedjoin_np, (pthread_t t, void **r, const struct timespec *a), (t, r, a))                     \
   X(LOCK, int, pthread_clockjoin_np, (pthread_t t, void **r, clockid_t c, const struct timespec *a), (t, r, c, a))     \
@@ -130,14 +134,6 @@ static void end_wait(enum xsp_sample_kind kind, uint64_t begin_ns)
   X(CHILD, pid_t, wait4, (pid_t p, int *s, int o, struct rusage *u), (p, s, o, u))                                     \
   X(CHILD, int, waitid, (idtype_t t, id_t i, siginfo_t * n, int o), (t, i, n, o))                                      \
   X(CHILD, int, system, (const char *c), (c))
-
-// Of these libc has an older version with another layout, which a search by name alone may find.
-#define EACH_CONDITION_WAIT(X)                                                                                         \
-  X(LOCK, int, pthread_cond_wait, (pthread_cond_t * c, pthread_mutex_t * m), (c, m))                                   \
-  X(LOCK, int, pthread_cond_timedwait, (pthread_cond_t * c, pthread_mutex_t * m, const struct timespec *t), (c, m, t))
-#define EACH_NEWER_WAIT(X)                                                                                             \
-  X(LOCK, int, pthread_cond_clockwait,                                                                                 \
-    (pthread_cond_t * c, pthread_mutex_t * m, clockid_t k, const struct timespec *t), (c, m, k, t))
 
 // Addresses of sockets are a union in the headers' declarations of these.
 #define EACH_ADDRESS_WAIT(X)                                                                                           \
@@ -160,8 +156,6 @@ static void end_wait(enum xsp_sample_kind kind, uint64_t begin_ns)
     return answer;                                                                                                     \
   }
 EACH_WAIT(DEFINE)
-EACH_CONDITION_WAIT(DEFINE)
-EACH_NEWER_WAIT(DEFINE)
 EACH_ADDRESS_WAIT(DEFINE)
 
 // A lock that is free costs no reading of clocks. What trying finds out of order, locking reports.
@@ -214,13 +208,7 @@ CPU_INTERPOSED long syscall(long number, ...)
 
 void cpu_waits_start(void)
 {
-#if defined(__x86_64__)
-#define FIND_VERSION(kind, result, name, parameters, arguments) next_##name = dlvsym(RTLD_NEXT, #name, "GLIBC_2.3.2");
-  EACH_CONDITION_WAIT(FIND_VERSION)
-#endif
   EACH_WAIT(FIND)
-  EACH_CONDITION_WAIT(FIND)
-  EACH_NEWER_WAIT(FIND)
   EACH_ADDRESS_WAIT(FIND)
   is_on = true;
 }
