@@ -140,6 +140,7 @@ class Figures(unittest.TestCase):
                 traced = trace(path, "-I", file.name)
                 self.assertEqual((traced.done.returncode, traced.done.stderr), (0, ""))
                 self.assertEqual(traced.messages, [])
+                self.assertTrue(all(sample.path for sample in traced.samples))  # from the interpreter's start to its end
                 frames = {name: [sample for sample in traced.samples if f"{name}:{file.name}" in
                                  ",".join(sample.path)] for name in ("outer", "pure", "native")}
                 total = sum(sample.ns for sample in frames["outer"])

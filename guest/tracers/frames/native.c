@@ -61,7 +61,7 @@ static void walk(struct unwind_place place, enum own left_out, uintptr_t inner, 
     uintptr_t pc = place.pc;
     bool is_outermost = !unwind_step(&place, &end);
     is_ours = left_out == OWN_LEFT_OUT ? is_in(&own, pc) : is_ours && is_in(&own, pc);
-    if (is_in(&interpreter, pc)) {
+    if (is_in(&interpreter, pc) && python_frames_are_read()) {
       stop = STOP_INTERPRETER;
       break;
     }

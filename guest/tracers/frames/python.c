@@ -106,6 +106,11 @@ bool python_frames_setup(const void *caller_in_interpreter, char *why, size_t wh
   return is_usable;
 }
 
+bool python_frames_are_read(void)
+{
+  return __atomic_load_n(&is_on, __ATOMIC_ACQUIRE);
+}
+
 // ---- walks
 struct stack {
   struct hash128 hash; // of all frames, from the innermost
@@ -156,9 +161,10 @@ static bool is_of_code(struct readable_pages *known, const char *frame)
 }
 
 // The innermost frame; NULL: none, or no sense in it. 3.11 and 3.12 enter a control frame first and then fill it: until then
-// the one before has the innermost, if it can be found.
-static char *checked_top(struct readable_pages *known)
+// the one before has the innermost, if it can be found. *ret_on_the_way: a frame that is further out; NULL: not known.
+static char *checked_top(struct readable_pages *known, const char **ret_on_the_way)
 {
+  *ret_on_the_way = NULL;
   const char *thread = python.thread_state(), *control;
   if (thread == NULL || !is_readable_word(known, thread, python.thread_frame))
     return NULL;
@@ -167,9 +173,12 @@ static char *checked_top(struct readable_pages *known)
     return (char *)control;
   for (int i = 0; i < 2 && is_readable_word(known, control, python.control_frame + CONTROL_FRAME_BEFORE); i++) {
     char *frame = word_at(control, python.control_frame);
-    if (is_of_code(known, frame))
-      return frame;
     control = word_at(control, python.control_frame + CONTROL_FRAME_BEFORE);
+    if (!is_of_code(known, frame))
+      continue;
+    if (is_readable_word(known, control, python.control_frame))
+      *ret_on_the_way = word_at(control, python.control_frame);
+    return frame;
   }
   return NULL;
 }
@@ -180,7 +189,9 @@ static void walk_checked(struct stack *stack)
   struct readable_pages known = {{0}, 0};
   stack->hash = (struct hash128){0, 0};
   stack->count = 0;
-  char *frame = checked_top(&known);
+  const char *on_the_way;
+  char *frame = checked_top(&known, &on_the_way);
+  bool is_linked = on_the_way == NULL;
   for (int steps = 0; steps < 2 * PYTHON_FRAMES_MOST && stack->count < PYTHON_FRAMES_MOST; steps++) {
     if (frame == NULL || !is_readable_word(&known, frame, python.code) ||
         !is_readable_word(&known, frame, python.instruction) || !is_readable_word(&known, frame, python.back) ||
@@ -191,9 +202,12 @@ static void walk_checked(struct stack *stack)
       *read = interpreter_read(&python, frame);
       hash_frame(&stack->hash, read);
     }
+    is_linked |= frame == on_the_way;
     frame = word_at(frame, python.back);
   }
   stack->has_more = stack->count == PYTHON_FRAMES_MOST && frame != NULL;
+  if (!is_linked && !stack->has_more) // the innermost has no caller yet
+    stack->count = 0;
   stack->is_found = true;
 }
 
@@ -268,7 +282,7 @@ static uint32_t path_after(uint32_t caller, struct stack *stack)
 uint32_t python_frames_path_since(struct python_place since, uint32_t caller)
 {
   struct stack stack;
-  if (!__atomic_load_n(&is_on, __ATOMIC_ACQUIRE))
+  if (!python_frames_are_read())
     return caller;
   walk(&since, &stack);
   if (!stack.is_found && !stack.has_more)
@@ -279,7 +293,7 @@ uint32_t python_frames_path_since(struct python_place since, uint32_t caller)
 uint32_t python_frames_path_checked(bool is_inside)
 {
   struct stack stack;
-  if (!__atomic_load_n(&is_on, __ATOMIC_ACQUIRE) || (python.minor >= 14 && !is_inside))
+  if (!python_frames_are_read() || (python.minor >= 14 && !is_inside))
     return 0;
   walk_checked(&stack);
   return path_after(0, &stack);
@@ -293,7 +307,7 @@ uint32_t python_frames_path(void)
 struct python_place python_frames_top(void)
 {
   struct python_place top = {NULL, NULL};
-  if (!__atomic_load_n(&is_on, __ATOMIC_ACQUIRE))
+  if (!python_frames_are_read())
     return top;
   char *frame = interpreter_skip(&python, interpreter_top(&python));
   if (frame != NULL)

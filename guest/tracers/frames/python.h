@@ -22,6 +22,9 @@
 // calls return the first one's answer.
 bool python_frames_setup(const void *caller_in_interpreter, char *why, size_t why_size);
 
+// Whether Python's frames can be had: after setup, before Python's exit.
+bool python_frames_are_read(void);
+
 // The call path of this thread's Python stack, outermost frame first. 0: no Python on this thread, not set up, or no room.
 uint32_t python_frames_path(void);
 
