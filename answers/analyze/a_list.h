@@ -24,6 +24,7 @@ extern const struct analysis analysis_a15; // a15_kernel_models.c
 extern const struct analysis analysis_a16; // a16_backward.c
 extern const struct analysis analysis_a17; // a17_contexts.c
 extern const struct analysis analysis_a18; // a18_samples.c
+extern const struct analysis analysis_a19; // a19_input.c
 extern const struct analysis analysis_a20; // a20_generations.c
 extern const struct analysis analysis_a22; // lines/a22_lines.c
 extern const struct analysis analysis_t8;  // t8_models.c

@@ -10,10 +10,10 @@
 #include <strings.h>
 
 const struct analysis *const analyses[] = {
-    &analysis_l0,  &analysis_a1,  &analysis_a2,  &analysis_a3,  &analysis_a4,       &analysis_a5,  &analysis_a6,
-    &analysis_a7,  &analysis_a8,  &analysis_a9,  &analysis_a10, &analysis_a11,      &analysis_a12, &analysis_a13,
-    &analysis_a14, &analysis_a15, &analysis_a16, &analysis_a17, &analysis_a18,      &analysis_a20, &analysis_a22,
-    &analysis_t8,  &analysis_t9,  &analysis_t10, &analysis_t11, &analysis_findings, NULL,
+    &analysis_l0,  &analysis_a1,  &analysis_a2,  &analysis_a3,  &analysis_a4,  &analysis_a5,       &analysis_a6,
+    &analysis_a7,  &analysis_a8,  &analysis_a9,  &analysis_a10, &analysis_a11, &analysis_a12,      &analysis_a13,
+    &analysis_a14, &analysis_a15, &analysis_a16, &analysis_a17, &analysis_a18, &analysis_a19,      &analysis_a20,
+    &analysis_a22, &analysis_t8,  &analysis_t9,  &analysis_t10, &analysis_t11, &analysis_findings, NULL,
 };
 
 const struct analysis *analyze_find(const char *id)
@@ -56,7 +56,7 @@ enum status analyze_run(const char *id, struct store *const *stores, size_t stor
   const struct analysis *analysis = analyze_find(id);
   if (analysis == NULL)
     return error_set(err, STATUS_USE, "there is no such analysis", id, "xsp help analyze",
-                     "known are L0, A1 to A18, A20, A22 (lines), T8 to T11 and findings");
+                     "known are L0, A1 to A20, A22 (lines), T8 to T11 and findings");
   XSP_TRY((analysis_is_over_all(analysis, request) ? survey_run : question_each)(analysis, stores, store_count, request,
                                                                                  arena, ret_tables, ret_count, err));
   struct table *first = &(*ret_tables)[0];

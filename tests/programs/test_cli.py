@@ -256,7 +256,7 @@ class HelpTest(CliTest):
             return result.stdout.decode().split()
         self.assertEqual(complete("ana"), ["analyze"])
         self.assertEqual(complete("export", "--fo"), ["--force"])
-        self.assertEqual(complete("analyze", "A1"), ["A1", "A10", "A11", "A12", "A13", "A14", "A15", "A16", "A17", "A18"])
+        self.assertEqual(complete("analyze", "A1"), ["A1", "A10", "A11", "A12", "A13", "A14", "A15", "A16", "A17", "A18", "A19"])
         self.assertEqual(complete("analyze", "A1", str(self.file)[:-1]), [str(self.file)])
         self.assertEqual(complete("export", "--to", "otlp-"), ["otlp-proto"])
         for words in (["--format", "m"], ["--format", "=", "m"]):
@@ -424,7 +424,7 @@ class AnalyzeTest(CliTest):
             top = [] if name == "A1" else ["--top", "5"]
             self.assertEqual(summary[name], xsp_json("analyze", name, *top, self.asynchronous, "--json"))
         codes = [row["id"] for row in summary["analyses"]]
-        self.assertEqual(codes, ["L0", *(f"A{n}" for n in range(1, 19)), "A20", "A22", "T8", "T9", "T10", "T11", "findings"])
+        self.assertEqual(codes, ["L0", *(f"A{n}" for n in range(1, 21)), "A22", "T8", "T9", "T10", "T11", "findings"])
         self.assertEqual(summary["analyses"][2], {"id": "A2", "title": "layer information", "needs": "L"})
         self.assertEqual(set(xsp_json("analyze", self.file, "--json")), {"causes", "A1", "A2", "findings", "analyses"}, "it has no kernels")
         two = leveled(experiments=2).write(self.folder / "two_in_summary.xsp")

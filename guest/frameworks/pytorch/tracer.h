@@ -233,6 +233,10 @@ static inline bool compile_is_running(const struct pytorch_thread *thread)
   return thread != NULL && __atomic_load_n(&pytorch_compile_thread, __ATOMIC_RELAXED) == thread;
 }
 
+// ---- tracer_input.c: batches that data loaders make
+// `module`: torch.utils.data._utils.fetch, with the interpreter held. False: its code has not run yet.
+bool pytorch_input_python(const struct python *python, void *module);
+
 // ---- tracer_fused.c: fused kernels of torch.compile, as layers of category "fused"
 // The modules torch._inductor.async_compile and torch._inductor.codegen.cpp, with the interpreter held; NULL: not imported
 // yet. True: nothing is left to do.

@@ -177,7 +177,8 @@ static bool open_backward_door(void *torch_c)
   return is_it;
 }
 
-static bool is_open, is_compile_open, is_fused_open; // the doors of modules, compilations and fused kernels were tried
+// The doors of modules, compilations, fused kernels and data loaders were tried.
+static bool is_open, is_compile_open, is_fused_open, is_input_open;
 
 static void try_module_door(void)
 {
@@ -204,6 +205,12 @@ static void try_compile_door(void)
   py->error_clear();
 }
 
+static void try_input_door(void)
+{
+  void *module = dict_item(modules_by_name(), "torch.utils.data._utils.fetch");
+  is_input_open = module != NULL && pytorch_input_python(py, module);
+}
+
 static void try_fused_door(void)
 {
   void *async_compile = dict_item(modules_by_name(), "torch._inductor.async_compile");
@@ -214,7 +221,7 @@ static void try_fused_door(void)
 // Python calls it for each import, before the module's code runs: the first import after Module is defined.
 static int audit(const char *event, void *arguments, void *data)
 {
-  if ((is_open && is_compile_open && is_fused_open) || strcmp(event, "import") != 0)
+  if ((is_open && is_compile_open && is_fused_open && is_input_open) || strcmp(event, "import") != 0)
     return 0;
   void *type, *value, *traceback;
   py->error_fetch(&type, &value, &traceback);
@@ -224,6 +231,8 @@ static int audit(const char *event, void *arguments, void *data)
     try_compile_door();
   if (!is_fused_open)
     try_fused_door();
+  if (!is_input_open)
+    try_input_door();
   py->error_restore(type, value, traceback);
   return 0;
 }

@@ -4,6 +4,7 @@ import unittest
 
 import long_pytorch
 from run_programs import sql
+from scripted import xsp_json
 
 START = """
 import torch
@@ -95,6 +96,29 @@ with torch.no_grad():
     model(input_ids=torch.ones(2, 8, dtype=torch.int64), attention_mask=torch.ones(2, 8, dtype=torch.int64))
     model()
 """
+LOADERS = START + """
+from torch.utils.data import DataLoader, Dataset
+
+class Rows(Dataset):
+    def __len__(self):
+        return 12
+    def __getitem__(self, index):
+        return torch.randn(4).cosh()
+
+class Endless(torch.utils.data.IterableDataset):
+    def __iter__(self):
+        return iter([torch.ones(4)] * 6)
+
+model = small()
+optimizer = sgd(model)
+for workers in (0, 2):
+    for batch in DataLoader(Rows(), batch_size=3, num_workers=workers):
+        optimizer.zero_grad()
+        model(batch).sum().backward()
+        optimizer.step()
+for batch in DataLoader(Endless(), batch_size=3):
+    model(batch)
+"""
 TAGS = "".join(f", (select value from tag where run_id = s.run_id and span_id = s.span_id and key = '{key}') as {key}"
                for key in ("batch_size", "model", "signature"))
 
@@ -142,6 +166,23 @@ class Steps(long_pytorch.Case):
     def test_predictions_with_gradients(self):
         models = self.models(GRADIENTS)
         self.assertEqual([(model["name"], model["batch_size"]) for model in models], [("Sequential", 7)] * 40)
+
+    def test_data_loaders(self):
+        """Each batch is a span of its data set's function, in the process that makes it. Operators there are no layers."""
+        program = self.program(LOADERS)
+        _, path = self.traced([self.python, program], "--levels", "A/M/L")
+        answer = xsp_json("analyze", "A19", path, "--json")
+        lines = {line.strip(): number for number, line in enumerate(LOADERS.splitlines(), 1)}
+        self.assertEqual([(row["function"], row["file"], row["line"], row["count"]) for row in answer["rows"]], [
+            ("Rows.__getitem__", str(program), lines["def __getitem__(self, index):"], 8),
+            ("Endless.__iter__", str(program), lines["def __iter__(self):"], 3)])  # the last call finds the end
+        self.assertEqual((answer["summary"]["batches"], answer["summary"]["workers"]), (11, 2))
+        cosh = sql(path, "select category, count(*) as n, count(observation) as observed from span where name = 'aten::cosh' "
+                         "group by 1")
+        self.assertEqual([tuple(row.values()) for row in cosh], [("input", 24, 12)])
+        layers = {row["layer_name"] for row in xsp_json("analyze", "A2", path, "--json")["rows"]}
+        self.assertIn("aten::linear", layers)
+        self.assertFalse(layers & {"aten::cosh", "aten::stack"})
 
     def test_signatures(self):
         """Tensors that are passed themselves, and no mask of a cache."""
