@@ -106,7 +106,7 @@ static enum status find(struct findings *findings, struct error *err)
   size_t count = 0;
   for (size_t i = 0; i < layers.count; i++) {
     const struct layer *layer = &layers.items[i];
-    double ms = findings_quantile(room, findings_layer_values(&layers, layer, room), 0.5);
+    double ms = findings_quantile(room, findings_layer_values(&layers, layer, room), 0.25);
     if (!isnan(ms) && flop_counts_flops(&work.items[i]) > 0) // layers of unknown work are equal to none
       items[count++] = (struct odd_layer){layer, &work.items[i], ms};
   }

@@ -9,34 +9,27 @@
 #define OBSERVATIONS_LEAST 5
 #define QUARTILES_TO_DEVIATION 1.349 // of a normal distribution. Single slow observations do not move the quartiles
 
-static void add(struct findings *findings, const struct layer *layer, double mean_ms, double least_ms,
+static void add(struct findings *findings, const struct layer *layer, double mean_ms, double quarter_ms,
                 double spread_pct)
 {
   struct finding *finding = findings_add(findings);
   finding->context = findings_layer_name(findings, layer);
   finding->time_ms = mean_ms;
   finding->share_pct = analyze_share_pct(mean_ms, findings->latency_ms);
-  finding->saving_ms = mean_ms - least_ms;
-  finding->saving_basis = "as if it always took as long as in its fastest observation";
-  finding->title = arena_format(findings->question->arena, "%s varies by %.3g %% around %s, and takes %s at least",
+  finding->saving_ms = mean_ms - quarter_ms;
+  finding->saving_basis = "as if it always took as long as in the fastest quarter of the observations";
+  finding->title = arena_format(findings->question->arena,
+                                "%s varies by %.3g %% around %s, and takes %s or less in a quarter of the observations",
                                 findings_name(findings, finding->context), spread_pct, findings_time(findings, mean_ms),
-                                findings_time(findings, least_ms));
+                                findings_time(findings, quarter_ms));
   finding->advice = "look for what differs between steps: shapes, caches, first uses, other programs on the machine";
   finding->threshold = findings_threshold_of(findings, "varying_layer-spread");
   finding->confidence = CONFIDENCE_LOW;
   finding_number(finding, "spread_pct", spread_pct);
-  finding_number(finding, "min_ms", least_ms);
+  finding_number(finding, "quarter_ms", quarter_ms);
 }
 
 // Of all observations: a trimmed statistic leaves out the fastest, though all may become as fast.
-static double least_of(const struct layers *layers, const struct layer *layer)
-{
-  double least_ms = INFINITY;
-  for (size_t i = 0; i < layers->observation_count; i++)
-    least_ms = fmin(least_ms, layer->latency_ms[layers->first_observation + i]);
-  return least_ms;
-}
-
 static int compare_numbers(const void *left, const void *right)
 {
   double a = *(const double *)left, b = *(const double *)right;
@@ -87,12 +80,13 @@ static bool varies_with_others(const struct layers *layers, const struct layer *
 static void judge(struct findings *findings, const struct layers *layers, const struct layer *layer, double *room)
 {
   size_t count = findings_layer_values(layers, layer, room);
-  double spread_pct = spread_of(room, count), mean_ms = mean_of(room, count);
+  double spread_pct = spread_of(room, count), mean_ms = mean_of(room, count),
+         quarter_ms = findings_quantile(room, count, 0.25);
   if (count >= OBSERVATIONS_LEAST && spread_pct > findings_threshold(findings, "varying_layer-spread") &&
       analyze_share_pct(mean_ms, findings->latency_ms) > findings_threshold(findings, "varying_layer-share") &&
       !(rest_spread_pct(layers, layer, room) > findings_threshold(findings, "varying_layer-rest")) &&
       !varies_with_others(layers, layer, spread_pct, mean_ms, room))
-    add(findings, layer, mean_ms, least_of(layers, layer), spread_pct);
+    add(findings, layer, mean_ms, quarter_ms, spread_pct);
 }
 
 static enum status find(struct findings *findings, struct error *err)

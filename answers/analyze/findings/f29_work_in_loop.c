@@ -8,10 +8,11 @@
 
 #include <fnmatch.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include <xsp/call_path.h>
 
-#define BINS 20 // of the time from the first sample of the program's own functions to the last
+#define BINS 20 // of the main thread's other time: what happens once, however long, is at one place of it
 #define PATTERNS_MOST 7
 
 struct work_kind {
@@ -22,6 +23,7 @@ struct work_kind {
 };
 // The first that a frame matches counts.
 static const struct work_kind kinds[] = {
+    {"import", NULL, NULL, {"<frozen importlib*"}, {NULL}},
     {"input", NULL, NULL, {"*/torch/utils/data/*"}, {NULL}}, // F6
     {"graph", NULL, NULL, {"*/polymorphic_function/*function*.py"}, {"*__call__", "*_call"}},
     {"checkpoint",
@@ -138,10 +140,11 @@ static const struct path *path_of(struct works *works, uint32_t context_id)
   path->is_known = true;
   for (uint32_t id = context_id; id != 0; id = (uint32_t)works->paths.contexts[id - 1].parent_id) {
     const struct store_frame *frame = &works->paths.frames[works->paths.contexts[id - 1].frame_id - 1];
-    uint8_t kind = path->own == 0 ? kind_of(frame) : 0;
-    if (kind != 0 && (path->kind == 0 || kind < path->kind))
-      path->kind = kind;
-    if (path->own == 0 && is_own(frame)) {
+    uint8_t kind = kind_of(frame);
+    if (kind != 0) { // code of the program that it calls, as in tracing, is part of it
+      path->kind = path->kind == 0 || kind < path->kind ? kind : path->kind;
+      path->own = 0;
+    } else if (path->own == 0 && is_own(frame)) {
       path->own = id;
       path->is_module = frame->name != NULL && strcmp(frame->name, "<module>") == 0;
     }
@@ -194,40 +197,73 @@ static unsigned kind_of_sample(const struct path *path, uint8_t sample)
   return sample == SAMPLE_SLEEP ? KIND_SLEEP : KINDS_ALL;
 }
 
-static enum status add_run(struct works *works, const struct view_run *run, struct error *err)
+struct main_sample { // of the main thread, within a function of the program
+  int64_t time_ns;
+  double ns;
+  const struct path *path;
+  unsigned kind; // KINDS_ALL: none
+};
+struct main_samples {
+  VECTOR(struct main_sample) items; // by time
+  double ns[KINDS_ALL + 1], all_ns; // by kind
+};
+
+static int compare_samples(const void *left, const void *right)
+{
+  const struct main_sample *a = left, *b = right;
+  return (a->time_ns > b->time_ns) - (a->time_ns < b->time_ns);
+}
+
+static enum status load_main(struct works *works, const struct view_run *run, struct arena *arena,
+                             struct main_samples *ret, struct error *err)
 {
   struct store *store = works->findings->question->view->store;
-  struct arena arena = {0};
   struct store_samples samples;
   struct store_track *tracks;
   size_t track_count;
   struct map is_main = {0};
-  int64_t first_ns = INT64_MAX, last_ns = INT64_MIN;
-  enum status status = store_load_samples(store, run->run->run_id, &arena, &samples, err);
-  if (status == STATUS_OK)
-    status = store_tracks(store, run->run->run_id, &arena, &tracks, &track_count, err);
-  for (size_t i = 0; status == STATUS_OK && i < track_count; i++)
+  XSP_TRY(store_load_samples(store, run->run->run_id, arena, &samples, err));
+  XSP_TRY(store_tracks(store, run->run->run_id, arena, &tracks, &track_count, err));
+  for (size_t i = 0; i < track_count; i++)
     if (tracks[i].thread_id == tracks[i].process_id)
       *map_at(&is_main, map_number((uint64_t)tracks[i].track_id), NULL) = 1;
-  for (size_t pass = 0; pass < 2 && status == STATUS_OK; pass++)
-    for (size_t i = 0; i < samples.count; i++) {
-      const struct path *path = samples.context_id[i] != 0 ? path_of(works, samples.context_id[i]) : NULL;
-      if (path == NULL || path->own == 0 || path->is_module ||
-          map_find(&is_main, map_number(samples.track_id[i])) == NULL)
-        continue;
-      int64_t time_ns = samples.time_ns[i];
-      unsigned kind = kind_of_sample(path, samples.kind[i]);
-      if (pass == 0) {
-        first_ns = time_ns < first_ns ? time_ns : first_ns;
-        last_ns = time_ns > last_ns ? time_ns : last_ns;
-      } else if (kind != KINDS_ALL)
-        add_sample(
-            works, path, kind, (double)samples.duration_ns[i],
-            (unsigned)fmin((double)(time_ns - first_ns) / fmax((double)saturate_subtract(last_ns, first_ns), 1) * BINS,
-                           BINS - 1));
-    }
-  works->window_ns += last_ns > first_ns ? (double)saturate_subtract(last_ns, first_ns) : 0;
+  for (size_t i = 0; i < samples.count; i++) {
+    const struct path *path = samples.context_id[i] != 0 ? path_of(works, samples.context_id[i]) : NULL;
+    if (path == NULL || path->own == 0 || path->is_module ||
+        map_find(&is_main, map_number(samples.track_id[i])) == NULL)
+      continue;
+    struct main_sample *sample = vector_add(&ret->items);
+    *sample = (struct main_sample){samples.time_ns[i], (double)samples.duration_ns[i], path,
+                                   kind_of_sample(path, samples.kind[i])};
+    ret->ns[sample->kind] += sample->ns;
+    ret->all_ns += sample->ns;
+  }
+  if (ret->items.count > 0)
+    qsort(ret->items.items, ret->items.count, sizeof *ret->items.items, compare_samples);
   map_done(&is_main);
+  return STATUS_OK;
+}
+
+static enum status add_run(struct works *works, const struct view_run *run, struct error *err)
+{
+  struct arena arena = {0};
+  struct main_samples samples = {.all_ns = 0};
+  double passed_ns[KINDS_ALL + 1] = {0}, all_passed_ns = 0;
+  enum status status = load_main(works, run, &arena, &samples, err);
+  for (size_t i = 0; status == STATUS_OK && i < samples.items.count; i++) {
+    const struct main_sample *sample = &samples.items.items[i];
+    double other_ns = fmax(samples.all_ns - samples.ns[sample->kind], 1);
+    double other_passed_ns = all_passed_ns - passed_ns[sample->kind];
+    if (sample->kind != KINDS_ALL)
+      add_sample(works, sample->path, sample->kind, sample->ns,
+                 (unsigned)fmin(other_passed_ns / other_ns * BINS, BINS - 1));
+    all_passed_ns += sample->ns;
+    passed_ns[sample->kind] += sample->ns;
+  }
+  if (samples.items.count > 0)
+    works->window_ns +=
+        (double)saturate_subtract(samples.items.items[samples.items.count - 1].time_ns, samples.items.items[0].time_ns);
+  vector_done(&samples.items);
   arena_done(&arena);
   return status;
 }
@@ -319,6 +355,7 @@ const struct finding_rule finding_f29 = {
     .title = "work in the loop that belongs elsewhere",
     .thresholds = {{"work_in_loop-share", "%", 5, "time of the main thread there, of the program's loop, at least"},
                    {"work_in_loop-parts", "", 10,
-                    "of 20 parts of the time in which it happens, at least: what happens once does not count"}},
+                    "of 20 parts of the main thread's other time in which it happens, at least: what happens once does "
+                    "not count"}},
     .find = find,
 };

@@ -9,12 +9,16 @@
 #include <math.h>
 #include <string.h>
 
+#define VIEW_CALLS_LEAST 4
+
 struct group {
   uint32_t name;   // string id
   uint32_t source; // place that called the forward operators, + 1; 0: unknown, or all
   uint32_t place;  // of the first of them
   double forward_ms, backward_ms;
-  int64_t run_id, span_id; // of the first forward operator
+  double *forward, *backward; // of each observation of the set, summed
+  double calls;               // of backward operators, per observation
+  int64_t run_id, span_id;    // of the first forward operator
   bool is_found;
 };
 struct groups {
@@ -66,6 +70,14 @@ static enum status add_run(struct backward *backward, const struct layers_run *r
       uint32_t source = k == 0 && place != PLACE_NONE ? place_in_source(backward->places->all, place) + 1 : 0;
       struct group *group = group_at(k == 0 ? &backward->sources : &backward->names, item->forward, source, place);
       *(item->is_backward ? &group->backward_ms : &group->forward_ms) += ms / (double)set->kept_count;
+      if (group->forward == NULL) {
+        group->forward =
+            arena_alloc_array(backward->question.scratch, set->observation_count + 1, sizeof *group->forward);
+        group->backward =
+            arena_alloc_array(backward->question.scratch, set->observation_count + 1, sizeof *group->backward);
+      }
+      (item->is_backward ? group->backward : group->forward)[observation] += ms;
+      group->calls += item->is_backward ? 1 / (double)set->kept_count : 0;
       if (group->span_id == 0 && row != ROW_NONE) {
         group->run_id = run_id;
         group->span_id = columns.spans.span_id[row];
@@ -73,6 +85,26 @@ static enum status add_run(struct backward *backward, const struct layers_run *r
     }
   }
   return STATUS_OK;
+}
+
+// Whether it is slow in most observations: a program that shares its processors has single ones in which it is not its own fault.
+static bool is_mostly_slow(const struct backward *backward, const struct group *group, double times)
+{
+  const struct view_set *set = backward->layers.set;
+  size_t slow = 0, count = 0;
+  for (size_t i = 0; i < set->observation_count; i++) {
+    bool counts = set->is_kept[i] && group->forward[i] > 0;
+    count += counts;
+    slow += counts && group->backward[i] > times * group->forward[i];
+  }
+  return 4 * slow >= 3 * count;
+}
+
+// A view costs nothing, and its gradient is as large as what it views: that is a fault in a loop only.
+static bool is_single_view(const struct backward *backward, const struct group *group)
+{
+  const char *name = store_text(backward->question.view->store, group->name, NULL);
+  return flops_class(name) == FLOPS_MOVES && flops_moves_nothing(name) && group->calls < VIEW_CALLS_LEAST;
 }
 
 static double gradients_ms(const struct backward *backward, const struct group *group)
@@ -83,8 +115,10 @@ static double gradients_ms(const struct backward *backward, const struct group *
 static bool is_slow(const struct backward *backward, const struct group *group)
 {
   const struct findings *findings = backward->findings;
-  return group->forward_ms > 0 &&
-         group->backward_ms > findings_threshold(findings, "slow_backward-ratio") * gradients_ms(backward, group) &&
+  if (!(group->forward_ms > 0) || is_single_view(backward, group))
+    return false;
+  double most_ms = findings_threshold(findings, "slow_backward-ratio") * gradients_ms(backward, group);
+  return group->backward_ms > most_ms && is_mostly_slow(backward, group, most_ms / group->forward_ms) &&
          analyze_share_pct(group->backward_ms, backward->latency_ms) >=
              findings_threshold(findings, "slow_backward-share");
 }

@@ -85,9 +85,11 @@ static enum status describe_outside(struct findings *findings, struct first_sent
                                     const char *name, struct error *err)
 {
   struct arena *arena = findings->question->arena;
-  struct line line;
+  struct line line = {.file = NULL};
   bool has_line;
   XSP_TRY(load_line(findings, &line, &has_line, err));
+  if (!has_line && name == NULL) // the rules of the cause know of ranges, too
+    return STATUS_OK;
   sentence->text = arena_format(arena, "%.3g %% of the loop is in no recorded layer", 100 - pct);
   sentence->share_pct = 100 - pct;
   if (has_line) {
@@ -137,7 +139,7 @@ enum status findings_say_first(struct findings *findings, struct first_sentence 
   if (!is_of_program(findings) || store_is_folded(findings->question->view->store))
     return STATUS_OK;
   XSP_TRY(findings_places(findings, &places, err));
-  if (pct >= LEAST_FINDING_PCT) {
+  if (pct >= LEAST_FINDING_PCT && !(places->has_devices && first->rule->is_general)) {
     ret_sentence->text = arena_format(findings->question->arena, "up to %.3g %% of the loop: %s", pct, first->title);
     ret_sentence->share_pct = pct;
     ret_sentence->finding = first->rule->id;

@@ -42,6 +42,12 @@ enum flop_class flops_class(const char *name)
   return found;
 }
 
+bool flops_moves_nothing(const char *name)
+{
+  const struct flop_rule *rule = flops_rule(FLOPS_ONNX, name);
+  return rule != NULL && rule->traffic == MOVES_NOTHING;
+}
+
 double flops_gradients(const char *name)
 {
   static const struct {

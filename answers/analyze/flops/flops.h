@@ -52,6 +52,7 @@ enum flop_class {
   FLOPS_MOVES,       // copies or joins data without arithmetic
 };
 enum flop_class flops_class(const char *name);
+bool flops_moves_nothing(const char *name); // a view of PyTorch
 // What the gradients of an operator of PyTorch cost, in times of the operator itself: by flops of products, else by what is read and computed for each element.
 double flops_gradients(const char *name);
 // Whether its work depends on the operators nested in it ("aten::contiguous").
