@@ -346,7 +346,7 @@ class Environment(RunTest):
         self.assertEqual(found["OPENCL_LAYERS"], f"{self.TRACERS / 'opencl.so'}:/mine.so")
         libraries = found["LD_PRELOAD"].split(":")
         self.assertEqual(libraries[1:], [str(self.TRACERS / "frameworks.so"), str(self.TRACERS / "cpu.so"), "/nothing.so"])
-        self.assertEqual((found["XSP_CPU_RATE"], found["XSP_CPU_MODE"]), ("99", "cpu"))
+        self.assertEqual((found["XSP_CPU_RATE"], found["XSP_CPU_MODE"]), ("99", "real"))
         self.assertEqual(found["OPENCV_TRACE_DEPTH_OPENCV"], "0")
         self.assertLessEqual(set(found), DOCUMENTED)
 
@@ -387,8 +387,8 @@ class Environment(RunTest):
         self.assertNotIn("cpu", self.tracers("--sample-rate", "0"))
         self.assertNotIn("XSP_CPU_RATE", self.variables("--sample-rate", "0", XSP_CPU_RATE="7"))  # an outer xsp run's
         self.assertEqual(self.tracers("-t", "cpu"), {"cpu"})
-        found = self.variables("--sample-rate", "250", "--sample-mode", "real")
-        self.assertEqual((found["XSP_CPU_RATE"], found["XSP_CPU_MODE"]), ("250", "real"))
+        found = self.variables("--sample-rate", "250", "--sample-mode", "cpu")
+        self.assertEqual((found["XSP_CPU_RATE"], found["XSP_CPU_MODE"]), ("250", "cpu"))
 
     def test_ranges(self):
         found = self.variables("-t", "fake", "--model-range", "step *", "--capture-range", "a,b")

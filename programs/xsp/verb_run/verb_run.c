@@ -61,7 +61,7 @@ static const struct option_description options[] = {
      "Samples of each thread a second of its time, at most 1000, by the tracer cpu: where time goes that is in no "
      "span. 0: "
      "none. Default: 99, of several level sets 0."},
-    {"sample-mode", 0, "cpu|real", "cpu", OPTION_AT_START,
+    {"sample-mode", 0, "cpu|real", "real", OPTION_AT_START,
      "cpu: a thread's time on a CPU. real: also its waits of a millisecond and more, each with its kind."},
     OPTION_CALL_PATHS,
     {"cuda", 0, "KEY=VALUE,...", NULL, OPTION_AT_START, OPTION_CUDA_TEXT},
