@@ -11,7 +11,7 @@ from containers import FRAMEWORK_IN_IT, framework_layer, layout, system_layer, w
 from device_runs import UNSANITIZED
 from etcd import Etcd
 from scripted import TIMEOUT_S
-from server import Server
+from server import Server, wait_for
 
 
 class Verbs:
@@ -77,5 +77,6 @@ class Verbs:
             self.assertGreater(server.port, 0)
         with Etcd() as etcd, Agent(etcd.url, self.folder, program=self.program) as agent:
             self.assertEqual(agent.ask("GET", "/models")[0], 200)
+            wait_for(lambda: "net" in self.xsp("agent", "--list", "--registry", etcd.url), "the agent's record")
             self.xsp("evaluate", "net", "--registry", etcd.url, "--data", "set", "-q", "-o", "remote.xsp")
             self.assertTrue((self.folder / "remote.xsp").exists())
