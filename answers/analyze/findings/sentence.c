@@ -42,7 +42,7 @@ static const char *main_operator(struct findings *findings)
   double *ns = arena_alloc_array(findings->question->scratch, places->count + 1, sizeof *ns), most_ns = 0;
   const char *found = NULL;
   for (uint32_t i = 0; i < places->count; i++) {
-    if (!(places->all[i].own.operators.ns > 0))
+    if (!(places->all[i].own.operators.ns > 0) || findings_is_compiled(&places->all[i])) // its kernels say more
       continue;
     const char *name = plain_name(places->all[i].name);
     double *name_ns = &ns[interner_at(&names, name, strlen(name))];
