@@ -276,6 +276,7 @@ static enum status ask(struct question *question, struct findings *findings, str
   size_t count = findings_rule_count();
   bool *is_asked = arena_alloc_array(question->scratch, count + 1, sizeof *is_asked);
   *findings = (struct findings){.question = question, .latency_ms = NAN};
+  findings->classes = arena_alloc(question->scratch, sizeof *findings->classes);
   findings->thresholds = arena_alloc_array(question->scratch, count * FINDING_THRESHOLDS_MOST + 1, sizeof(double));
   XSP_TRY(findings_read_options(question->request, findings->thresholds, is_asked, err));
   XSP_TRY(question_batch(question, has_set, "observations", err));
@@ -325,6 +326,12 @@ static enum status put_summary(struct findings *findings, struct error *err)
   return STATUS_OK;
 }
 
+static void done(struct findings *findings)
+{
+  vector_done(&findings->all);
+  map_done(findings->classes);
+}
+
 static enum status answer(struct question *question, struct error *err)
 {
   struct findings findings;
@@ -334,7 +341,7 @@ static enum status answer(struct question *question, struct error *err)
     put_rows(&findings);
     status = put_summary(&findings, err);
   }
-  vector_done(&findings.all);
+  done(&findings);
   return status;
 }
 
@@ -344,7 +351,7 @@ enum status findings_first_sentence(struct question *question, struct first_sent
   enum status status = ask(question, &findings, err);
   if (status == STATUS_OK)
     status = findings_say_first(&findings, ret_sentence, err);
-  vector_done(&findings.all);
+  done(&findings);
   return status;
 }
 

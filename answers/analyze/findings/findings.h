@@ -6,6 +6,7 @@
 
 #include "analyze/findings/first_sentence.h"
 #include "analyze/findings/places.h"
+#include "base/map.h"
 #include "base/vector.h"
 
 #define FINDING_THRESHOLDS_MOST 4
@@ -49,6 +50,7 @@ struct findings { // one question about one experiment
   const struct view_set *set;      // the runs of the batch size with the most levels and without metrics
   double latency_ms;               // of an observation of `set`; NaN: unknown, in a folded file
   double loop_ms;                  // of a program: with its share of the time between observations; else latency_ms
+  struct map *classes;             // flops_class by the address of the name
   struct places *places;           // NULL until a rule calls findings_places
   double *thresholds;              // values by rule and threshold
   struct table_cell rules;         // what each was asked for and lacked, as JSON

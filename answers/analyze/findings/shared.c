@@ -4,7 +4,7 @@
 
 #include "analyze/flops/flops.h"
 
-#include <fnmatch.h>
+#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,9 +64,19 @@ static bool is_odd(const struct findings *findings, const struct place *place)
          !place_is_installed(caller) && !findings_name_matches(place->name, usual, sizeof usual / sizeof usual[0]);
 }
 
+// Names are the store's: few, at many places.
+static enum flop_class class_of(const struct findings *findings, const char *name)
+{
+  bool is_new;
+  uint64_t *class = map_at(findings->classes, map_number((uintptr_t)name), &is_new);
+  if (is_new)
+    *class = flops_class(name);
+  return *class;
+}
+
 static bool is_computing(const struct findings *findings, const struct place *place)
 {
-  enum flop_class class = flops_class(place->name);
+  enum flop_class class = class_of(findings, place->name);
   if (class != FLOPS_UNKNOWN)
     return class != FLOPS_MOVES;
   bool is_pytorchs =
@@ -98,10 +108,33 @@ enum status findings_system(struct findings *findings, const char *key, double *
   return STATUS_OK;
 }
 
+// Not fnmatch, which turns both into wide characters: names are matched by the million.
+static bool matches(const char *name, const char *pattern)
+{
+  const char *after_star = NULL, *again = NULL; // where to try the last star with one more character
+  while (*name != '\0') {
+    if (*pattern == '*') {
+      after_star = ++pattern;
+      again = name;
+    } else if (tolower((unsigned char)*pattern) == tolower((unsigned char)*name)) {
+      pattern++;
+      name++;
+    } else if (after_star != NULL) {
+      pattern = after_star;
+      name = ++again;
+    } else {
+      return false;
+    }
+  }
+  while (*pattern == '*')
+    pattern++;
+  return *pattern == '\0';
+}
+
 bool findings_name_matches(const char *name, const char *const *patterns, size_t count)
 {
   for (size_t i = 0; i < count; i++)
-    if (fnmatch(patterns[i], name, FNM_CASEFOLD) == 0)
+    if (matches(name, patterns[i]))
       return true;
   return false;
 }

@@ -23,7 +23,7 @@ enum status findings_system(struct findings *findings, const char *key, double *
 bool findings_computes(const struct findings *findings, uint32_t place);
 bool findings_is_compiled(const struct place *place);       // a region of torch.compile, or the look-up of one
 bool findings_runs_graphs(const struct findings *findings); // of a framework other than PyTorch: it chose the operators
-bool findings_name_matches(const char *name, const char *const *patterns, size_t count); // in any case
+bool findings_name_matches(const char *name, const char *const *patterns, size_t count); // in any case; * alone
 
 // By function of the places: its figures with those of the functions that it calls.
 const struct place_figures *findings_gather(struct findings *findings);
