@@ -70,7 +70,7 @@ class Bench:
     def line(self, bench, case, way, unit, peers=(), target=None, over="plain"):
         reported = self.reported[way][-1]
         ratios = self.ratios(way, over)
-        more = {key: reported[key] for key in ("spans", "dropped", "launches") if reported.get(key) is not None}
+        more = {key: reported[key] for key in ("spans", "samples", "dropped", "launches") if reported.get(key) is not None}
         if reported.get("launches") and "forward_ms" in self.reported["plain"][0]:
             more["launches_per_s"] = round(reported["launches"] * 1e3 / statistics.median(self.reported["plain"][-1]["forward_ms"]))
         return {"bench": bench, "case": case, "value": round(self.value(way), 4), "unit": unit,
