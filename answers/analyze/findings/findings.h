@@ -51,6 +51,7 @@ struct findings { // one question about one experiment
   double latency_ms;               // of an observation of `set`; NaN: unknown, in a folded file
   double loop_ms;                  // of a program: with its share of the time between observations; else latency_ms
   struct map *classes;             // flops_class by the address of the name
+  const struct layers *layers;     // NULL until a rule calls findings_layers
   struct places *places;           // NULL until a rule calls findings_places
   double *thresholds;              // values by rule and threshold
   struct table_cell rules;         // what each was asked for and lacked, as JSON

@@ -144,8 +144,14 @@ enum status findings_layers(struct findings *findings, struct layers *ret_layers
   struct question question;
   if (!view_has_layers(findings->question->view, findings->set->batch_size))
     return findings_lack(findings, err, "it has no layers");
-  XSP_TRY(findings_ask(findings, NULL, &question, err));
-  return layers_answer(&question, LAYERS_FOR_LATENCY, ret_layers, err);
+  if (findings->layers == NULL) {
+    struct layers *layers = arena_alloc(findings->question->scratch, sizeof *layers);
+    XSP_TRY(findings_ask(findings, NULL, &question, err));
+    XSP_TRY(layers_answer(&question, LAYERS_FOR_LATENCY, layers, err));
+    findings->layers = layers;
+  }
+  *ret_layers = *findings->layers;
+  return STATUS_OK;
 }
 
 static int compare_numbers(const void *left, const void *right)
