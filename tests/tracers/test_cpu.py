@@ -77,7 +77,7 @@ def trace(*command, **environment):
 
 class Figures(unittest.TestCase):
     def within_error(self, part_ns, whole_ns, share, count):
-        error = 3 * math.sqrt(share * (1 - share) / count)
+        error = 5 * math.sqrt(share * (1 - share) / count)  # by chance once in a million runs
         self.assertLess(abs(part_ns / whole_ns - share), error, (part_ns, whole_ns, count))
 
     def test_sums_are_the_cpu_time_and_shares_are_right(self):
