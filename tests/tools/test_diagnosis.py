@@ -58,6 +58,7 @@ class Scores(unittest.TestCase):
         self.assertEqual(len(diagnosis_score.false_alarms(answer(findings=[finding(saving_pct=None)]))), 1)
 
 
+@unittest.skipIf(os.environ.get("XSP_SANITIZE"), "an instrumented libxsp.so cannot be preloaded into programs")
 class Programs(unittest.TestCase):
     """The tool on programs that import nothing."""
 

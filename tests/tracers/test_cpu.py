@@ -92,13 +92,16 @@ class Figures(unittest.TestCase):
             self.assertEqual({sample.kind for sample in samples}, {"cpu"})
             self.assertLess(int(cpu_ns) - LATE_NS, total)
             self.assertLess(total, int(cpu_ns) + LATE_NS)  # it goes on after it was read
+            # While another thread prepares call paths, a thread has none.
+            known = [sample for sample in samples if sample.path]
+            total = sum(sample.ns for sample in known)
             by_function = collections.Counter()
-            for sample in samples:
+            for sample in known:
                 names = [name for name in map(symbols.name, sample.path) if name]
                 self.assertEqual(names[:1], ["three_to_seven"], sample)
                 by_function[names[1] if len(names) > 1 else None] += sample.ns
-            self.within_error(by_function["light"], total, 0.3, len(samples))
-            self.within_error(by_function["heavy"], total, 0.7, len(samples))
+            self.within_error(by_function["light"], total, 0.3, len(known))
+            self.within_error(by_function["heavy"], total, 0.7, len(known))
 
     def test_waits(self):
         traced = trace(GUEST, "waits", XSP_CPU_MODE="real")

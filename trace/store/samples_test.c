@@ -188,8 +188,8 @@ static void test_writer_refuses(void **state)
 static void test_reader_refuses(void **state)
 {
   static const char *const damages[] = {
-      "UPDATE chunk SET data = (SELECT data FROM chunk WHERE series = 'span' AND \"column\" = 'level')"
-      " WHERE series = 'sample' AND \"column\" = 'kind'",
+      ("UPDATE chunk SET data = (SELECT data FROM chunk WHERE series = 'span' AND \"column\" = 'level')"
+       " WHERE series = 'sample' AND \"column\" = 'kind'"),
       "DELETE FROM context; DELETE FROM frame",
       "DELETE FROM chunk WHERE series = 'sample' AND \"column\" = 'duration_ns'",
   };
