@@ -143,7 +143,8 @@ class Figures(unittest.TestCase):
                 traced = trace(path, "-I", file.name)
                 self.assertEqual((traced.done.returncode, traced.done.stderr), (0, ""))
                 self.assertEqual(traced.messages, [])
-                self.assertTrue(all(sample.path for sample in traced.samples))  # from the interpreter's start to its end
+                everything = sum(sample.ns for sample in traced.samples)  # from the interpreter's start to its end
+                self.assertGreater(sum(sample.ns for sample in traced.samples if sample.path), 0.8 * everything)
                 frames = {name: [sample for sample in traced.samples if f"{name}:{file.name}" in
                                  ",".join(sample.path)] for name in ("outer", "pure", "native")}
                 total = sum(sample.ns for sample in frames["outer"])
@@ -203,6 +204,7 @@ class Manners(unittest.TestCase):
         traced = self.sampled(GUEST, "in_coroutine")
         self.assertTrue(any("coroutine" in map(symbols.name, sample.path) for sample in traced.samples))
 
+    @unittest.skipIf(SANITIZED, "the sanitizer's runtime gives threads a signal stack of its own")
     def test_a_stack_pointer_in_data(self):
         self.sampled(GUEST, "with_data_below")
 
