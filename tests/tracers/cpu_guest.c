@@ -345,7 +345,7 @@ static void ends_of_threads(void)
 {
   int ends[2];
   char byte;
-  void *result;
+  void *result = NULL;
   pthread_t thread;
   must(pipe(ends) == 0);
   start_thread(&thread, cancelled, &ends[1]);
