@@ -63,6 +63,13 @@ uint32_t cpu_sampler_path(const struct unwind_place *place)
 // ---- a sample
 #define UNKNOWN_PERIODS 4 // a call path that is not found is tried again so long
 
+static bool has_any; // atomic
+
+bool cpu_sampler_has_any(void)
+{
+  return __atomic_load_n(&has_any, __ATOMIC_RELAXED);
+}
+
 static void take_sample(const void *context)
 {
   struct cpu_thread *thread = cpu_thread;
@@ -74,7 +81,8 @@ static void take_sample(const void *context)
     uint32_t path = cpu_sampler_path(&place);
     if (path == 0 && since_ns < UNKNOWN_PERIODS * cpu_threads_period_ns())
       return; // the next sample stands for this time, too
-    (void)xsp_sample(XSP_SAMPLE_CPU, path, since_ns);
+    if (xsp_sample(XSP_SAMPLE_CPU, path, since_ns) != 0)
+      __atomic_store_n(&has_any, true, __ATOMIC_RELAXED);
   }
   thread->seen_ns = now_ns;
 }

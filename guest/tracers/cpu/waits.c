@@ -29,6 +29,7 @@
 #include <xsp/tracer.h>
 
 #define SHORTEST_NS 1000000
+#define JOINING_NS 50000000 // of a process without samples: shells that wait a moment for a child make no files
 
 static bool is_on; // before main, then constant
 
@@ -62,7 +63,8 @@ __attribute__((noinline)) static void take_wait(enum xsp_sample_kind kind, uint6
     thread->is_walking = true; // our handler leaves the thread alone
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     uint64_t wait_ns = waited(thread, begin_ns, end_ns);
-    if (wait_ns >= SHORTEST_NS && xsp_tracer_levels("cpu") != 0) {
+    bool is_worth_it = wait_ns >= JOINING_NS || (wait_ns >= SHORTEST_NS && cpu_sampler_has_any());
+    if (is_worth_it && xsp_tracer_levels("cpu") != 0) {
       struct unwind_place here;
       UNWIND_HERE(&here);
       (void)xsp_sample(kind, cpu_sampler_path(&here), wait_ns);
