@@ -71,7 +71,7 @@ static enum flop_class class_of(const struct findings *findings, const char *nam
   uint64_t *class = map_at(findings->classes, map_number((uintptr_t)name), &is_new);
   if (is_new)
     *class = flops_class(name);
-  return (enum flop_class)*class;
+  return (enum flop_class) * class;
 }
 
 static bool is_computing(const struct findings *findings, const struct place *place)
