@@ -2,9 +2,9 @@
 // F16, varying layers: those whose time varies over the observations that the statistic keeps.
 #include "analyze/findings/rules.h"
 #include "analyze/findings/shared.h"
+#include "analyze/intervals.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #define OBSERVATIONS_LEAST 5
 #define QUARTILES_TO_DEVIATION 1.349 // of a normal distribution. Single slow observations do not move the quartiles
@@ -29,21 +29,6 @@ static void add(struct findings *findings, const struct layer *layer, double mea
   finding_number(finding, "quarter_ms", quarter_ms);
 }
 
-// Of all observations: a trimmed statistic leaves out the fastest, though all may become as fast.
-static int compare_numbers(const void *left, const void *right)
-{
-  double a = *(const double *)left, b = *(const double *)right;
-  return (a > b) - (a < b);
-}
-
-static double mean_of(const double *room, size_t count)
-{
-  double sum_ms = 0;
-  for (size_t i = 0; i < count; i++)
-    sum_ms += room[i];
-  return sum_ms / (double)count;
-}
-
 // Rising values in `room`.
 static double spread_of(const double *room, size_t count)
 {
@@ -60,7 +45,7 @@ static double rest_spread_pct(const struct layers *layers, const struct layer *l
     if (layers->set->is_kept[i] && !isnan(ms))
       room[count++] = layers->set->latencies_ms[i] - ms;
   }
-  qsort(room, count, sizeof *room, compare_numbers);
+  findings_sort(room, count);
   return spread_of(room, count);
 }
 
@@ -70,7 +55,7 @@ static bool varies_with_others(const struct layers *layers, const struct layer *
 {
   for (size_t i = 0; i < layers->count; i++) {
     size_t count = findings_layer_values(layers, &layers->items[i], room);
-    if (&layers->items[i] != layer && count >= OBSERVATIONS_LEAST && mean_of(room, count) >= mean_ms / 4 &&
+    if (&layers->items[i] != layer && count >= OBSERVATIONS_LEAST && estimate_mean(room, count).mean >= mean_ms / 4 &&
         spread_of(room, count) >= spread_pct / 2)
       return true;
   }
@@ -80,7 +65,7 @@ static bool varies_with_others(const struct layers *layers, const struct layer *
 static void judge(struct findings *findings, const struct layers *layers, const struct layer *layer, double *room)
 {
   size_t count = findings_layer_values(layers, layer, room);
-  double spread_pct = spread_of(room, count), mean_ms = mean_of(room, count),
+  double spread_pct = spread_of(room, count), mean_ms = estimate_mean(room, count).mean,
          quarter_ms = findings_quantile(room, count, 0.25);
   if (count >= OBSERVATIONS_LEAST && spread_pct > findings_threshold(findings, "varying_layer-spread") &&
       analyze_share_pct(mean_ms, findings->latency_ms) > findings_threshold(findings, "varying_layer-share") &&

@@ -3,6 +3,7 @@
 // operators.
 #include "analyze/findings/rules.h"
 #include "analyze/findings/shared.h"
+#include "analyze/intervals.h"
 
 #include <math.h>
 
@@ -38,24 +39,17 @@ static enum status count_backward(struct findings *findings, const struct view_r
   return status;
 }
 
-static double mean(const double *values, size_t count)
-{
-  double sum = 0;
-  for (size_t i = 0; i < count; i++)
-    sum += values[i];
-  return sum / (double)count;
-}
-
 static void add(struct findings *findings, const struct growing *growing, double first, double last)
 {
   struct finding *finding = findings_add(findings);
   size_t third = growing->count / 3;
-  double first_ms = mean(growing->ms, third), last_ms = mean(growing->ms + growing->count - third, third);
+  double first_ms = estimate_mean(growing->ms, third).mean,
+         last_ms = estimate_mean(growing->ms + growing->count - third, third).mean;
   uint32_t place = findings_busiest_place(findings);
   if (place != PLACE_NONE)
     finding_at_place(findings, finding, place);
   finding->context = "the backward pass";
-  finding->time_ms = mean(growing->ms, growing->count);
+  finding->time_ms = estimate_mean(growing->ms, growing->count).mean;
   finding->share_pct = analyze_share_pct(finding->time_ms, findings->loop_ms);
   finding->saving_ms = fmax(finding->time_ms - growing->ms[0], 0);
   finding->saving_basis = "as if each step took as long as the first";
@@ -87,8 +81,8 @@ static enum status find(struct findings *findings, struct error *err)
   XSP_TRY(findings_places(findings, &places, err));
   XSP_TRY(count_backward(findings, set->runs[0], backward, &growing, err));
   size_t third = growing.count / 3;
-  double first = mean(growing.counts, third), middle = mean(growing.counts + third, third),
-         last = mean(growing.counts + growing.count - third, third);
+  double first = estimate_mean(growing.counts, third).mean, middle = estimate_mean(growing.counts + third, third).mean,
+         last = estimate_mean(growing.counts + growing.count - third, third).mean;
   double times = findings_threshold(findings, "growing_graph-times");
   if (first > 0 && middle > first && last > middle && last > times * first)
     add(findings, &growing, first, last);

@@ -268,20 +268,15 @@ static enum status add_run(struct works *works, const struct view_run *run, stru
   return status;
 }
 
-static const char *keep(struct findings *findings, const char *text)
-{
-  return text == NULL ? NULL : arena_copy(findings->question->arena, text, strlen(text));
-}
-
 static void add(struct works *works, const struct work *work)
 {
   struct findings *findings = works->findings;
   const struct work_kind *kind = work->kind < KINDS ? &kinds[work->kind] : &of_waits[work->kind - KINDS];
   const struct store_frame *frame = frame_of(works, work->context);
   struct finding *finding = findings_add(findings);
-  finding->context = keep(findings, frame->name != NULL ? frame->name : "the program");
+  finding->context = findings_keep(findings, frame->name != NULL ? frame->name : "the program");
   finding->context_id = work->context;
-  finding->file = keep(findings, frame->file);
+  finding->file = findings_keep(findings, frame->file);
   finding->line = frame->line;
   finding->time_ms = finding->saving_ms = work->ns / 1e6 / (double)findings->set->observation_count;
   finding->share_pct = analyze_share_pct(finding->time_ms, findings->loop_ms);

@@ -270,11 +270,6 @@ static bool has_set(const struct view *view, int64_t batch_size)
   return set_of(view, batch_size) != NULL;
 }
 
-static const char *keep(struct findings *findings, const char *text)
-{
-  return text != NULL ? arena_copy(findings->question->arena, text, strlen(text)) : NULL;
-}
-
 // Asks all rules and chooses what remains; the caller frees findings->all.
 static enum status ask(struct question *question, struct findings *findings, struct error *err)
 {
@@ -294,8 +289,8 @@ static enum status ask(struct question *question, struct findings *findings, str
   for (size_t i = 0; i < findings->all.count; i++) {
     struct finding *finding = &findings->all.items[i];
     finding->saving_ms = finding->saving_ms > findings->loop_ms ? findings->loop_ms : finding->saving_ms;
-    finding->context = keep(findings, finding->context); // rules take both from places, which do not last
-    finding->file = keep(findings, finding->file);
+    finding->context = findings_keep(findings, finding->context); // rules take both from places, which do not last
+    finding->file = findings_keep(findings, finding->file);
   }
   choose(findings);
   return STATUS_OK;

@@ -20,7 +20,7 @@ struct finding_threshold {
   const char *help; // what is compared with it, and how: "own time of a context, at least"
 };
 enum confidence { CONFIDENCE_LOW, CONFIDENCE_MEDIUM, CONFIDENCE_HIGH };
-struct finding {             // texts: static, or of the answer's arena
+struct finding {             // texts: static, or of the answer's arena; findings.c keeps `context` and `file`
   const char *title;         // one sentence with figures
   const char *context;       // name of the function, layer or kernel that it is about
   int64_t context_id;        // 0: none
@@ -87,6 +87,8 @@ enum status findings_answer(struct findings *findings, const struct analysis *an
                             struct error *err) MUST_CHECK;
 // "1.25 s", "36 µs": a time for titles.
 const char *findings_time(struct findings *findings, double ms);
+// A copy that lasts as long as the answer; NULL of NULL.
+const char *findings_keep(struct findings *findings, const char *text);
 // A name for titles, cut where it is long.
 const char *findings_name(struct findings *findings, const char *name);
 

@@ -91,7 +91,7 @@ const char *findings_per_observation(const struct findings *findings)
   return findings->places->is_folded ? "in all" : "per observation";
 }
 
-static const char *keep(struct findings *findings, const char *text)
+const char *findings_keep(struct findings *findings, const char *text)
 {
   return text == NULL ? NULL : arena_copy(findings->question->arena, text, strlen(text));
 }
@@ -102,10 +102,10 @@ void finding_at_place(struct findings *findings, struct finding *finding, uint32
   uint32_t source = place_in_source(places->all, place), named = place;
   while (places->all[named].name[0] == 0 && places->all[named].parent != PLACE_NONE)
     named = places->all[named].parent;
-  finding->context = places->all[named].name[0] != 0 ? keep(findings, places->all[named].name) : "an unnamed function";
+  finding->context = places->all[named].name[0] != 0 ? places->all[named].name : "an unnamed function";
   finding->context_id = places->all[place].frame_kind < XSP_FRAME_KINDS ? (int64_t)place + 1 : 0;
   if (source == PLACE_NONE)
     return;
-  finding->file = keep(findings, places->all[source].file);
+  finding->file = places->all[source].file;
   finding->line = places->all[source].line;
 }

@@ -75,11 +75,6 @@ static enum status load_line(struct findings *findings, struct line *ret_line, b
   return status == STATUS_NO ? STATUS_OK : status;
 }
 
-static const char *keep(struct findings *findings, const char *text)
-{
-  return arena_copy(findings->question->arena, text, strlen(text));
-}
-
 // Most of the loop is in no layer: says so first, with the line that samples give.
 static enum status describe_outside(struct findings *findings, struct first_sentence *sentence, double pct,
                                     const char *name, struct error *err)
@@ -97,7 +92,7 @@ static enum status describe_outside(struct findings *findings, struct first_sent
         line.hottest != NULL ? arena_format(arena, " (most in %s)", findings_name(findings, line.hottest)) : "";
     sentence->text = arena_format(arena, "%s; the program's line with most time is in %s%s", sentence->text,
                                   findings_name(findings, line.function), callee);
-    put_place(findings, sentence, keep(findings, line.file), line.line);
+    put_place(findings, sentence, findings_keep(findings, line.file), line.line);
   } else if (name != NULL)
     sentence->text =
         arena_format(arena, "%s; of the layers most is in %s", sentence->text, findings_name(findings, name));
@@ -120,7 +115,8 @@ static enum status describe(struct findings *findings, struct first_sentence *se
                                 findings_name(findings, name));
   uint32_t place = findings_busiest_place(findings);
   if (place != PLACE_NONE)
-    put_place(findings, sentence, keep(findings, findings->places->all[place].file), findings->places->all[place].line);
+    put_place(findings, sentence, findings_keep(findings, findings->places->all[place].file),
+              findings->places->all[place].line);
   return STATUS_OK;
 }
 

@@ -160,6 +160,11 @@ static int compare_numbers(const void *left, const void *right)
   return (a > b) - (a < b);
 }
 
+void findings_sort(double *values, size_t count)
+{
+  qsort(values, count, sizeof *values, compare_numbers);
+}
+
 size_t findings_layer_values(const struct layers *layers, const struct layer *layer, double *room)
 {
   size_t count = 0;
@@ -168,7 +173,7 @@ size_t findings_layer_values(const struct layers *layers, const struct layer *la
     if (layers->set->is_kept[i] && !isnan(ms))
       room[count++] = ms;
   }
-  qsort(room, count, sizeof *room, compare_numbers);
+  findings_sort(room, count);
   return count;
 }
 

@@ -42,6 +42,7 @@ enum status findings_observed_texts(struct findings *findings, const char *key, 
 enum status findings_layers(struct findings *findings, struct layers *ret_layers, struct error *err) MUST_CHECK;
 // Rising latencies of a layer in the kept observations that have it; returns how many. `room`: one per observation.
 size_t findings_layer_values(const struct layers *layers, const struct layer *layer, double *room);
+void findings_sort(double *values, size_t count);                          // rising
 double findings_quantile(const double *rising, size_t count, double part); // linear between ranks; NaN without any
 // Context of a finding about a layer: "layer4.0.conv1 (aten::conv2d)".
 const char *findings_layer_name(struct findings *findings, const struct layer *layer);
