@@ -233,7 +233,21 @@ static inline bool compile_is_running(const struct pytorch_thread *thread)
   return thread != NULL && __atomic_load_n(&pytorch_compile_thread, __ATOMIC_RELAXED) == thread;
 }
 
-// ---- tracer_input.c: batches that data loaders make
+// ---- objects of Python that may not be there: `object` NULL
+static inline void *pytorch_attribute(const struct python *python, void *object,
+                                      const char *name) // new; NULL: it has none
+{
+  void *value = object != NULL ? python->get_attribute(object, name) : NULL;
+  python->error_clear();
+  return value;
+}
+static inline void pytorch_release(const struct python *python, void *object)
+{
+  if (object != NULL)
+    python->decref(object);
+}
+
+// ---- tracer_loader.c: batches that data loaders make
 // `module`: torch.utils.data._utils.fetch, with the interpreter held. False: its code has not run yet.
 bool pytorch_input_python(const struct python *python, void *module);
 

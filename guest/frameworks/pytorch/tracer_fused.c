@@ -32,19 +32,6 @@ static void *(*dict_item)(void *dictionary, const char *key); // borrowed
 static int (*set_dict_item)(void *dictionary, const char *key, void *value);
 static struct pytorch_kernel *generated; // no module calls them yet
 
-static void *attribute(void *object, const char *name) // `object` may be NULL
-{
-  void *value = object != NULL ? py->get_attribute(object, name) : NULL;
-  py->error_clear();
-  return value;
-}
-
-static void release(void *object)
-{
-  if (object != NULL)
-    py->decref(object);
-}
-
 static const char *text_of(void *object) // NULL: none
 {
   const char *text = object != NULL ? py->text(object) : NULL;
@@ -143,9 +130,9 @@ static void add_line(struct texts *source, const char *stack)
 
 static void add_origin(struct pytorch_kernel *kernel, void *origin) // a torch.fx.Node
 {
-  void *meta = attribute(origin, "meta");
+  void *meta = pytorch_attribute(py, origin, "meta");
   void *operator= meta != NULL ? dict_item(meta, "original_aten") : NULL;
-  void *schema = attribute(operator, "_schema"), *name = attribute(schema, "name");
+  void *schema = pytorch_attribute(py, operator, "_schema"), *name = pytorch_attribute(py, schema, "name");
   const char *text = text_of(name);
   if (text != NULL) {
     add_text(&kernel->operators, text);
@@ -153,9 +140,9 @@ static void add_origin(struct pytorch_kernel *kernel, void *origin) // a torch.f
     if (text != NULL)
       add_line(&kernel->source, text);
   }
-  release(name);
-  release(schema);
-  release(meta);
+  pytorch_release(py, name);
+  pytorch_release(py, schema);
+  pytorch_release(py, meta);
 }
 
 static void *list_of(void *objects) // NULL: cannot be listed
@@ -169,14 +156,15 @@ static void add_nodes(struct pytorch_kernel *kernel, void *nodes) // of Inductor
 {
   void *list = list_of(nodes);
   for (python_size i = 0; list != NULL && i < py->list_size(list); i++) {
-    void *node = attribute(py->list_item(list, i), "node"), *set = attribute(node, "origins"), *origins = list_of(set);
+    void *node = pytorch_attribute(py, py->list_item(list, i), "node"), *set = pytorch_attribute(py, node, "origins"),
+         *origins = list_of(set);
     for (python_size k = 0; origins != NULL && k < py->list_size(origins); k++)
       add_origin(kernel, py->list_item(origins, k));
-    release(origins);
-    release(set);
-    release(node);
+    pytorch_release(py, origins);
+    pytorch_release(py, set);
+    pytorch_release(py, node);
   }
-  release(list);
+  pytorch_release(py, list);
 }
 
 // CppScheduling.define_kernel(self, source, nodes, …): its result is the kernel's name. Equal kernels share one.
@@ -224,8 +212,8 @@ static bool replace_kernel(void *scope, const char *name, void *original)
     kernel->original = original;
   else if (kernel != NULL)
     free_kernel(kernel);
-  release(function);
-  release(self);
+  pytorch_release(py, function);
+  pytorch_release(py, self);
   py->error_clear();
   return is_done;
 }
@@ -233,10 +221,10 @@ static bool replace_kernel(void *scope, const char *name, void *original)
 // The function "kernel" of an extension.
 static bool is_kernel(void *object)
 {
-  void *name = attribute(object, "__name__");
+  void *name = pytorch_attribute(py, object, "__name__");
   const char *text = text_of(name);
   bool is_it = text != NULL && strcmp(text, "kernel") == 0;
-  release(name);
+  pytorch_release(py, name);
   return is_it;
 }
 
@@ -285,12 +273,12 @@ static void *waits(void *original, void *arguments, void *keywords)
 // True: it was tried.
 static bool replace_method(void *module, const char *class_name, struct python_definition *definition)
 {
-  void *class = attribute(module, class_name);
+  void *class = pytorch_attribute(py, module, class_name);
   if (class == NULL) // the module's code is not at its end
     return false;
   if (!pytorch_compile_replace(py, class, definition, true))
     guest_report("this PyTorch makes fused kernels in another way: they are not recorded, or without their source");
-  release(class);
+  pytorch_release(py, class);
   return true;
 }
 

@@ -16,19 +16,6 @@ static struct {
 } functions[FUNCTIONS];
 static uint32_t function_count;
 
-static void *attribute(void *object, const char *name) // a new reference; NULL: it has none
-{
-  void *value = object != NULL ? py->get_attribute(object, name) : NULL;
-  py->error_clear();
-  return value;
-}
-
-static void release(void *object)
-{
-  if (object != NULL)
-    py->decref(object);
-}
-
 static const char *text_of(void *object, const char *otherwise)
 {
   const char *text = object != NULL ? py->text(object) : NULL;
@@ -40,9 +27,9 @@ static const char *text_of(void *object, const char *otherwise)
 static struct xsp_site *site_of_method(void *class, const char *name)
 {
   char text[TEXT_SIZE];
-  void *function = attribute(class, name), *code = attribute(function, "__code__");
-  void *qualified = attribute(function, "__qualname__"), *file = attribute(code, "co_filename");
-  void *line = attribute(code, "co_firstlineno");
+  void *function = pytorch_attribute(py, class, name), *code = pytorch_attribute(py, function, "__code__");
+  void *qualified = pytorch_attribute(py, function, "__qualname__"), *file = pytorch_attribute(py, code, "co_filename");
+  void *line = pytorch_attribute(py, code, "co_firstlineno");
   struct xsp_site *site = NULL;
   if (code != NULL && line != NULL) {
     snprintf(text, sizeof text, "%s", text_of(qualified, name));
@@ -53,32 +40,32 @@ static struct xsp_site *site_of_method(void *class, const char *name)
       py->error_clear();
     }
   }
-  release(line);
-  release(file);
-  release(qualified);
-  release(code);
-  release(function);
+  pytorch_release(py, line);
+  pytorch_release(py, file);
+  pytorch_release(py, qualified);
+  pytorch_release(py, code);
+  pytorch_release(py, function);
   return site;
 }
 
 static struct xsp_site *site_of(void *fetcher)
 {
   static struct xsp_site *plain;
-  void *data_set = attribute(fetcher, "dataset"), *class = attribute(data_set, "__class__");
+  void *data_set = pytorch_attribute(py, fetcher, "dataset"), *class = pytorch_attribute(py, data_set, "__class__");
   struct xsp_site *site = NULL;
   for (uint32_t i = 0; i < function_count && class != NULL && site == NULL; i++)
     if (functions[i].class == class)
       site = functions[i].site;
-  void *iterator = attribute(fetcher, "dataset_iter"); // of an iterable data set
+  void *iterator = pytorch_attribute(py, fetcher, "dataset_iter"); // of an iterable data set
   if (site == NULL && class != NULL && function_count < FUNCTIONS &&
       (site = site_of_method(class, iterator != NULL ? "__iter__" : "__getitem__")) != NULL) {
     functions[function_count].class = class;
     functions[function_count++].site = site;
     py->incref(class); // so that no other one gets its address
   }
-  release(iterator);
-  release(class);
-  release(data_set);
+  pytorch_release(py, iterator);
+  pytorch_release(py, class);
+  pytorch_release(py, data_set);
   if (site == NULL && plain == NULL)
     plain = xsp_site_create(TRACER, XSP_LEVEL_APPLICATION, PLAIN, "input");
   return site != NULL ? site : plain;
@@ -103,15 +90,15 @@ bool pytorch_input_python(const struct python *python, void *module)
   static const char *const classes[] = {"_MapDatasetFetcher", "_IterableDatasetFetcher"};
   static struct python_definition definition = {"fetch", (void *)fetch, 3, NULL}; // arguments and keywords
   py = python;
-  void *last = attribute(module, classes[1]);
+  void *last = pytorch_attribute(py, module, classes[1]);
   if (last == NULL) // the module's code is not at its end
     return false;
-  release(last);
+  pytorch_release(py, last);
   for (size_t i = 0; i < sizeof classes / sizeof classes[0]; i++) {
-    void *class = attribute(module, classes[i]);
+    void *class = pytorch_attribute(py, module, classes[i]);
     if (class != NULL)
       (void)pytorch_compile_replace(py, class, &definition, true);
-    release(class);
+    pytorch_release(py, class);
   }
   return true;
 }
