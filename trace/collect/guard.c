@@ -52,9 +52,10 @@ void *collect_guard_map(size_t size, int protection, int flags, int file)
   if (ranges.count == 0 && !install())
     return MAP_FAILED;
   void *bytes = mmap(NULL, size, protection, flags, file, 0);
-  if (bytes != MAP_FAILED)
+  if (bytes != MAP_FAILED) {
+    (void)madvise(bytes, size, MADV_DONTFORK); // a child's copy would keep the file's lock after this process has ended
     *vector_add(&ranges) = (struct range){(uintptr_t)bytes, size};
-  else if (ranges.count == 0)
+  } else if (ranges.count == 0)
     sigaction(SIGBUS, &before, NULL);
   return bytes;
 }

@@ -6,8 +6,11 @@
 #include "tests/collect/hand_writer.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "tests/support/expect.h" // needs cmocka.h, which hand_writer.h brings
@@ -162,6 +165,27 @@ static void test_list(void **state)
   __atomic_store_n(&is_over, true, __ATOMIC_RELAXED);
   assert_int_equal(pthread_join(lister, NULL), 0);
   collect_close(adopt(directory), true);
+}
+
+// A child of the collector that outlives it keeps no session in use.
+static void test_child_outlives_the_collector(void **state)
+{
+  struct collect_session *session = create(folder);
+  int pipes[2];
+  assert_int_equal(pipe2(pipes, O_CLOEXEC), 0);
+  pid_t child = fork();
+  if (child == 0) {
+    close_range(0, ~0u, 0);
+    for (;;)
+      pause();
+  }
+  close(pipes[1]);
+  assert_int_equal(read(pipes[0], &(char){0}, 1), 0); // the child has closed its files
+  close(pipes[0]);
+  collect_close(session, false);
+  collect_close(adopt(folder), false);
+  assert_int_equal(kill(child, SIGKILL), 0);
+  assert_int_equal(waitpid(child, NULL, 0), child);
 }
 
 static void test_adopt_refuses(void **state)
@@ -329,6 +353,7 @@ int main(void)
       cmocka_unit_test_setup_teardown(test_create, setup, teardown),
       cmocka_unit_test_setup_teardown(test_create_refuses_a_used_folder, setup, teardown),
       cmocka_unit_test_setup_teardown(test_list, setup, teardown),
+      cmocka_unit_test_setup_teardown(test_child_outlives_the_collector, setup, teardown),
       cmocka_unit_test_setup_teardown(test_adopt_refuses, setup, teardown),
       cmocka_unit_test_setup_teardown(test_adopt_goes_on, setup, teardown),
       cmocka_unit_test_setup_teardown(test_known_spans_are_left_out, setup, teardown),
