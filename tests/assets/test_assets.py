@@ -220,7 +220,7 @@ class Resumed(AssetCase):
         process = subprocess.Popen(self.command(url, *arguments), env=self.environment)
         wait_for(lambda: any(path.stat().st_size > 0 for path in self.cache.rglob(".part")), "the first bytes")
         process.send_signal(signal.SIGKILL)
-        process.wait(60)
+        process.wait(600)
         hold.set()
         self.assertEqual(self.kept(), [".part", ".part.source"])
         return *self.put(), self.part().stat().st_size

@@ -153,7 +153,7 @@ class OwnerTest(SessionTest):
     def setUp(self):
         super().setUp()
         self.victim = self.folder / "victim.xsp"
-        self.assertEqual(self.start(1, 10).wait(60), 0)
+        self.assertEqual(self.start(1, 10).wait(600), 0)
         (self.session / "collector").write_text(f"run {1:27d}\n1\t{self.victim}\n", encoding="utf-8")
 
     def refused(self, *words):
@@ -175,7 +175,7 @@ class OwnerTest(SessionTest):
         """A program runs as without a session, and writes nothing there."""
         before = strangers.snapshot(self.session)
         self.progress.write_bytes(bytes(4096))
-        self.assertEqual(self.start(1, 10).wait(60), 0)
+        self.assertEqual(self.start(1, 10).wait(600), 0)
         self.assertEqual(self.finished(), 10)
         self.assertEqual(strangers.snapshot(self.session), before)
 
@@ -196,7 +196,7 @@ class OwnerTest(SessionTest):
             file.seek(16)
             file.write(struct.pack("<Q", 2**64 - 8))
         self.progress.write_bytes(bytes(4096))
-        self.assertEqual(self.start(1, 10).wait(60), 0)
+        self.assertEqual(self.start(1, 10).wait(600), 0)
 
     @unittest.skipUnless(os.geteuid() == 0, "a second user's files are made by root only")
     def test_a_file_of_another_user_in_it(self):

@@ -139,7 +139,7 @@ class Make(DataCase):
         while not list(self.folder.glob("*.partial")) and time.monotonic() < end:
             time.sleep(0.01)
         process.terminate()
-        self.assertEqual(process.wait(60), -15)
+        self.assertEqual(process.wait(600), -15)
         self.assertEqual(list(self.folder.iterdir()), [])
 
     def test_disk_full(self):

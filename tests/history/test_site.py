@@ -149,7 +149,7 @@ class Folder(SiteTest):
             self.assertIsNone(process.poll())
             time.sleep(0)
         process.send_signal(signal.SIGKILL)
-        self.assertEqual(process.wait(60), -signal.SIGKILL)
+        self.assertEqual(process.wait(600), -signal.SIGKILL)
         self.assertEqual(tree(self.site), before)
         self.publish()
         self.assertEqual(len(list((self.site / "models").iterdir())), 42)

@@ -23,6 +23,7 @@ from onnx import TensorProto, helper, numpy_helper
 from PIL import Image
 
 from containers import FRAMEWORK_IN_IT, framework_layer, layer, layout, member, system_layer, why_not
+from run_guests import sessions
 
 BUILD = pathlib.Path(os.environ["XSP_BUILD"])
 XSP = BUILD / "xsp"
@@ -311,10 +312,8 @@ found += [written < 66 << 20, os.path.ismount(session), session, work]""".strip(
         self.assertIn("it needed more than the", self.evaluate("--memory", 150 << 20, status=3).stderr)
 
     def test_time(self):
-        self.manifest(preprocess="import time\ndef f(env, data):\n  time.sleep(60)\n  return data\n")
-        begin = time.monotonic()
+        self.manifest(preprocess="import threading\ndef f(env, data):\n  threading.Event().wait()\n")
         self.assertIn("it ran longer than the 2 s of --time-limit", self.evaluate("--time-limit", 2, status=3).stderr)
-        self.assertLess(time.monotonic() - begin, 15)
 
     def test_cpus(self):
         """A second of CPU time takes more than three at a quarter of a CPU."""
@@ -329,8 +328,7 @@ found += [written < 66 << 20, os.path.ismount(session), session, work]""".strip(
         self.manifest(preprocess="import time\ndef f(env, data):\n  time.sleep(60)\n  return data\n")
         process = subprocess.Popen(self.command("--isolate"), stderr=subprocess.DEVNULL, env={**os.environ, "TMPDIR": str(self.temporary)})
         self.wait_for(lambda: list(self.temporary.glob("xsp-isolation-*/state/runner")))
-        opened = (os.readlink(path) for path in pathlib.Path(f"/proc/{process.pid}/fd").iterdir())
-        session, = {pathlib.Path(path).parent for path in opened if path.endswith("/session")}
+        [session] = sessions(process.pid)
         states = {path: state for path, state in self.listed().items() if path.startswith((str(self.temporary), str(session)))}
         self.assertEqual((len(states), set(states.values())), (3, {"in use"}), states)
         process.send_signal(signal.SIGKILL)
@@ -360,7 +358,7 @@ found += [written < 66 << 20, os.path.ismount(session), session, work]""".strip(
             self.assertIn("nothing to recover", listed[str(folder)])
 
     def wait_for(self, condition):
-        end = time.monotonic() + 20
+        end = time.monotonic() + 600
         while not condition():
             self.assertLess(time.monotonic(), end, self.left())
             time.sleep(0.05)

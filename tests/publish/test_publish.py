@@ -322,14 +322,14 @@ class Spool(PublishTest):
             process, started = None, threading.Event()
 
             def kill():
-                started.wait(60)
+                started.wait(600)
                 process.send_signal(signal.SIGKILL)
                 process.wait()
 
             with Receiver([Answer()] * number + [Answer(then=kill)]) as receiver:
                 process = self.start(receiver.url, self.file)
                 started.set()
-                self.assertEqual(process.wait(60), -signal.SIGKILL)
+                self.assertEqual(process.wait(600), -signal.SIGKILL)
                 self.publish(receiver.url)
                 spans, again = receiver.names(), 512 * number
                 wanted = self.wanted()
@@ -346,7 +346,7 @@ class Spool(PublishTest):
                 process.wait(0.02 * (trial + 1))
             except subprocess.TimeoutExpired:
                 process.kill()
-            self.assertEqual(process.wait(60), -signal.SIGKILL)
+            self.assertEqual(process.wait(600), -signal.SIGKILL)
             with Receiver(port=port) as receiver:
                 self.publish(receiver.url)
                 self.assertIn(receiver.names(), ([], self.wanted(20000)))
@@ -355,7 +355,7 @@ class Spool(PublishTest):
         """One sends at a time: nothing is lost, nothing is sent twice."""
         with Receiver() as receiver:
             processes = [self.start(receiver.url, self.file) for _ in range(4)]
-            self.assertEqual([process.wait(60) for process in processes], [0] * 4)
+            self.assertEqual([process.wait(600) for process in processes], [0] * 4)
             self.assertEqual(receiver.names(), 4 * self.wanted())
 
     def test_damaged(self):

@@ -71,8 +71,8 @@ class ReportFlameTest(browser.BrowserTest):
         for zoom, place in (("5.0", 5), ("5.0.1.2", 1), ("5.0.4", 2)):  # the kernel takes 400 ns, conv 300
             window = self.open(report_files.written(frames_and_kernel, "frames")[1], f"#page=flame&x.flame.zoom={zoom}")
             self.contexts(window)
-            window.page.get_by_role("button", name="On the timeline").click(timeout=20000)
-            window.page.locator("main#page-timeline").wait_for(timeout=20000)
+            window.page.get_by_role("button", name="On the timeline").click()
+            window.page.locator("main#page-timeline").wait_for()
             self.assertEqual(window.state()["span"], str(place), zoom)
 
     def test_samples_of_instructions_are_a_value(self):

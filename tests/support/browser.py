@@ -167,7 +167,7 @@ class Shown:
         return self.page.evaluate(READ_TABLES, table_id)
 
     def table(self, table_id):
-        self.section(table_id).wait_for(state="attached", timeout=60_000)
+        self.section(table_id).wait_for(state="attached")
         return self.tables(table_id)[0]
 
     def section(self, table_id):

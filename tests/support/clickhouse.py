@@ -95,5 +95,5 @@ class Server:
 
     def close(self):
         self.process.stdin.close()
-        self.process.wait(60)
+        self.process.wait(600)
         self.process.stdout.close()

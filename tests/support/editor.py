@@ -14,7 +14,7 @@ import browser
 from editor_environment import code_server
 
 SOURCE = pathlib.Path(os.environ["XSP_SOURCE"]) if os.environ.get("XSP_SOURCE") else pathlib.Path(__file__).parents[2]
-WAIT_S = 60
+WAIT_S = 600
 SETTINGS = {"workbench.startupEditor": "none", "telemetry.telemetryLevel": "off", "update.mode": "none",
             "chat.disableAIFeatures": True, "extensions.ignoreRecommendations": True, "window.autoDetectColorScheme": True,
             "security.workspace.trust.startupPrompt": "never", "workbench.tips.enabled": False, "workbench.secondarySideBar.defaultVisibility": "hidden", "editor.minimap.enabled": False}

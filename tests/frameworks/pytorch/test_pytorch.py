@@ -11,7 +11,7 @@ import unittest
 from run_programs import COMPILER, SANITIZED, XSP, sql
 
 SOURCE = pathlib.Path(__file__).resolve().parent / "pytorch_stand_in.c"
-WAIT_S = 60
+WAIT_S = 600
 HAS_HEADERS = pathlib.Path(sysconfig.get_path("include"), "Python.h").exists()
 LINKED = ["-L.", "-ltorch_cpu", "-Wl,-rpath,$ORIGIN", "-Wl,-rpath,$ORIGIN/..", "-ldl"]
 SPANS = """
