@@ -330,7 +330,7 @@ class FlameTest(ExportTest):
         runs = {row["run_id"]: row for row in xsp_json("sql", source, "select * from run", "--json")}
         times = {}
         for row in rows:
-            if row["kind"] == "launch" or row["is_open"] or row["self_ns"] == 0:
+            if row["is_open"] or row["self_ns"] == 0:
                 continue
             chain, at = [], row
             while at is not None:
@@ -362,6 +362,19 @@ class FlameTest(ExportTest):
         _, found = self.folded(kept_parents())
         self.assertEqual(found, {("program",): 70, ("task",): 50, ("program", "range"): 30, ("early",): 60,
                                  ("crossed",): 60, ("program", "other"): 20, ("parent", "child"): 70})
+
+    def test_an_ambiguous_span_is_in_no_other(self):
+        """Within two ranges that cross each other."""
+        script = Script()
+        script.experiment()
+        script.run(1, "A/L")
+        script.track()
+        script.span("first", UNIX_START, 600, level="application")
+        script.span("second", UNIX_START + 300, 600, level="application")
+        script.span("layer", UNIX_START + 350, 200, level="layer")
+        source, found = self.folded(script)
+        self.assertEqual([row["basis"] for row in self.spans(source) if row["name"] == "layer"], ["ambiguous"])
+        self.assertEqual(found, {("first",): 600, ("second",): 600, ("layer",): 200})
 
     def test_folded_names_cannot_break_lines(self):
         script = Script()

@@ -136,7 +136,7 @@ def contexts_by_hand(rows):
             at = by_id.get(at["parent_id"])
         entry = found.setdefault(tuple(reversed(chain)), [0, 0])
         entry[0] += 1
-        entry[1] += 0 if row["kind"] == "launch" else max(0, own[row["span_id"]])
+        entry[1] += max(0, own[row["span_id"]])
     return found
 
 

@@ -222,18 +222,16 @@ uint32_t *stacks_parents(const struct timeline_run *run, struct arena *arena)
   return parent;
 }
 
-int64_t *stacks_own_times(const struct timeline_run *run, uint32_t *parent, bool has_launches, struct arena *arena)
+int64_t *stacks_own_times(const struct timeline_run *run, uint32_t *parent, struct arena *arena)
 {
   int64_t *own_ns = arena_alloc_array(arena, run->spans.count, sizeof *own_ns);
   for (size_t lane = 0; lane < run->lane_count; lane++)
     for (size_t i = run->lanes[lane].first; i < run->lanes[lane].first + run->lanes[lane].count; i++)
       own_ns[run->order[i]] = run->derived.self_ns[run->order[i]];
   timeline_nest(run, parent, own_ns);
-  for (uint32_t row = 0; row < run->spans.count; row++) {
-    uint8_t kind = run->derived.kind != NULL ? run->derived.kind[row] : run->spans.kind[row];
-    if ((kind == XSP_KIND_LAUNCH && !has_launches) || timeline_is_open(run, row) || own_ns[row] < 0)
+  for (uint32_t row = 0; row < run->spans.count; row++)
+    if (timeline_is_open(run, row) || own_ns[row] < 0)
       own_ns[row] = 0;
-  }
   return own_ns;
 }
 
@@ -245,7 +243,7 @@ void stacks_add(const struct stacks *stacks, const struct timeline_run *run, str
   }
   struct arena arena = {0};
   uint32_t *parent = stacks_parents(run, &arena);
-  const int64_t *own_ns = stacks_own_times(run, parent, false, &arena);
+  const int64_t *own_ns = stacks_own_times(run, parent, &arena);
   const struct context_spans spans = {.count = run->spans.count,
                                       .parent = parent,
                                       .name = run->spans.name,

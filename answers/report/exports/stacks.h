@@ -42,10 +42,9 @@ void stacks_done(struct stacks *stacks);
 // The row of each row's parent as recorded, TIMELINE_NO_ROW: none.
 uint32_t *stacks_parents(const struct timeline_run *run, struct arena *arena);
 // Own times by row; changes `parent` to that of contexts. Spans of tracks with a clock of their own are in no lane: their times
-// cannot be added to the others'. Without `has_launches` launches have none.
-int64_t *stacks_own_times(const struct timeline_run *run, uint32_t *parent, bool has_launches, struct arena *arena);
-// Adds a run's spans. Its self times are those of timeline_nest; executions count in full, launches not at all (their time
-// is their execution's).
+// cannot be added to the others'.
+int64_t *stacks_own_times(const struct timeline_run *run, uint32_t *parent, struct arena *arena);
+// Adds a run's spans. Its self times are those of timeline_nest; executions count in full.
 void stacks_add(const struct stacks *stacks, const struct timeline_run *run, struct contexts *contexts);
 // Of a file whose spans were folded: the tree of run `run_id`, instead of stacks_add. `paths` are those of `stacks`, or the same
 // with other names.

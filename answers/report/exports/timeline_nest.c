@@ -2,7 +2,8 @@
 // Parents for calling contexts, from a run's parents and its lanes. Called by folded stacks and the page. Pure.
 //
 // A span takes a parent of its own or a higher level only, so a range of the application inside a model has the
-// program as its parent. As contexts the two would be siblings and their common time would count twice.
+// program as its parent. As contexts the two would be siblings and their common time would count twice. Where it is not
+// known which of several spans is the parent, none is taken here either.
 #include "report/exports/timeline.h"
 
 #include <stdlib.h>
@@ -37,7 +38,8 @@ static bool is_finished_host(const struct timeline_run *run, uint32_t row)
 static uint32_t parent_for_contexts(const struct nest *nest, uint32_t row)
 {
   uint32_t recorded = nest->parent[row];
-  if (nest->open.count == 0 || !is_finished_host(nest->run, row))
+  bool is_ambiguous = recorded == TIMELINE_NO_ROW && nest->run->derived.basis[row] == BASIS_AMBIGUOUS;
+  if (nest->open.count == 0 || is_ambiguous || !is_finished_host(nest->run, row))
     return recorded;
   const struct open_span *around = &nest->open.items[nest->open.count - 1];
   bool is_between = recorded == TIMELINE_NO_ROW || open_of(nest, recorded) != NULL;

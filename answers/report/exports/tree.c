@@ -197,7 +197,7 @@ static void add_spans(struct tree *tree)
   memcpy(name, spans->name, spans->count * sizeof *name);
   join_steps(tree, name);
   const uint32_t *forward = find_forward(tree, parent);
-  const int64_t *own_ns = stacks_own_times(&tree->run, parent, true, arena);
+  const int64_t *own_ns = stacks_own_times(&tree->run, parent, arena);
   place_samples(tree, parent);
   tree->context = arena_alloc_array(arena, spans->count, sizeof *tree->context);
   const struct context_spans input = {.count = spans->count,

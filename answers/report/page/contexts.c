@@ -9,8 +9,8 @@
 
 #define CONTEXTS_MOST 100000u // and as many totals
 
-// Own time by place: the duration without that of spans that nest in it in its lane. Executions count in full,
-// launches not at all. `lane` is scratch.
+// Own time by place: the duration without that of spans that nest in it in its lane. Executions count in
+// full. `lane` is scratch.
 static void fill_own(const struct page_spans *spans, const struct page_rows *rows, uint32_t *lane, int64_t *own_ns)
 {
   for (size_t i = 0; i < rows->row_count; i++)
@@ -23,7 +23,7 @@ static void fill_own(const struct page_spans *spans, const struct page_rows *row
       own_ns[parent] = saturate_subtract(own_ns[parent], spans->duration_ns[i]);
   }
   for (size_t i = 0; i < spans->count; i++)
-    if (own_ns[i] < 0 || PAGE_KIND(spans->attributes[i]) == XSP_KIND_LAUNCH)
+    if (own_ns[i] < 0)
       own_ns[i] = 0;
 }
 

@@ -162,7 +162,7 @@ export interface Contexts {
   name: number[];
   level: number[];
   count: number[];
-  own_ns: number[]; // without spans nested on their track; launches 0
+  own_ns: number[]; // without spans nested on their track
   first_ns: number[];
   folded: number; // spans counted in the context around theirs, because there were too many contexts
   left_out: number; // spans counted in no context, for the same reason

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Folded stacks, as flame graph tools read them and `xsp export --to folded` writes them: "model;layer;kernel
-// NANOSECONDS", one line per context. Its time is its spans' self time; executions count in full, launches not at all.
+// NANOSECONDS", one line per context. Its time is its spans' self time; executions count in full.
 import type { Contexts } from "../data";
 import { Places } from "../flame/contexts";
 import { contextParents } from "../flame/nesting";

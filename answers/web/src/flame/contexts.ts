@@ -191,8 +191,7 @@ export function contextsOfSamples({ file }: RunFacts, samples: Samples): Tree {
   return tree;
 }
 
-// Of the whole run, from the file. A name belongs to a device if all its spans are executions (or launches, which have
-// no time).
+// Of the whole run, from the file. A name belongs to a device if all its spans are executions.
 export function contextsOfFile(file: Contexts): Tree {
   const tree = emptyTree(),
     names = documentData.value!.names.length + 1;
@@ -200,7 +199,7 @@ export function contextsOfFile(file: Contexts): Tree {
     others = new Set<number>();
   file.totals.name.forEach((name, i) => {
     if (file.totals.kind[i] === EXECUTION) executions.add(name + names * file.totals.level[i]);
-    else if (file.totals.kind[i] === 0) others.add(name + names * file.totals.level[i]);
+    else others.add(name + names * file.totals.level[i]);
   });
   file.name.forEach((name, i) => {
     const node = addNode(tree, file.parent[i] + 1, name, file.level[i], file.first_ns[i]);

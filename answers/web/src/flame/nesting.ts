@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Parents for calling contexts, as answers/report/exports/timeline_nest.c finds them: a host span takes the innermost one that
-// its lane draws around it, where that one lies between it and its recorded parent, or where it has no parent.
-import { kindOf, type Spans } from "../data";
+// its lane draws around it, where that one lies between it and its recorded parent, or where it has no parent; not
+// where it is unknown which of several is its parent.
+import { BASES, basisOf, kindOf, type Spans } from "../data";
 import { tracksOf } from "./own_time";
 
 const EXECUTION = 2;
+const AMBIGUOUS = BASES.indexOf("ambiguous");
 const SLICE = 1 << 16; // spans between two looks at the clock
 
 const endOf = (data: Spans, i: number) => data.start[i] + data.duration[i];
@@ -39,7 +41,7 @@ function* nested(data: Spans): Generator<number, Int32Array> {
       const parent = data.parent[i];
       if (parent === around || kindOf(data, i) === EXECUTION || kindOf(data, around) === EXECUTION) continue;
       if (data.start[around] > data.start[i] || endOf(data, around) < endOf(data, i)) continue; // open or a rectangle
-      if (parent >= 0 && !isAround(data, parent, i)) continue;
+      if (parent >= 0 ? !isAround(data, parent, i) : basisOf(data, i) === AMBIGUOUS) continue;
       if (!isInsideOut(data, tracks, parents[around], around)) parents[i] = around;
     }
   }

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Self times: a span's duration less the union of its children on its own track. An execution's is its duration; a
-// launch has none. By recorded parents the same as in `xsp sql`:
-//   select sum(case kind when 'launch' then 0 else self_ns end) from span where run_id = …
+// Self times: a span's duration less the union of its children on its own track. An execution's is its duration. By
+// recorded parents the same as in `xsp sql`: select sum(self_ns) from span where run_id = …
 import { busyOf, kindOf, type RunFacts, type Spans } from "../data";
 import type { Range } from "../state";
 
-const LAUNCH = 1;
 const EXECUTION = 2;
 const SLICE = 1 << 16; // spans between two looks at the clock
 
@@ -66,6 +64,6 @@ export function* ownTimes(data: Spans, parents: Int32Array, range: Range | null)
   }
   for (const [parent, children] of several)
     if (data.busy === null) own[parent] -= unionOf(children, startOf(parent), endOf(parent));
-  for (let i = 0; i < data.count; i++) if (kindOf(data, i) === LAUNCH || own[i] < 0) own[i] = 0;
+  for (let i = 0; i < data.count; i++) own[i] = Math.max(0, own[i]);
   return own;
 }

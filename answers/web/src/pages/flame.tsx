@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A run's time by context: top-down, by name and its callers, heaviest first, or in time order. Self time: a span's
-// duration less the spans nested in it on its track. Executions count in full, in the context that launched them;
-// launches not at all. The totals of all orders and tables equal
-//   select sum(case kind when 'launch' then 0 else self_ns end) from span where run_id = …
+// duration less the spans nested in it on its track. Executions count in full, in the context that launched them.
+// The totals of all orders and tables equal: select sum(self_ns) from span where run_id = …
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { levelOf, type RunFacts, type Spans } from "../data";
 import { matching } from "../find";
