@@ -6,8 +6,6 @@
 
 #include <stdlib.h>
 
-#define LINE_BYTES_MOST ((size_t)1 << 20)
-
 static int recognize(struct slice head, bool is_all)
 {
   (void)is_all;
@@ -38,9 +36,10 @@ static void read_banner(struct nvprof_reading *reading, struct slice line)
   }
 }
 
-static enum status read_line(struct nvprof_reading *reading, struct error *err)
+static enum status read_line(void *context, struct buf *text, struct error *err)
 {
-  struct slice cells[NVPROF_CELLS_MOST], line = {reading->line.data, reading->line.length};
+  struct nvprof_reading *reading = context;
+  struct slice cells[NVPROF_CELLS_MOST], line = {text->data, text->length};
   struct nvprof_table *table = &reading->table;
   bool are_units;
   if (slice_trim(line).length == 0)
@@ -49,7 +48,7 @@ static enum status read_line(struct nvprof_reading *reading, struct error *err)
     read_banner(reading, line);
     return STATUS_OK;
   }
-  size_t count = nvprof_cut(reading->line.data, reading->line.length, cells);
+  size_t count = import_csv_cut(text->data, text->length, cells, NVPROF_CELLS_MOST);
   if (nvprof_is_header(cells, count))
     return nvprof_begin_table(table, reading->import, cells, count, err);
   if (count == 0 || count != table->cell_count) { // a program's own text, where its output is in the same file
@@ -64,33 +63,11 @@ static enum status read_line(struct nvprof_reading *reading, struct error *err)
   return nvprof_read_row(reading, cells, err);
 }
 
-static enum status read_lines(struct nvprof_reading *reading, struct error *err)
-{
-  struct input *input = reading->import->input;
-  while (input->at != input->end || !input->is_last) {
-    size_t rest = (size_t)(input->end - input->at);
-    const char *end = memchr(input->at, '\n', rest);
-    if (end == NULL && !input->is_last && rest < LINE_BYTES_MOST) {
-      XSP_TRY(input_more(input, err));
-      continue;
-    }
-    size_t length = end != NULL ? (size_t)(end - input->at) : rest;
-    if (length >= LINE_BYTES_MOST)
-      return import_broken(reading->import, err, input_offset(input, input->at), "a line is too long");
-    buf_clear(&reading->line);
-    buf_utf8(&reading->line, input->at, length - (length > 0 && input->at[length - 1] == '\r'));
-    input->at += length + (end != NULL);
-    if (reading->line.length > 0)
-      XSP_TRY(read_line(reading, err));
-  }
-  return STATUS_OK;
-}
-
 static enum status read_file(struct import *import, struct error *err)
 {
   struct nvprof_reading *reading = memory_new(1, sizeof *reading);
   *reading = (struct nvprof_reading){.import = import, .process_id = STORE_NONE};
-  enum status status = read_lines(reading, err);
+  enum status status = import_each_line(import, read_line, reading, err);
   if (reading->runs[1].run_id != 0)
     import_note(import,
                 "metrics have no times: kernels are in their order, without length; import the file together with "
@@ -99,7 +76,6 @@ static enum status read_file(struct import *import, struct error *err)
     import_note(import, "%zu processes, each with times from its own start", reading->processes.count);
   if (reading->runs[0].run_id == 0 && reading->runs[1].run_id == 0)
     import_run(import, &(struct store_run){0});
-  buf_done(&reading->line);
   map_done(&reading->tracks);
   map_done(&reading->processes);
   free(reading);

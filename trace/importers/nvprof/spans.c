@@ -2,13 +2,9 @@
 // Executions, calls and metrics of nvprof's rows; see spans.h. Called by nvprof.c for each row.
 #include "importers/nvprof/spans.h"
 
-#include "importers/trace_events/trace_events.h"
-
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
-
-#define TIME_BYTES_MOST 40
 
 static uint32_t word(struct nvprof_reading *reading, const char *text)
 {
@@ -136,14 +132,6 @@ static double size_of(const struct nvprof_reading *reading, const struct slice *
                                                                                                            : NAN;
 }
 
-static void tag_number(struct nvprof_reading *reading, int64_t span_id, uint32_t key, double number)
-{
-  if (number == rint(number) && fabs(number) < 0x1p53)
-    import_tag_int(reading->import, span_id, key, (int64_t)number);
-  else if (!isnan(number))
-    import_tag_double(reading->import, span_id, key, number);
-}
-
 // "Low (2)" and the like are texts; what is not a number is missing in a tag of xsp's own.
 static void tag_metrics(struct nvprof_reading *reading, const struct slice *cells, int64_t span_id)
 {
@@ -152,7 +140,7 @@ static void tag_metrics(struct nvprof_reading *reading, const struct slice *cell
     struct slice cell = cells[metric->cell];
     double number;
     if (nvprof_number(metric, cell, &number))
-      tag_number(reading, span_id, metric->key, number);
+      import_tag_number(reading->import, span_id, metric->key, number);
     else if (!metric->is_known && cell.length > 0 && !slice_is(cell, "-"))
       import_tag_text(reading->import, span_id, metric->key, import_slice(reading->import, cell));
   }
@@ -165,8 +153,8 @@ static void tag_kernel(struct nvprof_reading *reading, const struct slice *cells
   tag_three(reading, cells, NVPROF_BLOCK_X, span_id, "block");
   if (slice_int64(nvprof_cell(&reading->table, cells, NVPROF_REGISTERS), &registers))
     import_tag_int(reading->import, span_id, word(reading, "registers"), registers);
-  tag_number(reading, span_id, word(reading, "shared_bytes"),
-             size_of(reading, cells, NVPROF_STATIC_SHARED) + size_of(reading, cells, NVPROF_DYNAMIC_SHARED));
+  import_tag_number(reading->import, span_id, word(reading, "shared_bytes"),
+                    size_of(reading, cells, NVPROF_STATIC_SHARED) + size_of(reading, cells, NVPROF_DYNAMIC_SHARED));
   tag_metrics(reading, cells, span_id);
 }
 
@@ -195,7 +183,7 @@ static void copy_or_set(struct nvprof_reading *reading, const struct slice *cell
   bool is_known = is_copy || slice_starts_with(name, set);
   span->category = word(reading, !is_known ? "other" : is_copy ? "memcpy" : "memset");
   span->name = is_known ? word(reading, text) : import_slice(reading->import, name);
-  tag_number(reading, span->span_id, word(reading, "bytes"), size_of(reading, cells, NVPROF_SIZE));
+  import_tag_number(reading->import, span->span_id, word(reading, "bytes"), size_of(reading, cells, NVPROF_SIZE));
 }
 
 static enum status read_execution(struct nvprof_reading *reading, const struct slice *cells, struct store_span *span,
@@ -228,45 +216,17 @@ static enum status read_call(struct nvprof_reading *reading, const struct slice 
 }
 
 // ---- rows ------------------------------------------------------------------------------------------------------------
-// A time in microseconds, as a text for json_time. False: there is none.
-static bool decimal_time(const struct nvprof_reading *reading, const struct slice *cells, enum nvprof_column column,
-                         char text[TIME_BYTES_MOST])
-{
-  struct slice cell = nvprof_cell(&reading->table, cells, column);
-  if (cell.length > TIME_BYTES_MOST - 4 || !json_time_is_number(cell.data, cell.length) ||
-      memchr(cell.data, 'e', cell.length) != NULL || memchr(cell.data, 'E', cell.length) != NULL)
-    return false;
-  snprintf(text, TIME_BYTES_MOST, "%.*se%d", (int)cell.length, cell.data, reading->table.exponents[column]);
-  return true;
-}
-
-static enum status read_times(struct nvprof_reading *reading, const struct slice *cells, struct store_span *span,
-                              bool *ret_has_times, struct error *err)
-{
-  struct import *import = reading->import;
-  char start[TIME_BYTES_MOST], duration[TIME_BYTES_MOST];
-  int64_t end_ns;
-  *ret_has_times = false;
-  if (!decimal_time(reading, cells, NVPROF_START, start) || !decimal_time(reading, cells, NVPROF_DURATION, duration)) {
-    import_skip(import, "no times");
-  } else if (!json_time(start, strlen(start), duration, strlen(duration), &span->start_ns, &end_ns) ||
-             __builtin_sub_overflow(end_ns, span->start_ns, &span->duration_ns)) {
-    return import_broken(import, err, input_offset(import->input, import->input->at),
-                         "a time before here is beyond 64 bits of nanoseconds");
-  } else if (span->duration_ns < 0) {
-    import_skip(import, "negative duration");
-  } else {
-    *ret_has_times = true;
-  }
-  return STATUS_OK;
-}
-
 enum status nvprof_read_row(struct nvprof_reading *reading, const struct slice *cells, struct error *err)
 {
   struct store_span span = {.level = XSP_LEVEL_KERNEL};
   bool has_times = true;
-  if (reading->table.is_timed)
-    XSP_TRY(read_times(reading, cells, &span, &has_times, err));
+  const struct nvprof_table *table = &reading->table;
+  if (table->is_timed)
+    XSP_TRY(import_decimal_times(
+        reading->import,
+        (struct import_decimal){nvprof_cell(table, cells, NVPROF_START), table->exponents[NVPROF_START]},
+        (struct import_decimal){nvprof_cell(table, cells, NVPROF_DURATION), table->exponents[NVPROF_DURATION]}, &span,
+        &has_times, err));
   if (!has_times)
     return STATUS_OK;
   begin_span(reading, &span);

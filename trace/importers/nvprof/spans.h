@@ -3,14 +3,13 @@
 #ifndef XSP_IMPORTERS_NVPROF_SPANS_H
 #define XSP_IMPORTERS_NVPROF_SPANS_H
 
-#include "base/buf.h"
 #include "base/map.h"
 #include "importers/nvprof/table.h"
+#include "importers/text_file.h"
 
 struct nvprof_reading {
   struct import *import;
   struct nvprof_table table;
-  struct buf line;
   struct map tracks;    // (run and name, process and context) → track
   struct map processes; // process → its number in this file, from 1
   int64_t process_id;   // of the lines; STORE_NONE: not known

@@ -2,42 +2,13 @@
 // Lines, columns, units and numbers of nvprof's CSV; see table.h. Called by nvprof.c.
 #include "importers/nvprof/table.h"
 
-#include "importers/trace_events/trace_events.h"
+#include "importers/text_file.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #define KIB 1024.0 // nvprof's KB: 1,028 bytes are 1.003906 of it
 #define MIB (KIB * KIB)
 #define GIB (KIB * MIB)
-
-size_t nvprof_cut(char *line, size_t length, struct slice cells[NVPROF_CELLS_MOST])
-{
-  size_t count = 0;
-  for (char *at = line, *end = line + length;; at++) {
-    if (count == NVPROF_CELLS_MOST)
-      return 0;
-    char *start = at, *to = at;
-    bool is_quoted = at < end && *at == '"';
-    if (is_quoted) {
-      start = to = ++at;
-      for (; at < end && (*at != '"' || (at + 1 < end && at[1] == '"')); at++) {
-        at += *at == '"';
-        *to++ = *at;
-      }
-      if (at++ == end) // the closing quote is missing
-        return 0;
-    } else {
-      while (at < end && *at != ',')
-        *to++ = *at++;
-    }
-    cells[count++] = (struct slice){start, (size_t)(to - start)};
-    if (at == end)
-      return count;
-    if (*at != ',')
-      return 0;
-  }
-}
 
 // ---- columns ---------------------------------------------------------------------------------------------------------
 static const char *const column_names[NVPROF_COLUMNS] = {"Start",         "Duration",     "Grid X",
@@ -164,17 +135,6 @@ static bool metric_unit(struct slice unit, double *ret_factor, bool *ret_is_perc
   return unit.length == 0 || *ret_is_percent || size_unit(unit, ret_factor);
 }
 
-static bool time_exponent(struct slice unit, int *ret_exponent)
-{
-  static const char *const units[] = {"ns", "us", "ms", "s"};
-  for (int i = 0; i < 4; i++)
-    if (slice_is(unit, units[i])) {
-      *ret_exponent = 3 * i - 3;
-      return true;
-    }
-  return false;
-}
-
 enum status nvprof_take_units(struct nvprof_table *table, struct import *import, const struct slice *cells,
                               bool *ret_are_units, struct error *err)
 {
@@ -183,7 +143,7 @@ enum status nvprof_take_units(struct nvprof_table *table, struct import *import,
   *ret_are_units = table->is_timed || nvprof_cell(table, cells, NVPROF_NAME).length == 0;
   for (size_t c = NVPROF_START; table->is_timed && c <= NVPROF_DURATION; c++) {
     struct slice unit = cells[table->cells[c]];
-    if (!time_exponent(unit, &table->exponents[c]))
+    if (!import_time_unit(unit, &table->exponents[c]))
       return import_broken(import, err, input_offset(import->input, import->input->at),
                            "'%.*s' is not a unit of times (s, ms, us or ns)", unit.length < 40 ? (int)unit.length : 40,
                            unit.data);
@@ -209,17 +169,11 @@ struct slice nvprof_cell(const struct nvprof_table *table, const struct slice *c
 
 bool nvprof_number(const struct nvprof_metric *metric, struct slice cell, double *ret_number)
 {
-  char text[64];
-  size_t length = 0;
+  struct slice unit;
   double factor;
   bool is_percent;
-  while (length < cell.length && memchr("+-.0123456789eE", cell.data[length], 15) != NULL)
-    length++;
-  if (length >= sizeof text || !json_time_is_number(cell.data, length) ||
-      !metric_unit(slice_after(cell, length), &factor, &is_percent))
+  if (!import_number(cell, ret_number, &unit) || !metric_unit(unit, &factor, &is_percent))
     return false;
-  memcpy(text, cell.data, length);
-  text[length] = 0;
-  *ret_number = strtod(text, NULL) * metric->factor * (is_percent && metric->is_known ? 0.01 : factor);
+  *ret_number *= metric->factor * (is_percent && metric->is_known ? 0.01 : factor);
   return isfinite(*ret_number);
 }

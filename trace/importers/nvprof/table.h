@@ -49,8 +49,6 @@ struct nvprof_table {
   size_t metric_count;
 };
 
-// Cuts a line into its cells, without their quotes, in place. Returns how many there are; 0: it is not a row of CSV.
-size_t nvprof_cut(char *line, size_t length, struct slice cells[NVPROF_CELLS_MOST]);
 bool nvprof_is_header(const struct slice *cells, size_t count);
 // Begins a table. STATUS_INPUT: one that is not of single calls, with what to run instead.
 enum status nvprof_begin_table(struct nvprof_table *table, struct import *import, const struct slice *cells,
