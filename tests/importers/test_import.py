@@ -108,7 +108,7 @@ class CommandLineTest(ImportTest):
         self.refuse(mentions=["xsp import FILE"])
         self.refuse(trace, mentions=["-o OUT.xsp"])
         self.refuse(trace, "-o", "", mentions=["empty"])
-        self.refuse(trace, "-o", self.out, "--format", "klingon", mentions=["klingon", "chrome"])
+        self.refuse(trace, "-o", self.out, "--format", "klingon", mentions=["klingon", "xsp help import"])
         self.refuse(trace, "-o", self.out, "--layer", "upper", mentions=["upper", "outermost"])
         self.refuse(trace, "-o", self.out, "--threads", "3", mentions=["--threads"])
         for limit in ("0", "-1", "x", "", "5X", "1KK", "99999999999999999999", "99999999999G"):

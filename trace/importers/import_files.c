@@ -8,19 +8,9 @@
 #include "importers/sink.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
-// "kineto, ort or chrome"
-static void list_names(char names[160])
-{
-  names[0] = 0;
-  for (size_t i = 0; importers[i] != NULL; i++) {
-    const char *joint = i == 0 ? "" : importers[i + 1] == NULL ? " or " : ", ";
-    size_t length = strlen(names);
-    snprintf(names + length, 160 - length, "%s%s", joint, importers[i]->name);
-  }
-}
+#define FORMATS_ADVICE "a format of xsp help import"
 
 static enum status named_importer(const char *name, const struct importer **ret_importer, struct error *err)
 {
@@ -29,9 +19,7 @@ static enum status named_importer(const char *name, const struct importer **ret_
       *ret_importer = importers[i];
       return STATUS_OK;
     }
-  char names[160];
-  list_names(names);
-  return error_set(err, STATUS_USE, "cannot import", "--format", names, "there is no format \"%s\"", name);
+  return error_set(err, STATUS_USE, "cannot import", "--format", FORMATS_ADVICE, "there is no format \"%s\"", name);
 }
 
 // The importer that claims the file with most certainty.
@@ -50,13 +38,10 @@ static enum status recognise(const struct input *input, const struct importer **
   }
   if (*ret_importer != NULL)
     return STATUS_OK;
-  char names[160], advice[sizeof err->advice];
-  list_names(names);
   const struct foreign_format *foreign = foreign_recognise(input->path, head, is_all);
-  if (foreign != NULL && foreign->advice != NULL)
-    return error_set(err, STATUS_INPUT, "cannot import", input->path, foreign->advice, "%s", foreign->what);
-  snprintf(advice, sizeof advice, "--format %s", names);
-  return error_set(err, STATUS_INPUT, "cannot import", input->path, advice, "%s",
+  bool has_advice = foreign != NULL && foreign->advice != NULL;
+  return error_set(err, STATUS_INPUT, "cannot import", input->path,
+                   has_advice ? foreign->advice : "--format, with " FORMATS_ADVICE, "%s",
                    foreign != NULL ? foreign->what : "its format is not known");
 }
 

@@ -149,7 +149,13 @@ struct foreign_format {
 const struct foreign_format *foreign_recognise(const char *path, struct slice head, bool is_all);
 
 // The importers, each in NAME.c
-extern const struct importer importer_kineto, importer_onnxruntime, importer_nsys, importer_otlp, importer_otlp_proto,
-    importer_otlp_journal, importer_chrome, importer_nvprof;
+extern const struct importer importer_kineto;
+extern const struct importer importer_onnxruntime;
+extern const struct importer importer_nsys;
+extern const struct importer importer_otlp;
+extern const struct importer importer_otlp_proto;
+extern const struct importer importer_otlp_journal;
+extern const struct importer importer_nvprof;
+extern const struct importer importer_chrome;
 
 #endif

@@ -2,10 +2,20 @@
 // The table of importers, in the order of help and of equal claims: what is more particular comes first.
 #include "importers/importer.h"
 
+// One a line.
+// clang-format off
 const struct importer *const importers[] = {
-    &importer_kineto,       &importer_onnxruntime, &importer_nsys,   &importer_otlp, &importer_otlp_proto,
-    &importer_otlp_journal, &importer_nvprof,      &importer_chrome, NULL,
+    &importer_kineto,
+    &importer_onnxruntime,
+    &importer_nsys,
+    &importer_otlp,
+    &importer_otlp_proto,
+    &importer_otlp_journal,
+    &importer_nvprof,
+    &importer_chrome,
+    NULL,
 };
+// clang-format on
 
 const char *import_format_at(size_t index, const char **ret_summary)
 {
