@@ -19,7 +19,7 @@ static enum status named_importer(const char *name, const struct importer **ret_
       *ret_importer = importers[i];
       return STATUS_OK;
     }
-  return error_set(err, STATUS_USE, "cannot import", "--format", FORMATS_ADVICE, "there is no format \"%s\"", name);
+  return error_set(err, STATUS_USE, "cannot import", "--from", FORMATS_ADVICE, "there is no format \"%s\"", name);
 }
 
 // The importer that claims the file with most certainty.
@@ -41,7 +41,7 @@ static enum status recognise(const struct input *input, const struct importer **
   const struct foreign_format *foreign = foreign_recognise(input->path, head, is_all);
   bool has_advice = foreign != NULL && foreign->advice != NULL;
   return error_set(err, STATUS_INPUT, "cannot import", input->path,
-                   has_advice ? foreign->advice : "--format, with " FORMATS_ADVICE, "%s",
+                   has_advice ? foreign->advice : "--from, with " FORMATS_ADVICE, "%s",
                    foreign != NULL ? foreign->what : "its format is not known");
 }
 

@@ -76,10 +76,20 @@ size_t import_csv_cut(char *line, size_t length, struct slice *cells, size_t mos
 static bool decimal_text(struct import_decimal decimal, char text[TIME_BYTES_MOST])
 {
   struct slice number = decimal.number;
-  if (number.length > TIME_BYTES_MOST - 5 || !json_time_is_number(number.data, number.length) ||
-      memchr(number.data, 'e', number.length) != NULL || memchr(number.data, 'E', number.length) != NULL)
+  size_t mantissa = 0;
+  int64_t exponent = 0;
+  if (number.length > TIME_BYTES_MOST - 10 || !json_time_is_number(number.data, number.length))
     return false;
-  snprintf(text, TIME_BYTES_MOST, "%.*se%d", (int)number.length, number.data, decimal.exponent);
+  while (mantissa < number.length && (number.data[mantissa] | ' ') != 'e')
+    mantissa++;
+  if (mantissa < number.length) { // as C's %g writes small numbers: 6.10352e-05
+    struct slice rest = slice_after(number, mantissa + 1);
+    if (rest.data[0] == '+')
+      rest = slice_after(rest, 1);
+    if (!slice_int64(rest, &exponent) || exponent < -9999 || exponent > 9999)
+      return false;
+  }
+  snprintf(text, TIME_BYTES_MOST, "%.*se%d", (int)mantissa, number.data, decimal.exponent + (int)exponent);
   return true;
 }
 

@@ -16,7 +16,7 @@ enum status import_each_line(struct import *import, import_line_function *take, 
 // row of CSV, or has more.
 size_t import_csv_cut(char *line, size_t length, struct slice *cells, size_t most);
 
-// A decimal number without an exponent; the time is number × 10^exponent µs.
+// A decimal number; the time is number × 10^exponent µs.
 struct import_decimal {
   struct slice number;
   int exponent;
