@@ -195,7 +195,7 @@ enum status store_call_paths(struct store *store, struct arena *arena, struct st
 }
 
 // ---- the calling context tree ----------------------------------------------------------------------------------------
-static bool has_table(struct store *store, const char *name)
+bool store_has_table(struct store *store, const char *name)
 {
   char sql[64];
   sqlite3_stmt *statement = NULL;
@@ -220,12 +220,12 @@ static enum status make_table(struct store *store, const char *name, const char 
 
 bool store_has_context_metrics(struct store *store)
 {
-  return has_table(store, "context_metric");
+  return store_has_table(store, "context_metric");
 }
 
 bool store_is_folded(struct store *store)
 {
-  return has_table(store, "drained");
+  return store_has_table(store, "drained");
 }
 
 enum status store_put_context_metrics(struct store *store, const struct store_context_metric *rows, size_t count,
@@ -275,8 +275,9 @@ enum status store_sampled(struct store *store, int64_t run_id, struct arena *are
 {
   *ret_rows = NULL;
   *ret_count = 0;
-  return has_table(store, "sampled") ? store_rows_list(store, ROWS_SAMPLED, run_id, arena, ret_rows, ret_count, err)
-                                     : STATUS_OK;
+  return store_has_table(store, "sampled")
+             ? store_rows_list(store, ROWS_SAMPLED, run_id, arena, ret_rows, ret_count, err)
+             : STATUS_OK;
 }
 
 enum status store_context_samples(struct store *store, int64_t run_id, struct arena *arena,
@@ -284,7 +285,7 @@ enum status store_context_samples(struct store *store, int64_t run_id, struct ar
 {
   *ret_rows = NULL;
   *ret_count = 0;
-  if (!has_table(store, "context_sample"))
+  if (!store_has_table(store, "context_sample"))
     return STATUS_OK;
   XSP_TRY(store_rows_list(store, ROWS_CONTEXT_SAMPLE, run_id, arena, ret_rows, ret_count, err));
   for (size_t i = 0; i < *ret_count; i++) {

@@ -127,6 +127,20 @@ static enum status copy_context_samples(struct copy *copy, int64_t run_id, struc
   return store_put_context_samples(copy->to, samples, count, err);
 }
 
+static enum status copy_counters(struct copy *copy, int64_t run_id, struct error *err)
+{
+  struct store_counter *counters;
+  struct store_counter_value *values;
+  size_t count, value_count;
+  XSP_TRY(store_counters(copy->from, run_id, &copy->arena, &counters, &count, err));
+  XSP_TRY(store_counter_values(copy->from, run_id, &copy->arena, &values, &value_count, err));
+  for (size_t i = 0; i < count; i++)
+    XSP_TRY(store_add_counter(copy->to, run_id, &counters[i], err));
+  for (size_t i = 0; i < value_count && count > 0; i++)
+    XSP_TRY(store_add_counter_value(copy->to, run_id, &values[i], err));
+  return STATUS_OK;
+}
+
 static enum status copy_run(struct copy *copy, const struct store_run *run, struct error *err)
 {
   copy->run_id = run->run_id;
@@ -141,6 +155,7 @@ static enum status copy_run(struct copy *copy, const struct store_run *run, stru
   XSP_TRY(copy_spans(copy, err));
   XSP_TRY(store_walk_samples(copy->from, run->run_id, copy_samples, copy, err));
   XSP_TRY(copy_context_samples(copy, run->run_id, err));
+  XSP_TRY(copy_counters(copy, run->run_id, err));
   XSP_TRY(store_logs(copy->from, run->run_id, &copy->arena, &logs, &count, err));
   for (size_t i = 0; i < count; i++)
     XSP_TRY(store_add_log(copy->to, run->run_id, logs[i].span_id, logs[i].time_ns, logs[i].message.data,

@@ -54,6 +54,8 @@ enum row_table { // tables whose rows are structs of store.h
   ROWS_CONTEXT_SAMPLE,
   ROWS_DRAINED,
   ROWS_SAMPLED,
+  ROWS_COUNTER,
+  ROWS_COUNTER_VALUE,
   ROWS_COUNT,
 };
 
@@ -105,6 +107,9 @@ enum status pending_write_column(struct store *store, int64_t run_id, enum serie
 
 // finish.c: with its journal; async-signal-safe
 void partial_remove(const char *partial_path);
+
+// call_paths.c: whether the file has a table that is made with its first rows
+bool store_has_table(struct store *store, const char *name);
 
 // columns.c: with rows that are still pending; *ret_run is NULL where the run has no rows.
 enum status store_find_run(struct store *store, int64_t run_id, struct run_chunks **ret_run,

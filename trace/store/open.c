@@ -162,6 +162,9 @@ static enum status add_later_tables(struct store *store, struct error *err)
       {"output", "experiment_id INTEGER, item INTEGER, file TEXT, type TEXT, shape TEXT, data BLOB"},
       {"frame", "frame_id INTEGER, kind TEXT, name TEXT, file TEXT, line INTEGER, module TEXT, address INTEGER"},
       {"context", "context_id INTEGER, parent_id INTEGER, frame_id INTEGER"},
+      {"counter", "run_id INTEGER, counter_id INTEGER, name TEXT, source TEXT, process_id INTEGER, thread_id INTEGER,"
+                  " device_id INTEGER, is_total INTEGER"},
+      {"counter_value", "run_id INTEGER, counter_id INTEGER, time_ns INTEGER, value REAL"},
   };
   for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) {
     int64_t count = 0;

@@ -102,6 +102,14 @@ static const struct field sample_fields[] = {
     {FIELD_INT, AT(context_sample, squares_low)},
 };
 static const struct field drained_fields[] = {{FIELD_INT, AT(drained, ring)}, {FIELD_INT, AT(drained, position)}};
+static const struct field counter_fields[] = {
+    {FIELD_INT, AT(counter, counter_id)},        {FIELD_NAME, AT(counter, name)},
+    {FIELD_TEXT, AT(counter, source)},           {FIELD_INT_OR_NONE, AT(counter, process_id)},
+    {FIELD_INT_OR_NONE, AT(counter, thread_id)}, {FIELD_INT_OR_NONE, AT(counter, device_id)},
+    {FIELD_BOOL, AT(counter, is_total)}};
+static const struct field counter_value_fields[] = {{FIELD_INT, AT(counter_value, counter_id)},
+                                                    {FIELD_INT, AT(counter_value, time_ns)},
+                                                    {FIELD_REAL, AT(counter_value, value)}};
 static const struct field trace_fields[] = {{FIELD_INT, AT(trace, trace_id)}, {FIELD_NAME, AT(trace, text)}};
 
 #define FIELDS(fields) fields, sizeof(fields) / sizeof(fields)[0]
@@ -141,6 +149,10 @@ static const struct row_kind {
     [ROWS_DRAINED] = {"drained", NULL, FIELDS(drained_fields), sizeof(struct store_drained), "1 ORDER BY ring"},
     [ROWS_SAMPLED] = {"sampled", "run_id", FIELDS(drained_fields), sizeof(struct store_drained),
                       "run_id = ?1 ORDER BY ring"},
+    [ROWS_COUNTER] = {"counter", "run_id", FIELDS(counter_fields), sizeof(struct store_counter),
+                      "run_id = ?1 ORDER BY counter_id"},
+    [ROWS_COUNTER_VALUE] = {"counter_value", "run_id", FIELDS(counter_value_fields), sizeof(struct store_counter_value),
+                            "run_id = ?1 ORDER BY counter_id, time_ns"},
     [ROWS_CONTEXT] = {"context", NULL, FIELDS(context_fields), sizeof(struct store_context), "1 ORDER BY context_id"},
 };
 

@@ -70,6 +70,9 @@ enum status store_shift_run(struct store *store, int64_t run_id, int64_t offset_
   const struct pending_run *run = pending_find(store, run_id);
   move_pending(&run->series[SERIES_SPAN], STORE_START_NS, offset_ns);
   move_pending(&run->series[SERIES_SAMPLE], SAMPLE_TIME_NS, offset_ns);
+  if (store_has_table(store, "counter_value"))
+    XSP_TRY(writer_execute(store, err, "UPDATE counter_value SET time_ns = time_ns + %lld WHERE run_id = %lld",
+                           (long long)offset_ns, (long long)run_id));
   return writer_execute(store, err,
                         "UPDATE chunk SET minimum = minimum + %lld, maximum = maximum + %lld"
                         " WHERE run_id = %lld AND " TIMES ";"

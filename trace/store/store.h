@@ -396,5 +396,6 @@ struct store_query_sink {
 enum status store_query(struct store *store, const char *sql, const struct store_query_sink *sink,
                         struct error *err) MUST_CHECK;
 #include "store/contexts.h"
+#include "store/counters.h"
 #include "store/samples.h"
 #endif

@@ -48,6 +48,13 @@ static const struct copied_table tables[] = {
      "run_id INTEGER, time_ns INTEGER, track_id INTEGER, span_id INTEGER, context_id INTEGER, kind TEXT,"
      " duration_ns INTEGER",
      "CREATE INDEX sample_context ON sample(run_id, context_id)"},
+    {"counter",
+     "run_id INTEGER, counter_id INTEGER, name TEXT, source TEXT, process_id INTEGER, thread_id INTEGER, device_id "
+     "INTEGER,"
+     " is_total INTEGER",
+     NULL},
+    {"counter_value", "run_id INTEGER, counter_id INTEGER, time_ns INTEGER, value REAL",
+     "CREATE INDEX counter_time ON counter_value(run_id, counter_id, time_ns)"},
     {"frame",
      "frame_id INTEGER PRIMARY KEY, kind TEXT, name TEXT, file TEXT, line INTEGER, module TEXT, address INTEGER", NULL},
     {"context_metric",
