@@ -44,7 +44,7 @@ def ort_event(category, name, start, duration, **arguments):
             f'"args" : {json.dumps(arguments)}}}')
 
 
-NODE = {"op_name": "Conv", "node_index": "3", "provider": "CPUExecutionProvider", "mem_in_use_delta": "-64",
+NODE = {"op_name": "Conv", "node_index": "3", "provider": "CPUExecutionProvider", "mem_in_use_delta": "-64", "mem_requested_in_use_delta": "-40",
         "output_type_shape": [{"float": [1, 2, 3]}, {"int64": [4]}], "parameter_size": "8", "activation_size": "4",
         "input_type_shape": [{"float": [1, 3]}, {"int64": []}], "output_size": "24",
         "thread_scheduling_stats": {"main_thread": {"block_size": [1]}}}
@@ -372,7 +372,7 @@ class RecognitionTest(ImportTest):
         self.refuse(self.folder, "-o", self.out, mentions=[str(self.folder)])
         self.refuse(self.folder / "missing", "-o", self.out, mentions=["missing"])
         error = self.refuse(self.file("hello", "what"), "-o", self.out)
-        self.assertIn("--format", error)
+        self.assertIn("--from", error)
 
 
 class BadInputTest(ImportTest):
@@ -534,10 +534,23 @@ class OnnxRuntimeTest(ImportTest):
             ("SequentialExecutor::Execute", "application", 8000, 11000)])
         self.assertEqual(dict(self.rows("select key, value from tag where span_id = 1")), {
             "layer_index": 3, "layer_type": "Conv", "layer_shape": "[1,2,3]", "provider": "CPUExecutionProvider",
-            "alloc_bytes": -64, "input_shape": "[1,3] []", "parameter_bytes": 8, "activation_bytes": 4,
+            "alloc_bytes": -40, "input_shape": "[1,3] []", "parameter_bytes": 8, "activation_bytes": 4,
             "output_bytes": 24})
         self.assertEqual(self.rows("select process_id, thread_id from track"), [(7, 8)])
         self.assertEqual(self.rows("select observation, start_ns, duration_ns from observation"), [(0, 8000, 12000)])
+
+    def test_memory_is_that_of_a_nodes_first_run(self):
+        """Which later runs reuse, for each output shape; a node without a name is known by its number."""
+        def node(name, start, shape, number, **arguments):
+            return ort_event("Node", f"{name}_kernel_time", start, 1, op_name="Conv", node_index=str(number),
+                             output_type_shape=[{"float": shape}], **arguments)
+        arena = {"mem_in_use_delta": "256"}
+        self.take("[" + ",".join([
+            node("a", 1, [1], 0, mem_requested_in_use_delta="100", **arena), node("a", 3, [1], 0, mem_requested_in_use_delta="0", **arena),
+            node("a", 5, [2], 0, mem_requested_in_use_delta="200", **arena), node("a", 7, [2], 0, **arena),
+            node("", 9, [1], 1, **arena), node("", 11, [1], 2, mem_in_use_delta="64"), node("b", 13, [1], 3)]) + "]")
+        self.assertEqual(self.rows("select (select value from tag t where t.run_id = s.run_id and t.span_id = s.span_id and key = 'alloc_bytes') "
+                                   "from span s order by span_id"), [(100,), (100,), (200,), (200,), (256,), (64,), (None,)])
 
     def test_kernels_of_a_gpu(self):
         self.take(AccountTest.kernels(self))

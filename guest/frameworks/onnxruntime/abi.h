@@ -311,6 +311,8 @@ _Static_assert(sizeof(struct ort_ep_factory) == 32 * sizeof(void *), "spare slot
 #define ORT_ARGUMENT_PARAMETER_BYTES "parameter_size"
 #define ORT_ARGUMENT_ACTIVATION_BYTES "activation_size"
 #define ORT_ARGUMENT_OUTPUT_BYTES "output_size"
-#define ORT_ARGUMENT_ALLOC_BYTES "mem_in_use_delta" // from 1.31 on; meaningful in the first run of a shape only
+// Both from 1.30 on, and meaningful in the first run of a shape only: what the node asked for, and what its arena took.
+#define ORT_ARGUMENT_ALLOC_BYTES "mem_requested_in_use_delta"
+#define ORT_ARGUMENT_ARENA_BYTES "mem_in_use_delta"
 
 #endif

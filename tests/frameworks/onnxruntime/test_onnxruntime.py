@@ -41,7 +41,8 @@ class Node:
             self.tags["layer_shape"] = shape_text(arguments["output_type_shape"][:1])
         if not self.tags["input_shape"]:
             del self.tags["input_shape"]
-        self.alloc_bytes = int(arguments["mem_in_use_delta"]) if "mem_in_use_delta" in arguments else None
+        known = [int(arguments[key]) for key in ("mem_requested_in_use_delta", "mem_in_use_delta") if key in arguments]
+        self.alloc_bytes = known[0] if known else None
 
 
 def profile_runs(path):

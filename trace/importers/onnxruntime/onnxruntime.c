@@ -54,21 +54,23 @@ static const struct tag_rule node_tags[] = {
     {"op_name", "layer_type", FORM_TEXT},
     {"output_type_shape", "layer_shape", FORM_FIRST_SHAPE},
     {"provider", "provider", FORM_TEXT},
-    {"mem_in_use_delta", "alloc_bytes", FORM_INT},
     {"input_type_shape", "input_shape", FORM_ALL_SHAPES},
     {"parameter_size", "parameter_bytes", FORM_INT},
     {"activation_size", "activation_bytes", FORM_INT},
     {"output_size", "output_bytes", FORM_INT},
 };
 #define NODE_TAGS (sizeof node_tags / sizeof node_tags[0])
+// What a node asked for, else what its arena took.
+static const char *const alloc_arguments[] = {"mem_requested_in_use_delta", "mem_in_use_delta"};
 #define SHAPES_SIZE 4096
 
 struct reading {
   struct import *import;
   struct event_tracks tracks;
-  struct map nodes; // name of a node's event → its latest span
+  struct map nodes;       // name of a node's event → its latest span
+  struct map alloc_bytes; // name, number and output shape of a node → as in its first run
   int64_t last_span_id;
-  uint32_t keys[NODE_TAGS];
+  uint32_t keys[NODE_TAGS], alloc_key;
   uint64_t event_count;
 };
 
@@ -123,12 +125,37 @@ static void tag_argument(struct reading *reading, int64_t span_id, size_t rule, 
     import_tag_text(import, span_id, reading->keys[rule], import_slice(import, text));
 }
 
+// Later runs of a shape reuse what the first one allocated, so its figure is that of all.
+static void tag_alloc_bytes(struct reading *reading, int64_t span_id, const struct trace_event *event)
+{
+  struct import *import = reading->import;
+  const struct trace_argument *outputs = trace_find(event, "output_type_shape"), *found = NULL;
+  const struct trace_argument *index = trace_find(event, "node_index");
+  int64_t node = 0;
+  char shape[SHAPES_SIZE];
+  size_t length = outputs != NULL ? shapes_of(outputs->value.raw, true, shape) : 0;
+  if (index != NULL)
+    (void)trace_int64(&index->value, &node);
+  const struct map_key key = {(uint64_t)import_slice(import, event->name) << 32 | (uint32_t)node,
+                              import_slice(import, (struct slice){shape, length})};
+  const uint64_t *first = map_find(&reading->alloc_bytes, key);
+  int64_t bytes = first != NULL ? (int64_t)*first : 0;
+  for (size_t i = 0; i < sizeof alloc_arguments / sizeof *alloc_arguments && found == NULL; i++)
+    found = trace_find(event, alloc_arguments[i]);
+  if (first == NULL && (found == NULL || !trace_int64(&found->value, &bytes)))
+    return;
+  if (first == NULL)
+    *map_at(&reading->alloc_bytes, key, NULL) = (uint64_t)bytes;
+  import_tag_int(import, span_id, reading->alloc_key, bytes);
+}
+
 static void tag_node(struct reading *reading, int64_t span_id, const struct trace_event *event)
 {
   for (size_t i = 0; i < event->argument_count; i++)
     for (size_t rule = 0; rule < NODE_TAGS; rule++)
       if (slice_is(event->arguments[i].key, node_tags[rule].argument))
         tag_argument(reading, span_id, rule, &event->arguments[i].value);
+  tag_alloc_bytes(reading, span_id, event);
 }
 
 // ---- kernels of a GPU ------------------------------------------------------------------------------------------------
@@ -272,9 +299,11 @@ static enum status read_file(struct import *import, struct error *err)
   import_framework(import, "onnxruntime", NULL);
   for (size_t i = 0; i < NODE_TAGS; i++)
     reading.keys[i] = import_word(import, node_tags[i].key);
+  reading.alloc_key = import_word(import, "alloc_bytes");
   enum status status = read_events(&reading, err);
   map_done(&reading.tracks.tracks);
   map_done(&reading.nodes);
+  map_done(&reading.alloc_bytes);
   return status;
 }
 
