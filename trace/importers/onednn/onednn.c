@@ -10,13 +10,15 @@
 #define FIELDS_MOST 16
 #define MILLISECONDS 3 // as a power of ten of µs
 
-// What stands where after the operation: of a primitive since DNNL 1.0; before, without engine and attributes. The last field is the time.
-static const char *const primitive_fields[] = {"engine",     "primitive", "implementation", "prop_kind", "memory_descriptors",
-                                               "attributes", "auxiliary", "problem"};
+// What stands where after the operation: of a primitive since DNNL 1.0; before, without engine and attributes. The last field
+// is the time.
+static const char *const primitive_fields[] = {
+    "engine", "primitive", "implementation", "prop_kind", "memory_descriptors", "attributes", "auxiliary", "problem"};
 static const char *const old_fields[] = {"primitive",          "implementation", "prop_kind",
                                          "memory_descriptors", "auxiliary",      "problem"};
-static const char *const graph_fields[] = {"engine",       "partition",       "partition_kind", "operators", "data_formats",
-                                           "logical_tensors", "fpmath_mode", "implementation", "backend"};
+static const char *const graph_fields[] = {"engine",      "partition",      "partition_kind",
+                                           "operators",   "data_formats",   "logical_tensors",
+                                           "fpmath_mode", "implementation", "backend"};
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 
 struct form {
@@ -33,10 +35,10 @@ struct reading {
   struct import *import;
   enum timing timing;
   int64_t last_span_id;
-  int64_t placed_ns; // where the next span without a timestamp begins
+  int64_t placed_ns;  // where the next span without a timestamp begins
   uint32_t tracks[2]; // of executions, of creations; 0: not made yet
 };
-struct line { // one of oneDNN's
+struct line {         // one of oneDNN's
   struct slice stamp; // empty: none
   bool is_graph;
   struct slice operation;
@@ -101,7 +103,8 @@ static void read_info(struct reading *reading, const struct line *line)
   char text[160];
   for (size_t i = 0; i < line->count; i++) {
     struct slice field = line->fields[i];
-    snprintf(text, sizeof text, "%.*s", field.length < sizeof text ? (int)field.length : (int)sizeof text - 1, field.data);
+    snprintf(text, sizeof text, "%.*s", field.length < sizeof text ? (int)field.length : (int)sizeof text - 1,
+             field.data);
     char *version = strstr(text, "DNN v"), *end;
     int64_t threads;
     if (i == 0 && version != NULL) {
@@ -130,8 +133,8 @@ static enum status find_track(struct reading *reading, bool is_creation, uint32_
   return STATUS_OK;
 }
 
-static enum status take_times(struct reading *reading, const struct line *line, struct store_span *span, bool *ret_is_ok,
-                              struct error *err)
+static enum status take_times(struct reading *reading, const struct line *line, struct store_span *span,
+                              bool *ret_is_ok, struct error *err)
 {
   bool is_stamped = line->stamp.length > 0;
   if (reading->timing == TIMING_UNKNOWN)
