@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Files that the real tools write here and now, each read a second time by other means."""
+import ast
 import decimal
 import os
 import subprocess
 import unittest
 
 from imported import Imported
+from tensorflow_environment import tensorflow_environment
 from torch_environment import torch_python
 
 TIMEOUT_S = 300
@@ -17,6 +19,26 @@ with torch.no_grad():
     for _ in range(3):
         model(torch.randn(2, 3, 32, 32))
 print("done")
+"""
+SESSION = """
+import numpy as np
+import tensorflow as tf
+from tensorflow.python.client import timeline
+v1 = tf.compat.v1
+v1.disable_eager_execution()
+x = v1.placeholder(tf.float32, [4, 32, 32, 3], name="x")
+y = tf.reduce_mean(tf.nn.relu(tf.nn.conv2d(x, tf.ones([3, 3, 3, 8]), 1, "SAME", name="conv"), name="relu"), name="mean")
+with v1.Session() as session:
+    for _ in range(2):
+        metadata = v1.RunMetadata()
+        session.run(y, {x: np.ones([4, 32, 32, 3], np.float32)}, run_metadata=metadata,
+                    options=v1.RunOptions(trace_level=v1.RunOptions.FULL_TRACE))
+open("step.pb", "wb").write(metadata.SerializeToString())
+open("timeline.json", "w").write(timeline.Timeline(metadata.step_stats).generate_chrome_trace_format(show_memory=True))
+for device in metadata.step_stats.dev_stats:
+    for node in device.node_stats:
+        shape = [dim.size for dim in node.output[0].tensor_description.shape.dim] if node.output else None
+        print(repr((node.node_name, node.all_start_nanos, node.all_end_rel_nanos, shape)))
 """
 
 
@@ -44,6 +66,22 @@ class PyTorch(Imported):
         convolutions = [span for span in spans if span["category"] == "kernel" and span["tags"]["primitive"] == "convolution"]
         self.assertEqual(len(convolutions), 6)
         self.assertEqual(report["files"][0]["skipped"]["not a line of oneDNN"], 1)  # "done"
+
+
+class TensorFlow(Imported):
+    def test_run_metadata_and_its_timeline(self):
+        """The same operators from both; times and shapes as TensorFlow's own reader of protobuf prints them."""
+        python = tensorflow_environment() / "bin" / "python3"
+        printed = run_python(python, SESSION, self.folder, TF_CPP_MIN_LOG_LEVEL="3")
+        expected = [ast.literal_eval(line) for line in printed.splitlines()]
+        _, spans = self.load_files(os.path.join(self.folder, "step.pb"))
+        self.assertEqual([(s["name"], s["start_ns"], s["duration_ns"]) for s in spans], [row[:3] for row in expected])
+        for span, row in zip(spans, expected):
+            self.assertEqual(span["tags"].get("layer_shape"), None if row[3] is None else str(row[3]).replace(" ", ""))
+        report, layers = self.load_files(os.path.join(self.folder, "timeline.json"))
+        self.assertEqual(report["files"][0]["format"], "tf-timeline")
+        self.assertEqual([(s["name"], s["start_ns"] // 1000, s["tags"]["layer_type"]) for s in layers],
+                         [(s["name"], s["start_ns"] // 1000, s["tags"]["layer_type"]) for s in spans])
 
 
 if __name__ == "__main__":

@@ -157,6 +157,8 @@ extern const struct importer importer_otlp_proto;
 extern const struct importer importer_otlp_journal;
 extern const struct importer importer_nvprof;
 extern const struct importer importer_onednn;
+extern const struct importer importer_tf_timeline;
+extern const struct importer importer_tf_metadata;
 extern const struct importer importer_chrome;
 
 #endif

@@ -13,6 +13,8 @@ const struct importer *const importers[] = {
     &importer_otlp_journal,
     &importer_nvprof,
     &importer_onednn,
+    &importer_tf_timeline,
+    &importer_tf_metadata,
     &importer_chrome,
     NULL,
 };

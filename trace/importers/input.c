@@ -153,6 +153,14 @@ enum status input_rewind(struct input *input, struct error *err)
   return fill_first(input, err);
 }
 
+enum status input_whole(struct input *input, struct slice *ret_whole, struct error *err)
+{
+  while (!input->is_last)
+    XSP_TRY(input_more(input, err));
+  *ret_whole = (struct slice){input->at, (size_t)(input->end - input->at)};
+  return STATUS_OK;
+}
+
 static enum status copy_to(struct input *input, int fd, struct error *err)
 {
   const char *advice = "TMPDIR=FOLDER with more room";

@@ -56,6 +56,9 @@ static inline uint64_t input_offset(const struct input *input, const char *at)
 void input_read_ahead(struct input *input);
 // Back to the first byte: for recognizers. Costs a reopening where the window has moved.
 enum status input_rewind(struct input *input, struct error *err) MUST_CHECK;
+// All that is left of the file, in one window: for formats that are one element. STATUS_INPUT as input_more, also a file over
+// half of the largest window.
+enum status input_whole(struct input *input, struct slice *ret_whole, struct error *err) MUST_CHECK;
 // For libraries that want a file of their own (SQLite): the path itself where it is not compressed, else a temporary file
 // (unlinked by input_close) with all the bytes. `*ret_path` lives until input_close or input_forget_file.
 enum status input_as_file(struct input *input, const char **ret_path, struct error *err) MUST_CHECK;

@@ -177,23 +177,6 @@ static void name_tracks(struct reading *reading)
 }
 
 // ---- events ----------------------------------------------------------------------------------------------------------
-// Why events of this phase are no spans; NULL: they are, or metadata.
-static const char *phase_reason(char phase)
-{
-  static const struct {
-    const char *phases, *reason;
-  } rows[] = {
-      {"XBEbeSFM", NULL}, {"iIRnTp", "instant"}, {"C", "counter"},      {"stf", "flow"},
-      {"P", "sample"},    {"NOD", "object"},     {"vV", "memory dump"}, {"c", "clock"},
-  };
-  if (phase == 0)
-    return "no phase";
-  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
-    if (strchr(rows[i].phases, phase) != NULL)
-      return rows[i].reason;
-  return "unknown phase";
-}
-
 static enum status read_event(void *context, const struct trace_event *event, struct error *err)
 {
   struct reading *reading = context;
@@ -203,7 +186,7 @@ static enum status read_event(void *context, const struct trace_event *event, st
     read_metadata(reading, event);
     return STATUS_OK;
   }
-  const char *reason = phase_reason(event->phase);
+  const char *reason = trace_phase_reason(event->phase);
   bool is_async = strchr("beSF", event->phase) != NULL;
   if (reason == NULL && !event->has_start)
     reason = "no start";

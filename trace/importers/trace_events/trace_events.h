@@ -98,6 +98,9 @@ bool import_event_scalar(struct import *import, const struct trace_value *value,
 // Tags a span with such a value; null gives no tag. False: it is another value.
 bool import_event_tag_scalar(struct import *import, int64_t span_id, uint32_t key, const struct trace_value *value);
 
+// Why events of this phase are no spans; NULL: they are, or metadata.
+const char *trace_phase_reason(char phase);
+
 // A note where values of the file were NaN or infinite.
 void import_note_nonfinite(struct import *import, uint64_t count);
 

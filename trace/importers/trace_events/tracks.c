@@ -3,6 +3,7 @@
 #include "importers/trace_events/trace_events.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 // A process or thread as an id of a text: 12 and "12" are the same, as in viewers of such files.
 static uint32_t id_text(struct import *import, const struct trace_value *value)
@@ -40,6 +41,22 @@ enum status import_event_track(struct event_tracks *tracks, const struct trace_e
   tracks->last_tid = tid;
   tracks->last_track = *ret_track_id;
   return STATUS_OK;
+}
+
+const char *trace_phase_reason(char phase)
+{
+  static const struct {
+    const char *phases, *reason;
+  } rows[] = {
+      {"XBEbeSFM", NULL}, {"iIRnTp", "instant"}, {"C", "counter"},      {"stf", "flow"},
+      {"P", "sample"},    {"NOD", "object"},     {"vV", "memory dump"}, {"c", "clock"},
+  };
+  if (phase == 0)
+    return "no phase";
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+    if (strchr(rows[i].phases, phase) != NULL)
+      return rows[i].reason;
+  return "unknown phase";
 }
 
 // With a point or an exponent: meant as a real number.
