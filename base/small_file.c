@@ -3,6 +3,8 @@
 #include "base/small_file.h"
 
 #include <fcntl.h>
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -24,4 +26,21 @@ bool small_file_line(const char *path, char *line, size_t size)
   small_file_read(path, line, size);
   line[strcspn(line, "\n")] = '\0';
   return line[0] != '\0';
+}
+
+double small_file_number(const char *text, const char *key)
+{
+  size_t length = strlen(key);
+  for (const char *line = text; line != NULL && *line != 0;) {
+    if (strncmp(line, key, length) == 0 && (line[length] == ' ' || line[length] == '\t' || line[length] == ':')) {
+      const char *number = line + length + 1 + strspn(line + length + 1, " \t");
+      char *end;
+      double value = strtod(number, &end);
+      return end != number ? value : NAN;
+    }
+    line = strchr(line, '\n');
+    if (line != NULL)
+      line++;
+  }
+  return NAN;
 }

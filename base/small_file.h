@@ -10,5 +10,7 @@
 size_t small_file_read(const char *path, char *text, size_t size);
 // The first line, without its newline. False: it is empty, or the file cannot be read.
 bool small_file_line(const char *path, char *line, size_t size);
+// The number after `key` at the start of a line ("throttled_usec 12", "VmRSS:\t12 kB"). Pure. NaN: there is none.
+double small_file_number(const char *text, const char *key);
 
 #endif

@@ -2,6 +2,7 @@
 // Reads /proc, /sys and the cgroup (version 2, then 1). Any of them may be missing: containers hide most.
 #include "experiment/system.h"
 
+#include "base/cgroup.h"
 #include "base/clock.h"
 #include "base/root.h"
 #include "base/small_file.h"
@@ -15,33 +16,6 @@
 #include <sys/resource.h>
 #include <sys/utsname.h>
 #include <unistd.h>
-
-// The number after `key` at the start of a line ("throttled_usec 12"); NaN: not found.
-static double number_after(const char *text, const char *key)
-{
-  size_t length = strlen(key);
-  for (const char *line = text; line != NULL && *line != 0;) {
-    if (strncmp(line, key, length) == 0 && (line[length] == ' ' || line[length] == '\t' || line[length] == ':'))
-      return strtod(line + length + 1 + strspn(line + length + 1, " \t"), NULL);
-    line = strchr(line, '\n');
-    if (line != NULL)
-      line++;
-  }
-  return NAN;
-}
-
-static double throttled_seconds(void)
-{
-  char text[2048];
-  if (small_file_read("/sys/fs/cgroup/cpu.stat", text, sizeof text)) {
-    double microseconds = number_after(text, "throttled_usec");
-    if (!isnan(microseconds))
-      return microseconds / 1e6;
-  }
-  if (small_file_read("/sys/fs/cgroup/cpu/cpu.stat", text, sizeof text))
-    return number_after(text, "throttled_time") / 1e9;
-  return NAN;
-}
 
 static double seconds(struct timeval time)
 {
@@ -62,7 +36,11 @@ void disturbance_read(struct disturbance *ret_reading)
       reading.busy_s = (double)(user + nice + kernel + irq + soft) / tick;
     }
   }
-  reading.throttled_s = throttled_seconds();
+  struct cgroup group;
+  struct cgroup_throttling throttling;
+  cgroup_find(getpid(), &group);
+  cgroup_throttling(&group, &throttling);
+  reading.throttled_s = throttling.throttled_s;
   struct rusage self, children;
   if (getrusage(RUSAGE_SELF, &self) == 0 && getrusage(RUSAGE_CHILDREN, &children) == 0)
     reading.own_s =
@@ -72,18 +50,9 @@ void disturbance_read(struct disturbance *ret_reading)
 
 double system_cpu_quota(void)
 {
-  char text[128];
-  if (small_file_read("/sys/fs/cgroup/cpu.max", text, sizeof text)) {
-    double quota, period;
-    return sscanf(text, "%lf %lf", &quota, &period) == 2 && period > 0 ? quota / period : NAN;
-  }
-  char period_text[128];
-  if (small_file_read("/sys/fs/cgroup/cpu/cpu.cfs_quota_us", text, sizeof text) &&
-      small_file_read("/sys/fs/cgroup/cpu/cpu.cfs_period_us", period_text, sizeof period_text)) {
-    double quota = strtod(text, NULL), period = strtod(period_text, NULL);
-    return quota > 0 && period > 0 ? quota / period : NAN;
-  }
-  return NAN;
+  struct cgroup group;
+  cgroup_find(getpid(), &group);
+  return cgroup_cpu_quota(&group);
 }
 
 void system_governor(char *text, size_t size)
