@@ -5,20 +5,7 @@
 #include "base/interner.h"
 #include "base/sorted.h"
 
-#include <stdlib.h>
 #include <string.h>
-
-struct row_by_id {
-  int64_t id;
-  uint32_t row;
-};
-
-static int compare_ids(const void *left, const void *right)
-{
-  const struct row_by_id *a = left;
-  const struct row_by_id *b = right;
-  return a->id < b->id ? -1 : a->id > b->id;
-}
 
 static void index_ids(struct run_columns *columns)
 {
@@ -28,10 +15,9 @@ static void index_ids(struct run_columns *columns)
     rise = spans->span_id[i] > spans->span_id[i - 1];
   if (rise)
     return;
-  columns->index = arena_alloc_array(columns->arena, spans->count, sizeof *columns->index);
+  columns->row_of_id = arena_alloc(columns->arena, sizeof *columns->row_of_id);
   for (size_t i = 0; i < spans->count; i++)
-    columns->index[i] = (struct row_by_id){spans->span_id[i], (uint32_t)i};
-  qsort(columns->index, spans->count, sizeof *columns->index, compare_ids);
+    *id_pages_slot(columns->row_of_id, columns->arena, (uint64_t)spans->span_id[i]) = (uint32_t)i;
 }
 
 uint32_t run_columns_row(const struct run_columns *columns, int64_t id)
@@ -39,15 +25,13 @@ uint32_t run_columns_row(const struct run_columns *columns, int64_t id)
   const struct store_spans *spans = &columns->spans;
   if (id == 0 || spans->count == 0)
     return ROW_NONE;
+  if (columns->row_of_id != NULL)
+    return id_pages_find(columns->row_of_id, (uint64_t)id);
   uint64_t guess = (uint64_t)id - (uint64_t)spans->span_id[0];
   if (guess < spans->count && spans->span_id[guess] == id)
     return (uint32_t)guess;
-  const int64_t *ids = columns->index != NULL ? &columns->index->id : spans->span_id;
-  size_t stride = columns->index != NULL ? sizeof *columns->index : sizeof *ids;
-  size_t at = sorted_lower_bound_i64(id, ids, spans->count, stride);
-  if (columns->index != NULL)
-    return at < spans->count && columns->index[at].id == id ? columns->index[at].row : ROW_NONE;
-  return at < spans->count && ids[at] == id ? (uint32_t)at : ROW_NONE;
+  size_t at = sorted_lower_bound_i64(id, spans->span_id, spans->count, sizeof id);
+  return at < spans->count && spans->span_id[at] == id ? (uint32_t)at : ROW_NONE;
 }
 
 static uint32_t category(struct store *store, const char *name)

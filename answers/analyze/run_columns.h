@@ -4,9 +4,8 @@
 #define XSP_ANALYZE_RUN_COLUMNS_H
 
 #include "analyze/view.h"
+#include "base/id_pages.h"
 #include "base/map.h"
-
-#define ROW_NONE UINT32_MAX
 
 struct run_columns {
   struct store *store;
@@ -14,7 +13,7 @@ struct run_columns {
   struct arena *arena; // owns the columns; results may outlive it
   struct store_spans spans;
   struct store_derived derived;            // parent_id, layer_id, observation
-  struct row_by_id *index;                 // rows by id; NULL where ids rise
+  struct id_pages *row_of_id;              // NULL where ids rise
   int64_t *condensed[CONDENSED_COUNT];     // by row, -1: not recorded; NULL: in no row
   uint32_t kernel, memcpy, memset, module; // string ids of categories; ROW_NONE: no span has it
 };

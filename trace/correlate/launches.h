@@ -3,8 +3,8 @@
 #ifndef XSP_CORRELATE_LAUNCHES_H
 #define XSP_CORRELATE_LAUNCHES_H
 
+#include "base/id_pages.h"
 #include "base/vector.h"
-#include "correlate/id_pages.h"
 #include "correlate/survey.h"
 
 struct launch_call { // of calls with one id

@@ -3,9 +3,8 @@
 #ifndef XSP_CORRELATE_ROWS_H
 #define XSP_CORRELATE_ROWS_H
 
+#include "base/id_map.h"
 #include "correlate/correlate.h"
-
-#define ROW_NONE UINT32_MAX
 
 static inline int64_t rows_id(const struct store_spans *spans, size_t row)
 {

@@ -11,7 +11,7 @@
 #ifndef XSP_CORRELATE_SWEEP_H
 #define XSP_CORRELATE_SWEEP_H
 
-#include "correlate/id_map.h"
+#include "base/id_map.h"
 #include "format/level.h"
 
 #define SWEEP_HOT static inline __attribute__((always_inline))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Correlation ids to rows. Called for every call and every execution, nearly always for a neighbour of the id before.
-#include "correlate/id_pages.h"
+#include "base/id_pages.h"
 
 #include "base/hash.h"
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ids that come in clusters (a process numbers its calls from some number on) to rows, in pages of neighbours, whatever
-// their numbers. Ids without neighbours are hashed one by one. Private to correlate.
-#ifndef XSP_CORRELATE_ID_PAGES_H
-#define XSP_CORRELATE_ID_PAGES_H
+// their numbers. Ids without neighbours are hashed one by one.
+#ifndef XSP_BASE_ID_PAGES_H
+#define XSP_BASE_ID_PAGES_H
 
-#include "correlate/id_map.h"
+#include "base/id_map.h"
 
 #define ID_PAGE_BITS 12u
 #define ID_PAGE_IDS (UINT64_C(1) << ID_PAGE_BITS)

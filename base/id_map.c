@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Maps span ids, correlation ids and track ids to rows. Ids come from files, so sparse and hostile ones must stay cheap:
 // the direct table is never larger than four entries an id.
-#include "correlate/id_map.h"
+#include "base/id_map.h"
 
 #include "base/hash.h"
 

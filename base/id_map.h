@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ids to rows: a direct table where ids are dense, else open addressing. Private to correlate.
-#ifndef XSP_CORRELATE_ID_MAP_H
-#define XSP_CORRELATE_ID_MAP_H
+// Ids to rows: a direct table where ids are dense, else open addressing.
+#ifndef XSP_BASE_ID_MAP_H
+#define XSP_BASE_ID_MAP_H
 
 #include "base/arena.h"
-#include "correlate/rows.h"
 
 #include <stdbool.h>
 #include <stdint.h>
+
+#define ROW_NONE UINT32_MAX
 
 struct id_map {
   uint32_t *value; // direct: by id; else by slot. ROW_NONE: empty

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Growing id maps: dense ids, ids that turn out sparse, and zero; pages of clustered ids, and ids that are far apart.
-#include "correlate/id_pages.h"
+#include "base/id_pages.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
