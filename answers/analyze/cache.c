@@ -68,7 +68,7 @@ void analyze_cache_next_question(struct analyze_cache *cache)
 }
 
 enum status analyze_cache_layer_rows(struct question *question, const struct view_run *run, enum layer_mode mode,
-                                     const struct device_rows_wanted *wanted, struct layer_rows **ret_rows,
+                                     const struct device_rows_wanted *wanted, const struct layer_rows **ret_rows,
                                      struct error *err)
 {
   struct analyze_cache *cache = question->request->cache;
@@ -79,8 +79,6 @@ enum status analyze_cache_layer_rows(struct question *question, const struct vie
     if (entry->store == store && entry->run_id == run->run->run_id && entry->choice.mode == choice.mode &&
         entry->choice.computing_only == choice.computing_only && entry->wanted.rows >= wanted->rows &&
         entry->wanted.metrics >= wanted->metrics) {
-      for (size_t i = 0; i < entry->rows.count; i++)
-        entry->rows.items[i].layer = ROW_NONE; // as it was loaded
       *ret_rows = &entry->rows;
       return STATUS_OK;
     }

@@ -15,9 +15,9 @@ enum status analyze_cache_experiments(struct analyze_cache *cache, struct store 
 enum status analyze_cache_view(struct analyze_cache *cache, const struct experiment_runs *of,
                                const struct view_choice *choice, struct arena *arena, struct view **ret_view,
                                struct error *err) MUST_CHECK;
-// The layer rows of a run, as layer_rows_load gives them, loaded once. What pairs them writes their `layer`.
+// The layer rows of a run, as layer_rows_load gives them, loaded once.
 enum status analyze_cache_layer_rows(struct question *question, const struct view_run *run, enum layer_mode mode,
-                                     const struct device_rows_wanted *wanted, struct layer_rows **ret_rows,
+                                     const struct device_rows_wanted *wanted, const struct layer_rows **ret_rows,
                                      struct error *err) MUST_CHECK;
 
 #endif

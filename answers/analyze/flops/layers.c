@@ -182,14 +182,14 @@ static enum status count_run(struct question *question, const struct layers_run 
   leave_own(&counting, run->rows, own);
   for (size_t i = 0; i < run->rows->count; i++) {
     const struct layer_row *row = &run->rows->items[i];
-    uint32_t observation = run->observation_of[row->observation];
-    if (row->layer == ROW_NONE || observation == ROW_NONE)
+    uint32_t observation = run->observation_of[row->observation], layer = run->layer_of[i];
+    if (layer == ROW_NONE || observation == ROW_NONE)
       continue;
     const double amounts[AMOUNTS] = {own[i].multiply_adds, own[i].adds, own[i].compares, own[i].specials, own[i].bytes};
     for (size_t k = 0; k < AMOUNTS; k++)
-      gathering->values[k][row->layer * gathering->observation_count + observation - first] = amounts[k];
-    if (items[row->layer].element.bytes == 0)
-      items[row->layer].element = own[i].element;
+      gathering->values[k][layer * gathering->observation_count + observation - first] = amounts[k];
+    if (items[layer].element.bytes == 0)
+      items[layer].element = own[i].element;
   }
   return STATUS_OK;
 }

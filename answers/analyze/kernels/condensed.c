@@ -12,8 +12,8 @@ static void take_run(struct kernels *kernels, const struct layers_run *run)
   for (size_t i = 0; i < rows->count && kernels->layer_gpu_ms != NULL; i++) {
     const struct layer_row *item = &rows->items[i];
     uint32_t observation = run->observation_of[item->observation];
-    if (observation != ROW_NONE && item->layer < kernels->layers_listed && item->gpu_ns > 0)
-      kernels->layer_gpu_ms[item->layer * kernels->observation_count + observation] = (double)item->gpu_ns / 1e6;
+    if (observation != ROW_NONE && run->layer_of[i] < kernels->layers_listed && item->gpu_ns > 0)
+      kernels->layer_gpu_ms[run->layer_of[i] * kernels->observation_count + observation] = (double)item->gpu_ns / 1e6;
   }
 }
 

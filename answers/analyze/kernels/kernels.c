@@ -108,7 +108,7 @@ static void list_ranges(struct calls *all)
 // ---- pairing --------------------------------------------------------------------------------------------------------
 static uint32_t layer_of(const struct call_range *range, const struct device_row *device)
 {
-  return device->item == ROW_NONE ? KERNEL_NO_LAYER : range->run->rows->items[device->item].layer;
+  return device->item == ROW_NONE ? KERNEL_NO_LAYER : range->run->layer_of[device->item];
 }
 
 static struct map_key key(uint32_t layer, uint32_t ordinal, uint32_t name)

@@ -20,7 +20,6 @@ struct layer_row { // one layer span that counts in the chosen mode
   int64_t executed_ns, alone_ns;
   int64_t gpu_ns;                       // of a condensed trace: the union of its device rows; -1: it is not one
   const char *type, *shape, *operation; // of the store
-  uint32_t layer;                       // layers.c: which of the paired layers it is
 };
 struct layer_rows {
   struct layer_row *items; // by observation, then start, longer first, then file order

@@ -12,7 +12,8 @@
 
 // An observation that counts: where its layers are.
 struct observed {
-  struct layer_row *items;
+  const struct layer_row *items;
+  uint32_t *layer_of; // by item
   size_t first, end;
   double kernels, covered_ms;
   const struct layers_part *part;
@@ -47,9 +48,10 @@ static void pair_observation(struct pairing *pairing, const struct observed *obs
 {
   pairing_sequence(pairing);
   for (size_t i = observed->first; i < observed->end; i++) {
-    struct layer_row *item = &observed->items[i];
+    const struct layer_row *item = &observed->items[i];
     uint64_t index = item->is_indexed ? (uint64_t)item->index : 0;
-    item->layer = pairing_place(pairing, (struct map_key){index, (uint64_t)item->name << 1 | item->is_indexed});
+    observed->layer_of[i] =
+        pairing_place(pairing, (struct map_key){index, (uint64_t)item->name << 1 | item->is_indexed});
   }
 }
 
@@ -83,7 +85,7 @@ static void fill_observation(struct question *question, const struct layers *lay
   struct arena *arena = question->scratch;
   for (size_t i = observed->first; i < observed->end; i++) {
     const struct layer_row *item = &observed->items[i];
-    struct layer *layer = &pairs[item->layer];
+    struct layer *layer = &pairs[observed->layer_of[i]];
     if (layer->latency_ms == NULL)
       *layer = (struct layer){
           .name = item->name,
@@ -140,6 +142,7 @@ static void place_observations(struct layers_run *run, struct observed *observed
     if (!run->run->observations[k].warmup)
       observed[(*observation_count)++] =
           (struct observed){.items = run->rows->items,
+                            .layer_of = run->layer_of,
                             .first = first,
                             .end = at,
                             .kernels = run->rows->kernels[k],
@@ -157,13 +160,15 @@ static enum status observe(struct question *question, struct layers_part *parts,
     parts[p].first_observation = count;
     for (size_t r = 0; r < parts[p].set->run_count; r++) {
       const struct view_run *run = parts[p].set->runs[r];
-      struct layer_rows *rows = NULL;
+      const struct layer_rows *rows = NULL;
       uint32_t *observation_of = arena_alloc_array(arena, run->observation_count + 1, sizeof *observation_of);
       parts[p].wanted.rows |= parts[p].on_device;
       XSP_TRY(analyze_cache_layer_rows(question, run, layers->mode, &parts[p].wanted, &rows, err));
       layers->outside += p == 0 ? rows->outside : 0;
       layers->open += p == 0 ? rows->open : 0;
-      layers->runs[layers->run_count] = (struct layers_run){&parts[p], run, rows, observation_of};
+      uint32_t *layer_of = arena_alloc_array(arena, rows->count + 1, sizeof *layer_of);
+      memset(layer_of, 0xff, rows->count * sizeof *layer_of); // ROW_NONE
+      layers->runs[layers->run_count] = (struct layers_run){&parts[p], run, rows, observation_of, layer_of};
       place_observations(&layers->runs[layers->run_count++], observed, &count);
     }
   }
@@ -197,8 +202,8 @@ static void list_layers(struct question *question, const struct pairing *pairing
   keep_done(&keep);
   for (size_t r = 0; r < layers->run_count; r++)
     for (size_t i = 0; i < layers->runs[r].rows->count; i++) {
-      struct layer_row *item = &layers->runs[r].rows->items[i];
-      item->layer = item->layer == ROW_NONE ? ROW_NONE : item_of[item->layer];
+      uint32_t *layer = &layers->runs[r].layer_of[i];
+      *layer = *layer == ROW_NONE ? ROW_NONE : item_of[*layer];
     }
 }
 

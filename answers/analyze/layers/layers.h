@@ -31,6 +31,7 @@ struct layers_run { // one run of a part, as it was loaded
   const struct view_run *run;
   const struct layer_rows *rows;
   uint32_t *observation_of; // by observation of the run: where its values are; ROW_NONE: warm-up
+  uint32_t *layer_of;       // by item of `rows`: which of the paired layers it is; ROW_NONE: of a warm-up
 };
 struct layers {
   const struct view_set *set; // the first

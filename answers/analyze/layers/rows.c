@@ -151,8 +151,7 @@ static void list_items(struct work *work)
                                         .duration_ns = spans->duration_ns[i],
                                         .latency_ms = (double)spans->duration_ns[i] / 1e6,
                                         .alloc_bytes = NAN,
-                                        .gpu_ns = -1,
-                                        .layer = ROW_NONE};
+                                        .gpu_ns = -1};
   }
   qsort(all, count, sizeof *all, compare_items);
   int64_t position = 0;

@@ -46,7 +46,7 @@ static enum status asynchronous_pct(struct question *question, const struct view
     return STATUS_OK;
   XSP_TRY(layer_mode_choose(question, set, &mode, err));
   for (size_t i = 0; i < set->run_count; i++) {
-    struct layer_rows *rows;
+    const struct layer_rows *rows;
     XSP_TRY(analyze_cache_layer_rows(question, set->runs[i], mode, &wanted, &rows, err));
     late_ms += rows->late_ms;
     executed_ms += rows->executed_ms;
