@@ -19,6 +19,7 @@ struct shown {
   int64_t merged_below_ns; // 0: each span is there
   bool has_contexts;       // the page gets them: it cannot compute them from spans
   bool has_levels;         // the file has all spans for queries
+  int64_t end_ns;          // latest end of a span, from the first start
   size_t kept;             // spans in the columns or, where merged, in their rectangles
   size_t tags_left_out;
   unsigned widths[PAGE_COLUMNS]; // bytes a value; 0: the column is not there
@@ -193,8 +194,9 @@ static void lay(struct page *page, struct shown *shown, const struct timeline_ru
   page_spans_fill(run, &shown->rows, store, &page->names, arena, &shown->spans);
   for (size_t i = 0; i < shown->spans.count; i++) {
     int64_t end_ns = saturate_subtract(timeline_end(run, shown->rows.source[i]), shown->first_ns);
-    page->last_ns = end_ns > page->last_ns ? end_ns : page->last_ns;
+    shown->end_ns = end_ns > shown->end_ns ? end_ns : shown->end_ns;
   }
+  page->last_ns = shown->end_ns > page->last_ns ? shown->end_ns : page->last_ns;
   bool is_folded = page->files[chosen->file].stacks.is_folded;
   shown->is_shown = shown->is_shown || merge(page, shown, run, arena);
   shown->has_contexts = is_folded || shown->merged_below_ns > 0;
@@ -215,6 +217,7 @@ static void put_shown(struct json_writer *json, const struct shown *shown, const
     placed += run->lanes[i].count;
   json_member_int(json, "recorded", (int64_t)run->spans.count);
   json_member_int(json, "kept", (int64_t)shown->kept);
+  json_member_int(json, "end_ns", shown->end_ns);
   json_member_int(json, "spans", (int64_t)(shown->is_shown ? shown->spans.count : 0));
   json_member_int(json, "spans_of_other_clocks", (int64_t)(run->spans.count - placed));
   json_member_bool(json, "has_windows", shown->has_levels);

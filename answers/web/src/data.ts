@@ -74,6 +74,7 @@ export interface RunFacts {
   has_contexts: boolean; // merged spans, or spans that are in no file (xsp run --aggregate)
   recorded: number; // spans of the run
   kept: number; // of those on the timeline, in the range asked for
+  end_ns: number; // latest end of those, from first_ns
   spans: number; // values of each column: kept, or the number of rectangles
   spans_of_other_clocks: number; // not on the timeline
   lanes: Lane[];

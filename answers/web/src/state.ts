@@ -23,10 +23,12 @@ export interface Range {
   to: number;
 } // ns from the run's first start
 
+const OPENED_MOST = 0.9; // of the run: beyond that, its observations are as good as all of it
+
 export const documentData = signal<Document_ | null>(null);
 export const page = signal<Page>("overview");
 export const runAt = signal<number>(0); // place in the document's runs
-export const view = signal<Range | null>(null); // what the timeline shows; null: all
+export const view = signal<Range | null>(null); // what the timeline shows; null: all. At first: `opening`
 export const selection = signal<Range | null>(null); // filters the other pages
 export const selected = signal<number>(-1); // place of a span, in what the timeline draws
 // Of a run with windows, where places change with the range in view: the selected span by its row and start.
@@ -73,6 +75,21 @@ export const failure = signal("");
 export const run = computed<RunFacts | undefined>(() =>
   documentData.value?.runs.find((facts) => facts.run === runAt.value),
 );
+// What the timeline shows at first: the observations, where much of the run is outside of them (imports, the end). Null: all.
+export const opening = computed<Range | null>(() => {
+  const facts = run.value;
+  if (facts === undefined || facts.observations.length === 0 || documentData.value!.range_ns !== null) return null;
+  if (served === "live") return null; // it follows what comes
+  let from = Infinity,
+    to = 0;
+  for (const [start, duration] of facts.observations) {
+    from = Math.min(from, start);
+    to = Math.max(to, start + duration);
+  }
+  const room = (to - from) * 0.01;
+  return to > from && to - from + 2 * room < OPENED_MOST * facts.end_ns ? { from: from - room, to: to + room } : null;
+});
+export const isAtOpening = () => view.value === null || view.value === opening.value;
 // What an observation of the chosen run is called.
 export const observationWord = computed(() => (/step/i.test(run.value?.observed ?? "") ? "step" : "prediction"));
 // The chosen run has spans, and they are not here yet.
@@ -119,7 +136,7 @@ function read() {
   page.value = PAGES.includes(wanted) ? wanted : "overview";
   const id = hash.has("run") ? Number(hash.get("run")) : -1;
   runAt.value = (document_.runs.find((facts) => facts.run === id) ?? defaultRun(document_.runs))?.run ?? 0;
-  view.value = numbers(hash.get("view"));
+  view.value = hash.get("view") === "all" ? null : (numbers(hash.get("view")) ?? opening.value);
   selection.value = numbers(hash.get("select"));
   selected.value = /^\d+$/.test(hash.get("span") ?? "") ? Number(hash.get("span")) : -1;
   const [, row, start] = /^(\d+)\.(-?\d+)$/.exec(hash.get("span") ?? "") ?? [];
@@ -172,13 +189,13 @@ export function defaultRun(all: RunFacts[]): RunFacts | undefined {
   );
 }
 
-const span = (range: Range) => `${Math.round(range.from)}-${Math.round(range.to)}`;
+export const rangeText = (range: Range) => `${Math.round(range.from)}-${Math.round(range.to)}`;
 let firstRun: number | undefined; // shown if the URL names none
 export function fragment(at: Page = page.value): string {
   const hash = new URLSearchParams({ page: at });
   if (runAt.value !== (firstRun ?? 0)) hash.set("run", String(runAt.value));
-  if (view.value !== null) hash.set("view", span(view.value));
-  if (selection.value !== null) hash.set("select", span(selection.value));
+  if (view.value !== opening.value) hash.set("view", view.value === null ? "all" : rangeText(view.value));
+  if (selection.value !== null) hash.set("select", rangeText(selection.value));
   if (anchor.value !== null) hash.set("span", `${anchor.value.row}.${anchor.value.start}`);
   else if (selected.value >= 0) hash.set("span", String(selected.value));
   if (search.value !== "") hash.set("find", search.value);
@@ -258,10 +275,11 @@ export function takeDocument(document_: Document_, at: number, whole: Spans | nu
   documentData.value = document_;
 }
 export function chooseRun(id: number) {
-  view.value = selection.value = null;
+  selection.value = null;
   selected.value = -1;
   anchor.value = null;
   runAt.value = id;
+  view.value = opening.value;
   batch.value = run.value?.batch_size ?? null;
 }
 // Tables show this batch size; pages of spans show a run of it, with the same levels if possible.

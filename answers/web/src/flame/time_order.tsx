@@ -7,7 +7,7 @@ import { matching } from "../find";
 import { count, plural } from "../format";
 import { keyOf, useKeysOfPage } from "../frame/key_of";
 import { leastOf } from "../timeline/geometry";
-import { page, selection, view, type Range } from "../state";
+import { isAtOpening, page, rangeText, selection, view, type Range } from "../state";
 import { select } from "../windows";
 import { linesOf, paint, placeAt, neighbourOf } from "./time_paint";
 
@@ -52,7 +52,8 @@ export function TimeOrder({
     [cursor, setCursor] = useState(-1),
     [size, setSize] = useState(0);
   const { lines, height, left_out } = useMemo(() => linesOf(data, track), [data, track]);
-  const shown = view.value ?? selection.value ?? { from: 0, to: Math.max(1, data.end) };
+  const chosen = isAtOpening() ? (selection.value ?? view.value) : view.value,
+    shown = chosen ?? { from: 0, to: Math.max(1, data.end) };
   useEffect(() => {
     const again = () => setSize((before) => before + 1);
     const watch = new ResizeObserver(again);
@@ -110,6 +111,7 @@ export function TimeOrder({
       aria-roledescription="flame graph"
       aria-label="Spans in time order. W and S zoom, A and D pan, arrow keys go from span to span, Enter zooms to one"
       data-spans={data.count}
+      data-view={rangeText(shown)}
       onKeyDown={onKey}
     >
       <canvas

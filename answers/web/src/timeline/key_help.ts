@@ -15,6 +15,6 @@ export const TIMELINE_KEYS: { keys: string[]; what: string }[] = [
   { keys: ["M"], what: "measure: a mark at the pointer, on and off" },
   { keys: ["[", "]"], what: "previous and next observation" },
   { keys: ["L"], what: "arrows of all launches in view, on and off" },
-  { keys: ["0"], what: "show all" },
+  { keys: ["0"], what: "show all; again: the observations, where the timeline opens on them" },
   { keys: ["Esc"], what: "clear: the span, then the range, then the mark, then the search" },
 ];

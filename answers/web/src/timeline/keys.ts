@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Keys of the timeline, as in Perfetto where possible. They act with any focus except in fields and tables.
 import { keyOf } from "../frame/key_of";
-import { details, helpIsOpen, search, selected, selection, setDetail, view } from "../state";
+import { details, helpIsOpen, opening, search, selected, selection, setDetail, view } from "../state";
 import { clamp, ROW, widened } from "./geometry";
 import { backwards, children, executions, forwardOf } from "./links";
 import { rangeOf, toObservation, zoomTo } from "./pointer";
@@ -95,7 +95,7 @@ function act(stage: Stage, key: string): boolean {
       toObservation(stage, key === "]" ? 1 : -1);
       return true;
     case "0":
-      view.value = null;
+      view.value = view.value === null ? opening.value : null;
       return true;
     case "escape":
       clear();

@@ -4,7 +4,7 @@
 import { useEffect, useRef } from "preact/hooks";
 import { palette } from "../colors";
 import { busyOf, levelOf, LEVELS, type Spans } from "../data";
-import { selection, view, type Range } from "../state";
+import { rangeText, selection, view, type Range } from "../state";
 import { clamp, panned, sideOf, wholeOf } from "./geometry";
 import { observationsIn } from "./ruler";
 
@@ -147,8 +147,9 @@ function paint(canvas: HTMLCanvasElement, strip: HTMLCanvasElement, data: Spans,
     context.fillRect(x(chosen.from), 0, Math.max(1, x(chosen.to) - x(chosen.from)), height);
     context.globalAlpha = 1;
   }
-  const { from, to } = view.value ?? whole,
-    left = Math.min(side + width - 3, x(from)),
+  const { from, to } = view.value ?? whole;
+  canvas.dataset.view = rangeText({ from, to });
+  const left = Math.min(side + width - 3, x(from)),
     right = Math.max(left + 3, x(to));
   context.fillStyle = style.getPropertyValue("--surface");
   context.globalAlpha = 0.62;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Mouse, wheel, pen and touch on the tracks. Drag selects a range, its edges can be dragged afterwards; Shift-drag and one
 // finger pan, Ctrl-wheel and two fingers zoom; a click selects a span, two zoom to it.
-import { selected, selection, view, type Range } from "../state";
+import { isAtOpening, selected, selection, type Range } from "../state";
 import { panned, RULER, widened, zoomed } from "./geometry";
 import { hover, type Stage } from "./stage";
 
@@ -200,11 +200,10 @@ export function toObservation(stage: Stage, by: 1 | -1) {
   const centre = ([start, duration]: [number, number, number]) => start + duration / 2,
     order = all.slice().sort((a, b) => centre(a) - centre(b)),
     slack = Math.max(1, (to - from) * 0.01); // the one in the middle is not the next one
-  const next =
-    view.value === null
-      ? order[by === 1 ? 0 : order.length - 1]
-      : by === 1
-        ? order.find((one) => centre(one) > middle + slack)
-        : order.reverse().find((one) => centre(one) < middle - slack);
+  const next = isAtOpening()
+    ? order[by === 1 ? 0 : order.length - 1]
+    : by === 1
+      ? order.find((one) => centre(one) > middle + slack)
+      : order.reverse().find((one) => centre(one) < middle - slack);
   if (next !== undefined) stage.show(widened({ from: next[0], to: next[0] + Math.max(1, next[1]) }, 0.05));
 }

@@ -4,7 +4,19 @@ import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import "./timeline.css";
 import type { Spans } from "../data";
 import { plural } from "../format";
-import { documentData, drawable, overview, run, selected, setDetail, spans, view, windowSpans } from "../state";
+import {
+  documentData,
+  drawable,
+  observationWord,
+  opening,
+  overview,
+  run,
+  selected,
+  setDetail,
+  spans,
+  view,
+  windowSpans,
+} from "../state";
 import { Aggregates } from "./aggregates";
 import { rowsWithLinks } from "./arrows";
 import { SpanDetails } from "./details";
@@ -106,7 +118,22 @@ function Tools({ data }: { data: Spans }) {
           Arrows
         </button>
       )}
-      <button type="button" title="Show the whole run (0)" onClick={() => (view.value = null)}>
+      {opening.value !== null && (
+        <button
+          type="button"
+          aria-pressed={view.value === opening.value}
+          title={`Show all ${observationWord.value}s`}
+          onClick={() => (view.value = opening.value)}
+        >
+          {observationWord.value === "step" ? "Steps" : "Predictions"}
+        </button>
+      )}
+      <button
+        type="button"
+        aria-pressed={view.value === null}
+        title="Show the whole run (0)"
+        onClick={() => (view.value = null)}
+      >
         All
       </button>
     </div>

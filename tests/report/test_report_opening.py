@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the report's timeline shows at first, in real Chromium: the observations, where much of the run is outside of them,
+with a way to the whole run and back."""
+import unittest
+
+import browser
+import report_files
+from scripted import UNIX_START, Script
+
+SECOND = 1_000_000_000
+
+
+def late(observations=4, imports_s=8, end_s=1):
+    """A program that imports for seconds and then trains for nearly a second a step."""
+    script = Script()
+    script.experiment("late")
+    script.run(1, "A/M/L", 1)
+    script.track(1, "main")
+    script.span("python3 train.py", UNIX_START, (imports_s + observations + end_s) * SECOND, "application")
+    for step in range(observations):
+        start = UNIX_START + (imports_s + step) * SECOND
+        script.span("training step", start, SECOND * 9 // 10)
+        script.span("aten::mul", start + 1000, SECOND // 4, "layer", tags={"layer_index": 0, "layer_type": "mul"})
+    return script
+
+
+class ReportOpeningTest(browser.BrowserTest):
+    STEPS = (8 * SECOND, 11 * SECOND + SECOND * 9 // 10)
+
+    def opened(self, make, name, fragment="#page=timeline"):
+        return self.open(report_files.written(make, name)[1], fragment)
+
+    def in_view(self, window):
+        """The range in view, as the overview strip has it."""
+        window.frames(4)
+        return window.page.locator(".minimap").get_attribute("data-view")
+
+    def button(self, window, name):
+        return window.page.get_by_role("button", name=name, exact=True)
+
+    def assert_opens_on_steps(self, window):
+        low, high = browser.range_ns(self.in_view(window))
+        self.assertLess(low, self.STEPS[0])
+        self.assertGreater(low, self.STEPS[0] - SECOND)
+        self.assertGreater(high, self.STEPS[1])
+        self.assertLess(high, self.STEPS[1] + SECOND)
+        self.assertEqual(self.button(window, "Steps").get_attribute("aria-pressed"), "true")
+
+    def test_opens_on_steps_and_leads_to_the_whole_and_back(self):
+        window = self.opened(late, "late")
+        self.assert_opens_on_steps(window)
+        self.assertNotIn("view", window.state())
+        self.button(window, "All").click()
+        low, high = browser.range_ns(self.in_view(window))
+        self.assertLess(low, 0)
+        self.assertGreater(high, 13 * SECOND)
+        self.assertEqual(window.state()["view"], "all")
+        window.page.reload()
+        window.wait()
+        self.assertEqual(browser.range_ns(self.in_view(window)), (low, high))
+        self.button(window, "Steps").click()
+        self.assert_opens_on_steps(window)
+        window.page.keyboard.press("0")
+        self.assertEqual(browser.range_ns(self.in_view(window)), (low, high))
+        window.page.keyboard.press("0")
+        self.assert_opens_on_steps(window)
+
+    def test_opens_on_all_where_steps_are_nearly_all(self):
+        window = self.opened(lambda: late(imports_s=0, end_s=0), "early")
+        self.assertLess(browser.range_ns(self.in_view(window))[0], 0)
+        self.assertEqual(self.button(window, "Steps").count(), 0)
+        self.assertNotIn("view", window.state())
+
+    def test_time_order_follows_the_selected_range_first(self):
+        """The opening is nobody's choice: a range that the reader selects comes before it."""
+        window = self.opened(late, "late", "#page=flame&flame=time")
+        drawn = window.page.locator("main [role=application]").first
+        low, _ = browser.range_ns(drawn.get_attribute("data-view"))
+        self.assertGreater(low, self.STEPS[0] - SECOND)
+        window.go("#page=flame&flame=time&select=1000000000-2000000000")
+        self.assertEqual(drawn.get_attribute("data-view"), "1000000000-2000000000")
+
+
+if __name__ == "__main__":
+    unittest.main()
