@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the report's timeline shows at first, in real Chromium: the observations, where much of the run is outside of them,
-with a way to the whole run and back."""
+with a way to the whole run and back; processes and threads by what they are for."""
 import unittest
 
 import browser
@@ -21,6 +21,25 @@ def late(observations=4, imports_s=8, end_s=1):
         start = UNIX_START + (imports_s + step) * SECOND
         script.span("training step", start, SECOND * 9 // 10)
         script.span("aten::mul", start + 1000, SECOND // 4, "layer", tags={"layer_index": 0, "layer_type": "mul"})
+    return script
+
+
+def loading():
+    """A training with two workers that load its data, a thread of autograd and one of a pool."""
+    script = Script()
+    script.experiment("loading")
+    script.run(1, "A/M/L", 1)
+    tracks = (("python3", 100, 100), ("pt_autograd_0", 100, 101), ("python3", 100, 102), ("pt_data_worker", 200, 200),
+              ("pt_data_worker", 300, 300), ("sh", 400, 400))
+    for number, (name, process, thread) in enumerate(tracks, 1):
+        script.track(number, name, process=process, thread=thread)
+    script.span("training step", UNIX_START, SECOND)
+    script.span("aten::mul", UNIX_START + 1000, 1000, "layer")
+    for track in (2, 3):
+        script.span("MulBackward0", UNIX_START + 5000, 1000, "layer", track=track)
+    for track in (4, 5):
+        script.span("Pictures.__getitem__", UNIX_START, SECOND // 2, "application", track=track, category="input")
+    script.span("sleep", UNIX_START, SECOND // 2, "application", track=6)
     return script
 
 
@@ -79,6 +98,15 @@ class ReportOpeningTest(browser.BrowserTest):
         self.assertGreater(low, self.STEPS[0] - SECOND)
         window.go("#page=flame&flame=time&select=1000000000-2000000000")
         self.assertEqual(drawn.get_attribute("data-view"), "1000000000-2000000000")
+
+    def test_processes_and_threads_have_the_names_of_their_roles(self):
+        window = self.opened(loading, "loading")
+        groups = [text.split("\n") for text in window.page.locator(".side-group").all_inner_texts()]
+        self.assertEqual([group[0] for group in groups], ["python3, pid 100", "loader worker 1", "loader worker 2", "sh, pid 400"])
+        threads = window.page.locator(".side-track .side-name").all_inner_texts()
+        self.assertEqual([text.strip() for text in threads], ["main", "autograd", "pool", "main", "main", "main"])
+        titles = [box.get_attribute("title") for box in window.page.locator(".side-group").all()]
+        self.assertIn("pid 200", titles[1])
 
 
 if __name__ == "__main__":

@@ -29,10 +29,11 @@ static enum status run_first(struct timeline *timeline, size_t index, int64_t *r
   struct arena arena = {0};
   struct store_spans spans;
   struct timeline_run_facts *facts = &timeline->run_facts[index];
-  uint32_t columns = STORE_BIT(STORE_START_NS) | STORE_BIT(STORE_TRACK_ID);
+  uint32_t columns = STORE_BIT(STORE_START_NS) | STORE_BIT(STORE_TRACK_ID) | STORE_BIT(STORE_LEVEL) | STORE_BIT(STORE_CATEGORY);
   enum status status = store_load_spans(timeline->store, timeline->runs[index].run_id, columns, &arena, &spans, err);
   if (status == STATUS_OK) {
     timeline_describe_tracks(timeline, facts, &spans);
+    timeline_see_roles(timeline, facts, &spans);
     *ret_first_ns = earliest(facts, &spans);
     facts->span_count = spans.count;
     facts->first_ns = *ret_first_ns != INT64_MAX ? *ret_first_ns : 0;
@@ -67,6 +68,7 @@ enum status timeline_open(struct store *store, struct timeline *ret_timeline, st
                          &timeline->run_facts[i].track_count, err));
   XSP_TRY(find_first(timeline, err));
   timeline_find_places(timeline);
+  timeline_find_roles(timeline);
   return STATUS_OK;
 }
 
@@ -96,7 +98,7 @@ static void lay_tracks(const struct timeline_run_facts *facts, struct arena *are
     const struct timeline_place *place = &facts->places[i];
     const struct store_track *track = &facts->tracks[i];
     run->tracks[i] =
-        (struct timeline_track){track, place->process, place->tid, place->is_thread, track_name(track, arena)};
+        (struct timeline_track){track, place->process, place->tid, place->is_thread, track_name(track, arena), place->role};
   }
 }
 

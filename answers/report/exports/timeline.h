@@ -18,6 +18,8 @@
 struct timeline_process {
   int32_t pid;      // the source's own where it is unique, else made up
   const char *name; // "resnet50 M/L"
+  const char *command; // its main thread's name; NULL: not known
+  const char *role;    // "loader worker 1"; NULL: nothing shows one
 };
 
 // A run's track as it is drawn.
@@ -27,6 +29,7 @@ struct timeline_track {
   int64_t tid;      // see timeline_place
   bool is_thread;   // `tid` is the source's
   const char *name; // never empty
+  const char *role; // "main", "pool"; NULL: nothing shows one
 };
 
 // Rows order[first .. first+count) of one track, by start, outer spans first; strictly nested.
@@ -61,10 +64,12 @@ struct timeline_place {
   size_t process; // index into timeline.processes
   int64_t tid;
   bool is_thread;
+  const char *role; // of the thread
 };
 struct timeline_run_facts {
   struct store_track *tracks;    // by id; all that spans are on
   struct timeline_place *places; // by place in `tracks`
+  uint8_t *shows;                // likewise: for timeline_roles.c
   size_t track_count, span_count;
   int64_t first_ns; // earliest start on a track that is drawn, as stored; 0: there is none
 };
@@ -126,6 +131,10 @@ void timeline_find_arrows(struct arena *arena, struct timeline_run *run); // tim
 void timeline_describe_tracks(struct timeline *timeline, struct timeline_run_facts *facts,
                               const struct store_spans *spans);
 void timeline_find_places(struct timeline *timeline); // of all runs' tracks, which are described
+// timeline_roles.c. The first notes what spans (of levels and categories) show of the run's tracks; the second names processes and
+// threads once all have places.
+void timeline_see_roles(struct timeline *timeline, struct timeline_run_facts *facts, const struct store_spans *spans);
+void timeline_find_roles(struct timeline *timeline);
 int64_t timeline_new_tid(struct timeline *timeline, size_t process);
 // The place of a track in sorted tracks; `count`: not there.
 size_t timeline_find_track(const struct store_track *tracks, size_t count, int64_t track_id);

@@ -30,10 +30,14 @@ static void put_lane(struct json_writer *json, const struct timeline *timeline, 
 {
   const struct timeline_lane *lane = &run->lanes[index];
   const struct timeline_track *track = &run->tracks[lane->track];
+  const struct timeline_process *process = &timeline->processes[track->process];
   json_object(json);
   json_member_string(json, "name", track->name);
-  json_member_string(json, "process", timeline->processes[track->process].name);
-  json_member_int(json, "pid", timeline->processes[track->process].pid);
+  json_member_string(json, "process", process->name);
+  json_member_int(json, "pid", process->pid);
+  json_member_string(json, "role", process->role);
+  json_member_string(json, "command", process->command);
+  json_member_string(json, "thread", track->role);
   json_member_int(json, "overlap", lane->overlap);
   json_member_bool(json, "is_device", track->track->device_id != STORE_NONE || track->track->stream_id != STORE_NONE);
   json_object_end(json);

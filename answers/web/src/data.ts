@@ -45,6 +45,9 @@ export interface Lane {
   name: string;
   process: string;
   pid?: number;
+  role?: string | null; // of the process: "loader worker 1"
+  command?: string | null; // its main thread's name
+  thread?: string | null; // role of the thread: "main", "pool"
   overlap: number;
   is_device: boolean;
 }

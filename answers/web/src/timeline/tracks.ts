@@ -34,6 +34,13 @@ function lanesWithModel(data: Spans): Set<number> {
 
 const pidOf = ({ pid }: Lane) => (pid === undefined || pid >= MADE_UP ? null : pid);
 
+// What it is for, else what it runs.
+function processLabel(lane: Lane): string {
+  const pid = pidOf(lane);
+  if (lane.role != null) return lane.role;
+  return pid === null ? lane.process : lane.command != null ? `${lane.command}, pid ${pid}` : `pid ${pid}`;
+}
+
 // Processes may share a name: a program that forked.
 const processKey = (lane: Lane) => `${pidOf(lane) ?? ""}\n${lane.process}`;
 
@@ -48,12 +55,13 @@ function labels(data: Spans): string[] {
   const lanes = data.facts.lanes,
     counts = new Map<string, number>(),
     seen = new Map<string, number>(),
-    key = (lane: number) => `${processKey(lanes[lane])}\n${lanes[lane].is_device}\n${lanes[lane].name}`;
+    nameOf = (lane: number) => lanes[lane].thread ?? lanes[lane].name,
+    key = (lane: number) => `${processKey(lanes[lane])}\n${lanes[lane].is_device}\n${nameOf(lane)}`;
   lanes.forEach((lane, i) => lane.overlap === 0 && counts.set(key(i), (counts.get(key(i)) ?? 0) + 1));
   return lanes.map((lane, i) => {
     if (lane.overlap === 0) seen.set(key(i), (seen.get(key(i)) ?? 0) + 1);
     const number = (counts.get(key(i)) ?? 1) > 1 ? ` #${seen.get(key(i))}` : "";
-    return `${lane.name}${number}${lane.overlap > 0 ? ` (${lane.overlap + 1})` : ""}`;
+    return `${nameOf(i)}${number}${lane.overlap > 0 ? ` (${lane.overlap + 1})` : ""}`;
   });
 }
 
@@ -86,9 +94,9 @@ export function trackGroups(data: Spans): TrackGroup[] {
     let group = groups.get(key);
     if (group === undefined) {
       const place = processes.indexOf(processKey(lane)),
-        pid = pidOf(lane),
-        name = isOne ? kind : `${kind}, ${pid === null ? process : `pid ${pid}`}`;
-      group = { id: `${isDevice ? "d" : "h"}${place}`, label: name, title: `${process}, ${name}`, tracks: [], rank: 0 };
+        name = isOne ? kind : isDevice ? `${kind}, ${processLabel(lane)}` : processLabel(lane),
+        title = [process, pidOf(lane) === null ? "" : `pid ${pidOf(lane)}`, kind].filter((part) => part !== "");
+      group = { id: `${isDevice ? "d" : "h"}${place}`, label: name, title: title.join(", "), tracks: [], rank: 0 };
       group.rank = (isDevice ? 1 : 0) + 2 * place;
       groups.set(key, group);
     }

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// What processes and threads are for, by what ran in them and by the names that libraries give their threads. Called by
+// timeline.c. A role is only given where something shows it.
+#include "report/exports/timeline.h"
+
+
+#include <string.h>
+
+// What spans of a track show.
+enum { MAKES_INPUT = 1, HAS_MODEL = 2, IS_ANNOUNCED = 4 }; // the last: ranges or predictions, not operators alone
+
+// PyTorch's names of threads, by their beginnings.
+static const struct thread_name {
+  const char *begins, *role;
+} thread_names[] = {{"pt_autograd", "autograd"}, {"pt_data_pin", "pinning"}};
+
+void timeline_see_roles(struct timeline *timeline, struct timeline_run_facts *facts, const struct store_spans *spans)
+{
+  uint32_t input = 0;
+  (void)store_find_string(timeline->store, "input", 5, &input);
+  facts->shows = arena_alloc_array(&timeline->arena, facts->track_count, sizeof *facts->shows);
+  for (size_t row = 0; row < spans->count; row++) {
+    size_t place = timeline_find_track(facts->tracks, facts->track_count, spans->track_id[row]);
+    if (place == facts->track_count || spans->level[row] > XSP_LEVEL_MODEL)
+      continue;
+    bool is_model = spans->level[row] == XSP_LEVEL_MODEL;
+    bool makes_input = input != 0 && spans->category[row] == input;
+    facts->shows[place] |= (uint8_t)(IS_ANNOUNCED | (is_model ? HAS_MODEL : 0) | (makes_input ? MAKES_INPUT : 0));
+  }
+}
+
+static bool is_main_thread(const struct store_track *track)
+{
+  return track->process_id > 0 && track->thread_id == track->process_id && track->device_id == STORE_NONE &&
+         track->stream_id == STORE_NONE;
+}
+
+static const char *thread_role(const struct timeline *timeline, const struct timeline_run_facts *facts, size_t at)
+{
+  const struct store_track *track = &facts->tracks[at];
+  const char *command = timeline->processes[facts->places[at].process].command;
+  if (is_main_thread(track))
+    return "main";
+  if (track->name == NULL || track->thread_id == STORE_NONE || track->device_id != STORE_NONE)
+    return NULL;
+  // Named as the thread that started it, and operators are all that it runs.
+  if (command != NULL && strcmp(track->name, command) == 0)
+    return (facts->shows[at] & IS_ANNOUNCED) == 0 ? "pool" : NULL;
+  for (size_t i = 0; i < sizeof thread_names / sizeof thread_names[0]; i++)
+    if (strncmp(track->name, thread_names[i].begins, strlen(thread_names[i].begins)) == 0)
+      return thread_names[i].role;
+  return NULL;
+}
+
+// Workers are processes that make batches and no observations, as in A19.
+static void name_processes(struct timeline *timeline, const struct timeline_run_facts *facts, const uint8_t *shows,
+                           unsigned *workers)
+{
+  for (size_t i = 0; i < facts->track_count; i++) {
+    size_t number = facts->places[i].process;
+    struct timeline_process *process = &timeline->processes[number];
+    if (process->role != NULL || (shows[number] & (MAKES_INPUT | HAS_MODEL)) != MAKES_INPUT)
+      continue;
+    process->role = arena_format(&timeline->arena, "loader worker %u", ++*workers);
+    process->name = arena_format(&timeline->arena, "%s of %s", process->role, process->name);
+  }
+}
+
+void timeline_find_roles(struct timeline *timeline)
+{
+  uint8_t *shows = arena_alloc_array(&timeline->arena, timeline->process_count, sizeof *shows);
+  unsigned workers = 0;
+  for (size_t i = 0; i < timeline->run_count; i++) {
+    const struct timeline_run_facts *facts = &timeline->run_facts[i];
+    for (size_t j = 0; j < facts->track_count; j++) {
+      size_t process = facts->places[j].process;
+      shows[process] |= facts->shows[j];
+      if (is_main_thread(&facts->tracks[j]))
+        timeline->processes[process].command = facts->tracks[j].name;
+    }
+  }
+  for (size_t i = 0; i < timeline->run_count; i++) {
+    struct timeline_run_facts *facts = &timeline->run_facts[i];
+    name_processes(timeline, facts, shows, &workers);
+    for (size_t j = 0; j < facts->track_count; j++)
+      facts->places[j].role = thread_role(timeline, facts, j);
+  }
+}
