@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the report's timeline shows at first, in real Chromium: the observations, where much of the run is outside of them,
 with a way to the whole run and back; processes and threads by what they are for."""
+import json
 import unittest
 
 import browser
 import report_files
-from scripted import UNIX_START, Script
+from scripted import UNIX_START, Script, xsp
 
 SECOND = 1_000_000_000
 
@@ -107,6 +108,18 @@ class ReportOpeningTest(browser.BrowserTest):
         self.assertEqual([text.strip() for text in threads], ["main", "autograd", "pool", "main", "main", "main"])
         titles = [box.get_attribute("title") for box in window.page.locator(".side-group").all()]
         self.assertIn("pid 200", titles[1])
+
+    def test_runs_of_services_have_their_names(self):
+        span = {"traceId": "1" * 32, "name": "GET /", "startTimeUnixNano": str(UNIX_START), "endTimeUnixNano": str(UNIX_START + 1000)}
+        resources = [{"resource": {"attributes": [{"key": "service.name", "value": {"stringValue": name}}]},
+                      "scopeSpans": [{"spans": [{**span, "spanId": f"{number:016x}"}]}]}
+                     for number, name in enumerate(("shop", "stock"), 1)]
+        source, path = report_files.folder() / "services.json", report_files.folder() / "services.xsp"
+        source.write_text(json.dumps({"resourceSpans": resources}))
+        xsp("import", source, "-o", path, "--force", check=0)
+        window = self.open(report_files.report(path))
+        self.assertEqual(window.page.locator("header select").first.locator("option").all_inner_texts(),
+                         ["shop, A, run 1", "stock, A, run 2"])
 
 
 if __name__ == "__main__":

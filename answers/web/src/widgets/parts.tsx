@@ -1,10 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 // Small pieces that several pages share.
+import { computed } from "@preact/signals";
 import type { Answer, Column, RunFacts } from "../data";
 import { batch, chooseBatch, chooseRun, documentData, experimentRuns, run, runAt, spans } from "../state";
 
+// Of a run that OpenTelemetry's spans became: its service.
+const services = computed<Map<string, string>>(
+  () =>
+    new Map(
+      (documentData.value?.notes ?? [])
+        .filter(({ key, value }) => key === "service.name" && value !== null)
+        .map(({ file, run_id, value }): [string, string] => [`${file} ${run_id}`, value!]),
+    ),
+);
 export const runLabel = (facts: RunFacts) =>
-  [facts.batch_size === null ? "" : `batch ${facts.batch_size}`, facts.levels, `run ${facts.run_id}`]
+  [
+    services.value.get(`${facts.file} ${facts.run_id}`) ?? "",
+    facts.batch_size === null ? "" : `batch ${facts.batch_size}`,
+    facts.levels,
+    `run ${facts.run_id}`,
+  ]
     .filter((part) => part !== "")
     .join(", ");
 export function RunChooser({ onChoose = chooseRun }: { onChoose?: (id: number) => void }) {
