@@ -2,7 +2,7 @@
 // OTLP's protobuf files: one message of any size, several in a row (which protobuf reads as one), or each after its length
 // (a varint, or four bytes, highest first). One span is in memory at a time. A resource or a scope after its spans is
 // searched ahead, up to OTLP_LOOK_AHEAD_BYTES.
-#include "base/wire.h"
+#include "importers/import_wire.h"
 #include "importers/otlp/model.h"
 #include "otlp/proto.h"
 
@@ -13,51 +13,16 @@ struct reader {
   struct otlp_model model;
 };
 
-// ---- the window ------------------------------------------------------------------------------------------------------
 static uint64_t offset(const struct reader *reader)
 {
-  return input_offset(reader->input, reader->input->at);
-}
-
-// So many bytes in the window, or all that the file has.
-static enum status need(struct reader *reader, uint64_t bytes, struct error *err)
-{
-  struct input *input = reader->input;
-  while ((uint64_t)(input->end - input->at) < bytes && !input->is_last)
-    XSP_TRY(input_more(input, err));
-  return STATUS_OK;
-}
-
-// The same, and an error where the file has less.
-static enum status need_all(struct reader *reader, uint64_t bytes, struct error *err)
-{
-  XSP_TRY(need(reader, bytes, err));
-  if ((uint64_t)(reader->input->end - reader->input->at) >= bytes)
-    return STATUS_OK;
-  return import_broken(reader->import, err, reader->input->end_offset,
-                       "it ends within a field of %llu bytes that begins at byte %llu", (unsigned long long)bytes,
-                       (unsigned long long)offset(reader));
-}
-
-#define NUMBER_BYTES 10u
-#define KEY_AND_LENGTH_BYTES (2u * NUMBER_BYTES)
-
-static enum status read_number(struct reader *reader, uint64_t *ret_number, struct error *err)
-{
-  struct input *input = reader->input;
-  XSP_TRY(need(reader, NUMBER_BYTES, err));
-  struct wire wire = {input->at, input->end, NULL};
-  if (!wire_varint(&wire, ret_number))
-    return import_broken(reader->import, err, offset(reader), "%s", wire.problem);
-  input->at = wire.at;
-  return STATUS_OK;
+  return import_wire_offset(reader->import);
 }
 
 // ---- messages in messages --------------------------------------------------------------------------------------------
 // A part of so many bytes, or (no file has them, and no window) of those up to the end of what it lies in.
 static enum status read_part(struct reader *reader, enum otlp_message message, uint64_t length, struct error *err)
 {
-  XSP_TRY(need_all(reader, length, err));
+  XSP_TRY(import_wire_need_all(reader->import, length, err));
   const char *at = reader->input->at;
   enum status status = otlp_proto_decode(&reader->proto, message, at, (size_t)length, &reader->model.visitor, err);
   if (status != STATUS_OK && reader->proto.problem != NULL)
@@ -67,32 +32,6 @@ static enum status read_part(struct reader *reader, enum otlp_message message, u
   return status;
 }
 
-// A field that is not read: its value is passed over however long it is.
-static enum status skip_field(struct reader *reader, uint64_t key, uint64_t end, struct error *err)
-{
-  uint64_t length = 0;
-  struct input *input = reader->input;
-  if ((key & 7) == WIRE_BYTES && key >> 3 != 0) {
-    XSP_TRY(read_number(reader, &length, err));
-    if (length > end - offset(reader))
-      return import_broken(reader->import, err, offset(reader), "a field is longer than the message around it");
-    while (length > (uint64_t)(input->end - input->at) && !input->is_last) {
-      length -= (uint64_t)(input->end - input->at);
-      input->at = input->end;
-      XSP_TRY(input_more(input, err));
-    }
-    XSP_TRY(need_all(reader, length, err));
-    input->at += length;
-    return STATUS_OK;
-  }
-  XSP_TRY(need(reader, NUMBER_BYTES, err));
-  struct wire wire = {input->at, input->end, NULL};
-  if (!wire_skip(&wire, key))
-    return import_broken(reader->import, err, offset(reader), "%s", wire.problem);
-  input->at = wire.at;
-  return STATUS_OK;
-}
-
 static enum status read_fields(struct reader *reader, enum otlp_message message, uint64_t end, struct error *err);
 
 // A head or an item, after its key.
@@ -100,9 +39,7 @@ static enum status read_field(struct reader *reader, const struct otlp_field *fi
                               uint64_t end, enum head_state *state, struct error *err)
 {
   uint64_t length = 0;
-  XSP_TRY(read_number(reader, &length, err));
-  if (length > end - offset(reader))
-    return import_broken(reader->import, err, offset(reader), "a field is longer than the message around it");
+  XSP_TRY(import_wire_length(reader->import, end, &length, err));
   if (field->step.form == OTLP_FORM_HEAD) {
     if (*state == HEAD_MISSED)
       return import_otlp_head_is_late(reader->import, field->name, err);
@@ -117,21 +54,21 @@ static enum status read_field(struct reader *reader, const struct otlp_field *fi
                                                 : read_fields(reader, field->step.inner, offset(reader) + length, err);
 }
 
-// Fields up to the offset `end`; UINT64_MAX: to the file's end.
+// Fields up to the offset `end`; WIRE_TO_THE_END: to the file's end.
 static enum status read_fields(struct reader *reader, enum otlp_message message, uint64_t end, struct error *err)
 {
   enum head_state state = message == OTLP_REQUEST_MESSAGE ? HEAD_TAKEN : HEAD_UNKNOWN;
   struct input *input = reader->input;
   for (;;) {
     uint64_t key = 0;
-    XSP_TRY(need(reader, KEY_AND_LENGTH_BYTES, err));
-    if (offset(reader) == end || (end == UINT64_MAX && input->at == input->end))
+    XSP_TRY(import_wire_need(reader->import, WIRE_KEY_AND_LENGTH_BYTES, err));
+    if (offset(reader) == end || (end == WIRE_TO_THE_END && input->at == input->end))
       return STATUS_OK;
     const char *start = input->at;
-    XSP_TRY(read_number(reader, &key, err));
+    XSP_TRY(import_wire_number(reader->import, &key, err));
     const struct otlp_field *field = otlp_field_on_wire(message, key);
     if (field == NULL) {
-      XSP_TRY(skip_field(reader, key, end, err));
+      XSP_TRY(import_wire_skip(reader->import, key, end, err));
     } else if (field->key != key) {
       return import_broken(reader->import, err, offset(reader), OTLP_WRONG_TYPE);
     } else if (state == HEAD_UNKNOWN && field->step.form == OTLP_FORM_LIST &&
@@ -141,8 +78,7 @@ static enum status read_fields(struct reader *reader, enum otlp_message message,
     } else {
       XSP_TRY(read_field(reader, field, &otlp_fields[message * OTLP_NUMBERS + 1], end, &state, err));
     }
-    if (offset(reader) > end)
-      return import_broken(reader->import, err, offset(reader), "a field is longer than the message around it");
+    XSP_TRY(import_wire_check(reader->import, end, err));
   }
 }
 
@@ -153,7 +89,7 @@ enum framing { FRAMING_NONE, FRAMING_VARINT, FRAMING_WORD };
 static bool wire_is_cut(const struct wire *wire, uint64_t key)
 {
   bool is_valid = key >> 3 != 0 && key <= UINT32_MAX && (1u << (key & 7) & 0x27u) != 0;
-  return is_valid && ((key & 7) == WIRE_BYTES || wire->end - wire->at < (ptrdiff_t)NUMBER_BYTES);
+  return is_valid && ((key & 7) == WIRE_BYTES || wire->end - wire->at < (ptrdiff_t)WIRE_NUMBER_BYTES);
 }
 
 // "xsp.level" and the like: a key of some letters.
@@ -242,8 +178,8 @@ static int claim_framing(struct slice bytes, enum framing *ret_framing)
 static enum status read_length(struct reader *reader, enum framing framing, uint64_t *ret_length, struct error *err)
 {
   if (framing == FRAMING_VARINT)
-    return read_number(reader, ret_length, err);
-  XSP_TRY(need_all(reader, 4, err));
+    return import_wire_number(reader->import, ret_length, err);
+  XSP_TRY(import_wire_need_all(reader->import, 4, err));
   const unsigned char *word = (const unsigned char *)reader->input->at;
   *ret_length = (uint64_t)word[0] << 24 | (uint64_t)word[1] << 16 | (uint64_t)word[2] << 8 | word[3];
   reader->input->at += 4;
@@ -256,10 +192,10 @@ static enum status read_messages(struct reader *reader, struct error *err)
   enum framing framing;
   (void)claim_framing((struct slice){input->at, (size_t)(input->end - input->at)}, &framing);
   if (framing == FRAMING_NONE)
-    XSP_TRY(read_fields(reader, OTLP_REQUEST_MESSAGE, UINT64_MAX, err));
+    XSP_TRY(read_fields(reader, OTLP_REQUEST_MESSAGE, WIRE_TO_THE_END, err));
   while (framing != FRAMING_NONE) {
     uint64_t length = 0;
-    XSP_TRY(need(reader, 1, err));
+    XSP_TRY(import_wire_need(reader->import, 1, err));
     if (input->at == input->end)
       break;
     XSP_TRY(read_length(reader, framing, &length, err));
