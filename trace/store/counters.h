@@ -18,7 +18,7 @@ struct store_counter {
   const char *name;                         // with its unit, "cpu_ns"
   const char *source;                       // what it was read from where there are several, "package-0"; NULL: nothing
   int64_t process_id, thread_id, device_id; // STORE_NONE: does not apply
-  bool is_total;                            // it only grows, and counts from its first value; else the value at that time
+  bool is_total; // it only grows, and counts from its first value; else the value at that time
 };
 // Between two values a counter is as at the first of them. A total grew evenly between them.
 struct store_counter_value {

@@ -26,12 +26,8 @@ static struct store *create(const char *name)
 
 static void add_counters(struct store *store)
 {
-  const struct store_counter cpu = {.counter_id = 1,
-                                    .name = "cpu_ns",
-                                    .process_id = 7,
-                                    .thread_id = 8,
-                                    .device_id = STORE_NONE,
-                                    .is_total = true};
+  const struct store_counter cpu = {
+      .counter_id = 1, .name = "cpu_ns", .process_id = 7, .thread_id = 8, .device_id = STORE_NONE, .is_total = true};
   const struct store_counter power = {.counter_id = 2,
                                       .name = "power_w",
                                       .source = "package-0",

@@ -161,7 +161,6 @@ struct store_observation {
   int64_t start_ns, duration_ns;
   bool warmup;
 };
-
 struct store_note {
   int64_t run_id; // 0: the file
   const char *key;

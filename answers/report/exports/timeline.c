@@ -29,7 +29,8 @@ static enum status run_first(struct timeline *timeline, size_t index, int64_t *r
   struct arena arena = {0};
   struct store_spans spans;
   struct timeline_run_facts *facts = &timeline->run_facts[index];
-  uint32_t columns = STORE_BIT(STORE_START_NS) | STORE_BIT(STORE_TRACK_ID) | STORE_BIT(STORE_LEVEL) | STORE_BIT(STORE_CATEGORY);
+  uint32_t columns =
+      STORE_BIT(STORE_START_NS) | STORE_BIT(STORE_TRACK_ID) | STORE_BIT(STORE_LEVEL) | STORE_BIT(STORE_CATEGORY);
   enum status status = store_load_spans(timeline->store, timeline->runs[index].run_id, columns, &arena, &spans, err);
   if (status == STATUS_OK) {
     timeline_describe_tracks(timeline, facts, &spans);
@@ -97,8 +98,8 @@ static void lay_tracks(const struct timeline_run_facts *facts, struct arena *are
   for (size_t i = 0; i < run->track_count; i++) {
     const struct timeline_place *place = &facts->places[i];
     const struct store_track *track = &facts->tracks[i];
-    run->tracks[i] =
-        (struct timeline_track){track, place->process, place->tid, place->is_thread, track_name(track, arena), place->role};
+    run->tracks[i] = (struct timeline_track){
+        track, place->process, place->tid, place->is_thread, track_name(track, arena), place->role};
   }
 }
 

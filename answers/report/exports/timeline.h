@@ -16,8 +16,8 @@
 #include "report/exports/file.h"
 
 struct timeline_process {
-  int32_t pid;      // the source's own where it is unique, else made up
-  const char *name; // "resnet50 M/L"
+  int32_t pid;         // the source's own where it is unique, else made up
+  const char *name;    // "resnet50 M/L"
   const char *command; // its main thread's name; NULL: not known
   const char *role;    // "loader worker 1"; NULL: nothing shows one
 };

@@ -3,7 +3,6 @@
 // timeline.c. A role is only given where something shows it.
 #include "report/exports/timeline.h"
 
-
 #include <string.h>
 
 // What spans of a track show.

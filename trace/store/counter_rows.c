@@ -6,12 +6,13 @@ enum status store_add_counter(struct store *store, int64_t run_id, const struct 
                               struct error *err)
 {
   XSP_TRY(writer_check(store, err));
-  XSP_TRY(writer_execute(store, err,
-                         "CREATE TABLE IF NOT EXISTS counter(run_id INTEGER NOT NULL, counter_id INTEGER NOT NULL,"
-                         " name TEXT NOT NULL, source TEXT, process_id INTEGER, thread_id INTEGER, device_id INTEGER,"
-                         " is_total INTEGER NOT NULL, PRIMARY KEY(run_id, counter_id)) WITHOUT ROWID;"
-                         "CREATE TABLE IF NOT EXISTS counter_value(run_id INTEGER NOT NULL, counter_id INTEGER NOT NULL,"
-                         " time_ns INTEGER NOT NULL, value REAL NOT NULL)"));
+  XSP_TRY(
+      writer_execute(store, err,
+                     "CREATE TABLE IF NOT EXISTS counter(run_id INTEGER NOT NULL, counter_id INTEGER NOT NULL,"
+                     " name TEXT NOT NULL, source TEXT, process_id INTEGER, thread_id INTEGER, device_id INTEGER,"
+                     " is_total INTEGER NOT NULL, PRIMARY KEY(run_id, counter_id)) WITHOUT ROWID;"
+                     "CREATE TABLE IF NOT EXISTS counter_value(run_id INTEGER NOT NULL, counter_id INTEGER NOT NULL,"
+                     " time_ns INTEGER NOT NULL, value REAL NOT NULL)"));
   return store_rows_insert(store, ROWS_COUNTER, run_id, counter, 1, err);
 }
 
