@@ -27,19 +27,54 @@ static bool names_batch(const char *name)
   return strcasestr(name, "batch") != NULL;
 }
 
-// The index of the input's batch dimension: the free one with a batch name, else the first where it is free. -1: none.
-static int batch_dimension(const struct tensor_info *info)
+static int named_batch(const struct tensor_info *info)
 {
   for (unsigned i = 0; i < info->rank; i++)
     if (info->shape[i] < 0 && names_batch(info->dimension_name[i]))
       return (int)i;
-  return info->rank > 0 && info->shape[0] < 0 ? 0 : -1;
+  return -1;
+}
+
+// Two names that free first dimensions of inputs have, NULL: fewer. One that is named as a batch counts alone.
+static void first_names(const struct predictor_model *model, const char *ret_names[2])
+{
+  ret_names[0] = ret_names[1] = NULL;
+  for (size_t i = 0; i < model->input_count; i++) {
+    const struct tensor_info *info = &model->inputs[i];
+    const char *name = info->rank > 0 && info->shape[0] < 0 ? info->dimension_name[0] : NULL;
+    if (name != NULL && ret_names[0] == NULL)
+      ret_names[0] = name;
+    else if (name != NULL && strcmp(name, ret_names[0]) != 0)
+      ret_names[1] = name;
+  }
+}
+
+static bool has_named_batch(const struct predictor_model *model)
+{
+  for (size_t i = 0; i < model->input_count; i++)
+    if (named_batch(&model->inputs[i]) >= 0)
+      return true;
+  return false;
+}
+
+// The index of the input's batch dimension: the free one with a batch name. Else the first one, if it is free and no name
+// says that it is another size: it has none, or no input names its batch and all that have a name have the same. -1: none.
+static int batch_dimension(const struct predictor_model *model, const struct tensor_info *info)
+{
+  int named = named_batch(info);
+  if (named >= 0 || info->rank == 0 || info->shape[0] >= 0)
+    return named;
+  if (info->dimension_name[0] == NULL)
+    return 0;
+  const char *names[2];
+  first_names(model, names);
+  return has_named_batch(model) || names[1] != NULL ? -1 : 0;
 }
 
 static bool is_batch_name(const struct predictor_model *model, const char *name)
 {
   for (size_t i = 0; i < model->input_count && name != NULL; i++) {
-    int at = batch_dimension(&model->inputs[i]);
+    int at = batch_dimension(model, &model->inputs[i]);
     const char *batch_name = at >= 0 ? model->inputs[i].dimension_name[at] : NULL;
     if (batch_name != NULL && strcmp(batch_name, name) == 0)
       return true;
@@ -65,15 +100,24 @@ static enum status check_batch(const struct predictor_model *model, const struct
   int64_t fixed = -1;
   for (size_t i = 0; i < model->input_count; i++) {
     const struct tensor_info *info = &model->inputs[i];
-    int batch_at = batch_dimension(info);
-    int64_t given = batch_at >= 0 ? given_size(arguments, info, (unsigned)batch_at) : -1;
-    if ((batch_at >= 0 && (given < 0 || given == batch)) || (info->rank > 0 && info->shape[0] == batch))
+    int batch_at = batch_dimension(model, info);
+    int64_t given = info->rank > 0 ? given_size(arguments, info, batch_at >= 0 ? (unsigned)batch_at : 0) : -1;
+    if (given == batch || (batch_at >= 0 && given < 0) || (info->rank > 0 && info->shape[0] == batch))
       return STATUS_OK;
     if (info->rank > 0 && fixed < 0)
       fixed = info->shape[0];
   }
   if (batch == 1)
     return STATUS_OK;
+  const char *names[2];
+  char advice[128];
+  first_names(model, names);
+  if (names[1] != NULL) {
+    snprintf(advice, sizeof advice, "--dim %.48s=%" PRId64 " for the one that is", names[0], batch);
+    return error_set(err, STATUS_INPUT, "cannot make inputs", arguments->options.model_path, advice,
+                     "batch size %" PRId64 " is asked for, and which is the batch is unknown: \"%s\" or \"%s\"", batch,
+                     names[0], names[1]);
+  }
   return error_set(err, STATUS_INPUT, "cannot make inputs", arguments->options.model_path,
                    fixed > 0 ? "the batch size the model has" : "--batch 1",
                    "batch size %" PRId64 " is asked for, but the model has no free batch dimension", batch);
@@ -103,7 +147,7 @@ static enum status check_dim(const struct predictor_model *model, struct named_s
       fits = true;
       char advice[64];
       snprintf(advice, sizeof advice, "--batch %" PRId64, dim->size);
-      if (dim->size != batch && (int)d == batch_dimension(info) && names_batch(info->dimension_name[d]))
+      if (dim->size != batch && (int)d == batch_dimension(model, info) && names_batch(info->dimension_name[d]))
         return error_set(err, STATUS_USE, "cannot make inputs", "--dim", advice,
                          "\"%s\" is the batch dimension of input \"%s\"", dim->name, info->name);
     }
@@ -149,7 +193,8 @@ static void add_missing(struct missing *missing, const struct tensor_info *info,
   char quoted[160];
   int length = snprintf(quoted, sizeof quoted, "\"%s\"", name);
   if (missing->used == 0)
-    snprintf(missing->example, sizeof missing->example, "--dim %.40s=N", name);
+    snprintf(missing->example, sizeof missing->example, strpbrk(name, " \t*?") ? "--dim '%.40s=N'" : "--dim %.40s=N",
+             name);
   else if (strstr(missing->names, quoted) != NULL)
     return;
   if (missing->used + (size_t)length + 3 > sizeof missing->names)
@@ -162,7 +207,7 @@ static void set_shape(struct tensor *tensor, const struct predictor_model *model
                       const struct runner_arguments *arguments, int64_t batch, struct missing *missing)
 {
   const struct tensor_info *info = tensor->info;
-  int batch_at = batch_dimension(info);
+  int batch_at = batch_dimension(model, info);
   for (unsigned i = 0; i < info->rank; i++) {
     tensor->shape[i] = info->shape[i];
     if (info->shape[i] >= 0)
@@ -198,7 +243,8 @@ static enum status allocate(struct tensor *tensor, struct error *err)
 
 // ---- values from a file ----------------------------------------------------------------------------------------------
 
-static enum status check_file(const struct tensor *tensor, const struct npy *npy, const char *path, struct error *err)
+static enum status check_file(const struct predictor_model *model, const struct tensor *tensor, const struct npy *npy,
+                              const char *path, struct error *err)
 {
   const struct tensor_info *info = tensor->info;
   const struct tensor_type_facts *type = tensor_type_facts(info->type);
@@ -209,7 +255,7 @@ static enum status check_file(const struct tensor *tensor, const struct npy *npy
   if (npy->rank != info->rank)
     return error_set(err, STATUS_INPUT, "cannot use array as input", path, NULL,
                      "input \"%s\" has %u dimensions, the file %u", info->name, info->rank, npy->rank);
-  int batch_at = batch_dimension(info);
+  int batch_at = batch_dimension(model, info);
   for (unsigned i = 0; i < info->rank; i++) {
     bool may_repeat = i == 0 && batch_at == 0 && npy->shape[0] > 0;
     bool is_free = info->shape[i] < 0 && tensor->shape[i] < 0; // taken from the file
@@ -231,11 +277,12 @@ static void copy_file(struct tensor *tensor, const struct npy *npy)
   }
 }
 
-static enum status fill_from_file(struct tensor *tensor, const char *path, struct error *err)
+static enum status fill_from_file(const struct predictor_model *model, struct tensor *tensor, const char *path,
+                                  struct error *err)
 {
   struct npy npy;
   XSP_TRY(npy_load(path, &npy, err));
-  enum status status = check_file(tensor, &npy, path, err);
+  enum status status = check_file(model, tensor, &npy, path, err);
   for (unsigned i = 0; status == STATUS_OK && i < tensor->info->rank; i++)
     if (tensor->shape[i] < 0)
       tensor->shape[i] = npy.shape[i];
@@ -278,7 +325,7 @@ static enum status prepare(struct inputs *inputs, const struct predictor_model *
     struct tensor *tensor = &inputs->tensors[i];
     const struct named_file *file = given_file(arguments, tensor->info);
     if (file != NULL) {
-      XSP_TRY(fill_from_file(tensor, file->path, err));
+      XSP_TRY(fill_from_file(model, tensor, file->path, err));
     } else {
       XSP_TRY(allocate(tensor, err));
       struct fill_rule rule = fill_rule_of(arguments, tensor->info);

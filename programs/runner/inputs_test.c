@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-static struct tensor_info infos[2];
+static struct tensor_info infos[3];
 static struct predictor_model model = {.inputs = infos};
 static struct runner_arguments arguments;
 static struct inputs inputs;
@@ -56,6 +56,36 @@ static void a_name_means_the_same_in_all_inputs(void **state)
   infos[1].dimension_name[1] = "rows";
   assert_int_equal(inference_inputs_prepare(&inputs, &model, &arguments, 9, NULL), STATUS_OK);
   assert_int_equal(inputs.tensors[1].shape[1], 9);
+}
+
+// Other names than the batch's are other sizes, and names that differ say nothing about which is the batch.
+static void names_decide_which_is_the_batch(void **state)
+{
+  struct error err = {0};
+  struct named_size dims[] = {{"sequence", 5}, {"rows", 8}};
+  model.input_count = 3;
+  set_input(0, "x", TENSOR_FLOAT, 2, (int64_t[]){-1, 16});
+  set_input(1, "position", TENSOR_FLOAT, 2, (int64_t[]){-1, 16});
+  set_input(2, "unnamed", TENSOR_FLOAT, 1, (int64_t[]){-1});
+  infos[0].dimension_name[0] = "batch";
+  infos[1].dimension_name[0] = "sequence";
+  assert_int_equal(inference_inputs_prepare(&inputs, &model, &arguments, 8, &err), STATUS_INPUT);
+  assert_string_equal(err.advice, "--dim sequence=N");
+  arguments.dims = dims;
+  arguments.dim_count = 1;
+  assert_int_equal(inference_inputs_prepare(&inputs, &model, &arguments, 8, NULL), STATUS_OK);
+  assert_int_equal(inputs.tensors[0].shape[0], 8);
+  assert_int_equal(inputs.tensors[1].shape[0], 5);
+  assert_int_equal(inputs.tensors[2].shape[0], 8);
+  inference_inputs_done(&inputs);
+  infos[0].dimension_name[0] = "rows";
+  model.input_count = 2;
+  assert_int_equal(inference_inputs_prepare(&inputs, &model, &arguments, 8, &err), STATUS_INPUT);
+  assert_non_null(strstr(err.why, "\"rows\" or \"sequence\""));
+  assert_string_equal(err.advice, "--dim rows=8 for the one that is");
+  arguments.dim_count = 2;
+  assert_int_equal(inference_inputs_prepare(&inputs, &model, &arguments, 8, NULL), STATUS_OK);
+  assert_int_equal(inputs.tensors[0].shape[0], 8);
 }
 
 static void sizes_come_from_dim(void **state)
@@ -173,6 +203,7 @@ int main(void)
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(batch_is_dimension_zero_or_the_one_named_so, reset, clean),
       cmocka_unit_test_setup_teardown(a_name_means_the_same_in_all_inputs, reset, clean),
+      cmocka_unit_test_setup_teardown(names_decide_which_is_the_batch, reset, clean),
       cmocka_unit_test_setup_teardown(sizes_come_from_dim, reset, clean),
       cmocka_unit_test_setup_teardown(the_batch_is_not_set_by_dim, reset, clean),
       cmocka_unit_test_setup_teardown(absurd_sizes_are_refused, reset, clean),
