@@ -314,15 +314,22 @@ enum status import_broken(const struct import *import, struct error *err, uint64
   return error_set(err, STATUS_INPUT, "cannot import", "fuzz", NULL, "%s", why);
 }
 
-// Imports the file at `path`, first as its recognizer sees it.
-static void fuzz_import_path(const struct importer *importer, const char *model_range, const char *path)
+// Imports the file at `path`, first as its recognizer sees it. `description`: of the file that describes it; NULL: none.
+static void fuzz_import_both(const struct importer *importer, const char *model_range, const char *path,
+                             const char *description)
 {
   const struct import_options options = {.model_range = model_range};
   struct input input = {0};
   struct arena arena = {0};
   struct sink sink = {0};
   struct error err = {0};
-  struct import import = {.input = &input, .options = &options, .importer = importer, .arena = &arena, .sink = &sink};
+  struct import_description described = {.path = description};
+  struct import import = {.input = &input,
+                          .options = &options,
+                          .importer = importer,
+                          .description = description != NULL ? &described : NULL,
+                          .arena = &arena,
+                          .sink = &sink};
   if (input_open(path, 1 << 20, &input, &err) == STATUS_OK) {
     (void)importer->recognize(input_head(&input), input.is_last);
     if (importer->read(&import, &err) != STATUS_OK)
@@ -333,15 +340,38 @@ static void fuzz_import_path(const struct importer *importer, const char *model_
   arena_done(&arena);
 }
 
-// The same for a file that is only in memory.
+static inline void fuzz_import_path(const struct importer *importer, const char *model_range, const char *path)
+{
+  fuzz_import_both(importer, model_range, path, NULL);
+}
+
+// A file that is only in memory: its descriptor, and the path that opens it again.
+static int fuzz_file(const uint8_t *data, size_t size, char path[64])
+{
+  int file = memfd_create("xsp-fuzz", MFD_CLOEXEC);
+  fuzz_must(file >= 0 && write(file, data, size) == (ssize_t)size, "no memory for the file");
+  snprintf(path, 64, "/proc/self/fd/%d", file);
+  return file;
+}
+
+// Imports such a file.
 static inline void fuzz_import(const struct importer *importer, const char *model_range, const uint8_t *data,
                                size_t size)
 {
   char path[64];
-  int file = memfd_create("xsp-fuzz", MFD_CLOEXEC);
-  fuzz_must(file >= 0 && write(file, data, size) == (ssize_t)size, "no memory for the file");
-  snprintf(path, sizeof path, "/proc/self/fd/%d", file);
+  int file = fuzz_file(data, size, path);
   fuzz_import_path(importer, model_range, path);
+  close(file);
+}
+
+// Imports a trace with `data` as its description.
+static inline void fuzz_import_described(const struct importer *importer, const char *trace, const uint8_t *data,
+                                         size_t size)
+{
+  char trace_path[64], path[64];
+  int file = fuzz_file(data, size, path), trace_file = fuzz_file((const uint8_t *)trace, strlen(trace), trace_path);
+  fuzz_import_both(importer, NULL, trace_path, path);
+  close(trace_file);
   close(file);
 }
 

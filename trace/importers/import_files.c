@@ -8,7 +8,9 @@
 #include "importers/sink.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define FORMATS_ADVICE "a format of xsp help import"
 
@@ -45,7 +47,7 @@ static enum status recognise(const struct input *input, const struct importer **
                    foreign != NULL ? foreign->what : "its format is not known");
 }
 
-const char *import_recognise(const char *path)
+static const struct importer *recognise_path(const char *path)
 {
   struct input input = {0};
   const struct importer *importer = NULL;
@@ -53,7 +55,13 @@ const char *import_recognise(const char *path)
   if (status == STATUS_OK)
     status = recognise(&input, &importer, NULL);
   input_close(&input);
-  return status == STATUS_OK ? importer->name : NULL;
+  return status == STATUS_OK ? importer : NULL;
+}
+
+const char *import_recognise(const char *path)
+{
+  const struct importer *importer = recognise_path(path);
+  return importer != NULL ? importer->name : NULL;
 }
 
 // ---- the account -----------------------------------------------------------------------------------------------------
@@ -95,55 +103,138 @@ static enum status keep_account(struct store *store, const struct import_file *f
   return status;
 }
 
+// ---- files that describe others --------------------------------------------------------------------------------------
+static bool is_regular(const char *path)
+{
+  struct stat facts;
+  return stat(path, &facts) == 0 && S_ISREG(facts.st_mode);
+}
+
+struct plan {                      // of one file of the call
+  const struct importer *importer; // by its content, where that was looked at; NULL: look while reading
+  struct import_description *description;
+};
+
+static enum status no_trace(const char *path, const struct importer *importer, struct error *err)
+{
+  char advice[128];
+  snprintf(advice, sizeof advice, "xsp import TRACE %s: the %s file first", basename(path), importer->describes);
+  return error_set(err, STATUS_INPUT, "cannot import", path, advice,
+                   "it describes a trace (%s), and has no times itself", importer->describes);
+}
+
+// Files of several are looked at before any is read: the first description of a format belongs to the first file of it, and so
+// on. Pipes can be read once only, so they are no part of this.
+static enum status plan_files(const char *const *paths, size_t count, struct plan *plans, struct arena *arena,
+                              struct error *err)
+{
+  for (size_t i = 0; i < count; i++)
+    plans[i] = (struct plan){.importer = is_regular(paths[i]) ? recognise_path(paths[i]) : NULL};
+  for (size_t i = 0; i < count; i++) {
+    const struct importer *importer = plans[i].importer;
+    if (importer == NULL || importer->describes == NULL)
+      continue;
+    size_t trace = 0;
+    while (trace < count && (plans[trace].importer == NULL || plans[trace].description != NULL ||
+                             strcmp(plans[trace].importer->name, importer->describes) != 0))
+      trace++;
+    if (trace == count)
+      return no_trace(paths[i], importer, err);
+    plans[trace].description = arena_alloc(arena, sizeof *plans[trace].description);
+    *plans[trace].description = (struct import_description){.path = paths[i]};
+  }
+  return STATUS_OK;
+}
+
+// A description makes no run: its account is what of it the trace had.
+static struct import_file account_of(const struct import_description *description, const struct importer *importer,
+                                     struct arena *arena)
+{
+  struct import_count *skipped = arena_alloc(arena, sizeof *skipped);
+  *skipped = (struct import_count){"not in the trace", description->events - description->kept};
+  return (struct import_file){.path = description->path,
+                              .format = importer->name,
+                              .events = description->events,
+                              .kept = description->kept,
+                              .skipped = skipped,
+                              .skipped_count = skipped->count > 0};
+}
+
 // ---- files -----------------------------------------------------------------------------------------------------------
-static enum status import_file(struct sink *sink, struct store *store, const char *path,
-                               const struct importer *importer, const struct import_options *options,
+struct call {
+  const struct import_options *options;
+  const struct importer *importer; // --from; NULL: by content
+  struct sink *sink;
+  struct store *store;
+};
+
+static enum status import_file(const struct call *call, const char *path, const struct plan *plan,
                                const struct import_given *given, struct import_file *ret_file, struct error *err)
 {
   struct input input = {0};
-  struct import import = {.input = &input, .options = options, .given = given, .importer = importer};
-  XSP_TRY(input_open(path, options->limit_bytes == 0 ? IMPORT_LIMIT_DEFAULT : options->limit_bytes, &input, err));
-  input.cancel = options->cancel;
-  enum status status = importer != NULL ? STATUS_OK : recognise(&input, &import.importer, err);
+  struct import import = {.input = &input,
+                          .options = call->options,
+                          .given = given,
+                          .importer = call->importer,
+                          .description = plan->description};
+  XSP_TRY(import_open_input(path, call->options, &input, err));
+  enum status status = import.importer != NULL ? STATUS_OK : recognise(&input, &import.importer, err);
+  if (status == STATUS_OK && import.importer->describes != NULL)
+    status = no_trace(path, import.importer, err);
   if (status == STATUS_OK) {
     DEBUG(importers, "%s: read as %s", path, import.importer->name);
-    sink_begin(sink, &import, path);
+    sink_begin(call->sink, &import, path);
   }
-  if (status == STATUS_OK && options->threads != 1)
+  if (status == STATUS_OK && call->options->threads != 1)
     input_read_ahead(&input);
   if (status == STATUS_OK)
     status = import.importer->read(&import, err);
   if (status == STATUS_OK)
-    status = sink_end(sink, ret_file, err);
+    status = sink_end(call->sink, ret_file, err);
   if (status == STATUS_OK)
-    status = keep_account(store, ret_file, err);
+    status = keep_account(call->store, ret_file, err);
   input_close(&input);
   return status;
+}
+
+static enum status import_each(const struct call *call, const char *const *paths, size_t count,
+                               struct import_file *files, struct arena *arena, struct error *err)
+{
+  static const struct import_given nothing = {0};
+  struct plan *plans = arena_alloc_array(arena, count, sizeof *plans);
+  memset(plans, 0, count * sizeof *plans);
+  if (count > 1)
+    XSP_TRY(plan_files(paths, count, plans, arena, err));
+  for (size_t i = 0; i < count; i++)
+    if (plans[i].importer == NULL || plans[i].importer->describes == NULL)
+      XSP_TRY(import_file(call, paths[i], &plans[i], call->options->given != NULL ? &call->options->given[i] : &nothing,
+                          &files[i], err));
+  for (size_t i = 0; i < count; i++)
+    for (size_t j = 0; j < count && plans[i].description != NULL; j++)
+      if (paths[j] == plans[i].description->path) {
+        files[j] = account_of(plans[i].description, plans[j].importer, arena);
+        XSP_TRY(keep_account(call->store, &files[j], err));
+      }
+  return STATUS_OK;
 }
 
 enum status import_files(const char *const *paths, size_t count, const struct import_options *options,
                          struct store *store, struct arena *arena, struct import_file **ret_files, struct error *err)
 {
   static const struct import_options defaults = {0};
-  static const struct import_given nothing = {0};
-  if (options == NULL)
-    options = &defaults;
-  const struct importer *importer = NULL;
-  if (options->format != NULL)
-    XSP_TRY(named_importer(options->format, &importer, err));
+  struct call call = {.options = options != NULL ? options : &defaults, .store = store};
+  if (call.options->format != NULL)
+    XSP_TRY(named_importer(call.options->format, &call.importer, err));
   if (count == 0)
     return error_set(err, STATUS_USE, "cannot import", NULL, NULL, "no files are given");
   struct import_file *files = arena_alloc_array(arena, count, sizeof *files);
-  struct sink *sink = sink_create(store, options->threads, arena);
-  enum status status = STATUS_OK;
-  for (size_t i = 0; i < count && status == STATUS_OK; i++)
-    status = import_file(sink, store, paths[i], importer, options,
-                         options->given != NULL ? &options->given[i] : &nothing, &files[i], err);
+  call.sink = sink_create(store, call.options->threads, arena);
+  enum status status = import_each(&call, paths, count, files, arena, err);
   if (status == STATUS_OK)
     status = require_spans(files, count, err);
   if (status == STATUS_OK)
-    status = sink_finish(sink, err);
-  sink_free(sink);
+    status = sink_finish(call.sink, err);
+  sink_free(call.sink);
   *ret_files = files;
   return status;
 }

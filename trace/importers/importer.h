@@ -23,17 +23,26 @@ struct importer {
   // 0 not at all, 1 possible (a generic format), 2 likely, 3 certain. The highest wins, ties by order of the table.
   int (*recognize)(struct slice head, bool is_all);
   enum status (*read)(struct import *import, struct error *err);
+  // The format that files of this one describe: they have no times and make no run. They are given together with what they
+  // describe, in the same order, and its importer reads them (import_description). NULL: they are traces.
+  const char *describes;
 };
 
 extern const struct importer *const importers[]; // ends with NULL
+
+struct import_description { // a file of the same call that describes this one
+  const char *path;
+  uint64_t events, kept; // for the account, by the importer: what it has, and what of it was found in the trace
+};
 
 struct import {
   struct input *input; // decompressed bytes
   const struct import_options *options;
   const struct import_given *given; // of this file
   const struct importer *importer;
-  struct arena *arena; // lives until the import of this file ends
-  struct sink *sink;   // private to sink.c
+  struct import_description *description; // NULL: nothing describes the file
+  struct arena *arena;                    // lives until the import of this file ends
+  struct sink *sink;                      // private to sink.c
 };
 
 // ---- runs
@@ -124,6 +133,15 @@ void import_skip(struct import *import, const char *reason); // one event; `reas
 void import_skip_many(struct import *import, const char *reason, uint64_t count);
 void import_joined(struct import *import); // one event that became part of a span with another event
 
+// ---- opening, describing (description.c)
+// Opens a file of the call within its limits.
+enum status import_open_input(const char *path, const struct import_options *options, struct input *ret_input,
+                              struct error *err) MUST_CHECK;
+// Opens the description, for import->description != NULL. *ret_import is *import with the description as its input: what it
+// interns and tags belongs to *import. input_close(ret_input) ends it, also after a failure.
+enum status import_description_open(const struct import *import, struct input *ret_input, struct import *ret_import,
+                                    struct error *err) MUST_CHECK;
+
 // ---- recognizing
 // Without a byte order mark and white space before the JSON.
 static inline struct slice import_json_head(struct slice head)
@@ -159,6 +177,8 @@ extern const struct importer importer_nvprof;
 extern const struct importer importer_onednn;
 extern const struct importer importer_tf_timeline;
 extern const struct importer importer_tf_metadata;
+extern const struct importer importer_tensorrt;
+extern const struct importer importer_tensorrt_layers;
 extern const struct importer importer_chrome;
 
 #endif

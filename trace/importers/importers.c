@@ -15,6 +15,8 @@ const struct importer *const importers[] = {
     &importer_onednn,
     &importer_tf_timeline,
     &importer_tf_metadata,
+    &importer_tensorrt,
+    &importer_tensorrt_layers,
     &importer_chrome,
     NULL,
 };
