@@ -49,7 +49,7 @@ static const struct foreign_format *recognise_name(const char *path)
       {".nsys-rep", {"it is an Nsight Systems report", "nsys export --type sqlite"}},
       {".qdrep", {"it is an Nsight Systems report", "nsys export --type sqlite"}},
       {".qdstrm", {"it is an unfinished capture of Nsight Systems", "nsys export --type sqlite of its .nsys-rep"}},
-      {".ncu-rep", {"it is an Nsight Compute report, which has no timeline", NULL}},
+      {".ncu-rep", {"it is an Nsight Compute report", "ncu --import FILE --csv --page raw > FILE.csv"}},
       {".pftrace", {"it is a Perfetto trace", "the Chrome JSON of the same tool"}},
       {".perfetto-trace", {"it is a Perfetto trace", "the Chrome JSON of the same tool"}},
   };

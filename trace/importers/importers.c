@@ -17,6 +17,7 @@ const struct importer *const importers[] = {
     &importer_tf_metadata,
     &importer_tensorrt,
     &importer_tensorrt_layers,
+    &importer_ncu,
     &importer_chrome,
     NULL,
 };
