@@ -253,13 +253,14 @@ class Generations(Case):
             "k": ("kernel", "execution", "kernel", "aten::add"),
             "Memset (Device)": ("kernel", "execution", "memset", None),
             "Memcpy DtoH (Device -> Pageable)": ("kernel", "execution", "memcpy", None)})
+        no_rank = {"rank": None, "local_rank": None, "world_size": None}
         self.assertEqual(rows(self.out, "select * from track order by track_id"), [
             {"run_id": 1, "track_id": 1, "name": "thread 101 (python)", "host": None, "process_id": 100, "thread_id": 101,
-             "device_id": None, "stream_id": None, "clock": None},
+             "device_id": None, "stream_id": None, "clock": None, **no_rank},
             {"run_id": 1, "track_id": 2, "name": None, "host": None, "process_id": None, "thread_id": None,
-             "device_id": 0, "stream_id": 7, "clock": None},
+             "device_id": 0, "stream_id": 7, "clock": None, **no_rank},
             {"run_id": 1, "track_id": 3, "name": None, "host": None, "process_id": None, "thread_id": None,
-             "device_id": 0, "stream_id": 20, "clock": None}])
+             "device_id": 0, "stream_id": 20, "clock": None, **no_rank}])
         self.assertEqual(self.tags("aten::add"), {"layer_type": "aten::add", "external_id": 7, "Input Dims": "[[2,3],[]]",
                                                   "alloc_bytes": 0, "alloc_own_bytes": 0, "layer_index": 0})
         self.assertEqual(span_paths(self.out, "name = 'aten::add'"),

@@ -50,7 +50,12 @@ enum status store_add_run(struct store *store, const struct store_run *run, stru
 
 enum status store_add_track(struct store *store, const struct store_track *track, struct error *err)
 {
-  return add(store, ROWS_TRACK, 0, track, 1, err);
+  struct store_track row = *track;
+  if (row.rank.world_size < 1)
+    row.rank = (struct store_rank){STORE_NONE, STORE_NONE, STORE_NONE};
+  else if (row.rank.local_rank < 0)
+    row.rank.local_rank = STORE_NONE;
+  return add(store, ROWS_TRACK, 0, &row, 1, err);
 }
 
 enum status store_add_log(struct store *store, int64_t run_id, int64_t span_id, int64_t time_ns, const char *message,

@@ -178,6 +178,19 @@ static enum status add_later_tables(struct store *store, struct error *err)
   return STATUS_OK;
 }
 
+// Columns that the format got later: null where the file has none. A view of ours that stands for the file's table.
+static enum status add_later_columns(struct store *store, struct error *err)
+{
+  int64_t count = 0;
+  XSP_TRY(read_pragma(store, "SELECT count(*) FROM pragma_table_info('track') WHERE name = 'world_size'", &count, err));
+  if (count == 0 && sqlite3_exec(store->db,
+                                 "CREATE TEMP VIEW track AS SELECT *, NULL AS rank, NULL AS local_rank,"
+                                 " NULL AS world_size FROM main.track",
+                                 NULL, NULL, NULL) != SQLITE_OK)
+    return problem_sqlite(err, what, store->path, store->db);
+  return STATUS_OK;
+}
+
 enum status store_open_database(struct store *store, struct error *err)
 {
   bool is_log_mode = false;
@@ -194,6 +207,7 @@ enum status store_open_database(struct store *store, struct error *err)
   sqlite3_exec(store->db, "PRAGMA cache_size=-16384; PRAGMA cell_size_check=ON; PRAGMA threads=2", NULL, NULL, NULL);
   XSP_TRY(check_database(store, err));
   XSP_TRY(add_later_tables(store, err));
+  XSP_TRY(add_later_columns(store, err));
   reader_start(&store->reader, store->db, store->path, store->is_finished ? &store->strings : NULL);
   store->reader.context_count = (uint32_t)store->call_paths.contexts.count;
   XSP_TRY(store_configure(store, err));

@@ -61,6 +61,9 @@ static const struct field track_fields[] = {
     {FIELD_INT_OR_NONE, AT(track, device_id)},
     {FIELD_INT_OR_NONE, AT(track, stream_id)},
     {FIELD_TEXT, AT(track, clock)},
+    {FIELD_INT_OR_NONE, "rank", offsetof(struct store_track, rank.rank)},
+    {FIELD_INT_OR_NONE, "local_rank", offsetof(struct store_track, rank.local_rank)},
+    {FIELD_INT_OR_NONE, "world_size", offsetof(struct store_track, rank.world_size)},
 };
 static const struct field observation_fields[] = {
     {FIELD_INT, AT(observation, observation)}, {FIELD_INT_OR_0, AT(observation, span_id)},
@@ -168,7 +171,7 @@ static sqlite3_stmt *prepare(sqlite3 *db, const struct row_kind *kind, bool is_i
     sqlite3_str_appendf(sql, "%s%s", i > 0 || has_key ? ", " : is_insert ? "" : "SELECT ", kind->fields[i].column);
   if (is_insert)
     sqlite3_str_appendf(sql, ") VALUES(?%.*s)", 3 * (int)(kind->field_count - !has_key),
-                        ", ?, ?, ?, ?, ?, ?, ?, ?, ?, ?");
+                        ", ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?");
   else
     sqlite3_str_appendf(sql, " FROM %s WHERE %s", kind->table, kind->selected);
   char *text = sqlite3_str_finish(sql);

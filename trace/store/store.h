@@ -12,6 +12,7 @@
 #include "base/slice.h"
 #include "format/level.h"
 #include "store/outputs.h"
+#include "store/track.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -46,13 +47,6 @@ struct store_run {
   const char *layer;  // default for `analyze --layer`; NULL: outermost
   double own_pct;     // xsp's own measured share of the run's time; NaN: not measured
 };
-struct store_track {
-  int64_t run_id, track_id;                            // track_id >= 1, unique within the run
-  const char *name, *host, *clock;                     // clock NULL: wall time, else a foreign clock's name
-  int64_t process_id, thread_id, device_id, stream_id; // STORE_NONE: does not apply
-};
-#define STORE_NONE INT64_MIN
-
 enum store_span_flag {
   STORE_SPAN_OPEN = 1,   // never finished: duration_ns is 0 and NULL in SQL
   STORE_SPAN_STEP = 2,   // a framework's step, or what --model-range matched: where there are any, only they are

@@ -284,6 +284,7 @@ static void add_plain_rows(struct store *store)
   OK(store_add_track(store, &track, err));
   track.name = "new";
   track.clock = "simulator";
+  track.rank = (struct store_rank){.rank = 0, .local_rank = -1, .world_size = 4};
   OK(store_add_track(store, &track, err));
   OK(store_add_log(store, 9, 5, -1, "hello", 5, err));
   OK(store_add_note(store, 0, "key", "value", err));
@@ -336,6 +337,56 @@ static void test_plain_tables_come_back(void **state)
   assert_string_equal(tracks[0].name, "new");
   assert_string_equal(tracks[0].clock, "simulator");
   assert_true(tracks[0].process_id == 0 && tracks[0].thread_id == STORE_NONE && tracks[0].stream_id == -1);
+  assert_true(tracks[0].rank.rank == 0 && tracks[0].rank.local_rank == STORE_NONE && tracks[0].rank.world_size == 4);
+  arena_done(&arena);
+  store_close(store);
+}
+
+static enum status count_columns(void *context, const char *const *names, size_t count, struct error *error)
+{
+  (void)names;
+  (void)error;
+  *(size_t *)context = count;
+  return STATUS_OK;
+}
+
+static enum status expect_null(void *context, const struct store_cell *cells, size_t count, struct error *error)
+{
+  (void)context;
+  (void)error;
+  for (size_t i = 0; i < count; i++)
+    assert_int_equal(cells[i].type, 0);
+  return STATUS_OK;
+}
+
+static void test_a_file_from_before_ranks_has_none(void **state)
+{
+  (void)state;
+  struct store *store;
+  OK(store_create(path, false, &store, err));
+  add_plain_rows(store);
+  OK(store_finish(store, err));
+  store_close(store);
+  sqlite3 *db;
+  assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+  static const char *const columns[] = {"rank", "local_rank", "world_size"};
+  for (size_t i = 0; i < 3; i++) {
+    char sql[80];
+    snprintf(sql, sizeof sql, "ALTER TABLE track DROP COLUMN %s", columns[i]);
+    assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+  }
+  sqlite3_close(db);
+  OK(store_open(path, &store, err));
+  struct arena arena = {0};
+  struct store_track *tracks;
+  size_t count;
+  OK(store_tracks(store, 9, &arena, &tracks, &count, err));
+  assert_int_equal(count, 1);
+  assert_string_equal(tracks[0].name, "new");
+  assert_true(tracks[0].rank.world_size == STORE_NONE && tracks[0].rank.rank == STORE_NONE);
+  struct store_query_sink sink = {.context = &count, .columns = count_columns, .row = expect_null};
+  OK(store_query(store, "select rank, local_rank, world_size from track", &sink, err));
+  assert_int_equal(count, 3);
   arena_done(&arena);
   store_close(store);
 }
@@ -537,6 +588,7 @@ int main(void)
       cmocka_unit_test_teardown(test_tags_keep_type_and_bits, clear_folder),
       cmocka_unit_test_teardown(test_tags_of_some_keys_come_alone_and_in_order, clear_folder),
       cmocka_unit_test_teardown(test_plain_tables_come_back, clear_folder),
+      cmocka_unit_test_teardown(test_a_file_from_before_ranks_has_none, clear_folder),
       cmocka_unit_test_teardown(test_derived_columns_are_replaced_and_outdated_by_new_spans, clear_folder),
       cmocka_unit_test_teardown(test_overlay_shows_derived_without_writing, clear_folder),
       cmocka_unit_test_teardown(test_derived_kinds_replace_the_stored_ones, clear_folder),

@@ -34,7 +34,7 @@ static const struct copied_table tables[] = {
      NULL},
     {"track",
      "run_id INTEGER, track_id INTEGER, name TEXT, host TEXT, process_id INTEGER, thread_id INTEGER, device_id INTEGER,"
-     " stream_id INTEGER, clock TEXT",
+     " stream_id INTEGER, clock TEXT, rank INTEGER, local_rank INTEGER, world_size INTEGER",
      "CREATE INDEX track_id ON track(run_id, track_id)"},
     {"span",
      "run_id INTEGER, span_id INTEGER, trace_id INTEGER, parent_id INTEGER, model_id INTEGER, layer_id INTEGER,"
