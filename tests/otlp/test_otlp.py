@@ -306,6 +306,18 @@ class TracksTest(OtlpTest):
                 (1, 7, "gpu", "h", 5, None, 0, 13), (2, 7, "gpu", "h", 5, None, 0, 13),
                 (3, 8, None, None, None, 9, None, None)])
 
+    def test_ranks_of_processes_in_and_out(self):
+        out, _ = self.spans([
+            span(1, thread=None, xsp__track=7, xsp__process_id=5, xsp__rank=1, xsp__local_rank=0, xsp__world_size=2),
+            span(2, thread=None, xsp__track=8, xsp__process_id=6, xsp__rank=0, xsp__world_size=2),
+            span(3, thread=None, xsp__track=9, xsp__process_id=7, xsp__rank=4)])
+        query = "select track_id, rank, local_rank, world_size from track order by 1"
+        found = [(7, 1, 0, 2), (8, 0, None, 2), (9, None, None, None)]
+        self.assertEqual(self.rows(out, query), found)
+        again = self.path("xsp")
+        xsp_json("import", self.exported(out), "-o", again, "--json")
+        self.assertEqual(self.rows(again, query), found)
+
     def test_a_text_stands_for_number_and_name(self):
         self.assertEqual(self.tracks([span(1, thread=None, xsp__track="stream a"), span(2, thread=None, xsp__track="b"),
                                       span(3, thread=None, xsp__track="stream a")]), [

@@ -22,6 +22,9 @@
   X(THREAD, "xsp.thread_id")                                                                                           \
   X(DEVICE, "xsp.device_id")                                                                                           \
   X(STREAM, "xsp.stream_id")                                                                                           \
+  X(RANK, "xsp.rank")                                                                                                  \
+  X(LOCAL_RANK, "xsp.local_rank")                                                                                      \
+  X(WORLD_SIZE, "xsp.world_size")                                                                                      \
   X(CLOCK, "xsp.clock")                                                                                                \
   X(OBSERVATION, "xsp.observation")                                                                                    \
   X(OPEN, "xsp.open")                                                                                                  \

@@ -100,6 +100,9 @@ static void put_track(struct writer *writer, uint32_t track_id)
   otlp_put_int(&writer->out, SPAN, otlp_role_attribute(OTLP_IS_THREAD), track->thread_id);
   otlp_put_int(&writer->out, SPAN, otlp_role_attribute(OTLP_IS_DEVICE), track->device_id);
   otlp_put_int(&writer->out, SPAN, otlp_role_attribute(OTLP_IS_STREAM), track->stream_id);
+  otlp_put_int(&writer->out, SPAN, otlp_role_attribute(OTLP_IS_RANK), track->rank.rank);
+  otlp_put_int(&writer->out, SPAN, otlp_role_attribute(OTLP_IS_LOCAL_RANK), track->rank.local_rank);
+  otlp_put_int(&writer->out, SPAN, otlp_role_attribute(OTLP_IS_WORLD_SIZE), track->rank.world_size);
 }
 
 static void put_tags(struct writer *writer, int64_t span_id)

@@ -137,6 +137,9 @@ static void put_tracks_and_messages(struct otlp_out *out, const struct otlp_fact
     put_number(&json, "thread_id", track->thread_id);
     put_number(&json, "device_id", track->device_id);
     put_number(&json, "stream_id", track->stream_id);
+    put_number(&json, "rank", track->rank.rank);
+    put_number(&json, "local_rank", track->rank.local_rank);
+    put_number(&json, "world_size", track->rank.world_size);
     json_object_end(&json);
   }
   put_list(out, OTLP_TRACKS, &json);

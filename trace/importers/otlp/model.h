@@ -128,6 +128,7 @@ struct otlp_place { // what a span says about where it ran; texts are slices
   struct otlp_value track, thread; // xsp.track; thread.id
   struct slice name, host, clock, thread_name;
   int64_t process_id, thread_id, device_id, stream_id; // STORE_NONE
+  struct store_rank rank;
 };
 // *ret_track_id is 0 where the span names no thread.
 enum status import_otlp_find_track(struct otlp_model *model, const struct otlp_resource *resource,

@@ -96,15 +96,16 @@ static const size_t text_offsets[OTLP_ROLE_COUNT] = {
     [OTLP_IS_HOST] = IN_PLACE(host),
     [OTLP_IS_CLOCK] = IN_PLACE(clock),
 };
-static const size_t number_offsets[OTLP_ROLE_COUNT] = {
-    [OTLP_IS_CORRELATION] = offsetof(struct facts, correlation_id),
-    [OTLP_IS_PROCESS] = IN_PLACE(process_id),
-    [OTLP_IS_THREAD] = IN_PLACE(thread_id),
-    [OTLP_IS_DEVICE] = IN_PLACE(device_id),
-    [OTLP_IS_STREAM] = IN_PLACE(stream_id),
-    [OTLP_IS_START] = offsetof(struct facts, start_ns),
-    [OTLP_IS_END] = offsetof(struct facts, end_ns),
-};
+static const size_t number_offsets[OTLP_ROLE_COUNT] = {[OTLP_IS_CORRELATION] = offsetof(struct facts, correlation_id),
+                                                       [OTLP_IS_PROCESS] = IN_PLACE(process_id),
+                                                       [OTLP_IS_THREAD] = IN_PLACE(thread_id),
+                                                       [OTLP_IS_DEVICE] = IN_PLACE(device_id),
+                                                       [OTLP_IS_STREAM] = IN_PLACE(stream_id),
+                                                       [OTLP_IS_RANK] = IN_PLACE(rank.rank),
+                                                       [OTLP_IS_LOCAL_RANK] = IN_PLACE(rank.local_rank),
+                                                       [OTLP_IS_WORLD_SIZE] = IN_PLACE(rank.world_size),
+                                                       [OTLP_IS_START] = offsetof(struct facts, start_ns),
+                                                       [OTLP_IS_END] = offsetof(struct facts, end_ns)};
 
 // False: the value does not fit the role, and becomes a tag.
 static bool take_role(enum otlp_role role, const struct otlp_value *value, struct facts *facts)
@@ -363,11 +364,10 @@ enum status import_otlp_take_span(void *context, const struct otlp_span *span, s
     XSP_TRY(import_otlp_take_resource(model, NULL, 0, err));
   XSP_TRY(otlp_check_texts(model, err));
   const struct otlp_resource *resource = model->resource;
-  struct otlp_run *run = resource->run;
   struct store_span row = {0};
   struct facts facts = {.basis = -1, .start_ns = STORE_NONE, .end_ns = STORE_NONE};
   struct otlp_place *place = &facts.place;
-  place->process_id = place->thread_id = place->device_id = place->stream_id = STORE_NONE;
+  place->process_id = place->thread_id = place->device_id = place->stream_id = place->rank.local_rank = STORE_NONE;
   take_attributes(model, span, &facts);
   if (facts.problem == NULL)
     facts.problem = check_ids(span, model->join != NULL && facts.trace.length == 0); // as the server judged it
@@ -378,7 +378,7 @@ enum status import_otlp_take_span(void *context, const struct otlp_span *span, s
   if (facts.problem == NULL && resource->source->shift != NULL)
     move_times(resource->source, &row);
   if (facts.problem == NULL)
-    XSP_TRY(find_trace(model, run, span, &facts, &row.trace_id, &facts.problem, err));
+    XSP_TRY(find_trace(model, resource->run, span, &facts, &row.trace_id, &facts.problem, err));
   if (facts.problem == NULL)
     take_ids(model, span, facts.has_remote_parent, &row, &facts.problem);
   if (facts.problem != NULL) {
@@ -394,7 +394,7 @@ enum status import_otlp_take_span(void *context, const struct otlp_span *span, s
                                           : import_slice(model->import, facts.tracer);
   XSP_TRY(import_otlp_find_track(model, resource, place, &row.track_id, err));
   XSP_TRY(import_span(model->import, &row, err));
-  run->level_mask |= XSP_LEVEL_MASK(row.level);
-  run->has_metric |= facts.has_metric && row.level == XSP_LEVEL_KERNEL;
+  resource->run->level_mask |= XSP_LEVEL_MASK(row.level);
+  resource->run->has_metric |= facts.has_metric && row.level == XSP_LEVEL_KERNEL;
   return import_otlp_put_parts(model, row.span_id, span, err);
 }

@@ -95,7 +95,8 @@ static enum status new_track(struct otlp_model *model, const struct otlp_resourc
                                 .process_id = place->process_id,
                                 .thread_id = place->thread_id,
                                 .device_id = place->device_id,
-                                .stream_id = place->stream_id};
+                                .stream_id = place->stream_id,
+                                .rank = place->rank};
   if (track->name == NULL && place->has_track && place->track.type == OTLP_TEXT)
     track->name = copy(model, place->track.text);
   if (!is_numbered) { // a number comes with its own facts; the others lie in the resource's process
@@ -152,8 +153,15 @@ static bool read_listed_member(struct otlp_model *model, struct json_reader *jso
   const struct {
     const char *key;
     int64_t *number;
-  } numbers[] = {{"track", &track->track_id},      {"process_id", &track->process_id}, {"thread_id", &track->thread_id},
-                 {"device_id", &track->device_id}, {"stream_id", &track->stream_id},   {"span_id", &listed->span_id},
+  } numbers[] = {{"track", &track->track_id},
+                 {"process_id", &track->process_id},
+                 {"thread_id", &track->thread_id},
+                 {"device_id", &track->device_id},
+                 {"stream_id", &track->stream_id},
+                 {"span_id", &listed->span_id},
+                 {"rank", &track->rank.rank},
+                 {"local_rank", &track->rank.local_rank},
+                 {"world_size", &track->rank.world_size},
                  {"time_ns", &listed->time_ns}};
   const struct {
     const char *key;
