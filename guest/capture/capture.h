@@ -113,6 +113,8 @@ void session_join_arrived(void); // of a process that has arrived: joins, or wai
 void session_start_clean(void);  // in the child of a fork
 
 // ---- process_file.c
+void session_rank_from_environment(void); // when the process starts
+void session_rank_of_process(struct session_rank *ret_rank);
 struct process_head *session_process(void); // makes the process file at its first use; NULL where none can be had
 void session_count_lost(uint64_t records);
 void session_count_misused(void);

@@ -18,6 +18,7 @@ static void fill_process(struct process_head *process, uint32_t number)
   process->pid = (uint32_t)getpid();
   process->parent_pid = (uint32_t)getppid();
   process->start_realtime_ns = (int64_t)clock_now_ns(CLOCK_REALTIME);
+  session_rank_of_process(&process->rank);
   small_file_read("/proc/self/cmdline", process->command, sizeof process->command);
   for (size_t i = 0; i + 1 < sizeof process->command; i++) // arguments end with NUL bytes
     if (process->command[i] == '\0' && process->command[i + 1] != '\0')

@@ -338,6 +338,43 @@ static void test_trace_context(void **state)
   assert_int_equal(result.misused, 0);
 }
 
+static void expect_ranks(struct guest_run run, uint32_t world_size, uint32_t rank, int32_t local_rank)
+{
+  run.arguments[0] = "rank";
+  assert_int_equal(run_guest(&run), 0);
+  read_result();
+  uint32_t found = 0; // the program and its child
+  for (size_t i = 0; i < sizeof result.process / sizeof result.process[0]; i++) {
+    const struct process_head *process = &result.process[i];
+    if (process->pid == 0)
+      continue;
+    found++;
+    assert_int_equal(process->rank.world_size, world_size);
+    assert_int_equal(process->rank.rank, rank);
+    assert_int_equal(process->rank.local_rank, local_rank);
+  }
+  assert_int_equal(found, 2);
+}
+
+static void test_rank_unknown(void **state)
+{
+  (void)state;
+  expect_ranks((struct guest_run){.environment = {"RANK=4", "WORLD_SIZE=4", "PMI_RANK=0"}}, 0, 0, -1);
+}
+
+static void test_rank_of_launcher(void **state)
+{
+  (void)state;
+  expect_ranks((struct guest_run){.environment = {"PMI_RANK=2", "PMI_SIZE=4", "MPI_LOCALRANKID=1"}}, 4, 2, 1);
+}
+
+static void test_rank_of_program(void **state)
+{
+  (void)state;
+  struct guest_run run = {.arguments = {"", "8"}, .environment = {"RANK=0", "WORLD_SIZE=3", "LOCAL_RANK=0"}};
+  expect_ranks(run, 8, 7, -1);
+}
+
 int main(int count, char **arguments)
 {
   if (!run_arguments(count, arguments))
@@ -362,6 +399,9 @@ int main(int count, char **arguments)
       RUN_TEST(exit_from_thread),
       RUN_TEST(explicit_attach),
       RUN_TEST(trace_context),
+      RUN_TEST(rank_unknown),
+      RUN_TEST(rank_of_launcher),
+      RUN_TEST(rank_of_program),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

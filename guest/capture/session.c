@@ -327,6 +327,7 @@ __attribute__((constructor)) static void load(int argument_count, char **argumen
 {
   ring_prepare();
   pthread_atfork(NULL, NULL, session_start_clean);
+  session_rank_from_environment(); // now: the program may change its environment
   const char *directory = secure_getenv("XSP_SESSION");
   if (directory != NULL && *directory != '\0' && !arrive(directory, argument_count, arguments))
     session_attach_if_asked();

@@ -107,6 +107,15 @@ class PipelineTest(unittest.TestCase):
         self.assertNotEqual(tracks["python"]["thread_id"], tracks["helper"]["thread_id"])
         self.assertIn("simulated core", tracks)
 
+    def test_tracks_have_their_process_s_rank(self):
+        query = "select distinct rank, local_rank, world_size from track"
+        unknown = {"rank": None, "local_rank": None, "world_size": None}
+        script = f"epoch {EPOCH}\nthread main\nspan a name=a level=model start=1 end=2\n"
+        self.assertEqual(self.sql(self.play(script), query), [unknown])
+        (self.folder / "out.xsp").unlink()
+        out = self.play(script, RANK="3", LOCAL_RANK="1", WORLD_SIZE="4")
+        self.assertEqual(self.sql(out, query), [{"rank": 3, "local_rank": 1, "world_size": 4}])
+
     def test_kernels_have_plain_names(self):
         names = {"_Z5scaleIfEvPT_": "void scale<float>(float*)", "_Zno": "_Zno", "ampere_sgemm_128x64_tn": "ampere_sgemm_128x64_tn"}
         script = f"epoch {EPOCH}\nthread main\n" + "".join(

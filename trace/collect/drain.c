@@ -178,6 +178,7 @@ static enum status run_drain(struct collect_session *session, struct store *stor
   (void)names_refresh(&session->names);
   rows_begin(drain);
   drain_rings(drain, &output, is_final);
+  rows_ranks(drain);
   rows_flush(drain);
   collect_session_note_faults(session);
   enum status status = drain->status;

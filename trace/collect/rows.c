@@ -60,10 +60,18 @@ static uint32_t made_track(const struct process_head *head, uint32_t number)
   return is_made ? __atomic_load_n(&head->track[number - 1], __ATOMIC_ACQUIRE) : 0;
 }
 
+static struct session_rank rank_of(const struct process_head *head)
+{
+  struct session_rank rank = {.world_size = __atomic_load_n(&head->rank.world_size, __ATOMIC_ACQUIRE)};
+  rank.rank = __atomic_load_n(&head->rank.rank, __ATOMIC_RELAXED);
+  rank.local_rank = __atomic_load_n(&head->rank.local_rank, __ATOMIC_RELAXED);
+  return rank;
+}
+
 struct track_process rows_describe(const struct collect_session *session, uint32_t process, uint32_t track,
                                    char command[257])
 {
-  struct track_process described = {0, NULL, 0};
+  struct track_process described = {.pid = 0};
   const struct process_head *head = collect_session_process(session, process);
   if (!head)
     return described;
@@ -73,6 +81,7 @@ struct track_process rows_describe(const struct collect_session *session, uint32
   described.pid = head->pid;
   described.command = command;
   described.catalog_id = made_track(head, track);
+  described.rank = rank_of(head);
   return described;
 }
 
@@ -83,6 +92,22 @@ static void publish_track(struct drain *drain, struct track_entry *entry)
   if (!rows_failed(drain))
     drain->status =
         tracks_publish(&drain->session->tracks, entry, &process, &drain->session->names, drain->run_id, drain->err);
+}
+
+// A process learns its rank when it joins its job, mostly after its first spans.
+void rows_ranks(struct drain *drain)
+{
+  struct tracks *tracks = &drain->session->tracks;
+  for (size_t i = 0; i < tracks->entries.count && !rows_failed(drain); i++) {
+    struct track_entry *entry = &tracks->entries.items[i];
+    const struct process_head *head =
+        entry->run_id == drain->run_id ? collect_session_process(drain->session, entry->process) : NULL;
+    if (head == NULL)
+      continue;
+    struct session_rank rank = rank_of(head);
+    if (rank.world_size != 0 && (rank.world_size != entry->rank.world_size || rank.rank != entry->rank.rank))
+      publish_track(drain, entry);
+  }
 }
 
 // The thread that a made track stands for; 0: the track is its own.

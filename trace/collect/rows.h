@@ -44,6 +44,7 @@ void rows_span(void *context, const struct decoded_span *span);
 void rows_fact(void *context, int64_t span_id, const struct record *record);
 void rows_thread_name(void *context, uint32_t process, uint64_t thread, uint32_t name);
 void rows_sample(void *context, const struct decoded_sample *sample);
+void rows_ranks(struct drain *drain); // of tracks whose rows are there
 void rows_flush(struct drain *drain); // what is batched goes to the store
 
 #endif

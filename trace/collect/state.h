@@ -15,12 +15,13 @@
 // is the same in all runs of a session; a run's row is written when the first span of the run lies on the track. DIR/tracks
 // keeps the numbers, so that a collector that adopts the session goes on with them.
 struct track_entry {
-  uint64_t thread;  // of a thread's track
-  uint32_t process; // number of the process file
-  uint32_t number;  // of a made track, 1-based; 0: the thread itself
-  uint32_t name;    // catalog string id; 0: none yet
-  int64_t run_id;   // the run that has its row; 0: none
-  bool is_foreign;  // has a clock of its own
+  uint64_t thread;          // of a thread's track
+  uint32_t process;         // number of the process file
+  uint32_t number;          // of a made track, 1-based; 0: the thread itself
+  uint32_t name;            // catalog string id; 0: none yet
+  int64_t run_id;           // the run that has its row; 0: none
+  bool is_foreign;          // has a clock of its own
+  struct session_rank rank; // in that row
 };
 struct tracks {
   struct map places; // (thread, process and number) to place in `entries`
@@ -38,6 +39,7 @@ struct track_process { // what a track's row says about its process
   uint32_t pid;        // 0: unknown
   const char *command;
   uint32_t catalog_id; // of the made track asked for; 0: none
+  struct session_rank rank;
 };
 
 // The entry for a thread (number 0) or a made track.

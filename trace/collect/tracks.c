@@ -84,7 +84,8 @@ enum status tracks_publish(struct tracks *tracks, struct track_entry *entry, con
                             .process_id = process->pid ? (int64_t)process->pid : STORE_NONE,
                             .thread_id = STORE_NONE,
                             .device_id = STORE_NONE,
-                            .stream_id = STORE_NONE};
+                            .stream_id = STORE_NONE,
+                            .rank = {process->rank.world_size, process->rank.rank, process->rank.local_rank}};
   char text[1024], clock[256];
   row.name = text;
   uint32_t name = entry->name;
@@ -104,5 +105,6 @@ enum status tracks_publish(struct tracks *tracks, struct track_entry *entry, con
     default_name(entry, process, text, sizeof text);
   XSP_TRY(store_add_track(names->store, &row, err));
   entry->run_id = run_id;
+  entry->rank = process->rank;
   return STATUS_OK;
 }

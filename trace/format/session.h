@@ -18,7 +18,7 @@
 
 #include <stdint.h>
 
-#define SESSION_VERSION 5u
+#define SESSION_VERSION 6u
 #define SESSION_MAGIC UINT64_C(0x314e534553505358) // "XSPSESN1"
 #define CATALOG_MAGIC UINT64_C(0x31544c4143505358) // "XSPCALT1"
 #define PROCESS_MAGIC UINT64_C(0x31434f5250505358) // "XSPPROC1"
@@ -195,6 +195,11 @@ struct session_arrival {
 
 // ---- process ---------------------------------------------------------------------------------------------------------
 #define PROCESS_TRACKS 4096u
+struct session_rank {  // of a process in a job of several; changes while it is read, and is right afterwards
+  uint32_t world_size; // atomic, written last; 0: it is of no job, as far as is known
+  uint32_t rank;
+  int32_t local_rank; // -1: unknown
+};
 struct process_head { // DIR/process-N
   uint64_t magic;
   uint32_t version;
@@ -207,7 +212,7 @@ struct process_head { // DIR/process-N
   uint64_t lost;    // atomic: records of threads that got no ring
   uint64_t misused; // atomic: finishes that matched no open span, intervals that end before they start
   uint32_t ended;   // 1: left through exit
-  uint32_t reserved;
+  struct session_rank rank;
   char command[256];              // argv[0] and what fits, NUL-terminated
   char message[1024];             // messages of tracers (xsp_host.say), newline-separated
   uint32_t track[PROCESS_TRACKS]; // catalog ids
