@@ -139,6 +139,8 @@ struct operator_shapes { // JSON, as torch.profiler writes it
 bool pytorch_shapes_start(void); // false: this PyTorch lacks functions
 // False: none, too long, or not known.
 bool pytorch_shapes_read(const void *record, struct operator_shapes *ret_shapes);
+// Bytes of the tensors among the inputs of a range that passes them. False: it has none, or they are not known.
+bool pytorch_shapes_bytes(const void *record, int64_t *ret_bytes);
 
 // The inputs, or at its end the outputs, as a JSON array: [{"type":"float","shape":[8,3]},1,null]. As xsp_event_arguments.
 size_t pytorch_shapes_describe(const void *record, bool of_outputs, char *text, size_t size);
@@ -189,6 +191,7 @@ void pytorch_operators_start(void);
 void pytorch_operators_python(const void *address_in_interpreter); // with the interpreter held
 uint32_t pytorch_operators_path(struct pytorch_thread *thread,
                                 const char *name); // of what happens now; 0: not recorded
+uint32_t pytorch_operators_line_path(void); // of Python's functions alone; 0: not recorded, or none on this thread
 // A fused kernel, in the operator that is open on this thread; the caller finishes the span.
 struct xsp_span pytorch_operators_kernel_begins(struct pytorch_thread *thread, const struct pytorch_kernel *kernel,
                                                 const char *name);
@@ -246,6 +249,14 @@ static inline void pytorch_release(const struct python *python, void *object)
   if (object != NULL)
     python->decref(object);
 }
+
+// ---- tracer_collectives.c: collectives of torch.distributed, as spans of category "collective"
+// `module`: torch.distributed.distributed_c10d, with the interpreter held. False: its code has not run yet.
+bool pytorch_collectives_python(const struct python *python, void *module);
+bool pytorch_collectives_starts(const char *name); // whether this operator starts one
+void pytorch_collectives_started(const struct open_operator *opened, const char *name);
+// Of a range. False: it is no run of a collective.
+bool pytorch_collectives_begins(const void *record, const char *name, struct xsp_span *ret_span);
 
 // ---- tracer_loader.c: batches that data loaders make
 // `module`: torch.utils.data._utils.fetch, with the interpreter held. False: its code has not run yet.

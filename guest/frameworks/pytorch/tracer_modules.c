@@ -177,8 +177,8 @@ static bool open_backward_door(void *torch_c)
   return is_it;
 }
 
-// The doors of modules, compilations, fused kernels and data loaders were tried.
-static bool is_open, is_compile_open, is_fused_open, is_input_open;
+// The doors of modules, compilations, fused kernels, data loaders and process groups were tried.
+static bool is_open, is_compile_open, is_fused_open, is_input_open, is_collective_open;
 
 static void try_module_door(void)
 {
@@ -211,6 +211,12 @@ static void try_input_door(void)
   is_input_open = module != NULL && pytorch_input_python(py, module);
 }
 
+static void try_collective_door(void)
+{
+  void *module = dict_item(modules_by_name(), "torch.distributed.distributed_c10d");
+  is_collective_open = module != NULL && pytorch_collectives_python(py, module);
+}
+
 static void try_fused_door(void)
 {
   void *async_compile = dict_item(modules_by_name(), "torch._inductor.async_compile");
@@ -221,7 +227,8 @@ static void try_fused_door(void)
 // Python calls it for each import, before the module's code runs: the first import after Module is defined.
 static int audit(const char *event, void *arguments, void *data)
 {
-  if ((is_open && is_compile_open && is_fused_open && is_input_open) || strcmp(event, "import") != 0)
+  if ((is_open && is_compile_open && is_fused_open && is_input_open && is_collective_open) ||
+      strcmp(event, "import") != 0)
     return 0;
   void *type, *value, *traceback;
   py->error_fetch(&type, &value, &traceback);
@@ -233,6 +240,8 @@ static int audit(const char *event, void *arguments, void *data)
     try_fused_door();
   if (!is_input_open)
     try_input_door();
+  if (!is_collective_open)
+    try_collective_door();
   py->error_restore(type, value, traceback);
   return 0;
 }

@@ -168,6 +168,8 @@ static void begin(const void *record, enum scope scope)
   find_site(&thread->last_site, name, opened);
   opened->span = xsp_span_start(opened->site);
   tag_sequence(opened);
+  if (scope == SCOPE_FUNCTION && pytorch_collectives_starts(name))
+    pytorch_collectives_started(opened, name);
   if (pytorch_monitor_wants(XSP_DOMAIN_OPERATOR))
     pytorch_monitor_operator(opened, name, false);
 }
@@ -179,7 +181,9 @@ static void begin_range(const void *record)
     return;
   struct open_operator *opened = &thread->open[thread->depth++];
   *opened = (struct open_operator){.record = record, .scope = SCOPE_USER};
-  opened->span = xsp_span_start(pytorch_steps_range_begins(thread, torch->name(record)));
+  const char *name = torch->name(record);
+  if (!pytorch_collectives_begins(record, name, &opened->span))
+    opened->span = xsp_span_start(pytorch_steps_range_begins(thread, name));
 }
 
 static void publish_late(const void *record, struct open_operator *opened)
@@ -297,6 +301,11 @@ uint32_t pytorch_operators_path(struct pytorch_thread *thread, const char *name)
   const struct open_operator *around = pytorch_operator_innermost(thread);
   const struct xsp_frame frame = {.size = sizeof frame, .kind = XSP_FRAME_FRAMEWORK, .name = name};
   return xsp_call_path(around != NULL ? around->path : python_frames_path(), &frame);
+}
+
+uint32_t pytorch_operators_line_path(void)
+{
+  return records_paths ? python_frames_path() : 0;
 }
 
 struct xsp_span pytorch_operators_kernel_begins(struct pytorch_thread *thread, const struct pytorch_kernel *kernel,

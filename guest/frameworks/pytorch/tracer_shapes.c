@@ -350,6 +350,35 @@ bool pytorch_shapes_read(const void *record, struct operator_shapes *ret_shapes)
   return fits;
 }
 
+static int64_t type_bytes(int32_t type) // c10::ScalarType; 0: not known
+{
+  static const uint8_t bytes[] = {1, 1, 2, 4, 8, 2, 4, 8, 4, 8, 16, 1, 1, 1, 4, 2};
+  return type >= 0 && (size_t)type < sizeof bytes ? bytes[type] : 0;
+}
+
+bool pytorch_shapes_bytes(const void *record, int64_t *ret_bytes)
+{
+  struct values inputs;
+  *ret_bytes = 0;
+  if (!pytorch_shapes_start() || !pytorch_layout_inputs(record, &inputs, sizeof inputs) || inputs.count == 0 ||
+      inputs.count > INPUTS_MOST || inputs.count != torch->input_count(record) || !is_known_layout(record, &inputs))
+    return false;
+  for (size_t i = 0; i < inputs.count; i++) {
+    int64_t rank = 0, *sizes = NULL;
+    int32_t type = -1;
+    void *tensor = (void *)(uintptr_t)&inputs.begin[i];
+    if (kind_of(&inputs.begin[i]) != KIND_TENSOR || inputs.begin[i].object == torch->undefined ||
+        torch->rank(tensor, &rank) != 0 || torch->type(tensor, &type) != 0 || torch->sizes(tensor, &sizes) != 0 ||
+        type_bytes(type) == 0)
+      return false;
+    int64_t bytes = type_bytes(type);
+    for (int64_t k = 0; k < rank; k++)
+      bytes *= sizes[k];
+    *ret_bytes += bytes;
+  }
+  return true;
+}
+
 size_t pytorch_shapes_describe(const void *record, bool of_outputs, char *text, size_t size)
 {
   struct values values;

@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: Apache-2.0
+// Collectives of torch.distributed. An operator c10d::… on the program's thread starts one; a range such as gloo:all_reduce, on a thread of
+// the backend, is its run: a span of category "collective". The run has the operator as its parent, and the call path of the line that
+// started it. Which process group a thread works for, and this process's rank, come from the function of torch.distributed that makes
+// groups. Called by tracer_operators.c and, with the interpreter held, by tracer_modules.c.
+#include "base/hash.h"
+#include "frameworks/common/sites.h"
+#include "frameworks/pytorch/tracer.h"
+
+#include <dirent.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include <xsp/call_path.h>
+
+#define OPERATOR "c10d::"
+#define KIND_SIZE 32u
+
+// "c10d::allreduce_" and "gloo:all_reduce" are "allreduce".
+static void put_kind(char kind[KIND_SIZE], const char *name)
+{
+  size_t length = 0;
+  for (; *name != 0 && length + 1 < KIND_SIZE; name++)
+    if (*name != '_')
+      kind[length++] = *name;
+  memset(kind + length, 0, KIND_SIZE - length);
+}
+
+// Several operators have the same run: allgather, _allgather_base.
+static bool is_run_of(const char *started, const char *run)
+{
+  static const char *const endings[] = {"", "base", "coalesced", "intotensorcoalesced", "tensorcoalesced"};
+  size_t length = strlen(run);
+  for (size_t i = 0; i < sizeof endings / sizeof endings[0] && strncmp(started, run, length) == 0; i++)
+    if (strcmp(started + length, endings[i]) == 0)
+      return true;
+  return false;
+}
+
+static const char *run_name(const char *name) // "all_reduce"; NULL: the range is no run of a collective
+{
+  static const char *const backends[] = {"gloo:", "mpi:", "ucc:"}; // NCCL's ranges are its starts; its kernels are the runs
+  for (size_t i = 0; i < sizeof backends / sizeof backends[0]; i++)
+    if (strncmp(name, backends[i], strlen(backends[i])) == 0)
+      return name + strlen(backends[i]);
+  return NULL;
+}
+
+// ---- collectives that were started and do not run yet -------------------------------------------------------------------
+#define STARTED_MOST 64u // older ones are forgotten
+
+static struct started {
+  uint64_t number; // atomic, in order of start; 0: none, or being written
+  struct xsp_context span;
+  uint32_t path;
+  char kind[KIND_SIZE];
+} started[STARTED_MOST];
+static uint64_t last_number; // atomic
+
+bool pytorch_collectives_starts(const char *name)
+{
+  return strncmp(name, OPERATOR, sizeof OPERATOR - 1) == 0;
+}
+
+void pytorch_collectives_started(const struct open_operator *opened, const char *name)
+{
+  uint64_t number = __atomic_add_fetch(&last_number, 1, __ATOMIC_RELAXED);
+  struct started *place = &started[number % STARTED_MOST];
+  __atomic_store_n(&place->number, 0, __ATOMIC_RELEASE);
+  __atomic_thread_fence(__ATOMIC_SEQ_CST);
+  place->span = xsp_span_context(&opened->span);
+  place->path = pytorch_operators_line_path();
+  put_kind(place->kind, name + sizeof OPERATOR - 1);
+  __atomic_store_n(&place->number, number, __ATOMIC_RELEASE);
+}
+
+// The oldest whose run has this name; each once. False: there is none.
+static bool take_started(const char *run, struct started *ret_started)
+{
+  char kind[KIND_SIZE];
+  put_kind(kind, run);
+  for (uint32_t tries = 0; tries < STARTED_MOST; tries++) {
+    struct started *oldest = NULL;
+    uint64_t least = UINT64_MAX;
+    for (uint32_t i = 0; i < STARTED_MOST; i++) {
+      uint64_t number = __atomic_load_n(&started[i].number, __ATOMIC_ACQUIRE);
+      struct started copy = started[i];
+      copy.kind[KIND_SIZE - 1] = 0;
+      if (number == 0 || number >= least || !is_run_of(copy.kind, kind))
+        continue;
+      least = number;
+      oldest = &started[i];
+      *ret_started = copy;
+    }
+    if (oldest == NULL)
+      return false;
+    if (__atomic_compare_exchange_n(&oldest->number, &least, 0, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+      return true; // nobody changed it since it was copied
+  }
+  return false;
+}
+
+// ---- process groups -----------------------------------------------------------------------------------------------------
+#define GROUPS 64u
+#define THREADS_MOST 4096u // of the process
+#define WORKERS_MOST 1024u // threads that groups were made with
+
+static struct group {
+  const char *name; // kept
+  uint32_t sequence; // atomic; of the last collective that began
+} groups[GROUPS]; // the first: of threads whose group is not known
+static uint32_t group_count = 1; // atomic
+static struct worker {
+  int32_t thread; // gettid; atomic, written last; 0: free
+  uint32_t group;
+} workers[WORKERS_MOST];
+static uint32_t worker_count; // with the interpreter held
+
+static struct group *group_of_thread(void)
+{
+  static __thread struct group *own __attribute__((tls_model("initial-exec")));
+  if (own != NULL)
+    return own;
+  int32_t thread = (int32_t)syscall(SYS_gettid), known;
+  for (uint32_t i = 0; i < WORKERS_MOST && (known = __atomic_load_n(&workers[i].thread, __ATOMIC_ACQUIRE)) != 0; i++)
+    if (known == thread)
+      own = &groups[workers[i].group];
+  return own != NULL ? own : &groups[0];
+}
+
+struct threads {
+  size_t count;
+  int32_t all[THREADS_MOST];
+};
+
+static struct threads *list_threads(void) // freed with free; NULL: no memory
+{
+  struct threads *threads = malloc(sizeof *threads);
+  DIR *folder = threads != NULL ? opendir("/proc/self/task") : NULL;
+  if (threads != NULL)
+    threads->count = 0;
+  for (struct dirent *entry;
+       folder != NULL && threads->count < THREADS_MOST && (entry = readdir(folder)) != NULL;)
+    if (entry->d_name[0] >= '0' && entry->d_name[0] <= '9')
+      threads->all[threads->count++] = (int32_t)strtol(entry->d_name, NULL, 10);
+  if (folder != NULL)
+    closedir(folder);
+  return threads;
+}
+
+static bool has_thread(const struct threads *threads, int32_t thread)
+{
+  size_t i = 0;
+  while (i < threads->count && threads->all[i] != thread)
+    i++;
+  return i < threads->count;
+}
+
+// The threads that came with the group are its.
+static void add_group(const char *name, const struct threads *before, const struct threads *after)
+{
+  uint32_t group = __atomic_load_n(&group_count, __ATOMIC_RELAXED);
+  const char *kept = name != NULL && group < GROUPS ? pytorch_names_keep(name) : NULL;
+  if (kept == NULL)
+    return;
+  groups[group].name = kept;
+  __atomic_store_n(&group_count, group + 1, __ATOMIC_RELEASE);
+  for (size_t i = 0; i < after->count && worker_count < WORKERS_MOST; i++) {
+    if (has_thread(before, after->all[i]))
+      continue;
+    workers[worker_count].group = group;
+    __atomic_store_n(&workers[worker_count++].thread, after->all[i], __ATOMIC_RELEASE);
+  }
+}
+
+static const struct python *py;
+
+static int64_t number_of_method(void *object, const char *name) // -1: unknown
+{
+  void *method = pytorch_attribute(py, object, name);
+  void *value = method != NULL ? py->call_object(method, NULL) : NULL;
+  int64_t number = value != NULL ? py->int_value(value) : -1;
+  py->error_clear();
+  pytorch_release(py, value);
+  pytorch_release(py, method);
+  return number;
+}
+
+// `ranks`: of the group, in the job; empty for the group of all.
+static void note_group(void *process_group, void *ranks, const struct threads *before)
+{
+  struct threads *after = before != NULL ? list_threads() : NULL;
+  void *name = pytorch_attribute(py, process_group, "group_name");
+  const char *text = name != NULL ? py->text(name) : NULL;
+  py->error_clear();
+  if (after != NULL)
+    add_group(text, before, after);
+  free(after);
+  pytorch_release(py, name);
+  python_size count = ranks != NULL ? py->sequence_size(ranks) : -1;
+  py->error_clear();
+  int64_t rank = count == 0 ? number_of_method(process_group, "rank") : -1;
+  int64_t size = rank >= 0 ? number_of_method(process_group, "size") : -1;
+  if (rank >= 0 && size > rank && size <= INT32_MAX)
+    xsp_process_rank((uint32_t)rank, -1, (uint32_t)size);
+}
+
+static void *make_group(void *original, void *arguments, void *keywords)
+{
+  struct threads *before = list_threads();
+  void *ranks = py->tuple_size(arguments) > 2 ? py->tuple_item(arguments, 2) : NULL;
+  void *result = py->call(original, arguments, keywords); // the arguments live as long
+  void *type, *value, *traceback;
+  py->error_fetch(&type, &value, &traceback);
+  if (result != NULL && py->tuple_size(result) > 0)
+    note_group(py->tuple_item(result, 0), ranks, before);
+  py->error_restore(type, value, traceback);
+  free(before);
+  return result;
+}
+
+bool pytorch_collectives_python(const struct python *python, void *module)
+{
+  static struct python_definition definition = {"_new_process_group_helper", (void *)make_group, 3,
+                                                NULL}; // arguments and keywords
+  py = python;
+  void *last = pytorch_attribute(py, module, "new_subgroups_by_enumeration"); // defined after it
+  if (last == NULL)
+    return false;
+  pytorch_release(py, last);
+  (void)pytorch_compile_replace(py, module, &definition, false);
+  return true;
+}
+
+// ---- runs ---------------------------------------------------------------------------------------------------------------
+#define SLOTS 1024u
+static struct site_slot slots[SLOTS];
+static struct site_table sites = {.slots = slots, .slot_count = SLOTS};
+
+static struct xsp_site *site_of(const char *name, const struct group *group)
+{
+  uint64_t key = hash_text(name, strlen(name), (uint64_t)(group - groups) + 1) | 1;
+  struct xsp_site *site = framework_sites_find(&sites, key);
+  if (site == NULL && framework_sites_have_room(&sites) &&
+      (site = xsp_site_create_variant(TRACER, XSP_LEVEL_LIBRARY, name, "collective", (uint32_t)(group - groups))) !=
+          NULL) {
+    if (group->name != NULL)
+      xsp_site_tag_string(site, "group", group->name);
+    site = framework_sites_add(&sites, key, site);
+  }
+  return site;
+}
+
+bool pytorch_collectives_begins(const void *record, const char *name, struct xsp_span *ret_span)
+{
+  const char *run = run_name(name);
+  struct started started_by;
+  int64_t bytes;
+  if (run == NULL)
+    return false;
+  struct group *group = group_of_thread();
+  *ret_span = xsp_span_start(site_of(name, group));
+  if (ret_span->start == 0)
+    return true;
+  if (strncmp(run, "send", 4) != 0 && strncmp(run, "recv", 4) != 0) // these are between two ranks
+    xsp_span_tag_int(ret_span, "sequence", __atomic_add_fetch(&group->sequence, 1, __ATOMIC_RELAXED));
+  if (pytorch_shapes_bytes(record, &bytes))
+    xsp_span_tag_int(ret_span, "bytes", bytes);
+  if (!take_started(run, &started_by))
+    return true;
+  xsp_span_set_parent(ret_span, started_by.span);
+  const struct xsp_frame frame = {.size = sizeof frame, .kind = XSP_FRAME_FRAMEWORK, .name = name};
+  if (started_by.path != 0)
+    xsp_span_call_path(ret_span, xsp_call_path(started_by.path, &frame));
+  return true;
+}

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Jobs of PyTorch with several ranks on gloo: ranks, collectives with their bytes, groups and numbers, and the rank that the others wait
+for, against a program in which they are known."""
+import json
+import os
+import pathlib
+import subprocess
+import tempfile
+import unittest
+
+import torch_environment
+
+XSP = pathlib.Path(os.environ["XSP_BUILD"]) / "xsp"
+PROGRAM = pathlib.Path(__file__).resolve().parent / "ranks_program.py"
+STEPS = 20
+
+
+def line_of(mark):
+    return next(i for i, text in enumerate(PROGRAM.read_text().splitlines(), 1) if text.endswith(f"# line {mark}"))
+
+
+@unittest.skipIf(os.environ.get("XSP_SANITIZE"), "an ordinary Python")
+class Ranks(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.temporary = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(cls.temporary.cleanup)
+        cls.python = torch_environment.torch_python()
+        cls.file = cls.record("slow", 3, 0.02)
+
+    @classmethod
+    def record(cls, name, ranks, sleep_s):
+        folder = pathlib.Path(cls.temporary.name) / name
+        folder.mkdir()
+        out = folder / "out.xsp"
+        subprocess.run([XSP, "run", "-q", "-o", out, "--", cls.python, PROGRAM, str(ranks), str(sleep_s), str(STEPS), folder],
+                       check=True, timeout=600, stdout=subprocess.DEVNULL)
+        return out
+
+    def ask(self, *arguments):
+        return json.loads(subprocess.run([XSP, *arguments, "--json"], check=True, timeout=600, stdout=subprocess.PIPE).stdout)
+
+    def sql(self, query):
+        return [tuple(row.values()) for row in self.ask("sql", self.file, query)]
+
+    def test_processes_have_the_ranks_of_torch_distributed(self):
+        self.assertEqual(self.sql("select distinct rank, world_size from track where rank is not null order by 1"),
+                         [(0, 3), (1, 3), (2, 3)])
+
+    def test_collectives_have_bytes_groups_and_numbers(self):
+        collectives = ("select t.rank, s.name, max(case when g.key = 'group' then g.value end) as \"group\","
+                       " max(case when g.key = 'sequence' then g.value end) as sequence,"
+                       " max(case when g.key = 'bytes' then g.value end) as bytes"
+                       " from span s join track t using (run_id, track_id) join tag g using (run_id, span_id)"
+                       " where s.category = 'collective' group by s.span_id")
+        self.assertEqual(self.sql(f"select rank, count(*), min(bytes), max(bytes), count(distinct sequence) from ({collectives})"
+                                  " where name = 'gloo:all_reduce' group by 1 order by 1"),
+                         [(rank, STEPS, 4000, 4000, STEPS) for rank in range(3)])
+        gathered = self.sql(f"select rank, bytes from ({collectives}) where name = 'gloo:all_gather' and bytes = 12 order by 1")
+        self.assertEqual(gathered, [(0, 12), (1, 12)])
+        groups = self.sql(f"select name, bytes, count(distinct \"group\") from ({collectives}) where bytes in (12, 4000) group by 1, 2")
+        self.assertEqual(sorted(groups), [("gloo:all_gather", 12, 1), ("gloo:all_reduce", 4000, 1)])
+        self.assertEqual(self.sql(f"select count(distinct \"group\") from ({collectives}) where bytes in (12, 4000)"), [(2,)])
+
+    def test_collectives_are_below_what_started_them(self):
+        self.assertEqual(self.sql("select distinct p.name, s.basis from span s join span p on p.run_id = s.run_id and"
+                                  " p.span_id = s.parent_id where s.name = 'gloo:all_reduce'"), [("c10d::allreduce_", "explicit")])
+
+
+if __name__ == "__main__":
+    unittest.main()
