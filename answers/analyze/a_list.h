@@ -26,7 +26,9 @@ extern const struct analysis analysis_a17; // a17_contexts.c
 extern const struct analysis analysis_a18; // a18_samples.c
 extern const struct analysis analysis_a19; // a19_input.c
 extern const struct analysis analysis_a20; // a20_generations.c
+extern const struct analysis analysis_a21; // ranks/a21_ranks.c
 extern const struct analysis analysis_a22; // lines/a22_lines.c
+extern const struct analysis analysis_a24; // ranks/a24_collectives.c
 extern const struct analysis analysis_t8;  // t8_models.c
 extern const struct analysis analysis_t9;  // t9_depth.c
 extern const struct analysis analysis_t10; // t10_frameworks.c

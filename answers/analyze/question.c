@@ -2,6 +2,7 @@
 // Runs one analysis for every experiment of the stores and turns the answers into tables. Helpers that all analyses share.
 #include "analyze/cache.h"
 #include "analyze/experiments.h"
+#include "base/map.h"
 #include "base/memory.h"
 
 #include <math.h>
@@ -159,6 +160,38 @@ static bool pools_batches(const struct question *question)
   return false;
 }
 
+// How many ranks of a job the runs of the answer are of; 0: of none.
+static size_t count_ranks(const struct question *question)
+{
+  struct map ranks = {0};
+  for (size_t i = 0; i < question->used_count; i++)
+    for (size_t k = 0; k < question->used[i]->run_count; k++) {
+      struct store_track *tracks;
+      size_t count;
+      if (store_tracks(question->view->store, question->used[i]->runs[k]->run->run_id, question->scratch, &tracks,
+                       &count,
+                       NULL) != STATUS_OK) // who reads them next reports what is broken
+        continue;
+      for (size_t track = 0; track < count; track++)
+        if (tracks[track].rank.world_size > 0)
+          (void)map_at(&ranks, map_number((uint64_t)tracks[track].rank.rank), NULL);
+    }
+  size_t found = ranks.count;
+  map_done(&ranks);
+  return found;
+}
+
+static void note_batches(struct question *question)
+{
+  size_t ranks = count_ranks(question);
+  if (ranks > 1)
+    table_note(&question->table,
+               "steps of all %zu ranks are together, and their batch sizes differ: A21 has each rank by itself", ranks);
+  else
+    table_note(&question->table,
+               "observations of different batch sizes are pooled: the batch size, and throughput, are not known");
+}
+
 const char *question_statistic_name(const struct analyze_request *request)
 {
   const char *statistic = request->statistic;
@@ -178,8 +211,7 @@ static void finish(struct question *question, struct table *ret_table)
     is_one_level_set = is_one_level_set && level_set_equal(question->used[i]->levels, question->used[0]->levels);
   }
   if (pools_batches(question))
-    table_note(table,
-               "observations of different batch sizes are pooled: the batch size, and throughput, are not known");
+    note_batches(question);
   analyze_note_above_100(table);
   int64_t *run_ids = arena_alloc_array(arena, runs + 1, sizeof *run_ids);
   size_t at = 0;

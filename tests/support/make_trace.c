@@ -7,7 +7,7 @@
 //   experiment ID NAME WORKLOAD FRAMEWORK VERSION
 //   workload EXPERIMENT KEY int|text VALUE
 //   run ID EXPERIMENT LEVELS BATCH DROPPED unix|trace
-//   track RUN ID NAME HOST CLOCK PROCESS THREAD DEVICE STREAM
+//   track RUN ID NAME HOST CLOCK PROCESS THREAD DEVICE STREAM RANK WORLD_SIZE
 //   context ID PARENT KIND NAME FILE LINE MODULE ADDRESS (the call path of a frame; IDs count up from 1)
 //   span RUN ID PARENT START DURATION CORRELATION TRACK LEVEL KIND CATEGORY TRACER NAME [FLAGS [CONTEXT]]
 //     (DURATION "open"; FLAGS of "step", "placed", "call", "basis=NAME", separated by commas)
@@ -156,15 +156,17 @@ static void add_run(char **fields)
 
 static void add_track(char **fields)
 {
-  const struct store_track track = {.run_id = number(fields[1]),
-                                    .track_id = number(fields[2]),
-                                    .name = text_or_null(fields[3]),
-                                    .host = text_or_null(fields[4]),
-                                    .clock = text_or_null(fields[5]),
-                                    .process_id = number_or_none(fields[6]),
-                                    .thread_id = number_or_none(fields[7]),
-                                    .device_id = number_or_none(fields[8]),
-                                    .stream_id = number_or_none(fields[9])};
+  const struct store_track track = {
+      .run_id = number(fields[1]),
+      .track_id = number(fields[2]),
+      .name = text_or_null(fields[3]),
+      .host = text_or_null(fields[4]),
+      .clock = text_or_null(fields[5]),
+      .process_id = number_or_none(fields[6]),
+      .thread_id = number_or_none(fields[7]),
+      .device_id = number_or_none(fields[8]),
+      .stream_id = number_or_none(fields[9]),
+      .rank = {.rank = number_or_none(fields[10]), .local_rank = STORE_NONE, .world_size = number_or_none(fields[11])}};
   check(store_add_track(store, &track, &err), "track");
 }
 

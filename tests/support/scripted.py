@@ -52,8 +52,8 @@ class Script:
         self.lines.append("\t".join(map(str, ("run", run_id, experiment_id, levels, batch, dropped, epoch))))
 
     def track(self, track_id=1, name="main", host=None, clock=None, process=100, thread=100, device=None, stream=None,
-              run_id=1):
-        self.put("track", run_id, track_id, name, host, clock, process, thread, device, stream)
+              run_id=1, rank=None, world_size=None):
+        self.put("track", run_id, track_id, name, host, clock, process, thread, device, stream, rank, world_size)
 
     def span(self, name, start_ns, duration_ns, level="model", kind="sync", track=1, run_id=1, parent=None,
              correlation=None, category=None, tracer="scripted", tags=(), flags=None, context=None):

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What call paths of samples say: whose line it is, and in which kind of code the thread is. Private to lines/.
+// What call paths of samples say: whose line it is, and in which kind of code the thread is. For lines/ and ranks/.
 #ifndef XSP_ANALYZE_LINES_PATHS_H
 #define XSP_ANALYZE_LINES_PATHS_H
 

@@ -40,7 +40,8 @@ static bool is_run_of(const char *started, const char *run)
 
 static const char *run_name(const char *name) // "all_reduce"; NULL: the range is no run of a collective
 {
-  static const char *const backends[] = {"gloo:", "mpi:", "ucc:"}; // NCCL's ranges are its starts; its kernels are the runs
+  static const char *const backends[] = {
+      "gloo:", "mpi:", "ucc:"}; // NCCL's ranges are its starts; its kernels are the runs
   for (size_t i = 0; i < sizeof backends / sizeof backends[0]; i++)
     if (strncmp(name, backends[i], strlen(backends[i])) == 0)
       return name + strlen(backends[i]);
@@ -107,9 +108,9 @@ static bool take_started(const char *run, struct started *ret_started)
 #define WORKERS_MOST 1024u // threads that groups were made with
 
 static struct group {
-  const char *name; // kept
-  uint32_t sequence; // atomic; of the last collective that began
-} groups[GROUPS]; // the first: of threads whose group is not known
+  const char *name;              // kept
+  uint32_t sequence;             // atomic; of the last collective that began
+} groups[GROUPS];                // the first: of threads whose group is not known
 static uint32_t group_count = 1; // atomic
 static struct worker {
   int32_t thread; // gettid; atomic, written last; 0: free
@@ -140,8 +141,7 @@ static struct threads *list_threads(void) // freed with free; NULL: no memory
   DIR *folder = threads != NULL ? opendir("/proc/self/task") : NULL;
   if (threads != NULL)
     threads->count = 0;
-  for (struct dirent *entry;
-       folder != NULL && threads->count < THREADS_MOST && (entry = readdir(folder)) != NULL;)
+  for (struct dirent *entry; folder != NULL && threads->count < THREADS_MOST && (entry = readdir(folder)) != NULL;)
     if (entry->d_name[0] >= '0' && entry->d_name[0] <= '9')
       threads->all[threads->count++] = (int32_t)strtol(entry->d_name, NULL, 10);
   if (folder != NULL)

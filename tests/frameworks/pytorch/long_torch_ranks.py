@@ -66,6 +66,26 @@ class Ranks(unittest.TestCase):
         self.assertEqual(self.sql("select distinct p.name, s.basis from span s join span p on p.run_id = s.run_id and"
                                   " p.span_id = s.parent_id where s.name = 'gloo:all_reduce'"), [("c10d::allreduce_", "explicit")])
 
+    def test_the_slow_rank_is_found(self):
+        answer = self.ask("analyze", "A21", self.file)
+        self.assertEqual([(row["rank"], row["steps"]) for row in answer["rows"]],
+                         [("0", STEPS), ("1", STEPS), ("2", STEPS), ("all", 3 * STEPS)])
+        self.assertEqual((answer["summary"]["slowest_rank"], answer["summary"]["verdict"]), (1, "slower"))
+        waiting = {row["rank"]: row["waiting_ms"] for row in answer["rows"]}
+        self.assertGreater(waiting["0"], 4 * waiting["1"])
+        for row in answer["rows"]:
+            self.assertLessEqual(row["exposed_ms"], row["communication_ms"] + 1e-9)
+            self.assertLessEqual(row["own_ms"], row["step_ms"] + 1e-9)
+
+    def test_collectives_are_summed_up_by_line(self):
+        rows = self.ask("analyze", "A24", self.file)["rows"]
+        reduced = [row for row in rows if row["collective"] == "all_reduce"]
+        self.assertEqual([(row["count"], row["bytes"], row["line"]) for row in reduced], [(3 * STEPS, 4000, line_of("REDUCE"))])
+        for row in reduced:
+            self.assertAlmostEqual(row["waiting_ms"] + row["transfer_ms"], row["latency_ms"], places=6)
+            self.assertAlmostEqual(row["bus_bandwidth_bytes_per_s"], 2 * 2 / 3 * 4000 / (row["transfer_ms"] / 1e3),
+                                   delta=1e-6 * row["bus_bandwidth_bytes_per_s"])
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+// A21, ranks: what each process of a job does in a step, how long it waits for the others, and which one is the slowest.
+#include "analyze/a_list.h"
+#include "analyze/ranks/ranks.h"
+
+#include <math.h>
+
+#define THRESHOLD_PCT 5 // of a step: smaller differences do not count
+
+static int64_t compute_ns(const struct rank_step *step)
+{
+  return step->compute_ns;
+}
+static int64_t communication_ns(const struct rank_step *step)
+{
+  return step->communication_ns;
+}
+static int64_t exposed_ns(const struct rank_step *step)
+{
+  return step->exposed_ns;
+}
+static int64_t waiting_ns(const struct rank_step *step)
+{
+  return step->waiting_ns;
+}
+static int64_t input_ns(const struct rank_step *step)
+{
+  return step->input_ns;
+}
+
+static const struct {
+  const char *key;
+  int64_t (*of)(const struct rank_step *step);
+} figures[] = {{"step_ms", rank_step_ns},  {"own_ms", rank_step_own_ns},
+               {"compute_ms", compute_ns}, {"communication_ms", communication_ns},
+               {"exposed_ms", exposed_ns}, {"waiting_ms", waiting_ns},
+               {"input_ms", input_ns}};
+#define FIGURES (sizeof figures / sizeof figures[0])
+
+struct row {
+  const char *rank, *host, *state;
+  int64_t steps, peak_bytes;
+  double values[FIGURES];
+};
+
+static void put_row(struct table_builder *table, const struct row *row)
+{
+  table_row(table);
+  table_put(table, "rank", cell_text(row->rank));
+  table_put(table, "host", cell_text(row->host));
+  table_put(table, "steps", cell_int(row->steps));
+  for (size_t i = 0; i < FIGURES; i++)
+    table_put(table, figures[i].key, cell_real(row->values[i]));
+  table_put(table, "peak_bytes", cell_int_if(row->peak_bytes >= 0, row->peak_bytes));
+  table_put_optional(table, "state", cell_text(row->state));
+}
+
+static bool is_measured(const struct ranks *ranks, size_t figure)
+{
+  return (figures[figure].of != compute_ns || ranks->has_compute) &&
+         (figures[figure].of != input_ns || ranks->has_input) &&
+         ((figures[figure].of != communication_ns && figures[figure].of != exposed_ns &&
+           figures[figure].of != waiting_ns) ||
+          ranks->collectives.count > 0);
+}
+
+// A rank that made fewer steps than the others, or none: it died, hangs, or came later.
+static const char *state_of(const struct ranks *ranks, const struct rank *rank)
+{
+  size_t most = 0;
+  int64_t last_ns = 0;
+  for (size_t i = 0; i < ranks->items.count; i++) {
+    most = ranks->items.items[i].steps > most ? ranks->items.items[i].steps : most;
+    last_ns = ranks->items.items[i].last_ns > last_ns ? ranks->items.items[i].last_ns : last_ns;
+  }
+  if (rank->steps == 0)
+    return "no steps";
+  if (rank->steps < most)
+    return arena_format(ranks->question->arena, "%zu steps fewer, ended %.3g s earlier", most - rank->steps,
+                        (double)(last_ns - rank->last_ns) / 1e9);
+  return NULL;
+}
+
+static void put_rows(const struct ranks *ranks)
+{
+  struct arena *arena = ranks->question->arena;
+  struct row all = {.rank = "all", .peak_bytes = -1};
+  size_t active = 0;
+  for (uint32_t i = 0; i < ranks->items.count; i++) {
+    const struct rank *rank = &ranks->items.items[i];
+    struct row row = {.rank = arena_format(arena, "%lld", (long long)rank->rank),
+                      .host = rank->host != NULL ? arena_format(arena, "%s", rank->host) : NULL,
+                      .state = state_of(ranks, rank),
+                      .steps = (int64_t)rank->steps,
+                      .peak_bytes = rank->peak_bytes};
+    for (size_t k = 0; k < FIGURES; k++) {
+      row.values[k] = is_measured(ranks, k) ? rank_figure_ms(ranks, i, figures[k].of) : NAN;
+      all.values[k] += rank->steps > 0 ? row.values[k] : 0;
+    }
+    active += rank->steps > 0;
+    all.steps += row.steps;
+    all.peak_bytes = row.peak_bytes > all.peak_bytes ? row.peak_bytes : all.peak_bytes;
+    put_row(&ranks->question->table, &row);
+  }
+  for (size_t k = 0; k < FIGURES; k++)
+    all.values[k] /= (double)active;
+  put_row(&ranks->question->table, &all);
+}
+
+static void summarize(const struct ranks *ranks)
+{
+  struct table_builder *table = &ranks->question->table;
+  struct slowest slowest;
+  ranks_slowest(ranks, THRESHOLD_PCT, &slowest);
+  bool has = slowest.rank != RANK_NONE;
+  table_summary(table, "slowest_rank", cell_int_if(has, has ? ranks->items.items[slowest.rank].rank : 0));
+  table_summary(table, "slowest_pct_of_steps", cell_real(slowest.steps_pct));
+  table_summary(table, "difference_ms", cell_real(slowest.difference_ms));
+  table_summary(table, "difference_low_ms", cell_real(slowest.low_ms));
+  table_summary(table, "difference_high_ms", cell_real(slowest.high_ms));
+  table_summary(table, "balance_pct", cell_real(slowest.balance_pct));
+  table_summary(table, "verdict", cell_text(slowest.verdict));
+  if (ranks->unmatched > 0)
+    table_note(table, "collectives whose part on other ranks was not found: %zu of %zu", ranks->unmatched,
+               ranks->collectives.count);
+  if (ranks->collectives.count == 0)
+    table_note(table, "no collectives are recorded: communication and waiting are not known");
+}
+
+static enum status answer(struct question *question, struct error *err)
+{
+  struct ranks ranks;
+  enum status status = ranks_load(question, &ranks, err);
+  if (status == STATUS_OK) {
+    question_uses(question, ranks.set);
+    put_rows(&ranks);
+    summarize(&ranks);
+  }
+  ranks_done(&ranks);
+  return status;
+}
+
+const struct analysis analysis_a21 = {.id = "A21",
+                                      .name = "ranks",
+                                      .title = "ranks of a job",
+                                      .needs = "M",
+                                      .main_figure = "waiting_ms",
+                                      .detail = TRACE_EVERYTHING,
+                                      .is_of_program = true,
+                                      .answer = answer};

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0
+// What each step of a rank goes to: compute, communication, waiting for others, input. All are unions of intervals of the rank's tracks, so
+// that nothing counts twice. Called by load.c, once the collectives are matched.
+#include "analyze/layers/busy.h"
+#include "analyze/ranks/ranks.h"
+#include "analyze/run_columns.h"
+
+#include "base/saturate.h"
+#include "format/range.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define COLUMNS                                                                                                        \
+  (STORE_BIT(STORE_START_NS) | STORE_BIT(STORE_DURATION_NS) | STORE_BIT(STORE_TRACK_ID) | STORE_BIT(STORE_NAME) |      \
+   STORE_BIT(STORE_CATEGORY) | STORE_BIT(STORE_KIND) | STORE_BIT(STORE_FLAGS))
+
+enum part { COMPUTE, COMMUNICATION, WAITING, INPUT, STARTS, PARTS };
+typedef VECTOR(struct busy_interval) interval_list;
+struct rank_parts {                             // of a rank in a run
+  interval_list of[PARTS], with_compute[PARTS]; // with_compute: of a part and of compute
+  struct busy busy[PARTS], busy_with_compute[PARTS];
+  bool has_devices; // compute is what they do
+};
+struct parts_loading {
+  struct ranks *ranks;
+  struct store *store;
+  struct run_columns columns;
+  struct map rank_of;       // by track
+  struct map kind_of;       // of operators, by string id of the name: enum operator_kind
+  struct rank_parts *parts; // by rank
+  uint32_t input, data, wrapper;
+};
+
+enum operator_kind { OPERATOR_COMPUTES = 1, OPERATOR_WRAPS, OPERATOR_COMMUNICATES };
+
+static enum operator_kind kind_of(struct parts_loading *of, uint32_t name)
+{
+  bool is_new;
+  uint64_t *kind = map_at(&of->kind_of, map_number(name), &is_new);
+  if (is_new) {
+    size_t length;
+    const char *text = store_text(of->store, name, &length);
+    *kind = ranks_starts_collective(text)    ? OPERATOR_COMMUNICATES
+            : range_is_wrapper(text, length) ? OPERATOR_WRAPS
+                                             : OPERATOR_COMPUTES;
+  }
+  return (enum operator_kind) * kind;
+}
+
+static void add_to(interval_list *list, int64_t start_ns, int64_t end_ns)
+{
+  if (end_ns > start_ns)
+    *vector_add(list) = (struct busy_interval){.start_ns = start_ns, .end_ns = end_ns};
+}
+
+// Where a rank has devices, only their kernels are compute; a collective's kernel has the category "collective".
+static void find_devices(struct parts_loading *of)
+{
+  const struct store_spans *spans = &of->columns.spans;
+  for (size_t row = 0; row < spans->count; row++) {
+    const uint64_t *rank = map_find(&of->rank_of, map_number(spans->track_id[row]));
+    if (rank != NULL && *rank != RANK_NONE && spans->kind[row] == XSP_KIND_EXECUTION &&
+        spans->category[row] == of->columns.kernel)
+      of->parts[*rank].has_devices = true;
+  }
+}
+
+static void add_spans(struct parts_loading *of)
+{
+  const struct store_spans *spans = &of->columns.spans;
+  for (size_t row = 0; row < spans->count; row++) {
+    const uint64_t *rank = map_find(&of->rank_of, map_number(spans->track_id[row]));
+    if (rank == NULL || *rank == RANK_NONE || (spans->flags[row] & STORE_SPAN_OPEN) != 0)
+      continue;
+    struct rank_parts *parts = &of->parts[*rank];
+    uint32_t category = spans->category[row];
+    int64_t start_ns = spans->start_ns[row], end_ns = saturate_add(start_ns, spans->duration_ns[row]);
+    if (spans->level[row] == XSP_LEVEL_APPLICATION && category != 0 && category == of->data)
+      add_to(&parts->of[INPUT], start_ns, end_ns);
+    else if (spans->kind[row] == XSP_KIND_EXECUTION && category == of->columns.kernel)
+      add_to(&parts->of[COMPUTE], start_ns, end_ns);
+    else if (spans->level[row] == XSP_LEVEL_LAYER && category != of->input && category != of->wrapper &&
+             category != of->columns.module && spans->kind[row] != XSP_KIND_EXECUTION) {
+      enum operator_kind kind = kind_of(of, spans->name[row]);
+      if (kind == OPERATOR_COMMUNICATES)
+        add_to(&parts->of[STARTS], start_ns, end_ns);
+      else if (kind == OPERATOR_COMPUTES && !parts->has_devices)
+        add_to(&parts->of[COMPUTE], start_ns, end_ns);
+    }
+  }
+}
+
+static void add_collectives(struct parts_loading *of, uint32_t run)
+{
+  const struct ranks *ranks = of->ranks;
+  for (size_t i = 0; i < ranks->collectives.count; i++) {
+    const struct collective *one = &ranks->collectives.items[i];
+    if (one->run != run)
+      continue;
+    struct rank_parts *parts = &of->parts[one->rank];
+    add_to(&parts->of[COMMUNICATION], one->start_ns, one->end_ns);
+    add_to(&parts->of[WAITING], one->arrival_ns, saturate_add(one->arrival_ns, collective_waiting_ns(ranks, one)));
+  }
+}
+
+static void append(interval_list *to, const struct busy *from)
+{
+  for (size_t i = 0; i < from->count; i++)
+    add_to(to, from->items[i].start_ns, from->items[i].end_ns);
+}
+
+// What is in `of` and not in `without`, between starts and ends of both.
+static void subtract(interval_list *of, const struct busy *without)
+{
+  struct busy whole = busy_of(of->items, of->count);
+  interval_list rest = {0};
+  size_t k = 0;
+  for (size_t i = 0; i < whole.count; i++) {
+    int64_t from_ns = whole.items[i].start_ns, end_ns = whole.items[i].end_ns;
+    while (k < without->count && without->items[k].end_ns <= from_ns)
+      k++;
+    for (size_t n = k; n < without->count && without->items[n].start_ns < end_ns; n++) {
+      add_to(&rest, from_ns, without->items[n].start_ns);
+      from_ns = without->items[n].end_ns > from_ns ? without->items[n].end_ns : from_ns;
+    }
+    add_to(&rest, from_ns, end_ns);
+  }
+  vector_done(of);
+  of->items = rest.items;
+  of->count = rest.count;
+  of->capacity = rest.capacity;
+}
+
+// An operator that starts a collective, and blocks or hands it on, computes nothing, whatever operator is around it.
+static void unite(struct rank_parts *parts)
+{
+  append(&parts->of[COMMUNICATION], &(struct busy){parts->of[STARTS].items, parts->of[STARTS].count});
+  parts->busy[STARTS] = busy_of(parts->of[STARTS].items, parts->of[STARTS].count);
+  if (!parts->has_devices)
+    subtract(&parts->of[COMPUTE], &parts->busy[STARTS]);
+  parts->busy[COMPUTE] = busy_of(parts->of[COMPUTE].items, parts->of[COMPUTE].count);
+  for (enum part part = COMMUNICATION; part <= INPUT; part++) {
+    parts->busy[part] = busy_of(parts->of[part].items, parts->of[part].count);
+    append(&parts->with_compute[part], &parts->busy[part]);
+    append(&parts->with_compute[part], &parts->busy[COMPUTE]);
+    parts->busy_with_compute[part] = busy_of(parts->with_compute[part].items, parts->with_compute[part].count);
+  }
+}
+
+// Of the part, what lies in no compute: with compute less compute.
+static int64_t bare_ns(const struct rank_parts *parts, enum part part, int64_t from_ns, int64_t to_ns)
+{
+  return busy_within_ns(&parts->busy_with_compute[part], from_ns, to_ns) -
+         busy_within_ns(&parts->busy[COMPUTE], from_ns, to_ns);
+}
+
+static void fill(struct parts_loading *of, uint32_t run)
+{
+  struct ranks *ranks = of->ranks;
+  for (size_t i = 0; i < ranks->items.count; i++) {
+    unite(&of->parts[i]);
+    ranks->has_compute |= of->parts[i].busy[COMPUTE].count > 0;
+    ranks->has_input |= of->parts[i].busy[INPUT].count > 0;
+  }
+  for (size_t i = 0; i < ranks->steps.count; i++) {
+    struct rank_step *step = &ranks->steps.items[i];
+    if (step->run != run)
+      continue;
+    const struct rank_parts *parts = &of->parts[step->rank];
+    step->compute_ns = busy_within_ns(&parts->busy[COMPUTE], step->start_ns, step->end_ns);
+    step->communication_ns = busy_within_ns(&parts->busy[COMMUNICATION], step->start_ns, step->end_ns);
+    step->waiting_ns = busy_within_ns(&parts->busy[WAITING], step->start_ns, step->end_ns);
+    step->input_ns = busy_within_ns(&parts->busy[INPUT], step->start_ns, step->end_ns);
+    step->exposed_ns = bare_ns(parts, COMMUNICATION, step->start_ns, step->end_ns);
+    step->stalled_ns = bare_ns(parts, WAITING, step->start_ns, step->end_ns);
+  }
+  for (size_t i = 0; i < ranks->collectives.count; i++) {
+    struct collective *one = &ranks->collectives.items[i];
+    if (one->run == run)
+      one->overlapped_ns = busy_within_ns(&of->parts[one->rank].busy[COMPUTE], one->start_ns, one->end_ns);
+  }
+}
+
+static uint32_t category(struct store *store, const char *name)
+{
+  uint32_t id;
+  return store_find_string(store, name, strlen(name), &id) ? id : ROW_NONE;
+}
+
+static enum status load_run(struct ranks *ranks, uint32_t run, struct error *err)
+{
+  struct arena arena = {0};
+  struct store *store = ranks->question->view->store;
+  struct parts_loading of = {.ranks = ranks,
+                             .store = store,
+                             .parts = memory_new(ranks->items.count, sizeof *of.parts),
+                             .input = category(store, "input"),
+                             .data = category(store, "data"),
+                             .wrapper = category(store, "wrapper")};
+  enum status status = ranks_of_tracks(ranks, ranks->runs[run], &arena, &of.rank_of, err);
+  if (status == STATUS_OK)
+    status = run_columns_load(store, ranks->runs[run], COLUMNS, &arena, &of.columns, err);
+  if (status == STATUS_OK) {
+    find_devices(&of);
+    add_spans(&of);
+    add_collectives(&of, run);
+    fill(&of, run);
+  }
+  for (size_t i = 0; i < ranks->items.count; i++)
+    for (enum part part = 0; part < PARTS; part++) {
+      vector_done(&of.parts[i].of[part]);
+      vector_done(&of.parts[i].with_compute[part]);
+    }
+  free(of.parts);
+  map_done(&of.rank_of);
+  map_done(&of.kind_of);
+  arena_done(&arena);
+  return status;
+}
+
+// The question's statistic chooses among the steps of each rank by itself: else it would leave out those of the slow one.
+static int compare_lengths(const void *left, const void *right)
+{
+  const struct rank_step *const *a = left, *const *b = right;
+  int64_t a_ns = saturate_subtract((*a)->end_ns, (*a)->start_ns),
+          b_ns = saturate_subtract((*b)->end_ns, (*b)->start_ns);
+  if (a_ns != b_ns)
+    return a_ns < b_ns ? -1 : 1;
+  return (*a > *b) - (*a < *b);
+}
+
+static void keep_steps(struct ranks *ranks)
+{
+  struct question *question = ranks->question;
+  struct rank_step **of_rank = arena_alloc_array(question->scratch, ranks->steps.count + 1, sizeof(struct rank_step *));
+  for (uint32_t rank = 0; rank < ranks->items.count; rank++) {
+    size_t count = 0;
+    for (size_t i = 0; i < ranks->steps.count; i++)
+      if (ranks->steps.items[i].rank == rank && !ranks->steps.items[i].is_warmup)
+        of_rank[count++] = &ranks->steps.items[i];
+    qsort(of_rank, count, sizeof *of_rank, compare_lengths);
+    size_t cut = question_is_by_value(question) ? 0 : statistic_cut(&question->statistic, count);
+    for (size_t i = cut; i < count - cut; i++)
+      of_rank[i]->is_kept = true;
+  }
+}
+
+enum status ranks_figures(struct ranks *ranks, struct error *err)
+{
+  for (uint32_t i = 0; i < ranks->run_count; i++)
+    XSP_TRY(load_run(ranks, i, err));
+  keep_steps(ranks);
+  return STATUS_OK;
+}

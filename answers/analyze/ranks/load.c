@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads the ranks of a job, their steps and collectives, run by run. A run is a job that xsp recorded, or the file of one rank. Called by
+// the analyses and findings about ranks.
+#include "analyze/ranks/ranks.h"
+#include "analyze/run_columns.h"
+
+#include "base/saturate.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define COLUMNS                                                                                                        \
+  (STORE_BIT(STORE_START_NS) | STORE_BIT(STORE_DURATION_NS) | STORE_BIT(STORE_TRACK_ID) | STORE_BIT(STORE_NAME) |      \
+   STORE_BIT(STORE_CATEGORY) | STORE_BIT(STORE_FLAGS) | STORE_BIT(STORE_CONTEXT_ID))
+
+enum { TAG_GROUP, TAG_SEQUENCE, TAG_BYTES, TAG_BATCH_SIZE, TAG_TOTAL_BYTES, KEYS };
+static const char *const keys[KEYS] = {"group", "sequence", "bytes", "batch_size", "total_bytes"};
+
+struct loading {
+  struct ranks *ranks;
+  struct store *store;
+  uint32_t run; // place in ranks->runs
+  struct run_columns columns;
+  struct map rank_of;  // by track
+  uint32_t collective; // string id of the category; ROW_NONE: no span has it
+};
+
+// ---- which runs, and which ranks ------------------------------------------------------------------------------------------
+static void choose_runs(struct ranks *ranks)
+{
+  const struct view *view = ranks->question->view;
+  for (size_t i = 0; i < view->set_count; i++) {
+    const struct view_set *set = &view->sets[i];
+    if (set->observation_count > 0 && !set->levels.metrics && !set->levels.serial &&
+        (ranks->set == NULL || level_set_count(set->levels) > level_set_count(ranks->set->levels)))
+      ranks->set = set;
+  }
+  ranks->runs = arena_alloc_array(ranks->question->scratch, view->run_count + 1, sizeof *ranks->runs);
+  for (size_t i = 0; ranks->set != NULL && i < view->run_count; i++)
+    if (view->runs[i].is_in_set && level_set_equal(view->runs[i].run->levels, ranks->set->levels))
+      ranks->runs[ranks->run_count++] = &view->runs[i];
+}
+
+static uint32_t find_rank(const struct ranks *ranks, int64_t number)
+{
+  for (uint32_t i = 0; i < ranks->items.count; i++)
+    if (ranks->items.items[i].rank == number)
+      return i;
+  return RANK_NONE;
+}
+
+static int compare_ranks(const void *left, const void *right)
+{
+  const struct rank *a = left, *b = right;
+  return (a->rank > b->rank) - (a->rank < b->rank);
+}
+
+// Ranks of all runs, and the job that each run is of: one that has several ranks is a job; others are the ranks of one, and of
+// another where a rank comes again.
+static enum status find_ranks(struct ranks *ranks, uint32_t *job_of, struct error *err)
+{
+  struct arena *arena = ranks->question->scratch;
+  struct map known = {0}, times = {0}; // by number: place + 1; how often it was the only one of a run
+  uint32_t alone = 0, together = 0;
+  bool *is_together = arena_alloc_array(arena, ranks->run_count + 1, sizeof *is_together);
+  enum status status = STATUS_OK;
+  for (size_t i = 0; i < ranks->run_count && status == STATUS_OK; i++) {
+    struct store_track *tracks;
+    size_t count;
+    int64_t only = STORE_NONE;
+    status = store_tracks(ranks->question->view->store, ranks->runs[i]->run->run_id, arena, &tracks, &count, err);
+    for (size_t k = 0; k < count && status == STATUS_OK; k++) {
+      const struct store_rank *rank = &tracks[k].rank;
+      if (rank->world_size < 1 || rank->rank < 0)
+        continue;
+      is_together[i] = is_together[i] || (only != STORE_NONE && only != rank->rank);
+      only = rank->rank;
+      bool is_new;
+      (void)map_at(&known, map_number((uint64_t)rank->rank), &is_new);
+      if (is_new)
+        *vector_add(&ranks->items) = (struct rank){.rank = rank->rank,
+                                                   .local_rank = rank->local_rank,
+                                                   .world_size = rank->world_size,
+                                                   .host = tracks[k].host,
+                                                   .peak_bytes = -1};
+    }
+    job_of[i] = is_together[i] || only == STORE_NONE ? together++
+                                                     : (uint32_t)(*map_at(&times, map_number((uint64_t)only), NULL))++;
+    alone = !is_together[i] && only != STORE_NONE && job_of[i] >= alone ? job_of[i] + 1 : alone;
+  }
+  for (size_t i = 0; i < ranks->run_count; i++)
+    job_of[i] += is_together[i] ? alone : 0;
+  ranks->job_count = alone + together;
+  map_done(&known);
+  map_done(&times);
+  if (ranks->items.count > 1)
+    qsort(ranks->items.items, ranks->items.count, sizeof *ranks->items.items, compare_ranks);
+  return status;
+}
+
+enum status ranks_of_tracks(const struct ranks *ranks, const struct view_run *run, struct arena *arena,
+                            struct map *ret_ranks, struct error *err)
+{
+  struct store_track *tracks;
+  size_t count;
+  XSP_TRY(store_tracks(ranks->question->view->store, run->run->run_id, arena, &tracks, &count, err));
+  for (size_t i = 0; i < count; i++)
+    *map_at(ret_ranks, map_number((uint64_t)tracks[i].track_id), NULL) =
+        tracks[i].rank.world_size < 1 ? RANK_NONE : find_rank(ranks, tracks[i].rank.rank);
+  return STATUS_OK;
+}
+
+// ---- steps ---------------------------------------------------------------------------------------------------------------
+static uint32_t rank_of_row(const struct loading *loading, size_t row)
+{
+  const uint64_t *rank = map_find(&loading->rank_of, map_number(loading->columns.spans.track_id[row]));
+  return rank != NULL ? (uint32_t)*rank : RANK_NONE;
+}
+
+static void add_steps(struct loading *loading, uint32_t job)
+{
+  struct ranks *ranks = loading->ranks;
+  const struct view_run *run = ranks->runs[loading->run];
+  for (size_t i = 0; i < run->observation_count; i++) {
+    const struct store_observation *one = &run->observations[i];
+    uint32_t row = run_columns_row(&loading->columns, one->span_id);
+    uint32_t rank = row != ROW_NONE ? rank_of_row(loading, row) : RANK_NONE;
+    if (rank == RANK_NONE)
+      continue;
+    *vector_add(&ranks->steps) = (struct rank_step){.rank = rank,
+                                                    .job = job,
+                                                    .run = loading->run,
+                                                    .index = (uint32_t)i,
+                                                    .start_ns = one->start_ns,
+                                                    .end_ns = saturate_add(one->start_ns, one->duration_ns),
+                                                    .is_warmup = one->warmup};
+    ranks->items.items[rank].steps += !one->warmup;
+  }
+}
+
+static int compare_steps(const void *left, const void *right)
+{
+  const struct rank_step *a = left, *b = right;
+  if (a->job != b->job)
+    return a->job < b->job ? -1 : 1;
+  if (a->rank != b->rank)
+    return a->rank < b->rank ? -1 : 1;
+  if (a->start_ns != b->start_ns)
+    return a->start_ns < b->start_ns ? -1 : 1;
+  return (a->index > b->index) - (a->index < b->index);
+}
+
+static void number_steps(struct ranks *ranks)
+{
+  if (ranks->steps.count > 1)
+    qsort(ranks->steps.items, ranks->steps.count, sizeof *ranks->steps.items, compare_steps);
+  for (size_t i = 1; i < ranks->steps.count; i++) {
+    struct rank_step *step = &ranks->steps.items[i];
+    step->number = step->job == step[-1].job && step->rank == step[-1].rank ? step[-1].number + 1 : 0;
+  }
+}
+
+// ---- collectives -----------------------------------------------------------------------------------------------------------
+bool ranks_starts_collective(const char *name)
+{
+  static const char *const prefixes[] = {"c10d::", "_c10d_functional::", "c10d_functional::", "record_param_comms"};
+  for (size_t i = 0; i < sizeof prefixes / sizeof prefixes[0]; i++)
+    if (strncmp(name, prefixes[i], strlen(prefixes[i])) == 0)
+      return true;
+  return false;
+}
+
+const char *ranks_collective_kind(const struct ranks *ranks, uint32_t name)
+{
+  const char *text = store_text(ranks->question->view->store, name, NULL), *colon = strchr(text, ':');
+  return colon != NULL && colon[1] != 0 && colon[1] != ':' ? colon + 1 : text;
+}
+
+static int64_t arrival_of(const struct loading *loading, size_t row)
+{
+  const struct store_spans *spans = &loading->columns.spans;
+  uint32_t parent = run_columns_row(&loading->columns, loading->columns.derived.parent_id[row]);
+  bool is_start = parent != ROW_NONE && spans->start_ns[parent] <= spans->start_ns[row] &&
+                  ranks_starts_collective(store_text(loading->store, spans->name[parent], NULL));
+  return spans->start_ns[is_start ? parent : row];
+}
+
+static void add_collectives(struct loading *loading, uint32_t job, struct map *ret_places)
+{
+  struct ranks *ranks = loading->ranks;
+  const struct store_spans *spans = &loading->columns.spans;
+  for (size_t row = 0; row < spans->count; row++) {
+    uint32_t rank = rank_of_row(loading, row);
+    if (rank == RANK_NONE)
+      continue;
+    int64_t end_ns = saturate_add(spans->start_ns[row], spans->duration_ns[row]);
+    struct rank *of = &ranks->items.items[rank];
+    of->last_ns = end_ns > of->last_ns ? end_ns : of->last_ns;
+    if (spans->category[row] != loading->collective || (spans->flags[row] & STORE_SPAN_OPEN) != 0)
+      continue;
+    *map_at(ret_places, map_number((uint64_t)spans->span_id[row]), NULL) = ranks->collectives.count;
+    *vector_add(&ranks->collectives) = (struct collective){.rank = rank,
+                                                           .job = job,
+                                                           .run = loading->run,
+                                                           .name = spans->name[row],
+                                                           .context_id = spans->context_id[row],
+                                                           .match = RANK_NONE,
+                                                           .sequence = -1,
+                                                           .bytes = -1,
+                                                           .arrival_ns = arrival_of(loading, row),
+                                                           .start_ns = spans->start_ns[row],
+                                                           .end_ns = end_ns};
+    of->collectives++;
+  }
+}
+
+static enum status add_tags(struct loading *loading, const struct map *collectives, size_t first_step,
+                            struct error *err)
+{
+  struct ranks *ranks = loading->ranks;
+  const struct view_run *run = ranks->runs[loading->run];
+  uint32_t ids[KEYS] = {0};
+  struct map steps = {0};
+  struct store_tag *tags;
+  size_t count;
+  for (size_t i = 0; i < KEYS; i++)
+    (void)store_find_string(loading->store, keys[i], strlen(keys[i]), &ids[i]);
+  XSP_TRY(store_load_tags_of(loading->store, run->run->run_id, ids, KEYS, loading->columns.arena, &tags, &count, err));
+  for (size_t i = first_step; i < ranks->steps.count; i++)
+    *map_at(&steps, map_number((uint64_t)run->observations[ranks->steps.items[i].index].span_id), NULL) = i;
+  for (size_t i = 0; i < count; i++) {
+    const struct store_tag *tag = &tags[i];
+    const uint64_t *place = map_find(collectives, map_number((uint64_t)tag->span_id));
+    struct collective *of = place != NULL ? &ranks->collectives.items[*place] : NULL;
+    int64_t number = tag->type == STORE_INT ? tag->value.integer : -1;
+    if (tag->key == ids[TAG_GROUP] && of != NULL && tag->type == STORE_TEXT)
+      of->group = tag->value.string;
+    else if (tag->key == ids[TAG_SEQUENCE] && of != NULL)
+      of->sequence = number;
+    else if (tag->key == ids[TAG_BYTES] && of != NULL)
+      of->bytes = number;
+    else if (tag->key == ids[TAG_BATCH_SIZE] && (place = map_find(&steps, map_number((uint64_t)tag->span_id))) != NULL)
+      ranks->steps.items[*place].batch_size = number > 0 ? number : 0;
+    else if (tag->key == ids[TAG_TOTAL_BYTES] && number >= 0) {
+      uint32_t row = run_columns_row(&loading->columns, tag->span_id);
+      uint32_t rank = row != ROW_NONE ? rank_of_row(loading, row) : RANK_NONE;
+      if (rank != RANK_NONE && number > ranks->items.items[rank].peak_bytes)
+        ranks->items.items[rank].peak_bytes = number;
+    }
+  }
+  map_done(&steps);
+  return STATUS_OK;
+}
+
+static enum status load_run(struct ranks *ranks, uint32_t number, uint32_t job, struct error *err)
+{
+  struct arena arena = {0};
+  struct map collectives = {0};
+  struct loading loading = {
+      .ranks = ranks, .store = ranks->question->view->store, .run = number, .collective = ROW_NONE};
+  uint32_t id;
+  if (store_find_string(loading.store, "collective", 10, &id))
+    loading.collective = id;
+  size_t first_step = ranks->steps.count;
+  enum status status = ranks_of_tracks(ranks, ranks->runs[number], &arena, &loading.rank_of, err);
+  if (status == STATUS_OK)
+    status = run_columns_load(loading.store, ranks->runs[number], COLUMNS, &arena, &loading.columns, err);
+  if (status == STATUS_OK) {
+    add_steps(&loading, job);
+    add_collectives(&loading, job, &collectives);
+    status = add_tags(&loading, &collectives, first_step, err);
+  }
+  map_done(&collectives);
+  map_done(&loading.rank_of);
+  arena_done(&arena);
+  return status;
+}
+
+static enum status load(struct ranks *ranks, struct error *err)
+{
+  choose_runs(ranks);
+  uint32_t *job_of = arena_alloc_array(ranks->question->scratch, ranks->run_count + 1, sizeof *job_of);
+  XSP_TRY(find_ranks(ranks, job_of, err));
+  for (uint32_t i = 0; i < ranks->run_count && ranks->items.count > 1; i++)
+    XSP_TRY(load_run(ranks, i, job_of[i], err));
+  size_t active = 0;
+  for (size_t i = 0; i < ranks->items.count; i++)
+    active += ranks->items.items[i].steps > 0;
+  if (active < 2)
+    return question_lacks(ranks->question, err,
+                          "it has no steps of several ranks: processes of a job have ranks by RANK and WORLD_SIZE, "
+                          "torch.distributed or MPI");
+  number_steps(ranks);
+  ranks_match(ranks);
+  return ranks_figures(ranks, err);
+}
+
+enum status ranks_load(struct question *question, struct ranks *ret_ranks, struct error *err)
+{
+  *ret_ranks = (struct ranks){.question = question};
+  return load(ret_ranks, err);
+}
+
+void ranks_done(struct ranks *ranks)
+{
+  vector_done(&ranks->items);
+  vector_done(&ranks->steps);
+  vector_done(&ranks->collectives);
+  vector_done(&ranks->matches);
+}

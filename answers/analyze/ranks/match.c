@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+// Finds the same collective on all ranks: by group and number in the group, else by kind and order. Called by load.c.
+#include "analyze/ranks/ranks.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+// A rank that arrives after another one's end is in another collective. Clocks of one machine differ by less.
+#define CLOCK_ERROR_NS 1000000
+
+static int compare_numbers(int64_t a, int64_t b)
+{
+  return (a > b) - (a < b);
+}
+
+static int compare_places(const struct collective *a, const struct collective *b) // that may meet
+{
+  int order = compare_numbers(a->job, b->job);
+  order = order != 0 ? order : compare_numbers(a->group, b->group);
+  return order != 0 ? order : compare_numbers(a->name, b->name);
+}
+
+static int compare_in_rank(const void *left, const void *right)
+{
+  const struct collective *a = left, *b = right;
+  int order = compare_places(a, b);
+  order = order != 0 ? order : compare_numbers(a->rank, b->rank);
+  order = order != 0 ? order : compare_numbers(a->sequence, b->sequence);
+  return order != 0 ? order : compare_numbers(a->arrival_ns, b->arrival_ns);
+}
+
+static int compare_instances(const void *left, const void *right)
+{
+  const struct collective *a = left, *b = right;
+  int order = compare_places(a, b);
+  order = order != 0 ? order : compare_numbers(a->sequence, b->sequence);
+  return order != 0 ? order : compare_numbers(a->rank, b->rank);
+}
+
+// Those without a number get their place among the rank's of the same kind.
+static void number(struct ranks *ranks)
+{
+  struct collective *all = ranks->collectives.items;
+  int64_t next = 0;
+  for (size_t i = 0; i < ranks->collectives.count; i++) {
+    bool goes_on = i > 0 && compare_places(&all[i], &all[i - 1]) == 0 && all[i].rank == all[i - 1].rank;
+    next = goes_on ? next + 1 : 0;
+    if (all[i].sequence < 0)
+      all[i].sequence = next;
+  }
+}
+
+// Whether each rank waits until all have come.
+static bool waits_for_all(const char *name)
+{
+  static const char *const kinds[] = {"allreduce", "allgather", "reducescatter", "alltoall", "barrier"};
+  char plain[64] = "";
+  size_t length = 0;
+  for (; *name != 0 && length + 1 < sizeof plain; name++)
+    if (*name != '_')
+      plain[length++] = *name >= 'A' && *name <= 'Z' ? (char)(*name - 'A' + 'a') : *name;
+  for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+    if (strstr(plain, kinds[i]) != NULL)
+      return true;
+  return false;
+}
+
+// From `first` to `end` are of one instance, a rank after the other.
+static void add_match(struct ranks *ranks, size_t first, size_t end)
+{
+  struct collective *all = ranks->collectives.items;
+  int64_t last_ns = INT64_MIN, first_end_ns = INT64_MAX;
+  uint32_t last = 0, count = 0;
+  bool is_twice = false;
+  for (size_t i = first; i < end; i++) {
+    is_twice |= i > first && all[i].rank == all[i - 1].rank;
+    count++;
+    first_end_ns = all[i].end_ns < first_end_ns ? all[i].end_ns : first_end_ns;
+    if (all[i].arrival_ns > last_ns) {
+      last_ns = all[i].arrival_ns;
+      last = (uint32_t)i;
+    }
+  }
+  bool waits = waits_for_all(store_text(ranks->question->view->store, all[first].name, NULL));
+  if (count < 2 || is_twice || (waits && last_ns - CLOCK_ERROR_NS > first_end_ns)) {
+    ranks->unmatched += count;
+    return;
+  }
+  for (size_t i = first; i < end; i++)
+    all[i].match = (uint32_t)ranks->matches.count;
+  *vector_add(&ranks->matches) =
+      (struct collective_match){.count = count, .last = last, .last_arrival_ns = waits ? last_ns : INT64_MIN};
+}
+
+void ranks_match(struct ranks *ranks)
+{
+  struct collective *all = ranks->collectives.items;
+  size_t count = ranks->collectives.count;
+  if (count == 0)
+    return;
+  qsort(all, count, sizeof *all, compare_in_rank);
+  number(ranks);
+  qsort(all, count, sizeof *all, compare_instances);
+  for (size_t first = 0, end; first < count; first = end) {
+    for (end = first + 1;
+         end < count && compare_places(&all[first], &all[end]) == 0 && all[first].sequence == all[end].sequence;)
+      end++;
+    add_match(ranks, first, end);
+  }
+}
+
+static int64_t last_within_ns(const struct ranks *ranks, const struct collective *of)
+{
+  int64_t last_ns = of->match != RANK_NONE ? ranks->matches.items[of->match].last_arrival_ns : INT64_MIN;
+  last_ns = last_ns < of->end_ns ? last_ns : of->end_ns;
+  return last_ns > of->arrival_ns ? last_ns : of->arrival_ns;
+}
+
+int64_t collective_waiting_ns(const struct ranks *ranks, const struct collective *of)
+{
+  return last_within_ns(ranks, of) - of->arrival_ns;
+}
+
+int64_t collective_transfer_ns(const struct ranks *ranks, const struct collective *of)
+{
+  return of->end_ns - last_within_ns(ranks, of);
+}

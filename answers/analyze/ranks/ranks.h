@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// The ranks of a job: their steps, the collectives in which they meet, and who waited for whom. A21, A24 and findings about ranks
+// use it. docs/ranks.md has the definitions.
+#ifndef XSP_ANALYZE_RANKS_RANKS_H
+#define XSP_ANALYZE_RANKS_RANKS_H
+
+#include "analyze/view.h"
+#include "base/vector.h"
+
+#define RANK_NONE UINT32_MAX
+
+struct rank_step {     // an observation of a rank
+  uint32_t rank, job;  // places in `items`; of an execution of the job, from 0
+  uint32_t number;     // of the rank's steps of the job, from 0, in order of start
+  uint32_t run, index; // place in `runs`; of the observation in its run
+  int64_t start_ns, end_ns;
+  bool is_warmup, is_kept; // kept: counts in figures
+  int64_t batch_size;      // 0: unknown
+  int64_t compute_ns, communication_ns, exposed_ns, waiting_ns;
+  int64_t stalled_ns; // of waiting_ns, without compute of the rank
+  int64_t input_ns;
+};
+struct collective { // of one rank
+  uint32_t rank, job, run;
+  uint32_t name, group;                 // string ids; group 0: unknown
+  uint32_t context_id;                  // call path of the line that started it; 0: unknown
+  uint32_t match;                       // place in `matches`; RANK_NONE: the others' part was not found
+  int64_t sequence;                     // in its group; less than 0: not recorded
+  int64_t bytes;                        // of the rank's input; less than 0: not recorded
+  int64_t arrival_ns, start_ns, end_ns; // the rank started it; it runs
+  int64_t overlapped_ns;                // with compute of the rank
+};
+struct collective_match {
+  uint32_t count;          // ranks
+  uint32_t last;           // the collective of the rank that arrived last
+  int64_t last_arrival_ns; // INT64_MIN: nobody waits for the others, as in a broadcast
+};
+struct rank {
+  int64_t rank, local_rank, world_size;
+  const char *host;
+  int64_t peak_bytes;        // less than 0: not recorded
+  size_t steps, collectives; // warm-ups do not count
+  int64_t last_ns;           // end of its last span
+};
+struct ranks { // ranks_done frees it, also after an error; texts live in the question's scratch
+  struct question *question;
+  const struct view_run **runs;
+  size_t run_count;
+  const struct view_set *set; // whose levels the runs have
+  VECTOR(struct rank) items;  // by number
+  VECTOR(struct rank_step) steps;
+  VECTOR(struct collective) collectives;
+  VECTOR(struct collective_match) matches;
+  uint32_t job_count;
+  size_t unmatched; // collectives
+  bool has_compute, has_input;
+};
+
+// All runs that have the most levels, without metrics. STATUS_NO: fewer than two ranks made observations.
+enum status ranks_load(struct question *question, struct ranks *ret_ranks, struct error *err) MUST_CHECK;
+void ranks_done(struct ranks *ranks);
+
+// How long the collective's rank waited for the last one to arrive; and how long it then took.
+int64_t collective_waiting_ns(const struct ranks *ranks, const struct collective *collective);
+int64_t collective_transfer_ns(const struct ranks *ranks, const struct collective *collective);
+
+// ---- the parts of ranks_load ---------------------------------------------------------------------------------------------
+// match.c: finds the same collective on all ranks. Sorts the collectives.
+void ranks_match(struct ranks *ranks);
+// figures.c: fills the steps' times.
+enum status ranks_figures(struct ranks *ranks, struct error *err) MUST_CHECK;
+// Of the run's tracks the place of their rank; RANK_NONE: of none. The caller frees it (map_done).
+enum status ranks_of_tracks(const struct ranks *ranks, const struct view_run *run, struct arena *arena,
+                            struct map *ret_ranks, struct error *err) MUST_CHECK;
+const char *ranks_collective_kind(const struct ranks *ranks, uint32_t name); // "gloo:all_reduce" is an "all_reduce"
+// Whether the name is that of a collective's start or of a wait for one, among operators.
+bool ranks_starts_collective(const char *name);
+
+// ---- who is slow (slowest.c) -----------------------------------------------------------------------------------------------
+struct slowest {
+  uint32_t rank;    // that has most often the longest own time: the step without waiting for others
+  double steps_pct; // in how many steps
+  double difference_ms, low_ms,
+      high_ms;         // its own time less the mean of the others', with the 95 % interval; NaN: unknown
+  double balance_pct;  // mean own time, of the longest
+  double waiting_ms;   // of the others, in a step, without compute
+  double others_ms;    // mean own time of the others
+  const char *verdict; // "slower", "none found", "not decided"
+};
+// `threshold_pct`: of a step; smaller differences do not count.
+void ranks_slowest(const struct ranks *ranks, double threshold_pct, struct slowest *ret_slowest);
+// By the question's statistic over the rank's steps. NaN without any. `of`: the value of a step, in ns.
+double rank_figure_ms(const struct ranks *ranks, uint32_t rank, int64_t (*of)(const struct rank_step *step));
+static inline int64_t rank_step_ns(const struct rank_step *step)
+{
+  return step->end_ns - step->start_ns;
+}
+static inline int64_t rank_step_own_ns(const struct rank_step *step) // without waiting for others
+{
+  return step->end_ns - step->start_ns - step->stalled_ns;
+}
+#endif

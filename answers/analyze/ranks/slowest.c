@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+// The slowest rank: steps of all ranks with the same number are compared by their own time, which is the step without waiting for others.
+#include "analyze/ranks/ranks.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+double rank_figure_ms(const struct ranks *ranks, uint32_t rank, int64_t (*of)(const struct rank_step *step))
+{
+  double *values = arena_alloc_array(ranks->question->scratch, ranks->items.items[rank].steps + 1, sizeof *values);
+  double sum = 0;
+  size_t count = 0;
+  for (size_t i = 0; i < ranks->steps.count; i++) {
+    const struct rank_step *step = &ranks->steps.items[i];
+    if (step->rank != rank || !step->is_kept)
+      continue;
+    values[count] = (double)of(step) / 1e6;
+    sum += values[count++];
+  }
+  if (count == 0)
+    return NAN;
+  return question_is_by_value(ranks->question) ? question_statistic(ranks->question, values, count)
+                                               : sum / (double)count;
+}
+
+static int compare_meetings(const void *left, const void *right) // steps of all ranks that belong together
+{
+  const struct rank_step *const *a = left, *const *b = right;
+  if ((*a)->job != (*b)->job)
+    return (*a)->job < (*b)->job ? -1 : 1;
+  if ((*a)->number != (*b)->number)
+    return (*a)->number < (*b)->number ? -1 : 1;
+  return ((*a)->rank > (*b)->rank) - ((*a)->rank < (*b)->rank);
+}
+
+struct meetings {
+  const struct rank_step **steps; // one after the other
+  size_t count;
+  size_t *times_slowest; // by rank
+  size_t compared;       // meetings of several ranks, none of them a warm-up
+};
+
+// From `first` to the end of the meeting, which is returned. `*ret_slowest`: SIZE_MAX where it does not count.
+static size_t next_meeting(const struct meetings *of, size_t first, size_t *ret_slowest)
+{
+  size_t end = first, slowest = first;
+  bool counts = true;
+  for (; end < of->count && of->steps[end]->job == of->steps[first]->job &&
+         of->steps[end]->number == of->steps[first]->number;
+       end++) {
+    counts = counts && !of->steps[end]->is_warmup;
+    if (rank_step_own_ns(of->steps[end]) > rank_step_own_ns(of->steps[slowest]))
+      slowest = end;
+  }
+  *ret_slowest = counts && end - first > 1 ? slowest : SIZE_MAX;
+  return end;
+}
+
+static void count_slowest(struct meetings *of)
+{
+  for (size_t first = 0, slowest; first < of->count;) {
+    first = next_meeting(of, first, &slowest);
+    if (slowest == SIZE_MAX)
+      continue;
+    of->times_slowest[of->steps[slowest]->rank]++;
+    of->compared++;
+  }
+}
+
+// In each meeting: own time of the rank less the mean of the others', and how long the others stood still.
+static size_t compare_with_others(const struct meetings *of, uint32_t rank, double *differences, double *ret_stalled_ms)
+{
+  size_t count = 0;
+  double stalled_ns = 0;
+  for (size_t first = 0, end, slowest; first < of->count; first = end) {
+    double own_ns = NAN, others_ns = 0, others_stalled_ns = 0;
+    end = next_meeting(of, first, &slowest);
+    for (size_t i = first; i < end && slowest != SIZE_MAX; i++) {
+      if (of->steps[i]->rank == rank)
+        own_ns = (double)rank_step_own_ns(of->steps[i]);
+      else {
+        others_ns += (double)rank_step_own_ns(of->steps[i]);
+        others_stalled_ns += (double)of->steps[i]->stalled_ns;
+      }
+    }
+    double others = (double)(end - first - 1);
+    if (isnan(own_ns))
+      continue;
+    differences[count++] = (own_ns - others_ns / others) / 1e6;
+    stalled_ns += others_stalled_ns / others;
+  }
+  *ret_stalled_ms = count > 0 ? stalled_ns / 1e6 / (double)count : NAN;
+  return count;
+}
+
+static void judge(const struct ranks *ranks, double threshold_pct, struct slowest *slowest)
+{
+  double least_ms = rank_figure_ms(ranks, slowest->rank, rank_step_ns) * threshold_pct / 100;
+  slowest->verdict = slowest->low_ms > 0 && slowest->difference_ms >= least_ms ? "slower"
+                     : slowest->high_ms < least_ms                             ? "none found"
+                                                                               : "not decided";
+}
+
+void ranks_slowest(const struct ranks *ranks, double threshold_pct, struct slowest *ret_slowest)
+{
+  struct arena *arena = ranks->question->scratch;
+  struct meetings of = {.steps = arena_alloc_array(arena, ranks->steps.count + 1, sizeof *of.steps),
+                        .times_slowest = arena_alloc_array(arena, ranks->items.count + 1, sizeof *of.times_slowest)};
+  for (size_t i = 0; i < ranks->steps.count; i++)
+    of.steps[of.count++] = &ranks->steps.items[i];
+  qsort(of.steps, of.count, sizeof *of.steps, compare_meetings);
+  count_slowest(&of);
+  *ret_slowest = (struct slowest){.rank = RANK_NONE, .verdict = "not decided"};
+  double longest_ms = 0, sum_ms = 0;
+  size_t active = 0;
+  for (uint32_t i = 0; i < ranks->items.count; i++) {
+    double own_ms = rank_figure_ms(ranks, i, rank_step_own_ns);
+    if (isnan(own_ms))
+      continue;
+    active++;
+    sum_ms += own_ms;
+    longest_ms = fmax(longest_ms, own_ms);
+    if (ret_slowest->rank == RANK_NONE || of.times_slowest[i] > of.times_slowest[ret_slowest->rank])
+      ret_slowest->rank = i;
+  }
+  if (ret_slowest->rank == RANK_NONE)
+    return;
+  double *differences = arena_alloc_array(arena, of.count + 1, sizeof *differences);
+  size_t count = compare_with_others(&of, ret_slowest->rank, differences, &ret_slowest->waiting_ms);
+  struct estimate estimate = estimate_trimmed(differences, count);
+  double reach_ms = estimate_reach(estimate, 0.95), own_ms = rank_figure_ms(ranks, ret_slowest->rank, rank_step_own_ns);
+  ret_slowest->steps_pct = analyze_share_pct((double)of.times_slowest[ret_slowest->rank], (double)of.compared);
+  ret_slowest->difference_ms = count > 0 ? estimate.mean : NAN;
+  ret_slowest->low_ms = estimate.mean - reach_ms;
+  ret_slowest->high_ms = estimate.mean + reach_ms;
+  ret_slowest->balance_pct = analyze_share_pct(sum_ms / (double)active, longest_ms);
+  ret_slowest->others_ms = own_ms - ret_slowest->difference_ms;
+  judge(ranks, threshold_pct, ret_slowest);
+}

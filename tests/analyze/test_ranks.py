@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A21 and A24: ranks of a job, against scripted traces whose figures are computed by hand."""
+import pathlib
+import unittest
+
+from scripted import Script, UNIX_START, temporary_folder, xsp, xsp_json
+
+MS = 1_000_000
+STEPS = 10
+
+
+class RanksTest(unittest.TestCase):
+    def setUp(self):
+        folder = temporary_folder()
+        self.addCleanup(folder.cleanup)
+        self.file = pathlib.Path(folder.name) / "trace.xsp"
+        self.trace = Script()
+        self.trace.experiment()
+
+    def rank(self, rank, run=1, ranks=2, host="box"):
+        """Its main thread and that of its backend."""
+        for track in (0, 1):
+            self.trace.track(2 * rank + track + 1, host=host, process=100 + rank, thread=1000 + 10 * rank + track, run_id=run,
+                             rank=rank, world_size=ranks)
+
+    def at(self, rank, name, start, end, level="layer", worker=False, run=1, **options):
+        return self.trace.span(name, UNIX_START + round(start * MS), round((end - start) * MS), level, track=2 * rank + worker + 1,
+                               run_id=run, **options)
+
+    def collective(self, rank, start, end, number, name="all_reduce", run=1, size=4096, group="0", context=None):
+        """Started in 1 ms; it runs from then on."""
+        parent = self.at(rank, f"c10d::{name}", start, start + 1, run=run)
+        tags = {"bytes": size, "group": group, **({"sequence": number} if number is not None else {})}
+        self.at(rank, f"gloo:{name}", start + 1, end, "library", True, run, parent=parent, category="collective", tags=tags,
+                context=context)
+
+    def step(self, rank, number, computes, run=1, numbered=True, context=None, batch=8):
+        """100 ms: computes, then reduces what all ranks have until 95."""
+        start = 100 * number
+        self.at(rank, "training step", start, start + 100, "model", run=run, tags={"batch_size": batch})
+        self.at(rank, "aten::mm", start, start + computes, run=run)
+        self.collective(rank, start + computes, start + 95, number + 1 if numbered else None, run=run, context=context)
+
+    def job(self, steps=STEPS, **options):
+        self.trace.run(1, "A/M/L/Lib", batch=None)
+        for rank, computes in enumerate((40, 80)):
+            self.rank(rank)
+            for step in range(steps):
+                self.step(rank, step, computes, **options)
+
+    def ask(self, analysis, *options):
+        self.trace.write(self.file)
+        return xsp_json("analyze", analysis, self.file, "--json", *options)
+
+    def assert_two_ranks(self, answer):
+        keys = ("rank", "steps", "step_ms", "own_ms", "compute_ms", "communication_ms", "exposed_ms", "waiting_ms")
+        self.assertEqual([tuple(row[key] for key in keys) for row in answer["rows"]],
+                         [("0", STEPS, 100, 60, 40, 55, 55, 40), ("1", STEPS, 100, 100, 80, 15, 15, 0),
+                          ("all", 2 * STEPS, 100, 80, 60, 35, 35, 20)])
+        self.assertEqual(answer["summary"], {"slowest_rank": 1, "slowest_pct_of_steps": 100, "difference_ms": 40,
+                                             "difference_low_ms": 40, "difference_high_ms": 40, "balance_pct": 80,
+                                             "verdict": "slower"})
+
+    def test_a_rank_that_the_other_waits_for(self):
+        self.job()
+        self.assert_two_ranks(self.ask("A21"))
+
+    def test_without_recorded_numbers_the_order_decides(self):
+        self.job(numbered=False)
+        self.assert_two_ranks(self.ask("A21"))
+
+    def test_files_of_ranks_are_one_job(self):
+        """Each rank is a run, as files of ranks that were imported together are."""
+        for rank, computes in enumerate((40, 80)):
+            self.trace.run(rank + 1, "A/M/L/Lib", batch=None)
+            self.rank(rank, run=rank + 1)
+            for step in range(STEPS):
+                self.step(rank, step, computes, run=rank + 1)
+        self.assert_two_ranks(self.ask("A21"))
+
+    def test_waiting_that_computes_is_not_lost(self):
+        """Of the 40 ms that rank 0 waits, it computes 20."""
+        self.job()
+        for step in range(STEPS):
+            self.at(0, "aten::add", 100 * step + 50, 100 * step + 70)
+        row = self.ask("A21")["rows"][0]
+        self.assertEqual((row["own_ms"], row["compute_ms"], row["communication_ms"], row["exposed_ms"], row["waiting_ms"]),
+                         (80, 60, 55, 35, 40))
+
+    def test_equal_ranks(self):
+        """Each rank is later in half of the steps."""
+        self.trace.run(1, "A/M/L/Lib", batch=None)
+        for rank in (0, 1):
+            self.rank(rank)
+            for step in range(STEPS):
+                self.step(rank, step, 60 + (step + rank) % 2)
+        summary = self.ask("A21")["summary"]
+        self.assertEqual((summary["verdict"], summary["slowest_pct_of_steps"], summary["difference_ms"]), ("none found", 50, 0))
+
+    def test_a_rank_that_ends_early(self):
+        self.job()
+        self.rank(2, ranks=3)
+        for step in range(4):
+            self.at(2, "training step", 100 * step, 100 * step + 100, "model")
+        rows = self.ask("A21")["rows"]
+        self.assertEqual([(row["rank"], row["steps"]) for row in rows], [("0", 10), ("1", 10), ("2", 4), ("all", 24)])
+        self.assertEqual([row["state"] for row in rows], [None, None, "6 steps fewer, ended 0.6 s earlier", None])
+
+    def test_collectives(self):
+        self.job()
+        self.collective(0, 1000, 1010, 90, "broadcast", size=64)
+        self.collective(1, 1004, 1008, 90, "broadcast", size=64)
+        keys = ("collective", "group", "bytes", "count", "latency_ms", "waiting_ms", "transfer_ms", "overlap_pct",
+                "bus_bandwidth_bytes_per_s")
+        reduced, sent = [tuple(row[key] for key in keys) for row in self.ask("A24")["rows"]]
+        self.assertEqual(reduced[:8], ("all_reduce", "0", 4096, 2 * STEPS, 35, 20, 15, 0))
+        self.assertAlmostEqual(reduced[8], 2 * (2 - 1) / 2 * 4096 / 0.015, places=3)
+        self.assertEqual(sent, ("broadcast", "0", 64, 2, 7, None, None, 0, None))
+
+    def test_another_group_is_another_collective(self):
+        """The number alone does not make two collectives one."""
+        self.trace.run(1, "A/M/L/Lib", batch=None)
+        for rank in (0, 1):
+            self.rank(rank)
+            self.at(rank, "training step", 0, 100, "model")
+            self.collective(rank, 10 + 20 * rank, 60, 1, group=str(rank))
+        answer = self.ask("A21")
+        self.assertEqual([row["waiting_ms"] for row in answer["rows"]], [0, 0, 0])
+        self.assertIn("2 of 2", " ".join(answer["notes"]))
+
+    def test_no_ranks(self):
+        self.trace.run(1, "A/M/L/Lib", batch=None)
+        self.trace.track(1)
+        self.at(0, "training step", 0, 100, "model")
+        self.trace.write(self.file)
+        self.assertIn(b"ranks", xsp("analyze", "A21", self.file, check=1).stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
