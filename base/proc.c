@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #define SECOND_NS INT64_C(1000000000)
+#define PARENTS_MOST 256 // threads whose children are looked for
 
 static bool read_proc(pid_t process, const char *name, char *text, size_t size)
 {
@@ -106,20 +107,70 @@ uint32_t proc_mapped(pid_t process, const char *const *names, size_t count)
   return mapped;
 }
 
+size_t proc_threads(pid_t process, pid_t *ret_threads, size_t most)
+{
+  char path[64];
+  size_t count = 0;
+  const struct dirent *entry;
+  snprintf(path, sizeof path, "/proc/%ld/task", (long)process);
+  DIR *all = opendir(path);
+  while (all != NULL && count < most && (entry = readdir(all)) != NULL) {
+    pid_t thread = (pid_t)strtol(entry->d_name, NULL, 10); // 0: "." and ".."
+    if (thread > 0)
+      ret_threads[count++] = thread;
+  }
+  if (all != NULL)
+    closedir(all);
+  return count;
+}
+
 size_t proc_children(pid_t process, pid_t *ret_children, size_t most)
 {
+  pid_t threads[PARENTS_MOST];
+  const size_t thread_count = proc_threads(process, threads, PARENTS_MOST);
   char name[40], text[1024];
   size_t count = 0;
-  snprintf(name, sizeof name, "task/%ld/children", (long)process);
-  if (!read_proc(process, name, text, sizeof text))
-    return 0;
-  for (char *at = text, *end; count < most; at = end) {
-    long child = strtol(at, &end, 10);
-    if (end == at)
-      break;
-    ret_children[count++] = (pid_t)child;
+  for (size_t i = 0; i < thread_count; i++) {
+    snprintf(name, sizeof name, "task/%ld/children", (long)threads[i]);
+    if (!read_proc(process, name, text, sizeof text))
+      continue;
+    for (char *at = text, *end; count < most; at = end) {
+      long child = strtol(at, &end, 10);
+      if (end == at)
+        break;
+      ret_children[count++] = (pid_t)child;
+    }
   }
   return count;
+}
+
+bool proc_thread_time(pid_t process, pid_t thread, struct proc_time *ret_time)
+{
+  char name[40], text[64];
+  unsigned long long cpu_ns, waited_ns;
+  snprintf(name, sizeof name, "task/%ld/schedstat", (long)thread);
+  if (!read_proc(process, name, text, sizeof text) || sscanf(text, "%llu %llu", &cpu_ns, &waited_ns) != 2)
+    return false;
+  *ret_time = (struct proc_time){cpu_ns, waited_ns};
+  return true;
+}
+
+uint64_t proc_cpu_ns(pid_t process)
+{
+  clockid_t clock;
+  struct timespec time;
+  if (clock_getcpuclockid(process, &clock) != 0 || clock_gettime(clock, &time) != 0)
+    return 0;
+  return (uint64_t)time.tv_sec * (uint64_t)SECOND_NS + (uint64_t)time.tv_nsec;
+}
+
+uint64_t proc_rss_bytes(pid_t process)
+{
+  char text[128];
+  unsigned long long pages = 0;
+  if (!read_proc(process, "statm", text, sizeof text) || sscanf(text, "%*s %llu", &pages) != 1)
+    return 0;
+  return pages * (unsigned long long)sysconf(_SC_PAGESIZE);
 }
 
 // The number after "NAME:" in /proc/PROCESS/status.

@@ -20,8 +20,16 @@ size_t proc_in(const char *session, unsigned by, pid_t *ret_numbers, size_t most
 // Which of `count` names, at most 32, begin the names of files that the process has mapped: bit I is names[I]. 0 for those of
 // other users.
 uint32_t proc_mapped(pid_t process, const char *const *names, size_t count);
-// Children of the process's first thread, at most `most`; returns how many.
+// Its threads, and its children, at most `most`; each returns how many.
+size_t proc_threads(pid_t process, pid_t *ret_threads, size_t most);
 size_t proc_children(pid_t process, pid_t *ret_children, size_t most);
+struct proc_time {
+  uint64_t cpu_ns;
+  uint64_t waited_ns; // that it was ready and had no processor
+};
+bool proc_thread_time(pid_t process, pid_t thread, struct proc_time *ret_time); // false: it has ended, or is not shown
+uint64_t proc_cpu_ns(pid_t process);    // of all its threads, ended ones too; 0: it has ended, or is not shown
+uint64_t proc_rss_bytes(pid_t process); // 0: the same
 // Signals that were sent to the whole process and not delivered yet: bit N - 1 is signal N.
 uint64_t proc_pending(pid_t process);
 // Its seccomp filters. 0: none; more than one's own: it has others than those that it inherited.

@@ -70,6 +70,7 @@ enum status draining_record_switches(const struct draining *draining, int64_t sp
 void draining_free(struct draining *draining)
 {
   vector_done(&draining->switches);
+  counters_free(&draining->counters);
 }
 
 // ---- draining --------------------------------------------------------------------------------------------------------------
@@ -103,13 +104,27 @@ static bool hand_on(const struct draining *draining)
   return options->hand_on != NULL && options->hand_on(options->hand_on_context, draining->store, draining->run_id);
 }
 
+void draining_set_program(struct draining *draining, pid_t program)
+{
+  draining->counters = (struct counters){.store = draining->store, .run_id = draining->run_id, .program = program};
+}
+
+// Returns after how long to look again, at most `next_ns`.
+static int64_t read_counters(struct draining *draining, int64_t next_ns)
+{
+  int64_t counters_ns = next_ns;
+  if (draining->status == STATUS_OK)
+    draining->status = counters_look(&draining->counters, &counters_ns, draining->err);
+  return counters_ns < next_ns ? counters_ns : next_ns;
+}
+
 int64_t draining_look(struct draining *draining)
 {
   const struct launch_options *options = draining->options;
   if (options->wanted_mask != NULL)
     draining->wanted_mask = options->wanted_mask(options->wanted_context);
   int64_t next_ns = switch_levels(draining);
-  next_ns = next_ns < LOOK_NS ? next_ns : LOOK_NS;
+  next_ns = read_counters(draining, next_ns < LOOK_NS ? next_ns : LOOK_NS);
   if (collect_overwrites(draining->session) || draining->status != STATUS_OK)
     return next_ns;
   bool is_half_full;

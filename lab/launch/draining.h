@@ -5,6 +5,7 @@
 
 #include "base/vector.h"
 #include "collect/collect.h"
+#include "launch/counters.h"
 #include "launch/execution.h"
 
 #include <pthread.h>
@@ -25,6 +26,7 @@ struct draining { // begin with the first five set, the rest zero
   uint32_t level_mask_in_force;
   uint32_t wanted_mask; // of options->wanted_mask, last
   VECTOR(struct draining_switch) switches;
+  struct counters counters;
   int given_policy; // of the scheduler
   bool is_gentle;
   bool has_thread;
@@ -34,6 +36,8 @@ struct draining { // begin with the first five set, the rest zero
 
 // Before the program starts: its start is now. The session notes the file's name, for `xsp recover`.
 enum status draining_prepare(struct draining *draining) MUST_CHECK;
+// Once the program is there, whose counters are read. Before the start.
+void draining_set_program(struct draining *draining, pid_t program);
 // Session and store are the thread's from here to the stop. False: no thread, and errno. All signals must be blocked that
 // somebody waits for.
 bool draining_start(struct draining *draining);

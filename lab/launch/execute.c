@@ -55,6 +55,7 @@ int launch_exit_status(int wait_status)
 
 static void accompany(struct capture *capture)
 {
+  draining_set_program(&capture->draining, capture->process.process);
   bool has_thread = draining_start(&capture->draining); // else here, between waits
   struct libraries libraries = {0};
   while (!capture->process.has_ended) {
@@ -73,6 +74,7 @@ static enum status accompany_attached(struct capture *capture)
   struct process *process = &capture->process;
   enum status status = STATUS_OK;
   int64_t most_ns = options->duration_s > 0 ? (int64_t)((options->delay_s + options->duration_s) * 1e9) : INT64_MAX;
+  draining_set_program(&capture->draining, process->process);
   bool has_thread = draining_start(&capture->draining), has_joined = false;
   do {
     attach_wait(&capture->attached, process, has_thread ? SECOND_NS / 10 : draining_look(&capture->draining));
@@ -240,6 +242,7 @@ static enum status finish(struct capture *capture)
   collect_set_levels(capture->session, 0); // for those that run on
   XSP_TRY(collect_drain_final(capture->session, capture->store, capture->run->run_id, capture->err));
   XSP_TRY(add_program(capture));
+  XSP_TRY(counters_finish(&capture->draining.counters, capture->err));
   XSP_TRY(draining_record_switches(&capture->draining, capture->result->span_id, capture->err));
   return collect_commit(capture->session, capture->store, capture->err);
 }
