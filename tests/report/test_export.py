@@ -115,6 +115,31 @@ class ExportTest(unittest.TestCase):
                                        f"where {where} order by run_id, span_id", "--json")
 
 
+def counting():
+    """A second of a program, its thread and a child without spans; a counter of the machine."""
+    second = 10**9
+    script = Script()
+    script.experiment()
+    script.run(1, "M")
+    script.track()
+    script.span("tiny", UNIX_START, 2 * second)
+    script.counter("cpu_ns", [(UNIX_START - 5, 0), (UNIX_START + second, second // 2), (UNIX_START + 2 * second, second)],
+                   total=True, process=100)
+    script.counter("cpu_ns", [(UNIX_START, 0), (UNIX_START + second, second // 4)], total=True, process=100, thread=101)
+    script.counter("rss_bytes", [(UNIX_START, 4096), (UNIX_START + second, 8192)], process=7)
+    script.counter("energy_j", [(UNIX_START, 0), (UNIX_START + second // 2, 20)], total=True, source="package-0")
+    return script
+
+
+# What is drawn: from each time on, the value.
+COUNTING = {
+    ("cpu", "%"): [(0, 50), (10**9, 50), (2 * 10**9, 0)],
+    ("cpu, thread 101", "%"): [(0, 25), (10**9, 0)],
+    ("rss_bytes, process 7", ""): [(0, 4096), (10**9, 8192)],
+    ("energy package-0", "W"): [(0, 40), (5 * 10**8, 0)],
+}
+
+
 @unittest.skipIf(perfetto_trace_pb2 is None, "the perfetto package is not installed")
 class PerfettoTest(ExportTest):
     def test_every_span_is_a_slice_with_its_times_and_level(self):
@@ -162,6 +187,20 @@ class PerfettoTest(ExportTest):
         for one in trace.slices:
             if one.ending_flows:
                 self.assertNotEqual(one.track, trace.named("launchKernel")[0].track)
+
+    def test_counters_are_lines_of_their_process(self):
+        _, target = self.export(counting(), "perfetto", "pftrace")
+        trace = perfetto_trace_pb2.Trace()
+        trace.ParseFromString(target.read_bytes())
+        tracks = {p.track_descriptor.uuid: p.track_descriptor for p in trace.packet if p.HasField("track_descriptor")}
+        drawn = {}
+        for packet in trace.packet:
+            if packet.track_event.type == perfetto_trace_pb2.TrackEvent.TYPE_COUNTER:
+                track = tracks[packet.track_event.track_uuid]
+                self.assertEqual(tracks[track.parent_uuid].process.pid, 100)
+                drawn.setdefault((track.name, track.counter.unit_name), []).append(
+                    (packet.timestamp - UNIX_START, round(packet.track_event.double_counter_value, 3)))
+        self.assertEqual(drawn, COUNTING)
 
     def test_crossing_spans_keep_their_lengths(self):
         _, target = self.export(asynchronous(), "perfetto", "pftrace")
@@ -260,6 +299,17 @@ class ChromeTest(ExportTest):
             self.assertNotEqual(starts[flow]["tid"], end["tid"])
             there = [e for e in events if e["ph"] == "X" and (e["tid"], e["ts"]) == (end["tid"], end["ts"])]
             self.assertEqual(there[0]["args"]["kind"], "execution")
+
+    def test_counters_are_lines_of_their_process(self):
+        _, target = self.export(counting(), "chrome", "json")
+        drawn = {}
+        for event in json.loads(target.read_bytes())["traceEvents"]:
+            if event["ph"] == "C":
+                self.assertEqual(event["pid"], 100)
+                (unit, value), = event["args"].items()
+                drawn.setdefault((event["name"], "" if unit == "value" else unit), []).append(
+                    (round(event["ts"] * 1000), round(value, 3)))
+        self.assertEqual(drawn, COUNTING)
 
     def test_no_two_events_of_a_thread_cross(self):
         _, document = self.load(asynchronous())

@@ -12,6 +12,7 @@
 //   span RUN ID PARENT START DURATION CORRELATION TRACK LEVEL KIND CATEGORY TRACER NAME [FLAGS [CONTEXT]]
 //     (DURATION "open"; FLAGS of "step", "placed", "call", "basis=NAME", separated by commas)
 //   sample RUN TRACK CONTEXT KIND TIME DURATION [SPAN] (of a thread)
+//   counter RUN ID NAME SOURCE PROCESS THREAD DEVICE total|value, then counter_value RUN ID TIME VALUE
 //   tag RUN SPAN KEY int|double|text VALUE
 #include "correlate/correlate.h"
 
@@ -240,6 +241,24 @@ static void add_sample(char **fields)
   check(store_add_samples(store, number(fields[1]), &sample, 1, &err), "sample");
 }
 
+static void add_counter(char **fields)
+{
+  const struct store_counter counter = {.counter_id = number(fields[2]),
+                                        .name = fields[3],
+                                        .source = text_or_null(fields[4]),
+                                        .process_id = number_or_none(fields[5]),
+                                        .thread_id = number_or_none(fields[6]),
+                                        .device_id = number_or_none(fields[7]),
+                                        .is_total = strcmp(fields[8], "total") == 0};
+  check(store_add_counter(store, number(fields[1]), &counter, &err), "counter");
+}
+
+static void add_counter_value(char **fields)
+{
+  const struct store_counter_value value = {number(fields[2]), number(fields[3]), strtod(fields[4], NULL)};
+  check(store_add_counter_value(store, number(fields[1]), &value, &err), "counter_value");
+}
+
 static void add_tag(char **fields, const size_t *lengths)
 {
   struct store_tag tag = {.span_id = number(fields[2]), .key = string(fields[3], lengths[3])};
@@ -278,6 +297,10 @@ static void add_line(char *line)
     add_span(fields, lengths);
   else if (strcmp(fields[0], "sample") == 0)
     add_sample(fields);
+  else if (strcmp(fields[0], "counter") == 0)
+    add_counter(fields);
+  else if (strcmp(fields[0], "counter_value") == 0)
+    add_counter_value(fields);
   else if (strcmp(fields[0], "tag") == 0)
     add_tag(fields, lengths);
   else

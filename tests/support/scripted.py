@@ -29,7 +29,7 @@ class Script:
     def __init__(self):
         self.lines = []
         self.next_span = {}
-        self.contexts = 0
+        self.contexts = self.counters = 0
 
     def put(self, *fields):
         self.lines.append("\t".join(field(value) for value in fields))
@@ -69,6 +69,13 @@ class Script:
     def sample(self, kind, time_ns, duration_ns, context=None, track=1, run_id=1, span=None):
         """Of a thread: cpu, sleep, lock, io or child."""
         self.put("sample", run_id, track, context, kind, time_ns, duration_ns, span)
+
+    def counter(self, name, values, total=False, source=None, process=None, thread=None, device=None, run_id=1):
+        """Over time: (time in ns, value), …"""
+        self.counters += 1
+        self.put("counter", run_id, self.counters, name, source, process, thread, device, "total" if total else "value")
+        for time_ns, value in values:
+            self.put("counter_value", run_id, self.counters, time_ns, value)
 
     def context(self, name, caller=None, kind="python", file=None, line=None, module=None, address=None):
         """A frame's call path; its id."""

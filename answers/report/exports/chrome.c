@@ -147,10 +147,28 @@ static void put_span(void *context, const struct timeline_lane *lane, uint32_t r
   put_flows(chrome, lane, row);
 }
 
+static void put_counter(struct chrome *chrome, const struct timeline_counter *counter)
+{
+  struct json_writer *json = &chrome->json;
+  for (size_t i = 0; i < counter->point_count; i++) {
+    begin_event(chrome, "C");
+    json_member_string(json, "name", counter->name);
+    put_time(chrome, "ts", timeline_time(&chrome->writer.timeline, &chrome->writer.run, counter->points[i].time_ns));
+    json_member_int(json, "pid", chrome->writer.timeline.processes[counter->process].pid);
+    json_member_object(json, "args");
+    json_key(json, counter->unit[0] != '\0' ? counter->unit : "value");
+    json_double(json, counter->points[i].value);
+    json_object_end(json);
+    end_event(chrome);
+  }
+}
+
 static void put_run(struct timeline_writer *writer)
 {
   struct chrome *chrome = (struct chrome *)writer;
   const struct timeline_run *run = &writer->run;
+  for (size_t i = 0; i < run->counter_count; i++)
+    put_counter(chrome, &run->counters[i]);
   const struct timeline_sink sink = {chrome, put_span, NULL};
   for (size_t i = 0; i < run->lane_count; i++) {
     const struct timeline_lane *lane = &run->lanes[i];

@@ -25,10 +25,11 @@ enum event_field {
   EVENT_TYPE = 9,
   EVENT_NAME_IID = 10,
   EVENT_TRACK = 11,
+  EVENT_COUNTER_VALUE = 44, // a double
   EVENT_FLOW_IDS = 47,
   EVENT_TERMINATING_FLOW_IDS = 48,
 };
-enum event_type { TYPE_BEGIN = 1, TYPE_END = 2 };
+enum event_type { TYPE_BEGIN = 1, TYPE_END = 2, TYPE_COUNTER = 4 };
 enum annotation_field {
   ANNOTATION_NAME_IID = 1,
   ANNOTATION_INT = 4,
@@ -41,7 +42,15 @@ enum interned_field {
   INTERNED_ANNOTATION_NAMES = 3,
   INTERNED_ANNOTATION_STRINGS = 29,
 };
-enum descriptor_field { TRACK_UUID = 1, TRACK_NAME = 2, TRACK_PROCESS = 3, TRACK_THREAD = 4, TRACK_PARENT = 5 };
+enum descriptor_field {
+  TRACK_UUID = 1,
+  TRACK_NAME = 2,
+  TRACK_PROCESS = 3,
+  TRACK_THREAD = 4,
+  TRACK_PARENT = 5,
+  TRACK_COUNTER = 8,
+};
+enum counter_field { COUNTER_UNIT_NAME = 6 };
 enum process_field { PROCESS_PID = 1, PROCESS_NAME = 6 };
 enum thread_field { THREAD_PID = 1, THREAD_TID = 2, THREAD_NAME = 5 };
 enum clock { CLOCK_REAL = 1, CLOCK_BOOT = 6 }; // perfetto's numbers
@@ -313,8 +322,34 @@ static void put_end(void *context, const struct timeline_lane *lane, uint32_t ro
   put_event_packet(perfetto, timeline_end(&perfetto->writer.run, row));
 }
 
+static void put_counter(struct perfetto *perfetto, const struct timeline_counter *counter)
+{
+  struct timeline_writer *writer = &perfetto->writer;
+  struct buf *out = &writer->file.out;
+  const uint64_t process = track_uuid(counter->process, WHOLE_PROCESS);
+  const uint64_t uuid = mix(process ^ mix((uint64_t)writer->run.run->run_id) ^ (uint64_t)counter->counter_id) | 1;
+  struct descriptor places = begin_descriptor(out, uuid);
+  protobuf_varint(out, TRACK_PARENT, process);
+  put_utf8(out, TRACK_NAME, counter->name, strlen(counter->name));
+  size_t inner = protobuf_begin(out, TRACK_COUNTER);
+  if (counter->unit[0] != '\0')
+    put_utf8(out, COUNTER_UNIT_NAME, counter->unit, strlen(counter->unit));
+  protobuf_end(out, inner);
+  end_descriptor(out, places);
+  for (size_t i = 0; i < counter->point_count; i++) {
+    uint64_t bits;
+    memcpy(&bits, &counter->points[i].value, sizeof bits);
+    protobuf_varint(&perfetto->event, EVENT_TYPE, TYPE_COUNTER);
+    protobuf_varint(&perfetto->event, EVENT_TRACK, uuid);
+    protobuf_fixed64(&perfetto->event, EVENT_COUNTER_VALUE, bits);
+    put_event_packet(perfetto, counter->points[i].time_ns);
+  }
+}
+
 static void put_run(struct timeline_writer *writer)
 {
+  for (size_t i = 0; i < writer->run.counter_count; i++)
+    put_counter((struct perfetto *)writer, &writer->run.counters[i]);
   const struct timeline_sink sink = {writer, put_begin, put_end};
   for (size_t i = 0; i < writer->run.lane_count; i++) {
     put_lane(writer, &writer->run.lanes[i]);

@@ -117,6 +117,7 @@ enum status timeline_load(struct timeline *timeline, size_t index, struct arena 
       __builtin_sub_overflow(timeline->first_ns, first_ns, &ret_run->shift_ns))
     return error_set(err, STATUS_INPUT, "cannot lay out the timeline", store_path(timeline->store), NULL,
                      "run %lld has times that lie more than 292 years apart", (long long)run->run_id);
+  XSP_TRY(timeline_load_counters(timeline, arena, ret_run, err));
   return timeline_lay_lanes(timeline, arena, ret_run, err);
 }
 

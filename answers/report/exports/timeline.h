@@ -41,6 +41,19 @@ struct timeline_lane {
   size_t first, count;
 };
 
+// A counter over time as a line: from each point on it has the point's value.
+struct timeline_point {
+  int64_t time_ns; // as stored
+  double value;
+};
+struct timeline_counter {
+  int64_t counter_id;
+  const char *name, *unit; // "cpu, thread 7", "%"; unit "": the name ends in it
+  size_t process;          // index into timeline.processes
+  struct timeline_point *points;
+  size_t point_count;
+};
+
 struct timeline_run {
   const struct store_run *run;
   struct store_spans spans;
@@ -56,6 +69,8 @@ struct timeline_run {
   uint32_t *launch_of;       // by row: an execution's launch; TIMELINE_NO_ROW: none, or none for certain
   uint32_t *execution_order; // executions that have a launch, by the launch's row
   size_t execution_count;
+  struct timeline_counter *counters; // none where the run has no track
+  size_t counter_count;
 };
 
 // Where a track is drawn. `tid` is the source's thread id if it is an int32, as viewers need it, and no other track of the
@@ -127,6 +142,9 @@ size_t timeline_lower_bound(const int64_t *numbers, const uint32_t *order, size_
 enum status timeline_lay_lanes(struct timeline *timeline, struct arena *arena, struct timeline_run *run,
                                struct error *err) MUST_CHECK;
 void timeline_find_arrows(struct arena *arena, struct timeline_run *run); // timeline_arrows.c
+// timeline_counters.c, once the run has its tracks
+enum status timeline_load_counters(struct timeline *timeline, struct arena *arena, struct timeline_run *run,
+                                   struct error *err) MUST_CHECK;
 // timeline_places.c. Adds the run's tracks that `spans` are on and the file does not describe.
 void timeline_describe_tracks(struct timeline *timeline, struct timeline_run_facts *facts,
                               const struct store_spans *spans);
