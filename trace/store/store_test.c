@@ -170,6 +170,21 @@ static void test_extreme_integers_survive(void **state)
 }
 
 // Parts with and without the keys, and more of them than one.
+struct walked {
+  int64_t *span_ids;
+  size_t count, most; // most: in a part
+};
+
+static enum status take_tags(void *context, const struct store_tag *tags, size_t count, struct error *err)
+{
+  struct walked *walked = context;
+  (void)err;
+  for (size_t i = 0; i < count; i++)
+    walked->span_ids[walked->count++] = tags[i].span_id;
+  walked->most = count > walked->most ? count : walked->most;
+  return tags[0].span_id < 2 * (int64_t)STORE_CHUNK_ROWS ? STATUS_OK : STATUS_NO;
+}
+
 static void test_tags_of_some_keys_come_alone_and_in_order(void **state)
 {
   (void)state;
@@ -198,6 +213,12 @@ static void test_tags_of_some_keys_come_alone_and_in_order(void **state)
       assert_int_equal(tags[i].key, key[at % 4]);
       assert_int_equal(tags[i].value.integer, at * 3);
     }
+    struct walked walked = {arena_alloc_array(&arena, count, sizeof(int64_t)), 0, 0};
+    assert_int_equal(store_walk_tags_of(store, 1, wanted, 4, take_tags, &walked, NULL), STATUS_NO); // at the third part
+    assert_int_equal(walked.count, STORE_CHUNK_ROWS);
+    assert_int_equal(walked.most, STORE_CHUNK_ROWS / 2);
+    for (size_t i = 0; i < walked.count; i++)
+      assert_int_equal(walked.span_ids[i], tags[i].span_id);
     OK(store_load_tags_of(store, 1, &key[4], 1, &arena, &tags, &count, err));
     assert_int_equal(count, STORE_CHUNK_ROWS);
     OK(store_load_tags_of(store, 2, &key[4], 1, &arena, &tags, &count, err));

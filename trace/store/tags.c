@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Typed reading of tags into the caller's arena, all of them or those of some keys, one part at a time.
-#include "base/memory.h"
 #include "store/handle.h"
 #include "store/problem.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 // One part's columns, past the cache: a run may have many times as many tags as the cache holds.
@@ -18,9 +16,10 @@ struct tag_reading {
   const struct reader_series *series;
   const uint32_t *keys; // those that are wanted; NULL: all
   size_t key_count;
-  uint32_t least, most; // of keys
-  uint64_t first, end;  // only parts with some of these rows
-  struct tag_rows *rows;
+  uint32_t least, most;  // of keys
+  uint64_t first, end;   // only parts with some of these rows
+  struct tag_rows *rows; // in scratch
+  struct arena scratch;
 };
 
 static bool is_wanted(const struct tag_reading *reading, uint32_t key)
@@ -72,43 +71,71 @@ static enum status fill_tags(struct tag_reading *reading, const struct reader_pa
   return STATUS_OK;
 }
 
+// Parts without wanted tags are read once.
 static enum status read_tags(struct tag_reading *reading, struct arena *arena, struct store_tag **ret_tags,
                              size_t *ret_count, struct error *err)
 {
   const struct reader_series *series = reading->series;
-  size_t count = 0, more;
+  size_t count = 0, *counts = arena_alloc_array(&reading->scratch, series->recorded_count + 1, sizeof *counts), again;
   for (size_t i = 0; i < series->recorded_count; i++) {
-    XSP_TRY(count_part(reading, &series->parts[i], &more, err));
-    count += more;
+    XSP_TRY(count_part(reading, &series->parts[i], &counts[i], err));
+    count += counts[i];
   }
   XSP_TRY(reader_check_memory(&reading->store->reader, series, TAG_VALUE, count, sizeof(struct store_tag), err));
   struct store_tag *tags = *ret_tags = arena_alloc_array(arena, count, sizeof *tags);
   *ret_count = count;
   for (size_t i = 0; i < series->recorded_count; i++) {
-    XSP_TRY(count_part(reading, &series->parts[i], &more, err));
-    if (more > 0)
-      XSP_TRY(fill_tags(reading, &series->parts[i], tags, err));
-    tags += more;
+    if (counts[i] == 0)
+      continue;
+    XSP_TRY(count_part(reading, &series->parts[i], &again, err)); // leaves its keys
+    XSP_TRY(fill_tags(reading, &series->parts[i], tags, err));
+    tags += counts[i];
   }
+  return STATUS_OK;
+}
+
+static enum status walk_tags(struct tag_reading *reading, store_visit_tags *visit, void *context, struct error *err)
+{
+  const struct reader_series *series = reading->series;
+  struct store_tag *tags = arena_alloc_array(&reading->scratch, STORE_CHUNK_ROWS, sizeof *tags);
+  for (size_t i = 0; i < series->recorded_count; i++) {
+    size_t count;
+    XSP_TRY(count_part(reading, &series->parts[i], &count, err));
+    if (count == 0)
+      continue;
+    XSP_TRY(fill_tags(reading, &series->parts[i], tags, err));
+    XSP_TRY(visit(context, tags, count, err));
+  }
+  return STATUS_OK;
+}
+
+// False: the run has no tags.
+static enum status start(struct tag_reading *reading, struct store *store, int64_t run_id, bool *ret_has,
+                         struct error *err)
+{
+  struct run_chunks *run;
+  *ret_has = false;
+  XSP_TRY(store_find_run(store, run_id, &run, err));
+  if (run == NULL || run->series[SERIES_TAG].part_count == 0)
+    return STATUS_OK;
+  reading->store = store;
+  reading->series = &run->series[SERIES_TAG];
+  reading->rows = arena_alloc(&reading->scratch, sizeof *reading->rows);
+  *ret_has = true;
   return STATUS_OK;
 }
 
 static enum status load_tags(struct store *store, int64_t run_id, struct tag_reading *reading, struct arena *arena,
                              struct store_tag **ret_tags, size_t *ret_count, struct error *err)
 {
-  struct run_chunks *run;
+  bool has;
   *ret_tags = NULL;
   *ret_count = 0;
-  XSP_TRY(store_find_run(store, run_id, &run, err));
-  if (run == NULL || run->series[SERIES_TAG].part_count == 0)
-    return STATUS_OK;
-  reading->store = store;
-  reading->series = &run->series[SERIES_TAG];
-  reading->rows = memory_new(1, sizeof *reading->rows);
-  enum status status = read_tags(reading, arena, ret_tags, ret_count, err);
+  XSP_TRY(start(reading, store, run_id, &has, err));
+  enum status status = has ? read_tags(reading, arena, ret_tags, ret_count, err) : STATUS_OK;
   if (status != STATUS_OK)
     *ret_count = 0;
-  free(reading->rows);
+  arena_done(&reading->scratch);
   return status;
 }
 
@@ -125,16 +152,35 @@ enum status store_load_tags_from(struct store *store, int64_t run_id, size_t fir
   return load_tags(store, run_id, &some, arena, ret_tags, ret_count, err);
 }
 
-enum status store_load_tags_of(struct store *store, int64_t run_id, const uint32_t *keys, size_t key_count,
-                               struct arena *arena, struct store_tag **ret_tags, size_t *ret_count, struct error *err)
+static struct tag_reading reading_of(const uint32_t *keys, size_t key_count)
 {
   struct tag_reading some = {.keys = keys, .key_count = key_count, .least = UINT32_MAX, .end = UINT64_MAX};
-  *ret_tags = NULL;
-  *ret_count = 0;
   for (size_t i = 0; i < key_count; i++)
     if (keys[i] != 0) {
       some.least = keys[i] < some.least ? keys[i] : some.least;
       some.most = keys[i] > some.most ? keys[i] : some.most;
     }
+  return some;
+}
+
+enum status store_load_tags_of(struct store *store, int64_t run_id, const uint32_t *keys, size_t key_count,
+                               struct arena *arena, struct store_tag **ret_tags, size_t *ret_count, struct error *err)
+{
+  struct tag_reading some = reading_of(keys, key_count);
+  *ret_tags = NULL;
+  *ret_count = 0;
   return some.most == 0 ? STATUS_OK : load_tags(store, run_id, &some, arena, ret_tags, ret_count, err);
+}
+
+enum status store_walk_tags_of(struct store *store, int64_t run_id, const uint32_t *keys, size_t key_count,
+                               store_visit_tags *visit, void *context, struct error *err)
+{
+  struct tag_reading some = reading_of(keys, key_count);
+  bool has;
+  if (some.most == 0)
+    return STATUS_OK;
+  XSP_TRY(start(&some, store, run_id, &has, err));
+  enum status status = has ? walk_tags(&some, visit, context, err) : STATUS_OK;
+  arena_done(&some.scratch);
+  return status;
 }
