@@ -22,6 +22,12 @@ void busy_sort(struct busy *busy)
 struct busy busy_of(struct busy_interval *intervals, size_t count)
 {
   struct busy busy = {intervals, 0};
+  size_t kept = 0;
+  for (size_t i = 0; i < count; i++) {
+    kept = busy_leave_nested(intervals, kept, &intervals[i]);
+    intervals[kept++] = intervals[i];
+  }
+  count = kept;
   if (count > 1)
     qsort(intervals, count, sizeof *intervals, compare_starts);
   for (size_t i = 0; i < count; i++) {

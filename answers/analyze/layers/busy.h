@@ -15,6 +15,15 @@ struct busy { // disjoint, rising; {0}: nothing is covered
   size_t count;
 };
 
+// How many of `count` remain where those that lie in `next`, which follows, are left out: spans in the order of their ends have
+// the nested ones in front.
+static inline size_t busy_leave_nested(const struct busy_interval *intervals, size_t count,
+                                       const struct busy_interval *next)
+{
+  while (count > 0 && intervals[count - 1].start_ns >= next->start_ns && intervals[count - 1].end_ns <= next->end_ns)
+    count--;
+  return count;
+}
 // Sorts and merges `intervals` in place; they stay the caller's.
 struct busy busy_of(struct busy_interval *intervals, size_t count);
 void busy_sort(struct busy *busy); // one that was filled in otherwise; before_ns stays

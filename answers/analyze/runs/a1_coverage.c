@@ -46,6 +46,13 @@ static enum coverage_part part_of(const struct of_run *of, unsigned level, uint3
                                     : COVERAGE_RANGES;
 }
 
+static void add(struct of_run *of, enum coverage_part part, int64_t start_ns, int64_t end_ns)
+{
+  const struct busy_interval next = {start_ns, end_ns, 0};
+  of->intervals[part].count = busy_leave_nested(of->intervals[part].items, of->intervals[part].count, &next);
+  *vector_add(&of->intervals[part]) = next;
+}
+
 static enum status visit(void *context, size_t first_row, const struct store_spans *spans,
                          const struct store_derived *derived, struct error *err)
 {
@@ -65,15 +72,9 @@ static enum status visit(void *context, size_t first_row, const struct store_spa
     of->last_ns = end_ns > of->last_ns ? end_ns : of->last_ns;
     bool may_nest = spans->level[i] == XSP_LEVEL_LIBRARY || spans->level[i] == XSP_LEVEL_KERNEL;
     if ((spans->flags[i] & STORE_SPAN_OPEN) == 0 && !may_nest)
-      *vector_add(&of->intervals[part_of(of, spans->level[i], spans->category[i])]) =
-          (struct busy_interval){start_ns, end_ns, 0};
+      add(of, part_of(of, spans->level[i], spans->category[i]), start_ns, end_ns);
   }
   return STATUS_OK;
-}
-
-static void add(struct of_run *of, enum coverage_part part, int64_t start_ns, int64_t end_ns)
-{
-  *vector_add(&of->intervals[part]) = (struct busy_interval){start_ns, end_ns, 0};
 }
 
 // Joins each part to the union of those before it: what it adds is its own.
