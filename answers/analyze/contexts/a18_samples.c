@@ -133,7 +133,9 @@ static void put_row(struct places *places, const struct place *place)
 static enum status answer_with(struct places *places, struct error *err)
 {
   struct question *question = places->question;
-  XSP_TRY(analyze_context_rows_load(question, &places->rows, err));
+  uint32_t samples;
+  if (store_is_folded(question->view->store) || store_find_string(question->view->store, "samples", 7, &samples))
+    XSP_TRY(analyze_context_rows_load(question, &places->rows, err)); // adds up every span
   for (size_t i = 0; places->rows.set != NULL && i < places->rows.set->run_count; i++)
     for (size_t k = 0; k < places->rows.runs[i].count; k++)
       add_row(places, &places->rows.runs[i].rows[k]);
