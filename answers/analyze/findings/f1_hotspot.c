@@ -62,6 +62,20 @@ static void add(struct hotspots *hotspots, uint32_t place, double ns, size_t pla
   finding_number(finding, "places", (double)places);
 }
 
+static struct name *name_of(struct hotspots *hotspots, uint32_t place)
+{
+  const char *text = hotspots->places->all[place].name;
+  return &hotspots->names[interner_at(&hotspots->texts, text, strlen(text))];
+}
+
+// What a library does for operators on threads of its own, where no operator and no call path is around: oneDNN's "convolution".
+static bool is_of_pool(const struct places *places, uint32_t place)
+{
+  const struct place *at = &places->all[place];
+  return places->has_contexts && at->level == XSP_LEVEL_LIBRARY && at->frame_kind == XSP_FRAME_KINDS &&
+         at->parent == PLACE_NONE;
+}
+
 static void add_names(struct hotspots *hotspots)
 {
   const struct places *places = hotspots->places;
@@ -69,10 +83,9 @@ static void add_names(struct hotspots *hotspots)
       arena_alloc_array(hotspots->findings->question->scratch, places->count + 1, sizeof *hotspots->names);
   for (uint32_t i = 0; i < places->count; i++) {
     double ns = own_ns(places, &places->all[i]);
-    if (!(ns > 0))
+    if (!(ns > 0) || is_of_pool(places, i))
       continue;
-    struct name *name =
-        &hotspots->names[interner_at(&hotspots->texts, places->all[i].name, strlen(places->all[i].name))];
+    struct name *name = name_of(hotspots, i);
     if (name->places == 0 || ns > own_ns(places, &places->all[name->place]))
       name->place = i;
     name->own_ns += ns;

@@ -91,6 +91,23 @@ static void test_f1_is_silent_about_computing(void **unused)
   assert_int_equal(ask_rule("F1"), 0);
 }
 
+// oneDNN computes a convolution on threads of its own, too, where no operator is around.
+static void test_f1_is_silent_about_threads_of_a_library(void **unused)
+{
+  (void)unused;
+  fixture_run(&fixture, "M/L/Lib", 1);
+  fixture_model(&fixture, MS, false);
+  fixture.context_id = fixture_frame(&fixture, 0, XSP_FRAME_FRAMEWORK, "aten::mkldnn_convolution", NULL, 0);
+  fixture_span(&fixture, XSP_LEVEL_LAYER, "aten::mkldnn_convolution", 0, 900 * US);
+  fixture.context_id = 0;
+  fixture_span(&fixture, XSP_LEVEL_LIBRARY, "primitive", 100 * US, 400 * US);
+  fixture.thread = fixture_track(
+      &fixture,
+      &(struct store_track){.process_id = 10, .thread_id = 9, .device_id = STORE_NONE, .stream_id = STORE_NONE});
+  fixture_span(&fixture, XSP_LEVEL_LIBRARY, "primitive", 100 * US, 700 * US);
+  assert_int_equal(ask_rule("F1"), 0);
+}
+
 // Of a file of `xsp run --aggregate`: totals, of what was folded.
 static void test_a_folded_file(void **unused)
 {
@@ -234,14 +251,14 @@ static void test_f2_of_operators(void **unused)
 
 // ---- F3 --------------------------------------------------------------------------------------------------------------
 // aten::index twice, from two lines: 100 µs forward each, and backward `slow_us` for the first, 100 µs for the second.
-static void index_backward(int64_t slow_us)
+static void backward_of(const char *name, int64_t slow_us)
 {
   fixture_run(&fixture, "M/L", 1);
   fixture_model(&fixture, MS, false);
   for (int i = 0; i < 2; i++) {
     uint32_t line = fixture_frame(&fixture, 0, XSP_FRAME_PYTHON, "forward", "net.py", 10 + i);
-    fixture.context_id = fixture_frame(&fixture, line, XSP_FRAME_FRAMEWORK, "aten::index", NULL, 0);
-    int64_t forward = fixture_span(&fixture, XSP_LEVEL_LAYER, "aten::index", i * 100 * US, 100 * US);
+    fixture.context_id = fixture_frame(&fixture, line, XSP_FRAME_FRAMEWORK, name, NULL, 0);
+    int64_t forward = fixture_span(&fixture, XSP_LEVEL_LAYER, name, i * 100 * US, 100 * US);
     fixture_int(&fixture, forward, "sequence", 5 + i);
     fixture.context_id = fixture_frame(&fixture, line, XSP_FRAME_FRAMEWORK, "IndexBackward0", NULL, 0);
     int64_t backward =
@@ -249,6 +266,11 @@ static void index_backward(int64_t slow_us)
     fixture_int(&fixture, backward, "sequence", 5 + i);
     fixture_int(&fixture, backward, "forward_thread", 10);
   }
+}
+
+static void index_backward(int64_t slow_us)
+{
+  backward_of("aten::index", slow_us);
 }
 
 static void test_f3_names_the_line_of_the_forward_operator(void **unused)
@@ -269,6 +291,14 @@ static void test_f3_is_silent_at_its_ratio(void **unused)
 {
   (void)unused;
   index_backward(200);
+  assert_int_equal(ask_rule("F3"), 0);
+}
+
+// Its gradient is as large as the scores of which it reads one a row.
+static void test_f3_is_silent_about_losses_that_pick(void **unused)
+{
+  (void)unused;
+  backward_of("aten::nll_loss_forward", 300);
   assert_int_equal(ask_rule("F3"), 0);
 }
 
@@ -338,6 +368,7 @@ int main(void)
       TEST(test_f1_is_silent_at_its_threshold),
       TEST(test_f1_of_contexts),
       TEST(test_f1_is_silent_about_computing),
+      TEST(test_f1_is_silent_about_threads_of_a_library),
       TEST(test_f1_without_layers_and_kernels),
       TEST(test_a_folded_file),
       TEST(test_f2_names_the_function_that_gathers),
@@ -348,6 +379,7 @@ int main(void)
       TEST(test_f2_of_operators),
       TEST(test_f3_names_the_line_of_the_forward_operator),
       TEST(test_f3_is_silent_at_its_ratio),
+      TEST(test_f3_is_silent_about_losses_that_pick),
       TEST(test_f5_is_bounded_by_the_idle_device),
       TEST(test_f5_is_silent_at_its_ratio),
       TEST(test_thresholds),

@@ -2,6 +2,7 @@
 // What operators do, by their names alone: for files without shapes. Called by the rules of findings.
 #include "analyze/flops/rules.h"
 
+#include <math.h>
 #include <string.h>
 
 static enum flop_class class_of(const struct flop_rule *rule)
@@ -58,6 +59,10 @@ double flops_gradients(const char *name)
        "native_group_norm rms_norm _fused_rms_norm",
        2},                                     // of both factors; of the input, the scale and the shift
       {"pow gelu silu mish softplus norm", 3}, // computed again, and multiplied
+      // They read a part of a tensor, and their gradient is as large as all of it. F26 and F28 are about lookups.
+      {"nll_loss nll_loss_forward nll_loss2d_forward nll_loss_nd cross_entropy_loss gather max min amax "
+       "amin topk sort",
+       INFINITY},
   };
   const char *plain = strncmp(name, "aten::", 6) == 0 ? name + 6 : name;
   for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
