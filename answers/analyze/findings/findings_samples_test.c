@@ -23,8 +23,8 @@ static uint32_t thread(int64_t id)
                                                              .stream_id = STORE_NONE});
 }
 
-// 20 steps of 10 ms, in each of which main (train.py:30) computes 5 ms.
-static void start(void)
+// 20 steps of 10 ms, in each of which main (train.py:30) computes some.
+static void start_with(int64_t main_ms)
 {
   const struct store_system_value system[] = {{.key = "cpus_allowed", .number = 2, .is_number = true}};
   fixture_experiment_on(&fixture, "train", system, 1);
@@ -34,8 +34,19 @@ static void start(void)
     fixture_model(&fixture, 10 * MS, false);
   fixture.thread = main_thread;
   fixture.context_id = python(0, "main", FILE_OF, 30);
+  for (int i = 0; i < 20 && main_ms > 0; i++)
+    fixture_sample(&fixture, SAMPLE_CPU, (i * 10 + 5) * MS, main_ms * MS);
+}
+
+static void start(void)
+{
+  start_with(8);
+}
+
+static void samples_of_steps(int64_t ms)
+{
   for (int i = 0; i < 20; i++)
-    fixture_sample(&fixture, SAMPLE_CPU, (i * 10 + 5) * MS, 5 * MS);
+    fixture_sample(&fixture, SAMPLE_CPU, (i * 10 + 9) * MS, ms * MS);
 }
 
 static uint32_t save_in(uint32_t caller)
@@ -48,8 +59,7 @@ static void test_checkpoints_in_each_step(void **unused)
   (void)unused;
   start();
   fixture.context_id = save_in(fixture.context_id);
-  for (int i = 0; i < 20; i++)
-    fixture_sample(&fixture, SAMPLE_CPU, (i * 10 + 9) * MS, 2 * MS);
+  samples_of_steps(2);
   assert_int_equal(ask_rule("F29"), 1);
   assert_string_equal(found_text(0, "file"), FILE_OF);
   ASSERT_NEAR(found_number(0, "line"), 11);
@@ -118,6 +128,65 @@ static void test_a_sleep(void **unused)
   assert_null(strstr(found_text(0, "title"), "event loop"));
 }
 
+// A call of predict() for each row sets up its input, then runs a graph.
+static void test_predict_again_and_again(void **unused)
+{
+  (void)unused;
+  start();
+  uint32_t predict = python(python(fixture.context_id, "score", FILE_OF, 19), "TensorFlowTrainer.predict",
+                            SITE "keras/src/backend/tensorflow/trainer.py", 526);
+  uint32_t inputs = python(predict, "ArrayDataAdapter.get_tf_dataset",
+                           SITE "keras/src/trainers/data_adapters/array_data_adapter.py", 237);
+  fixture.context_id = python(inputs, "shuffle", SITE "tensorflow/python/ops/random_ops.py", 5);
+  samples_of_steps(2);
+  fixture.context_id = python(predict, "Function.__call__",
+                              SITE "tensorflow/python/eager/polymorphic_function/polymorphic_function.py", 8);
+  samples_of_steps(1);
+  assert_int_equal(ask_rule("F29"), 1);
+  assert_non_null(strstr(found_text(0, "title"), "predict()"));
+  ASSERT_NEAR(found_number(0, "line"), 19);
+  ASSERT_NEAR(found_number(0, "saving_ms"), 2);
+}
+
+// A model computes 5 ms of a step in operators; update (train.py:12) takes some ms in Python.
+static void own_code(int64_t model_ms, int64_t update_ms)
+{
+  start_with(0);
+  uint32_t main = fixture.context_id;
+  fixture.context_id = fixture_frame(&fixture, main, XSP_FRAME_FRAMEWORK, "aten::addmm", NULL, 0);
+  for (int i = 0; i < 20; i++)
+    fixture_span(&fixture, XSP_LEVEL_LAYER, "aten::addmm", i * 10 * MS, 5 * MS);
+  fixture.context_id = python(main, "Linear.forward", SITE "torch/nn/modules/linear.py", 134);
+  samples_of_steps(model_ms);
+  fixture.context_id = python(main, "update", FILE_OF, 12);
+  samples_of_steps(update_ms);
+}
+
+static void test_own_code_beside_the_model(void **unused)
+{
+  (void)unused;
+  own_code(5, 5);
+  assert_int_equal(ask_rule("F29"), 1);
+  ASSERT_NEAR(found_number(0, "line"), 12);
+  ASSERT_NEAR(found_number(0, "saving_ms"), 5);
+}
+
+static void test_a_little_own_code_is_none(void **unused)
+{
+  (void)unused;
+  own_code(9, 1);
+  assert_int_equal(ask_rule("F29"), 0);
+}
+
+// What no sample has, since the thread waited for a processor, is spread over those that there are.
+static void test_waits_for_a_processor(void **unused)
+{
+  (void)unused;
+  own_code(2, 2);
+  assert_int_equal(ask_rule("F29"), 1);
+  ASSERT_NEAR(found_number(0, "saving_ms"), 5);
+}
+
 // ---- F30 -------------------------------------------------------------------------------------------------------------
 static void computing_threads(int count)
 {
@@ -154,6 +223,10 @@ int main(void)
       TEST(test_work_at_several_lines),
       TEST(test_a_blocked_event_loop),
       TEST(test_a_sleep),
+      TEST(test_predict_again_and_again),
+      TEST(test_own_code_beside_the_model),
+      TEST(test_a_little_own_code_is_none),
+      TEST(test_waits_for_a_processor),
       TEST(test_f30),
       TEST(test_f30_is_silent_at_its_threshold),
   };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What call paths of samples say: whose line it is, and in which kind of code the thread is. For lines/ and ranks/.
+// What call paths of samples say: whose line it is, and in which kind of code the thread is. For lines/, ranks/ and rules of
+// findings.
 #ifndef XSP_ANALYZE_LINES_PATHS_H
 #define XSP_ANALYZE_LINES_PATHS_H
 

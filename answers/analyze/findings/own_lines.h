@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// Time of samples by line of the program's own Python code, for rules: which line has most of the time of one kind.
+#ifndef XSP_ANALYZE_FINDINGS_OWN_LINES_H
+#define XSP_ANALYZE_FINDINGS_OWN_LINES_H
+
+#include "analyze/findings/findings.h"
+
+struct own_line { // of one kind of time, with what the line calls
+  double ns;
+  unsigned kind, depth; // depth: lines of the program around it, with itself
+  uint32_t context;     // of the line
+};
+struct own_lines {
+  const struct store_call_paths *paths;
+  struct map at; // by line's frame and kind
+  VECTOR(struct own_line) items;
+};
+
+const struct store_frame *own_lines_frame(const struct own_lines *lines, uint32_t context_id);
+bool own_lines_is_own(const struct store_frame *frame); // Python code of no installed package
+// Counts for the own line at `context_id` and for each of the program's lines around it, but those of modules.
+void own_lines_add(struct own_lines *lines, uint32_t context_id, unsigned kind, double ns);
+// The innermost line that has most of the kind's `total_ns`; where none has, the one with most. NULL: there is none.
+const struct own_line *own_lines_main(const struct own_lines *lines, unsigned kind, double total_ns);
+void own_lines_done(struct own_lines *lines);
+// Fills context, context_id, file and line of the finding.
+void finding_at_own_line(struct findings *findings, struct finding *finding, const struct own_lines *lines,
+                         const struct own_line *line);
+
+#endif

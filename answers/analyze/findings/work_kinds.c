@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+// The table of what programs do in their loops beside their models. Called by F29, F6 and F31. Pure.
+#include "analyze/findings/work_kinds.h"
+
+#include <fnmatch.h>
+#include <string.h>
+#include <xsp/call_path.h>
+
+// Of a path the first that one of its frames matches counts.
+const struct work_kind work_kinds[WORK_KINDS] = {
+    [WORK_NONE] = {NULL, NULL, NULL, {NULL}, {NULL}},
+    [WORK_BLOCKED] = {"blocked_loop",
+                      "%s blocks the event loop: it waits (sleep, input or output) instead of awaiting",
+                      "await an asynchronous client, or asyncio.to_thread(); run models in an executor",
+                      {NULL},
+                      {NULL}},
+    [WORK_SLEEP] = {"sleep",
+                    "%s sleeps in the loop",
+                    "do not poll: wait for the event, or do other work meanwhile",
+                    {NULL},
+                    {NULL}},
+    [WORK_OWN] = {"own",
+                  "%s takes the time outside of the model",
+                  "compute on whole arrays or tensors instead of in Python's loops; do it before the loop, less often, "
+                  "or in other processes",
+                  {NULL},
+                  {NULL}},
+    [WORK_IMPORT] = {"import", NULL, NULL, {"<frozen importlib*"}, {NULL}},
+    [WORK_PREDICT] = {"predict",
+                      "%s calls predict(), fit() or evaluate() again and again: each call sets up its input anew",
+                      "pass all rows in one call; for single rows call the model itself: model(x, training=False)",
+                      {"*/keras/src/trainers/data_adapters/*", "*/keras/src/trainers/epoch_iterator.py"},
+                      {NULL}},
+    [WORK_INPUT] = {"input", NULL, NULL, {"*/torch/utils/data/*"}, {NULL}}, // F6
+    {"graph", NULL, NULL, {"*/polymorphic_function/*function*.py"}, {"*__call__", "*_call"}},
+    {"checkpoint",
+     "%s saves a checkpoint in the loop, again and again",
+     "save less often, or in a thread or process of its own (torch.distributed.checkpoint.async_save)",
+     {"*/torch/serialization.py", "*/safetensors/*", "*/joblib/*", "*/pickle.py", "*/npyio*.py", "*/h5py/*",
+      "*/orbax/*"},
+     {"*save*", "*dump*", "*write*", "*create_dataset"}},
+    {"session",
+     "%s creates a session or loads a model again and again",
+     "create it once, and keep it for all requests",
+     {"*/onnxruntime/capi/onnxruntime_inference_collection.py", "*/transformers/modeling_utils.py",
+      "*/torch/serialization.py", "*/torch/jit/_serialization.py", "*/saved_model/load.py", "*/saving/saving_*.py",
+      "*/openvino/*"},
+     {"*__init__", "*_create_inference_session", "*from_pretrained", "*load*", "*compile_model", "*read_model"}},
+    {"compilation",
+     "%s has a function traced and compiled again and again",
+     "jit or compile a function once, outside of the loop: a new lambda or closure is a new function; keep shapes "
+     "equal",
+     {"*/jax/_src/compiler.py", "*/jax/_src/interpreters/*.py", "*/torch/_dynamo/convert_frame.py",
+      "*/torch/_inductor/*", "*/framework/func_graph.py", "*/jax/_src/linear_util.py",
+      "*/polymorphic_function/tracing_compilation.py"},
+     {NULL}},
+    {"eager",
+     "%s runs TensorFlow eagerly, operator by operator (no tf.function)",
+     "put the step into a function with @tf.function; its graph runs without Python",
+     {"*/tensorflow/python/ops/*.py", "*/tensorflow/python/eager/backprop.py",
+      "*/tensorflow/python/eager/imperative_grad.py", "*/tensorflow/python/eager/execute.py"},
+     {NULL}},
+    {"tokenizer",
+     "%s has text tokenized in the loop",
+     "tokenize once, before the loop, or in the loader's processes",
+     {"*/tokenization_*.py", "*/tokenizers/*"},
+     {NULL}},
+    {"pictures",
+     "%s draws or saves pictures in the loop",
+     "less often, and smaller, or from a thread of its own",
+     {"*/matplotlib/*", "*/seaborn/*", "*/torchvision/utils.py", "*/PIL/*", "*/imageio/*", "*/plotly/*"},
+     {"*save*", "*draw*", "*plot*", "*figure*", "*imshow*", "make_grid", "*imwrite*", "*show*"}},
+    {"decoding",
+     "%s has pictures decoded or transformed in the loop",
+     "decode in the loader's processes, at the size that is needed (draft mode, reduced decoding)",
+     {"*/PIL/*", "*/cv2/*", "*/torchvision/io/*", "*/torchvision/transforms/*", "*/imageio/*", "*/skimage/*"},
+     {NULL}},
+    {"logging",
+     "%s logs in the loop",
+     "log less often, and numbers instead of pictures, or from a thread of its own",
+     {"*/matplotlib/*", "*/tensorboard/*", "*/wandb/*", "*/mlflow/*", "*/tensorboardX/*", "*/logging/__init__.py",
+      "*/logging/handlers.py", "*/clearml/*"},
+     {NULL}},
+    {"rows",
+     "%s works on a table of pandas in the loop, row by row",
+     "take whole columns as arrays once, before the loop (to_numpy()), and index these",
+     {"*/pandas/*"},
+     {NULL}},
+    {"copy",
+     "%s makes deep copies in the loop, again and again (a model's state?)",
+     "copy it only where it is better than before, or every so many steps; load_state_dict() into a copy that is kept",
+     {"*/copy.py"},
+     {"deepcopy"}},
+    {"metrics",
+     "%s has metrics computed by a library in the loop",
+     "compute metrics on tensors, or every so many steps",
+     {"*/sklearn/metrics/*", "*/torchmetrics/*", "*/torcheval/*"},
+     {NULL}},
+};
+
+static bool matches(const char *text, const char *const *patterns)
+{
+  for (size_t i = 0; i < WORK_PATTERNS_MOST && patterns[i] != NULL; i++)
+    if (text != NULL && fnmatch(patterns[i], text, 0) == 0)
+      return true;
+  return false;
+}
+
+unsigned work_kind_of(const struct store_frame *frame)
+{
+  const char *from = frame->kind == XSP_FRAME_PYTHON ? frame->file : frame->module;
+  for (unsigned i = WORK_IMPORT; i < WORK_KINDS && from != NULL; i++)
+    if (matches(from, work_kinds[i].files) &&
+        (work_kinds[i].functions[0] == NULL || matches(frame->name, work_kinds[i].functions)))
+      return i;
+  return WORK_NONE;
+}
+
+static bool has_one(const char *text, const char *const *parts, size_t count)
+{
+  for (size_t i = 0; i < count && text != NULL; i++)
+    if (strstr(text, parts[i]) != NULL)
+      return true;
+  return false;
+}
+
+enum work_owner work_owner_of(const struct store_frame *frame)
+{
+  static const char *const models[] = {
+      "/torch/",   "/tensorflow/", "/keras/",   "/jax/",          "/jaxlib/",     "/flax/",      "/optax/",
+      "/equinox/", "/haiku/",      "/sklearn/", "/lightgbm/",     "/xgboost/",    "/catboost/",  "/onnxruntime",
+      "/openvino", "/lightning",   "/mxnet/",   "/transformers/", "/accelerate/", "/diffusers/", "/libgomp",
+      "/libiomp",  "/libomp",      "/libmkl",   "openblas",       "/libtorch",    "/pytorch_"};
+  static const char *const converts[] = {"THPVariable_tensor", "tensor_ctor", "THPVariable_tolist", "tensor_to_list",
+                                         "THPVariable_as_tensor"};
+  if (frame->kind == XSP_FRAME_NATIVE && has_one(frame->name, converts, sizeof converts / sizeof converts[0]))
+    return WORK_CONVERTS;
+  const char *from = frame->kind == XSP_FRAME_PYTHON ? frame->file : frame->module;
+  return has_one(from, models, sizeof models / sizeof models[0]) ? WORK_MODELS : WORK_ANYBODYS;
+}

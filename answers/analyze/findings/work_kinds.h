@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// What programs do in their loops beside their models, by the functions of libraries that do it. Rules judge it.
+#ifndef XSP_ANALYZE_FINDINGS_WORK_KINDS_H
+#define XSP_ANALYZE_FINDINGS_WORK_KINDS_H
+
+#include "store/store.h"
+
+#define WORK_PATTERNS_MOST 8
+
+struct work_kind {
+  const char *key, *title; // title: "%s" is the function of the program; NULL: F29 is not about it
+  const char *advice;
+  const char *files[WORK_PATTERNS_MOST];     // of a frame below the program's line; NULL: as far as there are
+  const char *functions[WORK_PATTERNS_MOST]; // of that frame; none: any
+};
+enum { // places in work_kinds[]; what is not named is found by its frames
+  WORK_NONE,
+  WORK_BLOCKED,
+  WORK_SLEEP,
+  WORK_OWN,
+  WORK_IMPORT,
+  WORK_PREDICT,
+  WORK_INPUT,
+  WORK_KINDS = 20
+};
+extern const struct work_kind work_kinds[WORK_KINDS];
+
+// The first kind that the frame matches; WORK_NONE.
+unsigned work_kind_of(const struct store_frame *frame);
+enum work_owner {
+  WORK_ANYBODYS,
+  WORK_MODELS,   // of a library that computes models: its time is the model's
+  WORK_CONVERTS, // in such a library: makes tensors of lists, or lists of tensors, an element at a time
+};
+enum work_owner work_owner_of(const struct store_frame *frame);
+
+#endif
