@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // F6, the input pipeline: observations wait for a data loader while no device works.
 #include "analyze/causes/time_parts.h"
+#include "analyze/findings/input_lines.h"
 #include "analyze/findings/rules.h"
 #include "analyze/findings/shared.h"
+#include "analyze/findings/work_kinds.h"
 
 #include <string.h>
 #include <xsp/call_path.h>
@@ -39,7 +41,22 @@ static void find_place(struct findings *findings, const struct places *places, s
   finding->context = "data loader";
 }
 
-static void add(struct findings *findings, const struct places *places, double loader_ms, double saving_ms)
+// What the data set does there, in the place of the loader's call, where samples show it.
+static void say_line(struct findings *findings, const struct input_lines *lines, struct finding *finding)
+{
+  if (lines->main == NULL)
+    return;
+  finding_at_own_line(findings, finding, &lines->lines, lines->main);
+  const char *function = findings_name(findings, finding->context);
+  const char *does = work_kinds[lines->kind].title;
+  finding->title = arena_format(findings->question->arena, does != NULL ? "%s: %s" : "%s, most in %s", finding->title,
+                                does != NULL ? arena_format(findings->question->arena, does, function) : function);
+  if (does != NULL)
+    finding->advice = work_kinds[lines->kind].advice;
+}
+
+static void add(struct findings *findings, const struct places *places, const struct input_lines *lines,
+                double loader_ms, double saving_ms)
 {
   struct finding *finding = findings_add(findings);
   find_place(findings, places, finding);
@@ -56,6 +73,7 @@ static void add(struct findings *findings, const struct places *places, double l
   finding->advice =
       "load ahead in a few processes that stay (num_workers, at most the processors; persistent_workers=True); "
       "decode once, before training";
+  say_line(findings, lines, finding);
   finding->threshold = findings_threshold_of(findings, "input_pipeline-share");
   finding->confidence = CONFIDENCE_HIGH;
   finding_number(finding, "loader_ms", loader_ms);
@@ -85,7 +103,13 @@ static enum status loads_ahead(struct findings *findings, const struct time_part
   return STATUS_OK;
 }
 
-static enum status find(struct findings *findings, struct error *err)
+// More processes do not help where those that there are compute all the time: less work does.
+static bool could_do_less(const struct input_lines *lines)
+{
+  return lines->main != NULL && work_kinds[lines->kind].title != NULL && lines->cpu_ns > lines->all_ns / 2;
+}
+
+static enum status judge(struct findings *findings, const struct input_lines *lines, struct error *err)
 {
   struct question *question = findings->question;
   const struct view_set *set = findings->set;
@@ -98,11 +122,22 @@ static enum status find(struct findings *findings, struct error *err)
   double loader_ms = question_value(question, set, parts.parts[TIME_LOADER]);
   double *saving_ms = arena_alloc_array(question->scratch, set->observation_count + 1, sizeof *saving_ms);
   for (size_t i = 0; i < set->observation_count; i++) // its statistic is not the sum of the parts' ones
-    saving_ms[i] = parts.parts[TIME_LOADER][i] + (parts.loader_has_processes ? parts.parts[TIME_REST][i] : 0);
-  if (!is_ahead && question_value(question, set, parts.loader) > 0 &&
+    saving_ms[i] =
+        parts.parts[TIME_LOADER][i] + (parts.loader_has_processes && !is_ahead ? parts.parts[TIME_REST][i] : 0);
+  if ((!is_ahead || could_do_less(lines)) && question_value(question, set, parts.loader) > 0 &&
       analyze_share_pct(loader_ms, findings->latency_ms) > findings_threshold(findings, "input_pipeline-share"))
-    add(findings, places, loader_ms, question_value(question, set, saving_ms));
+    add(findings, places, lines, loader_ms, question_value(question, set, saving_ms));
   return STATUS_OK;
+}
+
+static enum status find(struct findings *findings, struct error *err)
+{
+  struct input_lines lines;
+  enum status status = input_lines_load(findings, &lines, err);
+  if (status == STATUS_OK)
+    status = judge(findings, &lines, err);
+  input_lines_done(&lines);
+  return status;
 }
 
 const struct finding_rule finding_f6 = {

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// F29 and F30 over programs with samples: what happens again and again is found at its line, what happens once is not.
+// F6, F29 and F30 over programs with samples: what happens again and again is found at its line, what happens once is not.
 #include "analyze/findings/test_findings.h"
 
 #include <string.h>
 #include <xsp/call_path.h>
 
 #define FILE_OF "/home/me/train.py"
+#define STEP (10 * MS + US) // from one step to the next
 #define SITE "/venv/lib/python3.11/site-packages/"
 
 static uint32_t python(uint32_t caller, const char *name, const char *file, int64_t line)
@@ -23,19 +24,20 @@ static uint32_t thread(int64_t id)
                                                              .stream_id = STORE_NONE});
 }
 
-// 20 steps of 10 ms, in each of which main (train.py:30) computes some.
-static void start_with(int64_t main_ms)
+// 20 steps of 10 ms, in each of which main (train.py:30) computes some. Returns the steps' thread.
+static uint32_t start_with(int64_t main_ms)
 {
   const struct store_system_value system[] = {{.key = "cpus_allowed", .number = 2, .is_number = true}};
   fixture_experiment_on(&fixture, "train", system, 1);
-  fixture_run(&fixture, "M/L", 1);
-  uint32_t main_thread = thread(7);
+  fixture_run(&fixture, "A/M/L", 1);
+  uint32_t main_thread = thread(7), steps = fixture.thread;
   for (int i = 0; i < 20; i++)
     fixture_model(&fixture, 10 * MS, false);
   fixture.thread = main_thread;
   fixture.context_id = python(0, "main", FILE_OF, 30);
   for (int i = 0; i < 20 && main_ms > 0; i++)
     fixture_sample(&fixture, SAMPLE_CPU, (i * 10 + 5) * MS, main_ms * MS);
+  return steps;
 }
 
 static void start(void)
@@ -155,7 +157,7 @@ static void own_code(int64_t model_ms, int64_t update_ms)
   uint32_t main = fixture.context_id;
   fixture.context_id = fixture_frame(&fixture, main, XSP_FRAME_FRAMEWORK, "aten::addmm", NULL, 0);
   for (int i = 0; i < 20; i++)
-    fixture_span(&fixture, XSP_LEVEL_LAYER, "aten::addmm", i * 10 * MS, 5 * MS);
+    fixture_span(&fixture, XSP_LEVEL_LAYER, "aten::addmm", i * STEP, 5 * MS);
   fixture.context_id = python(main, "Linear.forward", SITE "torch/nn/modules/linear.py", 134);
   samples_of_steps(model_ms);
   fixture.context_id = python(main, "update", FILE_OF, 12);
@@ -185,6 +187,55 @@ static void test_waits_for_a_processor(void **unused)
   own_code(2, 2);
   assert_int_equal(ask_rule("F29"), 1);
   ASSERT_NEAR(found_number(0, "saving_ms"), 5);
+}
+
+// ---- F6 --------------------------------------------------------------------------------------------------------------
+// Steps wait for the loader, which calls the data set (data.py:24): that sleeps, or decodes pictures.
+static void loader_with(const char *loader, int processes, bool decodes)
+{
+  uint32_t steps = start_with(0);
+  uint32_t main = fixture.context_id;
+  fixture.thread = steps;
+  fixture.context_id = 0;
+  for (int i = 0; i < 20; i++) {
+    fixture_span(&fixture, XSP_LEVEL_APPLICATION, loader, i * STEP, 5 * MS);
+    fixture_span(&fixture, XSP_LEVEL_LAYER, "aten::mm", i * STEP + 5 * MS, 5 * MS);
+  }
+  uint32_t fetch = python(main, "fetch", SITE "torch/utils/data/_utils/fetch.py", 54);
+  uint32_t item = python(fetch, "Pictures.__getitem__", "/home/me/data.py", 24);
+  fixture.context_id = decodes ? python(item, "Image.convert", SITE "PIL/Image.py", 1067) : item;
+  for (int i = 0; i < processes; i++) {
+    fixture.thread = fixture_track(
+        &fixture, &(const struct store_track){
+                      .process_id = 20 + i, .thread_id = 20 + i, .device_id = STORE_NONE, .stream_id = STORE_NONE});
+    fixture_sample(&fixture, decodes ? SAMPLE_CPU : SAMPLE_SLEEP, 190 * MS, 100 * MS);
+  }
+}
+
+static void test_f6_names_the_line_of_the_data_set(void **unused)
+{
+  (void)unused;
+  loader_with("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", 1, false);
+  assert_int_equal(ask_rule("F6"), 1);
+  assert_string_equal(found_text(0, "file"), "/home/me/data.py");
+  ASSERT_NEAR(found_number(0, "line"), 24);
+  ASSERT_NEAR(found_number(0, "saving_ms"), 5);
+}
+
+static void test_f6_of_processes_that_decode(void **unused)
+{
+  (void)unused;
+  loader_with("enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__", 2, true);
+  assert_int_equal(ask_rule("F6"), 1);
+  assert_non_null(strstr(found_text(0, "title"), "decoded"));
+  ASSERT_NEAR(found_number(0, "line"), 24);
+}
+
+static void test_f6_is_silent_about_enough_processes(void **unused)
+{
+  (void)unused;
+  loader_with("enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__", 2, false);
+  assert_int_equal(ask_rule("F6"), 0);
 }
 
 // ---- F30 -------------------------------------------------------------------------------------------------------------
@@ -227,6 +278,9 @@ int main(void)
       TEST(test_own_code_beside_the_model),
       TEST(test_a_little_own_code_is_none),
       TEST(test_waits_for_a_processor),
+      TEST(test_f6_names_the_line_of_the_data_set),
+      TEST(test_f6_of_processes_that_decode),
+      TEST(test_f6_is_silent_about_enough_processes),
       TEST(test_f30),
       TEST(test_f30_is_silent_at_its_threshold),
   };

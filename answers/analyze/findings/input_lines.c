@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// Adds up the samples of what PyTorch's data loaders call, by line of the data set's code. Called by F6.
+#include "analyze/findings/input_lines.h"
+
+#include "analyze/findings/work_kinds.h"
+
+#include <stdlib.h>
+
+struct input_path { // what is known of a context
+  uint32_t own;     // the data set's innermost line; 0: it is in no loader, or the loader's own code
+  uint8_t kind;     // of work below that line
+  bool is_known;
+};
+
+struct adding {
+  struct store_call_paths paths;
+  struct input_path *of; // by context
+  double kinds_ns[WORK_KINDS];
+};
+
+// Between the loader's frame and the sample's end.
+static const struct input_path *path_of(struct adding *adding, const struct own_lines *lines, uint32_t context_id)
+{
+  struct input_path *path = &adding->of[context_id];
+  if (path->is_known)
+    return path;
+  path->is_known = true;
+  uint32_t own = 0;
+  uint8_t kind = WORK_NONE;
+  for (uint32_t id = context_id; id != 0; id = (uint32_t)adding->paths.contexts[id - 1].parent_id) {
+    const struct store_frame *frame = own_lines_frame(lines, id);
+    unsigned found = work_kind_of(frame);
+    if (found == WORK_INPUT && own != 0) {
+      *path = (struct input_path){own, kind, true};
+      return path;
+    }
+    if (own == 0 && own_lines_is_own(frame))
+      own = id;
+    if (found != WORK_NONE && found != WORK_INPUT && (kind == WORK_NONE || found < kind))
+      kind = (uint8_t)found;
+  }
+  return path;
+}
+
+static void add_samples(struct adding *adding, struct input_lines *lines, const struct store_samples *samples)
+{
+  for (size_t i = 0; i < samples->count; i++) {
+    const struct input_path *path =
+        samples->context_id[i] != 0 ? path_of(adding, &lines->lines, samples->context_id[i]) : NULL;
+    double ns = (double)samples->duration_ns[i];
+    if (path == NULL || path->own == 0)
+      continue;
+    own_lines_add(&lines->lines, path->own, 0, ns);
+    lines->all_ns += ns;
+    lines->cpu_ns += samples->kind[i] == SAMPLE_CPU ? ns : 0;
+    adding->kinds_ns[path->kind] += ns;
+  }
+}
+
+enum status input_lines_load(struct findings *findings, struct input_lines *ret_lines, struct error *err)
+{
+  struct store *store = findings->question->view->store;
+  struct arena *scratch = findings->question->scratch;
+  struct adding *adding = arena_alloc(scratch, sizeof *adding);
+  *ret_lines = (struct input_lines){.kind = WORK_NONE};
+  XSP_TRY(store_call_paths(store, scratch, &adding->paths, err));
+  adding->of = arena_alloc_array(scratch, adding->paths.context_count + 1, sizeof *adding->of);
+  ret_lines->lines.paths = &adding->paths;
+  for (size_t i = 0; i < findings->set->run_count; i++) {
+    struct arena arena = {0};
+    struct store_samples samples;
+    enum status status = store_load_samples(store, findings->set->runs[i]->run->run_id, &arena, &samples, err);
+    if (status == STATUS_OK)
+      add_samples(adding, ret_lines, &samples);
+    arena_done(&arena);
+    XSP_TRY(status);
+  }
+  ret_lines->main = own_lines_main(&ret_lines->lines, 0, ret_lines->all_ns);
+  for (unsigned kind = WORK_NONE + 1; kind < WORK_KINDS; kind++)
+    if (adding->kinds_ns[kind] >= ret_lines->all_ns / 2 && ret_lines->all_ns > 0)
+      ret_lines->kind = kind;
+  return STATUS_OK;
+}
+
+void input_lines_done(struct input_lines *lines)
+{
+  own_lines_done(&lines->lines);
+}

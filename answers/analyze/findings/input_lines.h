@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which line of a data set takes the time of the loader, in the program or in the loader's processes, by samples. For F6.
+#ifndef XSP_ANALYZE_FINDINGS_INPUT_LINES_H
+#define XSP_ANALYZE_FINDINGS_INPUT_LINES_H
+
+#include "analyze/findings/own_lines.h"
+
+struct input_lines {
+  struct own_lines lines;
+  double all_ns, cpu_ns;       // of all samples of own code that a loader calls; of those on a CPU
+  unsigned kind;               // in work_kinds[], that has half of it; WORK_NONE
+  const struct own_line *main; // the line with most; NULL: no samples, or no such code
+};
+enum status input_lines_load(struct findings *findings, struct input_lines *ret_lines, struct error *err) MUST_CHECK;
+void input_lines_done(struct input_lines *lines);
+
+#endif
