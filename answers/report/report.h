@@ -101,6 +101,7 @@ struct report_page_options {
   const int64_t *run_ids;         // only these runs' spans
   size_t run_count;               // 0: of all runs
   const struct page_range *range; // only spans that overlap it, and their ancestors; NULL: all
+  bool has_source;                // source files that findings and lines name, read now; never of a server's page
   bool is_of_server;              // instead of the page a file of its parts, for report_parts_open
 };
 struct page_range {       // from each run's first start

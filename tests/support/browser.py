@@ -9,7 +9,7 @@ import re
 import shutil
 import unittest
 
-PAGES = ("overview", "timeline", "flame", "layers", "kernels", "roofline", "batch", "memory", "runs")
+PAGES = ("overview", "timeline", "flame", "lines", "layers", "kernels", "roofline", "batch", "memory", "runs")
 SIZES = ((1920, 1080), (1280, 800), (400, 850))
 WAIT_MS = 600_000  # bounds what hangs
 

@@ -193,6 +193,7 @@ static enum status put_document(struct page *page, struct error *err)
     put_sources(page, &json);
     status = put_analyses(page, &json, err);
     page_put_short_names(page, &json);
+    json_member_bool(&json, "has_code", page_has_code(page));
     json_object_end(&json);
   }
   if (status == STATUS_OK) // packed, it is a seventh of its size, and its texts cannot be taken for markup
@@ -229,6 +230,7 @@ static enum status write_page(struct page *page, const char *path, struct error 
   XSP_TRY(export_file_open(path, &page->file, err));
   buf_put(&page->file.out, report_page_template, (size_t)(mark - report_page_template));
   XSP_TRY(put_document(page, err));
+  XSP_TRY(page_put_code(page, err));
   export_file_put(&page->file, &page->tags);
   const char *rest = mark + sizeof data_mark - 1;
   buf_put(&page->file.out, rest, (size_t)(report_page_template_end - rest));
@@ -286,6 +288,7 @@ enum status report_page(const struct report_page_file *files, size_t count, cons
     timeline_done(&page.files[i].timeline);
     stacks_done(&page.files[i].stacks);
     interner_done(&page.files[i].kernels);
+    interner_done(&page.files[i].code);
   }
   arena_done(&page.arena);
   return status;

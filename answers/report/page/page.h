@@ -22,6 +22,7 @@ struct page_file {
   struct stacks stacks;
   struct context_paths paths; // of `stacks`, with numbers of page.names
   struct interner kernels;    // their names, of all tables
+  struct interner code;       // source files that rows of tables name, those with the most time first
 };
 struct page_run { // known by its place in page.runs
   size_t file;    // place in page.files
@@ -79,5 +80,9 @@ enum status page_put_tables(struct page *page, size_t file, struct json_writer *
 // Then, for each file, the kernels' short names, as in text tables: an array of name, short name, name, …; only where they
 // differ.
 void page_put_short_names(struct page *page, struct json_writer *json);
+// code.c: source files that the table's rows name; then the part "code" with their texts, if any are wanted and named.
+void page_code_keep(const struct table *table, struct interner *files);
+bool page_has_code(const struct page *page);
+enum status page_put_code(struct page *page, struct error *err) MUST_CHECK;
 
 #endif

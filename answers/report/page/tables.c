@@ -61,7 +61,7 @@ struct asked {
   struct store *store;
   struct analyze_cache *cache;
   size_t file;
-  struct interner *kernels;
+  struct interner *kernels, *code;
   struct json_writer *json;
 };
 static enum status answer(const struct asked *asked, const struct analysis *analysis, int64_t batch, const char *by,
@@ -79,6 +79,7 @@ static enum status answer(const struct asked *asked, const struct analysis *anal
   enum status status = analyze_run(analysis->id, &asked->store, 1, &request, &arena, &tables, &count, &why);
   for (size_t i = 0; i < count && status == STATUS_OK; i++) {
     keep_kernel_names(&tables[i], asked->kernels);
+    page_code_keep(&tables[i], asked->code);
     put_table(&tables[i], asked->file, by, by == NULL ? analysis->main_figure : NULL, &arena, asked->json);
   }
   if (status == STATUS_NO || status == STATUS_USE) // the file lacks what the analysis needs
@@ -111,7 +112,7 @@ enum status page_put_tables(struct page *page, size_t file, struct json_writer *
 {
   const struct timeline *timeline = &page->files[file].timeline;
   struct analyze_cache cache = {.bytes_most = CACHE_BYTES_MOST};
-  const struct asked asked = {timeline->store, &cache, file, &page->files[file].kernels, json};
+  const struct asked asked = {timeline->store, &cache, file, &page->files[file].kernels, &page->files[file].code, json};
   enum status status = answer_all(&asked, timeline, err);
   analyze_cache_done(&cache);
   return status;

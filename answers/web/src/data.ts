@@ -137,6 +137,7 @@ export interface Document_ {
   sources: Sources;
   notes: Note[];
   analyses: Answer[];
+  has_code?: boolean; // source files: part "code"
   short_names: string[][]; // of kernels, by file: name, short name, name, …
 }
 

@@ -154,7 +154,7 @@ export async function findOccurrences(target: Focus): Promise<Occurrences | null
   }
   return null;
 }
-export function showOnTimeline({ facts, data }: Occurrences, place: number) {
+export function showOnTimeline({ facts, data }: Pick<Occurrences, "facts" | "data">, place: number) {
   const room = Math.max(data.duration[place] * 2, 1000);
   together(() => {
     if (run.value !== facts) chooseRun(facts.run);

@@ -4,6 +4,7 @@ import { render } from "preact";
 import "./colors.css";
 import "./style.css";
 import "./frame/frame.css";
+import { loadCode } from "./code";
 import { loadDocument } from "./data";
 import { keepPlace, restorePlace } from "./editor";
 import { Header } from "./frame/header";
@@ -16,6 +17,7 @@ import { Flame } from "./pages/flame";
 import { Batch } from "./pages/batch";
 import { Kernels } from "./pages/kernels";
 import { Layers } from "./pages/layers";
+import { Lines } from "./pages/lines";
 import { Memory } from "./pages/memory";
 import { Overview } from "./pages/overview";
 import { RooflinePage } from "./pages/roofline";
@@ -29,6 +31,7 @@ const VIEWS: Record<Page, () => preact.JSX.Element> = {
   overview: Overview,
   timeline: Timeline,
   flame: Flame,
+  lines: Lines,
   layers: Layers,
   kernels: Kernels,
   roofline: RooflinePage,
@@ -86,6 +89,7 @@ if (typeof DecompressionStream === "undefined") {
   await (isLive() ? firstDocument() : loadDocument()).then((data) => {
     restorePlace();
     startState(data);
+    void loadCode().catch(fail);
     startWindows();
     keepPlace();
     document.title = `${experiment.value?.name ?? data.files[0].name} · xsp`;

@@ -9,6 +9,7 @@ export const PAGES = [
   "overview",
   "timeline",
   "flame",
+  "lines",
   "layers",
   "kernels",
   "roofline",

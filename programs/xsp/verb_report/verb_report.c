@@ -116,6 +116,7 @@ static enum status run(const struct invocation *invocation, struct error *err)
         .run_ids = runs,
         .run_count = run_count,
         .range = range_text != NULL ? &range : NULL,
+        .has_source = !invocation_has(invocation, "no-source"),
         .is_of_server = invocation_has(invocation, "parts"),
     };
     status = write_page(invocation, path, &options, err);
@@ -141,6 +142,10 @@ static const struct option_description options[] = {
     {"range", 0, "FROM-TO", NULL, 0,
      "Holds the spans that overlap this range only, and what is above them: 1.2s-1.5s, 300ms-, -40us; times count from "
      "each run's first start. Tables stay those of the whole file."},
+    {"no-source", 0, NULL, NULL, 0,
+     "Leave out the source files that hot lines and findings are in. Without this option the page has those that are "
+     "on "
+     "this machine, where the trace was recorded too."},
     {"parts", 0, NULL, NULL, 0,
      "Write a file of the page's parts instead of the page, as xsp serve keeps it: runs of more than --max-spans have "
      "all spans there, by time."},
@@ -157,10 +162,10 @@ static const struct verb_example examples[] = {
 
 const struct verb verb_report = {
     .name = "report",
-    .summary = "write one HTML page: timeline, flame graph, layers, kernels, rooflines, runs",
+    .summary = "write one HTML page: timeline, flame graph, lines, layers, kernels, rooflines, runs",
     .synopsis = "FILE... [-o OUT.html] [OPTION...]",
     .description = "Writes one file that opens offline in any browser and can be mailed: nothing is loaded from "
-                   "elsewhere, and nothing leaves it. Pages: overview, timeline, flame graph, layers, kernels, "
+                   "elsewhere, and nothing leaves it. Pages: overview, timeline, flame graph, lines, layers, kernels, "
                    "rooflines, batch sizes, memory, runs; the key ? explains the others, docs/report.md all of it.\n\n"
                    "FILE may also be a trace of another profiler that `xsp import` takes, such as trace.json.gz of "
                    "torch.profiler.",

@@ -185,6 +185,6 @@ void ask_analysis(struct exchange *exchange)
 void ask_report(struct exchange *exchange)
 {
   exchange_add_header(exchange, "Content-Security-Policy", "frame-ancestors 'none'");
-  ask(exchange, (const char *const[]){"report", exchange->parts[0], "-o", "-", NULL}, ask_report_parameters,
-      "text/html; charset=utf-8");
+  ask(exchange, (const char *const[]){"report", exchange->parts[0], "-o", "-", "--no-source", NULL},
+      ask_report_parameters, "text/html; charset=utf-8");
 }

@@ -18,7 +18,7 @@ export const KEYS: { title: string; keys: Key[] }[] = [
     keys: [
       {
         keys: ["1", "…", "9"],
-        what: "the pages",
+        what: "the first nine pages",
         hears: (event) => /^[1-9]$/.test(event.key),
         run: (event) => (page.value = PAGES[Number(event.key) - 1]),
       },

@@ -36,6 +36,7 @@ import { details, documentData, flameMode, page, search, selection, setDetail, v
 import { select } from "../windows";
 import { clamp, wholeOf } from "../timeline/geometry";
 import { runLabel, Unpacked } from "../widgets/parts";
+import { foundLine, forgetLine } from "../flame/of_line";
 import "../flame/flame.css";
 
 export function Flame() {
@@ -222,9 +223,11 @@ function Figure({ data, tree, track, steps }: { data: Spans; tree: Tree; track: 
   useEffect(() => setHovered(null), [shape]);
   useEffect(() => {
     if (shape === null) return;
-    const found = foundNode(shape, marks);
+    const line = foundLine(shape),
+      found = line ?? foundNode(shape, marks);
     if (found === null) return;
-    forgetFinding();
+    if (line === null) forgetFinding();
+    else forgetLine();
     if (found > 0) open(found);
   }, [shape, marks]);
   if (shape === null)

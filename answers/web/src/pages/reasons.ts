@@ -52,6 +52,10 @@ export function noLayersOrKernels(): string {
     ? `${noLayers()} ${noKernels()}`
     : `Recorded at ${levels().join(", ")} only. With layers and kernels: --levels M,M/L,M/L/K.`;
 }
+const noLines = () =>
+  origin() === "run"
+    ? "No thread was sampled: -t cpu records samples, from which lines have their time."
+    : "The recording has no samples of threads, from which lines have their time: xsp run records them.";
 const points = ["arithmetic", "analytic"].map((kind) => [`${kind}_intensity`, `${kind}_throughput_flops_per_s`]);
 const hasPoints = () =>
   [...answers("A9"), ...answers("A14"), ...answers("A15")].some(({ table }) =>
@@ -102,6 +106,8 @@ export function reasonOf(page: Page): string {
       return facts === undefined || facts.detail === "none" || text(facts.spans) === "0"
         ? "No spans of this run are in this report."
         : "";
+    case "lines":
+      return answer("A22") === undefined ? noLines() : "";
     case "layers":
       return withRows(answer("A2")) === undefined ? noLayers() : "";
     case "kernels":

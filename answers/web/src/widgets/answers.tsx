@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Analyses' rows on pages: tables with links, filtered by the selected range; bars; the line about missing data.
 import { useMemo } from "preact/hooks";
+import { hasCode, openCode } from "../code";
 import type { Answer, Cell, Column } from "../data";
 import { openLayer, isFocused, KernelLink, LayerLink, TypeLink } from "../focus";
 import { insideOf, picked } from "../filter";
@@ -36,6 +37,19 @@ const SHOW: Record<string, (row: Row) => preact.ComponentChildren> = {
   kernel_name: (row) => row.kernel_name !== null && <KernelLink name={text(row.kernel_name)} />,
   layer_type: (row) => row.layer_type !== null && <TypeLink name={text(row.layer_type)} />,
   bound: (row) => BOUND[text(row.bound)],
+  line: (row) =>
+    typeof row.file === "string" && number(row.line) !== null && hasCode(row.file) ? (
+      <button
+        type="button"
+        class="link"
+        title={`${row.file}:${row.line}: in the source`}
+        onClick={() => openCode({ file: text(row.file), line: Number(row.line) })}
+      >
+        {text(row.line)}
+      </button>
+    ) : (
+      text(row.line)
+    ),
   analytic_bound: (row) => BOUND[text(row.analytic_bound)],
 };
 const inSelection: TableColumn<Row> = {
@@ -60,6 +74,7 @@ const SHORT: Record<string, (name: string) => string> = {
   kernel_name: shortKernel,
   layer_name: shortOperator,
   layer_type: shortOperator,
+  file: (name) => name.split("/").slice(-2).join("/"),
 };
 
 // An analysis as in `xsp analyze`: columns without values are left out, notes are below. A selected range keeps the

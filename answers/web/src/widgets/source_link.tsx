@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// A source line by its short name: a button in an editor, a link where the reader wants links, else text. The title has the
-// whole path.
+// A source line by its short name: a button in an editor, a link where the reader wants links, a button to the page of lines where
+// that has the file, else text. The title has the whole path. `isHere`: it is that page.
+import { hasCode, openCode } from "../code";
 import { host } from "../editor";
 import { areLinksOn, openSource, sourceLink, sourceText, type Source } from "../source";
 
-export function SourceLink({ source }: { source: Source }) {
+export function SourceLink({ source, isHere = false }: { source: Source; isHere?: boolean }) {
   const { file, line } = source,
     title = `${file}:${line}`,
     link = areLinksOn.value ? sourceLink(source) : null,
@@ -18,6 +19,20 @@ export function SourceLink({ source }: { source: Source }) {
         onClick={(event) => {
           stop(event);
           openSource(file, line);
+        }}
+      >
+        {sourceText(source)}
+      </button>
+    );
+  if (link === null && !isHere && hasCode(file))
+    return (
+      <button
+        type="button"
+        class="link source"
+        title={`${title}: on the page of lines`}
+        onClick={(event) => {
+          stop(event);
+          openCode(source);
         }}
       >
         {sourceText(source)}
