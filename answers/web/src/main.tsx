@@ -14,6 +14,8 @@ import { startSourceSwitch } from "./frame/source_switch";
 import { startTheme } from "./frame/theme";
 import { firstDocument, followLive, isLive } from "./live";
 import { Flame } from "./pages/flame";
+import { Generations } from "./pages/generations";
+import { Input } from "./pages/input";
 import { Batch } from "./pages/batch";
 import { Kernels } from "./pages/kernels";
 import { Layers } from "./pages/layers";
@@ -37,6 +39,8 @@ const VIEWS: Record<Page, () => preact.JSX.Element> = {
   roofline: RooflinePage,
   batch: Batch,
   memory: Memory,
+  input: Input,
+  generations: Generations,
   runs: Runs,
 };
 

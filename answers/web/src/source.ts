@@ -28,6 +28,8 @@ export function shortFrame(name: string, number: number): string {
   return file === undefined ? name : name.replace(file, file.slice(file.lastIndexOf("/") + 1));
 }
 
+// The last two parts of a path: enough to tell files apart in little room.
+export const shortPath = (file: string) => file.split("/").slice(-2).join("/");
 export const sourceText = ({ file, line }: Source) => `${file.slice(file.lastIndexOf("/") + 1)}:${line}`;
 // The link of a browser; of relative paths there is none.
 export const sourceLink = ({ file, line }: Source) =>

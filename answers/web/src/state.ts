@@ -15,6 +15,8 @@ export const PAGES = [
   "roofline",
   "batch",
   "memory",
+  "input",
+  "generations",
   "runs",
 ] as const;
 export type Page = (typeof PAGES)[number];

@@ -16,6 +16,7 @@ import {
   pageTitle,
   run,
   sameExperiment,
+  type Page,
 } from "../state";
 import { reasonOf } from "../pages/reasons";
 import { BatchChooser, RunChooser } from "../widgets/parts";
@@ -80,6 +81,10 @@ function ExperimentChooser() {
   );
 }
 
+// Pages about some programs only: without data they are not even grey.
+const SOME: Page[] = ["input", "generations"];
+const isListed = (name: Page) => !SOME.includes(name) || page.value === name || reasonOf(name) === "";
+
 // A link whose address begins with "#" counts as a skip link.
 const base = location.pathname;
 
@@ -92,7 +97,7 @@ function Pages() {
   }, [page.value]);
   return (
     <nav aria-label="Pages" ref={box}>
-      {PAGES.map((name) => (
+      {PAGES.filter(isListed).map((name) => (
         <a
           key={name}
           href={base + fragment(name)}

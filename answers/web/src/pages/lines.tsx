@@ -6,6 +6,7 @@ import { codeFiles } from "../code";
 import type { Answer } from "../data";
 import { findingsAnswer } from "../findings";
 import { digits, plural } from "../format";
+import { shortPath } from "../source";
 import { details, setDetail } from "../state";
 import { LinkedTable, number, type Row } from "../widgets/answers";
 import { answer } from "../widgets/parts";
@@ -48,9 +49,6 @@ function filesOf(of: Answer | undefined): FileTime[] {
   const hasText = ({ name }: FileTime) => Number(codeFiles.value.get(name)?.text !== undefined);
   return all.sort((a, b) => hasText(b) - hasText(a) || b.pct - a.pct);
 }
-
-// The last two parts of a path: enough to tell files apart, short enough for a menu.
-export const shortPath = (name: string) => name.split("/").slice(-2).join("/");
 
 function Chooser({ files, chosen }: { files: FileTime[]; chosen: string }) {
   return (

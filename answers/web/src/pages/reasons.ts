@@ -108,6 +108,10 @@ export function reasonOf(page: Page): string {
         : "";
     case "lines":
       return answer("A22") === undefined ? noLines() : "";
+    case "input":
+      return answer("A19") === undefined ? "No data loader made a batch while it was recorded." : "";
+    case "generations":
+      return answer("A20") === undefined ? "No decoder was called for one token after another." : "";
     case "layers":
       return withRows(answer("A2")) === undefined ? noLayers() : "";
     case "kernels":

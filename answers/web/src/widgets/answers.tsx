@@ -6,6 +6,7 @@ import type { Answer, Cell, Column } from "../data";
 import { openLayer, isFocused, KernelLink, LayerLink, TypeLink } from "../focus";
 import { insideOf, picked } from "../filter";
 import { cell, count, plural, time } from "../format";
+import { shortPath } from "../source";
 import { run, selection, shortKernel, shortOperator, spans } from "../state";
 import type { Point } from "./charts";
 import { runLabel } from "./parts";
@@ -37,6 +38,7 @@ const SHOW: Record<string, (row: Row) => preact.ComponentChildren> = {
   kernel_name: (row) => row.kernel_name !== null && <KernelLink name={text(row.kernel_name)} />,
   layer_type: (row) => row.layer_type !== null && <TypeLink name={text(row.layer_type)} />,
   bound: (row) => BOUND[text(row.bound)],
+  file: (row) => (row.file === null ? null : shortPath(text(row.file))),
   line: (row) =>
     typeof row.file === "string" && number(row.line) !== null && hasCode(row.file) ? (
       <button
@@ -74,7 +76,7 @@ const SHORT: Record<string, (name: string) => string> = {
   kernel_name: shortKernel,
   layer_name: shortOperator,
   layer_type: shortOperator,
-  file: (name) => name.split("/").slice(-2).join("/"),
+  file: shortPath,
 };
 
 // An analysis as in `xsp analyze`: columns without values are left out, notes are below. A selected range keeps the

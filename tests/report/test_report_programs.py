@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Pages about some programs in real Chromium: the input pipeline (A19) and generations (A20), against `xsp analyze`; programs
+without them have no such pages."""
+import unittest
+
+import browser
+import report_files
+from scripted import UNIX_START, Script, xsp_json
+
+MS = 1_000_000
+
+
+def loading():
+    """Steps of 100 ms that wait 40 ms for the batch of a worker."""
+    script = Script()
+    script.experiment("loading")
+    script.run(1, "A/M/L", 4)
+    script.track(1, "python3")
+    script.track(2, "pt_data_worker", process=200, thread=200)
+    for step in range(5):
+        start = UNIX_START + step * 100 * MS
+        script.span("training step", start, 100 * MS, tags={"batch_size": 4})
+        script.span("next", start, 40 * MS, "application", category="data")
+        script.span("Pictures.__getitem__", start, 90 * MS, "application", track=2, category="input",
+                    tags={"file": "/home/me/train.py", "line": 12})
+    return script
+
+
+def decoding():
+    """Three requests of a prompt of 8 tokens and 4 new ones; the last has no cache."""
+    script = Script()
+    script.experiment("decoding")
+    script.run(1, "M", 1)
+    script.track(1, "python3")
+    start = UNIX_START
+    for request in range(3):
+        for call in range(4):
+            tokens = 8 + call if request == 2 else 8 if call == 0 else 1
+            duration = (20 if call == 0 else 5) * MS
+            script.span("Llama", start, duration, tags={"batch_size": 1, "signature": f"int64[1,{tokens}]"})
+            start += duration + MS
+        start += 50 * MS
+    return script
+
+
+class ReportProgramsTest(browser.BrowserTest):
+    def links(self, window):
+        return window.page.get_by_role("navigation", name="Pages").get_by_role("link").all_inner_texts()
+
+    def test_input(self):
+        trace, page = report_files.written(loading, "loading-input")
+        window = self.open(page)
+        self.assertNotIn("Generations", self.links(window))
+        window.open_page("input")
+        table = xsp_json("analyze", "A19", trace, "--json")
+        self.assertIn("bound by their input", window.text())
+        self.assertEqual(table["summary"]["workers"], 1)
+        self.assertIn("1 worker made them", window.text())
+        self.assertIn("40 ms, 40 %", window.text())
+        rows = browser.rows_of(window.table("A19"))
+        self.assertEqual([(row["function"], row["line"]) for row in rows], [("Pictures.__getitem__", "12")])
+        self.assertEqual(browser.violations(window) + window.cut_off(), [])
+
+    def test_generations(self):
+        trace, page = report_files.written(decoding, "decoding")
+        window = self.open(page, size=(400, 850), scheme="dark")
+        self.assertNotIn("Input", self.links(window))
+        window.open_page("generations")
+        expected = xsp_json("analyze", "A20", trace, "--json")["rows"]
+        rows = sorted(browser.rows_of(window.table("A20")), key=lambda row: int(row["request"]))
+        self.assertEqual(len(expected), 3)
+        for row, answer in zip(rows, expected):
+            self.assertTrue(all(browser.is_value(row[key], answer[key]) for key in row), (row, answer))
+        self.assertIn("1 request decoded without a cache", window.text())
+        self.assertEqual(window.page.locator("main .panel canvas").count(), 2)
+        self.assertEqual(browser.violations(window) + window.cut_off(), [])
+
+    def test_a_link_to_such_a_page_has_the_reason(self):
+        window = self.open(report_files.written(report_files.many_kernels, "kernels")[1], "#page=input")
+        self.assertIn("No data loader", window.text())
+        self.assertIn("Input", self.links(window))
+
+
+if __name__ == "__main__":
+    unittest.main()
