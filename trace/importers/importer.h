@@ -180,6 +180,7 @@ extern const struct importer importer_tf_metadata;
 extern const struct importer importer_tensorrt;
 extern const struct importer importer_tensorrt_layers;
 extern const struct importer importer_ncu;
+extern const struct importer importer_xplane;
 extern const struct importer importer_chrome;
 
 #endif

@@ -18,6 +18,7 @@ const struct importer *const importers[] = {
     &importer_tensorrt,
     &importer_tensorrt_layers,
     &importer_ncu,
+    &importer_xplane,
     &importer_chrome,
     NULL,
 };

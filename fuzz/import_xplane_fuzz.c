@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+// Fuzzes the importer of XLA's profiles.
+#define FUZZ_ANY_NUMBER
+#include "fuzz/import_fuzz.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+  fuzz_import(&importer_xplane, "train*", data, size);
+  return 0;
+}

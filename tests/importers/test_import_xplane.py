@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Profiles of XLA (JAX, TensorFlow): executions of modules, operations in loops that go on in other threads, fused operations
+with their sources, compilations, streams of devices. Files are written field by field; the figures are worked out there."""
+import os
+import unittest
+
+import otlp
+import xspace
+from scripted import temporary_folder, xsp, xsp_json
+
+
+class Xplane(unittest.TestCase):
+    loop = None  # what is loaded of it, by the first test that asks
+
+    def setUp(self):
+        temporary = temporary_folder()
+        self.addCleanup(temporary.cleanup)
+        self.folder = temporary.name
+
+    def write(self, content, name="vm.xplane.pb"):
+        path = os.path.join(self.folder, name)
+        with open(path, "wb") as file:
+            file.write(content)
+        return path
+
+    def load(self, content):
+        self.out = os.path.join(self.folder, "t.xsp")
+        report = xsp_json("import", self.write(content), "-o", self.out, "--force", "--json")
+        spans = self.rows("select s.*, t.name as track, t.process_id, t.thread_id, t.device_id, t.stream_id from span s"
+                          " join track t using (run_id, track_id) order by s.start_ns, s.duration_ns desc")
+        tags = self.rows("select span_id, key, value from tag")
+        for span in spans:
+            span["tags"] = {tag["key"]: tag["value"] for tag in tags if tag["span_id"] == span["span_id"]}
+        return report, spans
+
+    def refused(self, path):
+        out = os.path.join(self.folder, "no.xsp")
+        message = xsp("import", path, "-o", out, check=2).stderr.decode()
+        self.assertFalse(os.path.exists(out))
+        return message
+
+    def rows(self, sql):
+        return xsp_json("sql", self.out, sql, "--json")
+
+    def load_loop(self):
+        if Xplane.loop is None:
+            Xplane.loop = self.load(xspace.space(*xspace.loop_program()))
+        return Xplane.loop
+
+    def test_executions_of_a_module(self):
+        report, spans = self.load_loop()
+        self.assertEqual(report["files"][0]["format"], "xplane")
+        first, second = [span for span in spans if span["level"] == "model"]
+        start = 1_700_000_000_000_000_500
+        self.assertEqual((first["name"], first["start_ns"], first["duration_ns"]), ("jit_loop", start, 14_000))
+        self.assertEqual((second["start_ns"], second["duration_ns"]), (start + 100_000, 8_000))
+        self.assertEqual((first["tags"]["program_id"], first["tags"]["run_id"]), (3, -5))
+        self.assertEqual(first["tags"]["signature"], "f32[2,2]")
+        self.assertEqual((first["process_id"], first["thread_id"]), (77, None))
+
+    def test_the_parent_is_the_module_or_its_loop_whatever_the_time(self):
+        _, spans = self.load_loop()
+        names = {span["span_id"]: (span["name"], span["start_ns"] % 10**6) for span in spans}
+        parents = [(span["name"], names[span["parent_id"]]) for span in spans if span["level"] == "layer"]
+        self.assertEqual(parents[:8], [("copy.1", ("jit_loop", 500)), ("while.5", ("jit_loop", 500))]
+                         + 3 * [("my_fusion", ("while.5", 2500)), ("add.1", ("while.5", 2500))])
+        self.assertEqual({span["basis"] for span in spans if span["level"] == "layer"}, {"explicit"})
+
+    def test_a_loop_ends_with_its_last_turn(self):
+        _, spans = self.load_loop()
+        loops = [span for span in spans if span["name"] == "while.5"]
+        self.assertEqual([loop["duration_ns"] for loop in loops], [12_000, 6_000])  # the event of the first: 3,000
+        self.assertEqual([loop["tags"]["iterations"] for loop in loops], [3, 3])
+
+    def test_a_fused_operation_lists_its_sources(self):
+        _, spans = self.load_loop()
+        fused = next(span for span in spans if span["name"] == "my_fusion")
+        self.assertEqual(fused["category"], "fused")
+        self.assertEqual(fused["tags"]["operators"], "dot_general sin")
+        self.assertEqual(fused["tags"]["source"], "train.py:8, layers.py:9")
+        self.assertEqual((fused["tags"]["layer_type"], fused["tags"]["layer_shape"]), ("sin", "f32[2,2]"))
+        add = next(span for span in spans if span["name"] == "add.1")
+        self.assertEqual((add["tags"]["layer_type"], add["tags"]["source"]), ("add", "train.py:7"))
+
+    def test_a_compilation_begins_with_the_tracing(self):
+        _, spans = self.load_loop()
+        compilation, = [span for span in spans if span["category"] == "compile"]
+        self.assertEqual(compilation["start_ns"] % 10**6, 1500)
+        self.assertEqual(compilation["duration_ns"], 43_000)  # from 1 to 44 us
+        self.assertEqual(compilation["tags"]["function"], "loop")
+        self.assertEqual((compilation["tags"]["compile_id"], compilation["tags"]["signature"]), ("0/0", "f32[2,2]"))
+
+    def recompiled(self, second):
+        host, modules = xspace.Plane("/host:CPU"), xspace.Plane("/host:metadata")
+        events = []
+        for at in (0, 50):
+            events += [("PjitFunction(<lambda>)", at * 10**6, 40 * 10**6, {}),
+                       ("backend_compile_and_load", (at + 1) * 10**6, 10**6, {})]
+        host.line(1, "python3", 0, events)
+        modules.add_module("jit__lambda(2)", xspace.loop_module("jit__lambda"))
+        modules.add_module("jit__lambda(4)", xspace.loop_module("jit__lambda", (second,)))
+        _, spans = self.load(xspace.space(host, modules))
+        return [span["tags"].get("reason") for span in spans if span["category"] == "compile"]
+
+    def test_why_a_function_was_compiled_again(self):
+        self.assertEqual(self.recompiled(xspace.shape(11, 9, 2)), [None, "other shapes or types"])
+        self.assertIn("another function object", self.recompiled(xspace.shape(11, 2, 2))[1])
+
+    def test_ranges_and_what_is_left_out(self):
+        report, spans = self.load_loop()
+        mine = next(span for span in spans if span["name"] == "mine")
+        self.assertEqual((mine["level"], mine["tags"], mine["track"]), ("application", {"k": 3, "text": "a b"}, "python3"))
+        self.assertEqual({s["reason"]: s["count"] for s in xspace_skipped(report)},
+                         {"end of an operation": 3, "mark of a thread pool": 1, "Python frame": 1})
+
+    def test_steps_are_the_module_that_is_repeated(self):
+        host = xspace.Plane("/host:CPU")
+        host.line(1, "python3", 0, [xspace.operation("a", at, 5, at, at, "jit_train") for at in (0, 10, 20)]
+                  + [xspace.operation("b", at + 6, 1, at, 99 + at, "jit_small") for at in (0, 10, 20)])
+        self.load(xspace.space(host))
+        self.assertEqual(self.rows("select count(*) as n from observation"), [{"n": 3}])
+        marked = [("train", 0, 30 * 10**6, {"step_num": 4})]
+        host.line(2, "main", 0, marked)
+        _, spans = self.load(xspace.space(host))
+        self.assertEqual(self.rows("select count(*) as n from observation"), [{"n": 1}])
+        self.assertEqual(next(s for s in spans if s["name"] == "train")["tags"]["step_num"], 4)
+
+    def test_streams_of_a_device_and_nothing_twice(self):
+        report, spans = self.load(xspace.space(*xspace.device_program()))
+        kernel, copy = [next(s for s in spans if s["category"] == category) for category in ("kernel", "memcpy")]
+        self.assertEqual((kernel["start_ns"], kernel["duration_ns"], kernel["device_id"], kernel["stream_id"]),
+                         (3000, 4000, 4, 134))
+        self.assertEqual({key: kernel["tags"][key] for key in ("registers", "shared_bytes", "grid", "block", "hlo_op")},
+                         {"registers": 38, "shared_bytes": 16, "grid": "[160,1,1]", "block": "[64,1,1]", "hlo_op": "fusion.1"})
+        self.assertEqual((copy["tags"]["bytes"], copy["stream_id"]), (112, 135))
+        layer = next(span for span in spans if span["level"] == "layer")
+        self.assertEqual((layer["name"], layer["tags"]["layer_type"]), ("layer/MatMul:MatMul", "MatMul"))
+        self.assertEqual((kernel["layer_id"], kernel["basis"]), (layer["span_id"], "correlation"))
+        self.assertEqual({s["reason"]: s["count"] for s in xspace_skipped(report)}, {"derived line": 12})
+        self.assertEqual([s["name"] for s in spans if s["level"] == "application"], ["Ns::Call"])
+
+    def test_remarks_of_the_profiler(self):
+        report, _ = self.load(xspace.space(*xspace.loop_program(), warnings=["events were dropped"]))
+        self.assertIn("events were dropped", report["files"][0]["notes"][0])
+
+    def test_damaged_files(self):
+        good = xspace.space(*xspace.loop_program())
+        cut = self.write(good[:-40])
+        self.assertIn("byte", self.refused(cut))
+        mangled = self.write(good.decode(errors="replace").encode())  # by a program that takes it for text
+        self.assertIn("byte", self.refused(mangled))
+
+    def test_a_damaged_module_costs_its_sources_only(self):
+        host, modules, environment = xspace.loop_program()
+        modules.modules = [("jit_loop(3)", otlp.field(1, otlp.field(3, b"\x12\x7f")))]
+        report, spans = self.load(xspace.space(host, modules, environment))
+        self.assertIn("jit_loop(3)", report["files"][0]["notes"][0])
+        self.assertEqual(sum(span["level"] == "layer" for span in spans), 16)
+
+    def test_a_pipe_is_refused_where_it_is_read_again(self):
+        host = xspace.Plane("/host:CPU")
+        host.line(1, "python3", 0, [(f"range {i}", i, 1, {}) for i in range(60_000)])
+        path = os.path.join(self.folder, "pipe")
+        os.mkfifo(path)
+        content = xspace.space(host)
+        child = os.fork()
+        if child == 0:
+            try:
+                with open(path, "wb") as file:
+                    file.write(content)
+            except BrokenPipeError:
+                pass
+            os._exit(0)
+        self.assertIn("pipe", self.refused(path))
+        os.waitpid(child, 0)
+
+
+def xspace_skipped(report):
+    return [{"reason": reason, "count": count} for reason, count in report["files"][0]["skipped"].items()]
+
+
+if __name__ == "__main__":
+    unittest.main()

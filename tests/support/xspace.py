@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Writes profiles of XLA field by field, without XLA: an XSpace with planes, lines and events, and descriptions of modules
+(HloProto). Numbers of fields are those of xplane.proto and hlo.proto."""
+from otlp import field, varint
+
+
+def number(key, value):
+    return field(key, varint(value & (1 << 64) - 1), 0)
+
+
+def text(key, value):
+    return field(key, value.encode())
+
+
+def shape(kind, *dimensions):
+    """A ShapeProto; 11: f32, 4: s32, 13: a tuple."""
+    return number(2, kind) + field(3, b"".join(map(varint, dimensions)))
+
+
+def instruction(name, opcode, op_name="", frame=0, calls=(), of=None):
+    metadata = (text(2, op_name) if op_name else b"") + (number(15, frame) if frame else b"")
+    called = field(38, b"".join(map(varint, calls))) if calls else b""
+    return text(1, name) + text(2, opcode) + field(3, of or shape(11, 2, 2)) + field(7, metadata) + called
+
+
+def module(name, computations, parameters=(), frames=()):
+    """computations: {id: [instruction, ...]}; frames: (file, line) of frames 1, 2, ..."""
+    out = text(1, name)
+    for key, instructions in computations.items():
+        out += field(3, text(1, f"computation.{key}") + b"".join(field(2, i) for i in instructions) + number(5, key))
+    out += field(4, b"".join(field(1, parameter) for parameter in parameters))
+    files = sorted({file for file, _ in frames})
+    index = b"".join(text(1, file) for file in files)
+    index += b"".join(field(3, number(1, files.index(file) + 1) + number(3, line)) for file, line in frames)
+    index += b"".join(field(4, number(1, place + 1)) for place in range(len(frames)))
+    return field(1, out + field(17, index))
+
+
+class Plane:
+    """events are (name, offset_ps, duration_ps, {stat: value}); a stat's text is written as a reference, bytes in place."""
+
+    def __init__(self, name, **facts):
+        self.name, self.events, self.stats, self.lines, self.facts, self.modules = name, {}, {}, [], facts, []
+
+    def stat(self, key, value):
+        out = number(1, self.stats.setdefault(key, len(self.stats) + 1))
+        if isinstance(value, str):
+            return out + number(7, self.stats.setdefault(value, len(self.stats) + 1))
+        if isinstance(value, bytes):
+            return out + field(5, value)
+        return out + number(4 if value < 0 else 3, value)
+
+    def line(self, key, name, timestamp_ns, events):
+        out = number(1, key) + text(2, name) + number(3, timestamp_ns)
+        for event, offset_ps, duration_ps, stats in events:
+            out += field(4, number(1, self.events.setdefault(event, len(self.events) + 1)) + number(2, offset_ps)
+                         + number(3, duration_ps) + b"".join(field(4, self.stat(*item)) for item in stats.items()))
+        self.lines.append(out)
+
+    def add_module(self, name, proto):  # "jit_f(3)"
+        self.modules.append((name, proto))
+
+    def encode(self):
+        out = text(2, self.name) + b"".join(field(3, line) for line in self.lines)
+        for name, key in self.events.items():
+            out += field(4, number(1, key) + field(2, number(1, key) + text(2, name)))
+        for key, (name, proto) in enumerate(self.modules):
+            stat = number(1, self.stats.setdefault("Hlo Proto", len(self.stats) + 1)) + field(6, proto)
+            out += field(4, number(1, key) + field(2, number(1, key) + text(2, name) + field(5, stat)))
+        facts = b"".join(field(6, self.stat(*item)) for item in self.facts.items())
+        for name, key in self.stats.items():
+            out += field(5, number(1, key) + field(2, number(1, key) + text(2, name)))
+        return out + facts
+
+
+def space(*planes, warnings=(), host="box"):
+    return (b"".join(field(1, plane.encode()) for plane in planes) + b"".join(text(3, w) for w in warnings) + text(4, host))
+
+
+# ---- a program ------------------------------------------------------------------------------------------------------------
+
+def operation(name, offset_us, duration_us, run, key, module_name="jit_loop", program=3):
+    return (name, offset_us * 10**6, duration_us * 10**6,
+            {"hlo_op": name, "hlo_module": module_name, "program_id": program, "run_id": run, "device_ordinal": 0, "_p": key})
+
+
+def end(name, offset_us, key):
+    return (f"end: {name}", offset_us * 10**6, 0, {"_c": key})
+
+
+def loop_module(name="jit_loop", parameters=(shape(11, 2, 2),)):
+    """copy; then a loop of a fusion (dot, sine) and an add, with a fused condition."""
+    fused = [instruction("p", "parameter"), instruction("dot.1", "dot", "jit(loop)/while/body/dot_general", 2),
+             instruction("sin.1", "sine", "jit(loop)/while/body/sin", 3)]
+    body = [instruction("arg", "parameter"), instruction("my_fusion", "fusion", "jit(loop)/while/body/sin", 3, [1]),
+            instruction("add.1", "add", "jit(loop)/while/body/add", 1)]
+    condition = [instruction("compare_fusion", "fusion", "jit(loop)/while/cond/lt", 1, [4])]
+    main = [instruction("copy.1", "copy"), instruction("while.5", "while", "jit(loop)/while", 1, [2, 3])]
+    compared = [instruction("lt.1", "compare", "jit(loop)/while/cond/lt", 1)]
+    return module(name, {1: fused, 2: body, 3: condition, 4: compared, 5: main}, parameters,
+                  [("train.py", 7), ("train.py", 8), ("layers.py", 9)])
+
+
+def loop_program():
+    """Two executions of a module with a loop of three turns: in the first one, the loop's event ends within its body, which
+    goes on in another thread."""
+    host = Plane("/host:CPU", process_id=77)
+    first = [operation("copy.1", 0, 2, -5, 1), operation("while.5", 2, 3, -5, 2), operation("my_fusion", 3, 1, -5, 3),
+             end("my_fusion", 4, 3)]
+    other = [operation("add.1", 6, 1, -5, 4), operation("my_fusion", 7, 2, -5, 5), operation("add.1", 9, 1, -5, 6),
+             operation("my_fusion", 10, 2, -5, 7), operation("add.1", 12, 1, -5, 8), end("while.5", 14, 2)]
+    second = [operation("copy.1", 100, 2, -4, 11), operation("while.5", 102, 6, -4, 12)]
+    for turn in range(3):
+        second += [operation("my_fusion", 102 + 2 * turn, 1, -4, 20 + turn), operation("add.1", 103 + 2 * turn, 1, -4, 30 + turn)]
+    second.append(end("while.5", 108, 12))
+    host.line(-3, "tf_XLAEigen/-3", 500, other)
+    host.line(9, "tf_XLAPjRtCpuClient/9", 500, first + second)
+    host.line(4, "python3", 500, [
+        ("PjitFunction(loop)", 0, 80 * 10**6, {}), ("PjitFunction(loop)", 0, 80 * 10**6, {}),
+        ("trace_to_jaxpr_dynamic", 10**6, 10**6, {}), ("backend_compile_and_load", 4 * 10**6, 40 * 10**6, {}),
+        ("mine", 90 * 10**6, 10**6, {"k": 3, "text": b"a b"}),
+        ("ThreadpoolListener::Record", 91 * 10**6, 0, {"_p": 9}), ("$train.py:3 main", 0, 99 * 10**6, {})])
+    modules = Plane("/host:metadata", jax_version=b"0.10.2")
+    modules.add_module("jit_loop(3)", loop_module())
+    return host, modules, Plane("Task Environment", profile_start_time=1_700_000_000_000_000_000)
+
+
+def device_program():
+    """Streams of a GPU with derived lines next to them, and the calls of the host that launched their work."""
+    host, gpu = Plane("/host:CPU"), Plane("/device:GPU:4", core_count=80, memory_size=17 << 30, clock_rate=1530000)
+    host.line(1, "python3", 0, [("cuLaunchKernel", 10**6, 10**6, {"correlation_id": 7}),
+                                ("layer/MatMul:MatMul", 0, 5 * 10**6, {}), ("Ns::Call", 10**7, 10**6, {})])
+    kernel = ("gemm", 3 * 10**6, 4 * 10**6 + 999, {"correlation_id": 7, "kernel_details": "regs:38 shm:16 grid:160,1,1 block:64,1,1",
+                                                   "hlo_op": "fusion.1", "hlo_module": "jit_f"})
+    gpu.line(134, "Stream #134(Compute)", 0, [kernel])
+    gpu.line(135, "Stream #135(MemcpyH2D)", 0, [("MemcpyH2D", 0, 10**6, {"memcpy_details": "size:112 dest:4 async:0"})])
+    for key, name in enumerate(["TensorFlow Ops", "TensorFlow Name Scope", "Steps", "XLA Modules", "XLA Ops", "Source code"]):
+        gpu.line(-key - 1, name, 0, [("gemm", 3 * 10**6, 4 * 10**6, {}), ("gemm", 8 * 10**6, 4 * 10**6, {})])
+    return host, gpu

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+// What an event of the host is, and the span that becomes of it: an operation of a module, a layer of TensorFlow, a call
+// that launches work on a device, a range. Called by xplane.c in the third pass.
+#include "importers/xplane/xplane.h"
+
+#include "format/level.h"
+#include "format/range.h"
+
+void xplane_events_start(struct xplane *x)
+{
+#define X(name) x->strings.name = import_word(x->import, #name);
+  XPLANE_STRINGS(X)
+#undef X
+}
+
+uint32_t xplane_string(struct xplane *x, uint32_t text)
+{
+  while (x->string_of.count <= text)
+    (void)vector_add(&x->string_of);
+  uint32_t *string = &x->string_of.items[text];
+  struct slice bytes = xplane_text(x, text);
+  if (*string == 0 && bytes.length > 0)
+    *string = import_slice(x->import, bytes);
+  return *string;
+}
+
+// ---- tracks ----------------------------------------------------------------------------------------------------------
+
+// "tf_XLAEigen/5847092458502585169" without the thread's number, which is the line's.
+static struct slice thread_name(struct slice name)
+{
+  const char *slash = name.length > 0 ? memrchr(name.data, '/', name.length) : NULL;
+  int64_t number;
+  if (slash != NULL && slice_int64(slice_after(name, (size_t)(slash - name.data) + 1), &number))
+    name.length = (size_t)(slash - name.data);
+  return name;
+}
+
+static int64_t stream_of(struct slice name) // "Stream #134(Compute)"
+{
+  int64_t number = 0;
+  struct slice rest = slice_starts_with(name, "Stream #") ? slice_after(name, 8) : (struct slice){NULL, 0}, digits;
+  return slice_cut(&rest, '(', &digits) && slice_int64(digits, &number) ? number : STORE_NONE;
+}
+
+enum status xplane_track(struct xplane *x, struct xplane_line *line, struct error *err)
+{
+  char name[160];
+  struct store_track track = IMPORT_NO_PLACE;
+  struct slice shown = line->plane->kind == PLANE_HOST ? thread_name(line->name) : line->name;
+  if (line->track_id != 0)
+    return STATUS_OK;
+  snprintf(name, sizeof name, "%.*s", (int)shown.length, shown.length > 0 ? shown.data : "");
+  track.name = name;
+  track.process_id = line->plane->process_id;
+  if (line->plane->kind == PLANE_HOST) {
+    track.thread_id = line->id;
+  } else {
+    track.process_id = STORE_NONE;
+    track.device_id = line->plane->ordinal;
+    track.stream_id = stream_of(line->name);
+  }
+  return import_track(x->import, &track, &line->track_id, err);
+}
+
+// ---- tags ------------------------------------------------------------------------------------------------------------
+
+static void tag_text(struct xplane *x, int64_t span_id, uint32_t key, uint32_t text)
+{
+  uint32_t string = xplane_string(x, text);
+  if (string != 0)
+    import_tag_text(x->import, span_id, key, string);
+}
+
+// What the program gave its own ranges. What begins with "_" is the profiler's.
+static void tag_others(struct xplane *x, const struct xplane_event *event, int64_t span_id)
+{
+  for (size_t i = 0; i < event->other_count; i++) {
+    const struct xplane_value *value = &event->others[i];
+    uint32_t key = xplane_string(x, value->name);
+    if (key == 0 || slice_starts_with(xplane_text(x, value->name), "_"))
+      continue;
+    if (value->type == VALUE_INT)
+      import_tag_int(x->import, span_id, key, value->integer);
+    else if (value->type == VALUE_DOUBLE)
+      import_tag_double(x->import, span_id, key, value->real);
+    else if (value->reference != 0)
+      tag_text(x, span_id, key, value->reference - 1);
+    else if (value->text.length > 0)
+      import_tag_bytes(x->import, span_id, key, value->text.data, value->text.length);
+  }
+}
+
+// ---- operations of modules -------------------------------------------------------------------------------------------
+
+static enum status add_operation(struct xplane *x, struct xplane_line *line, const struct xplane_event *event,
+                                 uint32_t run, uint32_t operation, struct error *err)
+{
+  const struct xplane_run *of = &x->runs.items[run];
+  const struct xplane_instruction *instruction = xplane_instruction_find(x, of->module_name, of->program_id, operation);
+  struct store_span span = {.track_id = line->track_id,
+                            .recorded_parent_id = xplane_parent_of(x, run, operation, event->start_ns),
+                            .start_ns = event->start_ns,
+                            .duration_ns = event->end_ns - event->start_ns,
+                            .name = xplane_string(x, operation),
+                            .level = XSP_LEVEL_LAYER,
+                            .kind = XSP_KIND_SYNC,
+                            .flags = STORE_FLAG_BASIS(BASIS_EXPLICIT)};
+  if (xplane_is_control(x, operation) && x->next_control < x->controls.count) {
+    const struct xplane_control *control = &x->controls.items[x->next_control];
+    span.span_id = xplane_control_span(x, x->next_control++);
+    span.duration_ns = control->end_ns - control->start_ns;
+  } else {
+    span.span_id = ++x->span_count;
+  }
+  if (instruction != NULL && instruction->is_fused)
+    span.category = x->strings.fused;
+  XSP_TRY(import_span(x->import, &span, err));
+  if (instruction == NULL)
+    return STATUS_OK;
+  tag_text(x, span.span_id, x->strings.layer_type, instruction->type);
+  tag_text(x, span.span_id, x->strings.layer_shape, instruction->shape);
+  tag_text(x, span.span_id, x->strings.operators, instruction->operators);
+  tag_text(x, span.span_id, x->strings.source, instruction->source);
+  return STATUS_OK;
+}
+
+// ---- other events ----------------------------------------------------------------------------------------------------
+
+static const char *why_left_out(const struct xplane_event *event)
+{
+  static const char *const reasons[] = {[CLASS_END] = "end of an operation",
+                                        [CLASS_PYTHON] = "Python frame",
+                                        [CLASS_MARK] = "mark of a thread pool",
+                                        [CLASS_OPERATION] = NULL};
+  return reasons[event->name->class];
+}
+
+// A pass of XLA's compiler is a range, told from others by the thread on which it compiles.
+static bool is_pass(struct xplane_line *line, const struct xplane_event *event)
+{
+  bool is_within = event->start_ns < line->compile_until_ns;
+  if (slice_ends_with(event->shown, "::Compile") && event->end_ns > line->compile_until_ns)
+    line->compile_until_ns = event->end_ns;
+  return is_within;
+}
+
+static void set_host(struct xplane *x, struct xplane_line *line, const struct xplane_event *event,
+                     struct store_span *span)
+{
+  const char *model_range = x->import->options->model_range;
+  span->level = XSP_LEVEL_APPLICATION;
+  if (event->values[STAT_correlation_id].type == VALUE_INT) {
+    span->level = XSP_LEVEL_KERNEL;
+    span->category = x->strings.api;
+    span->flags = STORE_SPAN_CALL;
+    span->correlation_id = event->values[STAT_correlation_id].integer;
+  } else if (event->values[STAT_step_num].type == VALUE_INT ||
+             range_matches(model_range, event->shown.data, event->shown.length)) {
+    span->level = XSP_LEVEL_MODEL;
+    span->flags = STORE_SPAN_STEP;
+  } else if (event->name->class == CLASS_OPERATION) {
+    span->level = XSP_LEVEL_LAYER;
+  } else if (is_pass(line, event)) {
+    span->category = x->strings.compiler_pass;
+  }
+}
+
+enum status xplane_host_event(struct xplane *x, struct xplane_line *line, const struct xplane_event *event,
+                              struct error *err)
+{
+  uint32_t run, operation;
+  const char *reason = why_left_out(event);
+  if (reason != NULL) {
+    import_skip(x->import, reason);
+    return STATUS_OK;
+  }
+  XSP_TRY(xplane_track(x, line, err));
+  if (xplane_run_of(x, line->plane, event, &run, &operation))
+    return add_operation(x, line, event, run, operation, err);
+  XSP_TRY(xplane_compilation_event(x, line, event, err));
+  struct store_span span = {.span_id = ++x->span_count,
+                            .track_id = line->track_id,
+                            .start_ns = event->start_ns,
+                            .duration_ns = event->end_ns - event->start_ns,
+                            .name = xplane_string(x, event->name->text),
+                            .kind = XSP_KIND_SYNC};
+  set_host(x, line, event, &span);
+  XSP_TRY(import_span(x->import, &span, err));
+  if (event->name->class == CLASS_OPERATION && span.level == XSP_LEVEL_LAYER)
+    tag_text(x, span.span_id, x->strings.layer_type, event->name->inner);
+  if (event->values[STAT_step_num].type == VALUE_INT)
+    import_tag_int(x->import, span.span_id, x->strings.step_num, event->values[STAT_step_num].integer);
+  tag_others(x, event, span.span_id);
+  return STATUS_OK;
+}

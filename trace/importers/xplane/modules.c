@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// Looks up what hlo.c read: modules by name and program, their operations by name, which operations run others. Called in the
+// second and third pass.
+#include "importers/xplane/xplane.h"
+
+#include "base/sorted.h"
+
+#include <stdlib.h>
+
+const struct xplane_module *xplane_module_find(const struct xplane *x, uint32_t name, int64_t program_id)
+{
+  const uint64_t *place = map_find(&x->module_at, (struct map_key){(uint64_t)name + 1, (uint64_t)program_id});
+  return place != NULL ? &x->modules.items[*place - 1] : NULL;
+}
+
+const struct xplane_instruction *xplane_instruction_find(const struct xplane *x, uint32_t module_name,
+                                                         int64_t program_id, uint32_t operation)
+{
+  const struct xplane_module *module = xplane_module_find(x, module_name, program_id);
+  if (module == NULL)
+    return NULL;
+  uint64_t number = (uint64_t)(module - x->modules.items) + 1;
+  const uint64_t *place = map_find(&x->instruction_at, (struct map_key){number, operation});
+  return place != NULL ? &x->instructions.items[*place - 1] : NULL;
+}
+
+// ---- names of loops, branches and calls ------------------------------------------------------------------------------
+
+static int compare_names(const void *left, const void *right)
+{
+  uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+  return (a > b) - (a < b);
+}
+
+static int compare_modules(const void *left, const void *right, void *context)
+{
+  const struct xplane_module *modules = context;
+  const struct xplane_module *a = &modules[*(const uint32_t *)left], *b = &modules[*(const uint32_t *)right];
+  if (a->name != b->name)
+    return a->name < b->name ? -1 : 1;
+  return (a->program_id > b->program_id) - (a->program_id < b->program_id);
+}
+
+size_t xplane_modules_named(const struct xplane *x, uint32_t name)
+{
+  size_t low = 0, high = x->module_order.count;
+  while (low < high) {
+    size_t middle = low + (high - low) / 2;
+    if (x->modules.items[x->module_order.items[middle]].name < name)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low;
+}
+
+void xplane_modules_end(struct xplane *x)
+{
+  for (size_t i = 0; i < x->modules.count; i++)
+    *vector_add(&x->module_order) = (uint32_t)i;
+  if (x->modules.count > 0)
+    qsort_r(x->module_order.items, x->modules.count, sizeof *x->module_order.items, compare_modules, x->modules.items);
+
+  if (x->control_names.count > 0)
+    qsort(x->control_names.items, x->control_names.count, sizeof *x->control_names.items, compare_names);
+}
+
+bool xplane_is_control(const struct xplane *x, uint32_t operation)
+{
+  return sorted_find(&operation, x->control_names.items, x->control_names.count, sizeof *x->control_names.items,
+                     compare_names) != NULL;
+}

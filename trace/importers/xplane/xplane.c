@@ -1,0 +1,361 @@
+// SPDX-License-Identifier: Apache-2.0
+// Files of the profiler of XLA, and so of JAX and TensorFlow (NAME.xplane.pb): recognises them and walks through an XSpace,
+// its planes, their lines and events, once in each pass. Called by import_files.c. What events mean: events.c.
+#include "importers/xplane/xplane.h"
+
+#include "importers/import_wire.h"
+
+// Numbers of fields in xplane.proto.
+enum { SPACE_PLANES = 1, SPACE_ERRORS = 2, SPACE_WARNINGS = 3, SPACE_HOSTS = 4 };
+enum { PLANE_ID = 1, PLANE_NAME = 2, PLANE_LINES = 3, PLANE_EVENT_NAMES = 4, PLANE_STAT_NAMES = 5, PLANE_STATS = 6 };
+enum { LINE_ID = 1, LINE_NAME = 2, LINE_START = 3, LINE_EVENTS = 4, LINE_SHOWN_NAME = 11 };
+enum { EVENT_NAME = 1, EVENT_OFFSET = 2, EVENT_DURATION = 3, EVENT_STATS = 4, EVENT_COUNT = 5 };
+#define PS_PER_NS 1000
+
+// ---- fields ----------------------------------------------------------------------------------------------------------
+
+struct field {
+  uint64_t number, value; // value: of a number; of bytes their length, which are next in the file
+  bool is_bytes;
+};
+
+// The next field of a message up to the offset `end`. False: that was the last.
+static enum status next_field(struct xplane *x, uint64_t end, bool *ret_is_field, struct field *ret_field,
+                              struct error *err)
+{
+  struct import *import = x->import;
+  uint64_t key = 0;
+  XSP_TRY(import_wire_need(import, WIRE_KEY_AND_LENGTH_BYTES, err));
+  XSP_TRY(import_wire_check(import, end, err));
+  bool is_end = end == WIRE_TO_THE_END ? import->input->at == import->input->end : import_wire_offset(import) == end;
+  *ret_is_field = !is_end;
+  if (is_end)
+    return STATUS_OK;
+  XSP_TRY(import_wire_number(import, &key, err));
+  *ret_field = (struct field){.number = key >> 3, .is_bytes = (key & 7) == WIRE_BYTES};
+  if (ret_field->number == 0)
+    return import_broken(import, err, import_wire_offset(import), "a field has no number");
+  if (ret_field->is_bytes)
+    return import_wire_length(import, end, &ret_field->value, err);
+  if ((key & 7) == WIRE_VARINT)
+    return import_wire_number(import, &ret_field->value, err);
+  return import_wire_skip(import, key, end, err);
+}
+
+static enum status pass_over(struct xplane *x, uint64_t length, struct error *err)
+{
+  struct input *input = x->import->input;
+  while (length > (uint64_t)(input->end - input->at) && !input->is_last) {
+    length -= (uint64_t)(input->end - input->at);
+    input->at = input->end;
+    XSP_TRY(input_more(input, err));
+  }
+  XSP_TRY(import_wire_need_all(x->import, length, err));
+  input->at += length;
+  return STATUS_OK;
+}
+
+// A field's bytes, in the window until the next field is read.
+static enum status take(struct xplane *x, uint64_t length, struct slice *ret_bytes, struct error *err)
+{
+  struct input *input = x->import->input;
+  XSP_TRY(import_wire_need_all(x->import, length, err));
+  *ret_bytes = (struct slice){input->at, (size_t)length};
+  input->at += length;
+  return STATUS_OK;
+}
+
+enum status xplane_broken(const struct xplane *x, const char *problem, struct error *err)
+{
+  return import_broken(x->import, err, import_wire_offset(x->import), "%s",
+                       problem != NULL ? problem : "a field is of another kind than in xplane.proto");
+}
+
+// ---- events ----------------------------------------------------------------------------------------------------------
+
+static bool read_stat(const struct xplane *x, const struct xplane_line *line, struct wire stat,
+                      struct xplane_event *event)
+{
+  enum xplane_stat which;
+  struct xplane_value value;
+  if (!xplane_value_read(x, line->plane, &stat, &which, &value))
+    return false;
+  if (which != STAT_OTHER)
+    event->values[which] = value;
+  else if (event->other_count < XPLANE_OTHERS && value.type != VALUE_NONE)
+    event->others[event->other_count++] = value;
+  return true;
+}
+
+// Times relative to the line, in picoseconds, become the file's, in nanoseconds, rounded down. NULL: they are good.
+static const char *set_times(const struct xplane *x, const struct xplane_line *line, int64_t offset_ps,
+                             int64_t duration_ps, struct xplane_event *event)
+{
+  int64_t end_ps, unix_ns;
+  if (duration_ps < 0)
+    return "negative duration";
+  if (__builtin_add_overflow(offset_ps, duration_ps, &end_ps) ||
+      __builtin_add_overflow(line->timestamp_ns, offset_ps / PS_PER_NS, &event->start_ns) ||
+      __builtin_add_overflow(line->timestamp_ns, end_ps / PS_PER_NS, &event->end_ns))
+    return "time beyond 64 bits";
+  int64_t length_ns;
+  bool is_beyond = __builtin_sub_overflow(event->end_ns, event->start_ns, &length_ns) ||
+                   __builtin_add_overflow(event->end_ns, x->start_ns, &unix_ns) ||
+                   __builtin_add_overflow(event->start_ns, x->start_ns, &unix_ns);
+  return is_beyond ? "time beyond 64 bits" : NULL;
+}
+
+static enum status read_event(struct xplane *x, struct xplane_line *line, struct slice bytes, struct error *err)
+{
+  struct xplane_event event = {0};
+  struct wire wire = wire_over(bytes.data, bytes.length);
+  struct wire_field field;
+  int64_t offset_ps = 0, duration_ps = 0;
+  uint64_t name = 0;
+  bool is_sum = false;
+  while (wire_next(&wire, &field)) {
+    if (wire_is(&field, EVENT_NAME, WIRE_VARINT))
+      name = field.value;
+    else if (wire_is(&field, EVENT_OFFSET, WIRE_VARINT))
+      offset_ps = (int64_t)field.value;
+    else if (wire_is(&field, EVENT_DURATION, WIRE_VARINT))
+      duration_ps = (int64_t)field.value;
+    else if (wire_is(&field, EVENT_COUNT, WIRE_VARINT))
+      is_sum = true;
+    else if (wire_is(&field, EVENT_STATS, WIRE_BYTES) && !read_stat(x, line, wire_inside(&field), &event))
+      return xplane_broken(x, "an event's value is damaged", err);
+  }
+  if (wire.problem != NULL)
+    return xplane_broken(x, wire.problem, err);
+  const uint64_t *place = map_find(&line->plane->events, map_number(name));
+  const char *reason = place == NULL ? "no name"
+                       : is_sum      ? "sum of events"
+                                     : set_times(x, line, offset_ps, duration_ps, &event);
+  if (reason != NULL) {
+    if (x->pass == PASS_SPANS)
+      import_skip(x->import, reason);
+    return STATUS_OK;
+  }
+  event.name = &x->event_names.items[*place - 1];
+  event.shown = xplane_text(x, event.name->text);
+  if (x->pass == PASS_SURVEY) {
+    xplane_survey_event(x, line->plane, &event);
+    return STATUS_OK;
+  }
+  return line->plane->kind == PLANE_DEVICE ? xplane_device_event(x, line, &event, err)
+                                           : xplane_host_event(x, line, &event, err);
+}
+
+// ---- lines -----------------------------------------------------------------------------------------------------------
+
+// What repeats other lines, grouped by steps, modules or scopes, is no line of its own.
+static bool is_derived(const struct xplane_line *line)
+{
+  if (line->plane->kind != PLANE_DEVICE)
+    return false;
+  if (line->plane->is_tpu)
+    return !slice_is(line->name, "XLA Ops") && !slice_is(line->name, "XLA Modules");
+  return !slice_starts_with(line->name, "Stream #");
+}
+
+// Relative to the file's start, as all newer writers have it.
+static int64_t line_start(const struct xplane *x, int64_t timestamp_ns)
+{
+  return x->has_start && timestamp_ns >= x->start_ns ? timestamp_ns - x->start_ns : timestamp_ns;
+}
+
+static enum status read_line_field(struct xplane *x, struct xplane_line *line, const struct field *field,
+                                   uint64_t *events, struct error *err)
+{
+  struct slice bytes;
+  if (!field->is_bytes) {
+    if ((field->number == LINE_ID || field->number == LINE_START) && *events > 0)
+      return xplane_broken(x, "a line's head follows its events", err);
+    if (field->number == LINE_ID)
+      line->id = (int64_t)field->value;
+    else if (field->number == LINE_START)
+      line->timestamp_ns = line_start(x, (int64_t)field->value);
+    return STATUS_OK;
+  }
+  if (field->number == LINE_EVENTS) {
+    ++*events;
+    if (is_derived(line))
+      return pass_over(x, field->value, err);
+    XSP_TRY(take(x, field->value, &bytes, err));
+    return read_event(x, line, bytes, err);
+  }
+  if (field->number != LINE_NAME && (field->number != LINE_SHOWN_NAME || line->name.length > 0))
+    return pass_over(x, field->value, err);
+  XSP_TRY(take(x, field->value, &bytes, err));
+  line->name = xplane_text(x, interner_at(&x->texts, bytes.data, bytes.length));
+  return STATUS_OK;
+}
+
+static enum status read_line(struct xplane *x, uint64_t end, struct error *err)
+{
+  struct xplane_line line = {.plane = &x->planes.items[x->plane], .compile_until_ns = INT64_MIN};
+  struct field field;
+  uint64_t events = 0;
+  bool is_field = false;
+  enum status status = STATUS_OK;
+  while ((status = next_field(x, end, &is_field, &field, err)) == STATUS_OK && is_field)
+    if ((status = read_line_field(x, &line, &field, &events, err)) != STATUS_OK)
+      break;
+  if (status == STATUS_OK && x->pass == PASS_SPANS && is_derived(&line))
+    import_skip_many(x->import, "derived line", events);
+  vector_done(&line.open);
+  return status;
+}
+
+// ---- planes ----------------------------------------------------------------------------------------------------------
+
+static enum status read_name_field(struct xplane *x, const struct field *field, struct error *err)
+{
+  struct slice bytes;
+  XSP_TRY(take(x, field->value, &bytes, err));
+  if (field->number == PLANE_NAME)
+    xplane_name_plane(x, bytes);
+  else if (field->number == PLANE_EVENT_NAMES)
+    return xplane_add_event_name(x, wire_over(bytes.data, bytes.length), err);
+  else if (field->number == PLANE_STAT_NAMES)
+    return xplane_add_stat_name(x, wire_over(bytes.data, bytes.length), err);
+  else if (field->number == PLANE_STATS)
+    return xplane_plane_fact(x, wire_over(bytes.data, bytes.length), err);
+  return STATUS_OK;
+}
+
+static enum status read_plane(struct xplane *x, uint64_t end, struct error *err)
+{
+  struct field field;
+  bool is_field = false;
+  if (x->pass == PASS_NAMES)
+    vector_add(&x->planes)->process_id = STORE_NONE;
+  const struct xplane_plane *plane = &x->planes.items[x->plane];
+  bool has_spans = x->pass != PASS_NAMES && (plane->kind == PLANE_HOST || plane->kind == PLANE_DEVICE);
+  for (;;) {
+    XSP_TRY(next_field(x, end, &is_field, &field, err));
+    if (!is_field)
+      break;
+    if (!field.is_bytes)
+      continue;
+    if (field.number == PLANE_LINES && has_spans)
+      XSP_TRY(read_line(x, import_wire_offset(x->import) + field.value, err));
+    else if (x->pass == PASS_NAMES && field.number != PLANE_LINES && field.number <= PLANE_STATS)
+      XSP_TRY(read_name_field(x, &field, err));
+    else
+      XSP_TRY(pass_over(x, field.value, err));
+  }
+  x->plane++;
+  return STATUS_OK;
+}
+
+// What the profiler says of its own recording, and the machine's name.
+static enum status read_remark(struct xplane *x, const struct field *field, struct error *err)
+{
+  struct slice bytes;
+  XSP_TRY(take(x, field->value, &bytes, err));
+  uint32_t text = interner_at(&x->texts, bytes.data, bytes.length);
+  if (field->number == SPACE_HOSTS && !x->has_host)
+    import_system_text(x->import, "host", xplane_text(x, text).data);
+  x->has_host = x->has_host || field->number == SPACE_HOSTS;
+  if (field->number != SPACE_HOSTS)
+    import_note(x->import, "the profiler reported: %.500s", xplane_text(x, text).data);
+  return STATUS_OK;
+}
+
+static enum status walk(struct xplane *x, enum xplane_pass pass, struct error *err)
+{
+  struct field field;
+  bool is_field = false;
+  x->pass = pass;
+  x->plane = 0;
+  XSP_TRY(input_rewind(x->import->input, err));
+  for (;;) {
+    XSP_TRY(next_field(x, WIRE_TO_THE_END, &is_field, &field, err));
+    if (!is_field)
+      return STATUS_OK;
+    if (!field.is_bytes)
+      continue;
+    if (field.number == SPACE_PLANES)
+      XSP_TRY(read_plane(x, import_wire_offset(x->import) + field.value, err));
+    else if (pass == PASS_NAMES && field.number <= SPACE_HOSTS)
+      XSP_TRY(read_remark(x, &field, err));
+    else
+      XSP_TRY(pass_over(x, field.value, err));
+  }
+}
+
+// ---- the file --------------------------------------------------------------------------------------------------------
+
+static enum status read_passes(struct xplane *x, struct error *err)
+{
+  XSP_TRY(walk(x, PASS_NAMES, err));
+  xplane_modules_end(x);
+  (void)import_run(x->import, &(struct store_run){.epoch_is_unix = x->has_start});
+  if (x->has_start)
+    import_run_shift(x->import, x->start_ns);
+  xplane_events_start(x);
+  XSP_TRY(walk(x, PASS_SURVEY, err));
+  xplane_survey_end(x);
+  XSP_TRY(xplane_add_runs(x, err));
+  XSP_TRY(walk(x, PASS_SPANS, err));
+  xplane_add_turns(x);
+  xplane_compilations_end(x);
+  return STATUS_OK;
+}
+
+static enum status read_file(struct import *import, struct error *err)
+{
+  struct xplane x = {.import = import};
+  enum status status = read_passes(&x, err);
+  for (size_t i = 0; i < x.planes.count; i++) {
+    map_done(&x.planes.items[i].events);
+    map_done(&x.planes.items[i].stats);
+  }
+  vector_done(&x.string_of);
+  vector_done(&x.planes);
+  vector_done(&x.event_names);
+  vector_done(&x.stat_names);
+  vector_done(&x.modules);
+  vector_done(&x.module_order);
+  vector_done(&x.instructions);
+  vector_done(&x.control_names);
+  vector_done(&x.runs);
+  vector_done(&x.controls);
+  vector_done(&x.control_order);
+  vector_done(&x.functions);
+  vector_done(&x.compilations);
+  map_done(&x.module_at);
+  map_done(&x.instruction_at);
+  map_done(&x.run_at);
+  map_done(&x.end_at);
+  map_done(&x.function_at);
+  interner_done(&x.texts);
+  return status;
+}
+
+// A first plane with its number and one of the names that XLA gives. Of a damaged length, the next key tells.
+static int recognize(struct slice head, bool is_all)
+{
+  static const char *const names[] = {"/host:", "/device:", "Task Environment", "#Chip"};
+  (void)is_all;
+  struct wire wire = wire_over(head.data, head.length);
+  struct wire_field plane, field;
+  (void)wire_next(&wire, &plane);
+  if (!wire_is(&plane, SPACE_PLANES, WIRE_BYTES))
+    return 0;
+  struct wire inside = wire_over(plane.bytes, plane.bytes == NULL ? 0 : plane.length);
+  while (wire_next(&inside, &field) && field.number <= PLANE_NAME)
+    if (wire_is(&field, PLANE_NAME, WIRE_BYTES))
+      for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (slice_starts_with((struct slice){field.bytes, field.length}, names[i]))
+          return 3;
+  return 0;
+}
+
+const struct importer importer_xplane = {
+    .name = "xplane",
+    .summary = "profiles of XLA: JAX and TensorFlow (.xplane.pb)",
+    .recognize = recognize,
+    .read = read_file,
+};

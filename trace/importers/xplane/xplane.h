@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: Apache-2.0
+// A file of XLA's profiler (XSpace) that is being read, for all files of this folder.
+//
+// Names come after the events that use them, and a loop after its body. So a file is read three times: names and modules
+// (xplane.c, names.c, hlo.c), which executions and loops there are (executions.c), spans (events.c). Memory does not grow
+// with the events, but with different names, executions of modules and of loops.
+#ifndef XSP_IMPORTERS_XPLANE_XPLANE_H
+#define XSP_IMPORTERS_XPLANE_XPLANE_H
+
+#include "base/buf.h"
+#include "base/interner.h"
+#include "base/map.h"
+#include "base/vector.h"
+#include "base/wire.h"
+#include "importers/importer.h"
+
+#include <stdio.h>
+
+enum xplane_plane_kind { PLANE_OTHER, PLANE_HOST, PLANE_DEVICE, PLANE_HLO };
+
+// Values of events that are read: X(member, name in the file).
+#define XPLANE_STATS(X)                                                                                                \
+  X(hlo_op, "hlo_op")                                                                                                  \
+  X(hlo_module, "hlo_module")                                                                                          \
+  X(program_id, "program_id")                                                                                          \
+  X(run_id, "run_id")                                                                                                  \
+  X(device_ordinal, "device_ordinal")                                                                                  \
+  X(producer, "_p")                                                                                                    \
+  X(consumer, "_c")                                                                                                    \
+  X(correlation_id, "correlation_id")                                                                                  \
+  X(kernel_details, "kernel_details")                                                                                  \
+  X(memcpy_details, "memcpy_details")                                                                                  \
+  X(step_num, "step_num")
+enum xplane_stat {
+#define X(member, name) STAT_##member,
+  XPLANE_STATS(X)
+#undef X
+      STAT_OTHER,
+};
+
+struct xplane_stat_name { // a plane's number for a name of values
+  uint32_t text;          // of xplane.texts, for values that refer to it, too
+  uint8_t stat;           // enum xplane_stat
+};
+enum xplane_class {
+  CLASS_PLAIN,
+  CLASS_END,       // "end: OPERATION"
+  CLASS_PYTHON,    // "$file.py:12 function"
+  CLASS_MARK,      // of a thread pool: no length
+  CLASS_FUNCTION,  // "PjitFunction(NAME)": a call of a function under jax.jit
+  CLASS_PREPARE,   // tracing, lowering
+  CLASS_COMPILE,   // what ends a compilation
+  CLASS_OPERATION, // "name:Type" of TensorFlow
+};
+struct xplane_event_name {
+  uint32_t text;
+  uint32_t inner; // of CLASS_END the operation, of CLASS_FUNCTION the function, of CLASS_OPERATION the type: texts
+  uint8_t class;  // enum xplane_class
+};
+struct xplane_plane {
+  enum xplane_plane_kind kind;
+  struct slice name;
+  int64_t ordinal;    // "/device:GPU:4": 4
+  int64_t process_id; // STORE_NONE: not recorded
+  bool is_tpu;
+  struct map events, stats; // the plane's numbers → event_names, stat_names, + 1
+};
+
+struct xplane_value {
+  enum { VALUE_NONE, VALUE_INT, VALUE_DOUBLE, VALUE_TEXT } type;
+  int64_t integer;
+  double real;
+  struct slice text;  // into the event, or xplane.texts
+  uint32_t reference; // of xplane.texts + 1; 0: into the event
+  uint32_t name;      // text
+};
+#define XPLANE_OTHERS 16u // further values of an event that are kept
+struct xplane_event {
+  const struct xplane_event_name *name;
+  struct slice shown; // its name
+  int64_t start_ns, end_ns;
+  struct xplane_value values[STAT_OTHER], others[XPLANE_OTHERS];
+  size_t other_count;
+};
+
+struct xplane_open { // a call of a function under jax.jit that encloses what follows on its line
+  int64_t end_ns, first_ns;
+  bool has_first;    // something was traced or lowered in it, from first_ns on
+  uint32_t function; // text
+};
+struct xplane_line {
+  const struct xplane_plane *plane;
+  int64_t id, timestamp_ns;
+  struct slice name;
+  uint32_t track_id;        // 0: not asked for yet
+  int64_t compile_until_ns; // what begins before is a pass of the compiler
+  VECTOR(struct xplane_open) open;
+};
+
+// ---- modules (hlo.c)
+struct xplane_module {
+  uint32_t name; // text: "jit_train_step"
+  int64_t program_id;
+  uint32_t signature; // text: "f32[64,128], f32[128]"
+  uint64_t parameters_hash;
+};
+struct xplane_instruction {
+  uint32_t type, shape, operators, source; // texts
+  uint32_t caller; // the loop, branch or call that runs its computation: text of its name + 1; 0: the module does
+  bool is_fused, is_control, is_loop;
+};
+
+// ---- executions (executions.c)
+struct xplane_run { // of a module
+  uint32_t module_name;
+  uint32_t plane;
+  int64_t program_id, run_id, device;
+  int64_t start_ns, end_ns;
+  bool is_step;
+};
+struct xplane_control { // an execution of a loop, branch or call, which encloses operations
+  int64_t start_ns, end_ns;
+  struct map_key producer; // of its end
+  uint32_t run, operation; // operation: text
+  uint32_t counted, turns; // how often one operation of its body ran; counted: its text + 1
+};
+
+// ---- compilations (compilations.c)
+struct xplane_function {    // under jax.jit
+  uint32_t name, module;    // texts; the name of its modules
+  uint32_t compiled;        // how often
+  uint64_t parameters_hash; // of its last module
+};
+struct xplane_compilation {
+  int64_t span_id;
+  uint32_t function, nth; // of the function's
+};
+
+#define XPLANE_STRINGS(X)                                                                                              \
+  X(kernel)                                                                                                            \
+  X(memcpy)                                                                                                            \
+  X(memset)                                                                                                            \
+  X(other)                                                                                                             \
+  X(api)                                                                                                               \
+  X(compile)                                                                                                           \
+  X(compiler_pass)                                                                                                     \
+  X(fused)                                                                                                             \
+  X(layer_type)                                                                                                        \
+  X(layer_shape)                                                                                                       \
+  X(operators)                                                                                                         \
+  X(source)                                                                                                            \
+  X(iterations)                                                                                                        \
+  X(program_id)                                                                                                        \
+  X(run_id)                                                                                                            \
+  X(signature)                                                                                                         \
+  X(function)                                                                                                          \
+  X(compile_id)                                                                                                        \
+  X(reason)                                                                                                            \
+  X(bytes)                                                                                                             \
+  X(grid)                                                                                                              \
+  X(block)                                                                                                             \
+  X(registers)                                                                                                         \
+  X(shared_bytes)                                                                                                      \
+  X(hlo_op)                                                                                                            \
+  X(hlo_module)                                                                                                        \
+  X(step_num)
+enum xplane_pass { PASS_NAMES, PASS_SURVEY, PASS_SPANS };
+struct xplane {
+  struct import *import;
+  enum xplane_pass pass;
+  struct interner texts;
+  VECTOR(uint32_t) string_of;         // of import_string, by text; 0: not asked for yet
+  VECTOR(struct xplane_plane) planes; // in the order of the file
+  size_t plane;                       // that is being read
+  VECTOR(struct xplane_event_name) event_names;
+  VECTOR(struct xplane_stat_name) stat_names;
+  bool has_start, has_host;
+  bool has_steps;   // that the program marked
+  int64_t start_ns; // Unix time that the file's times count from
+
+  VECTOR(struct xplane_module) modules;
+  VECTOR(uint32_t) module_order; // by name, program
+  struct map module_at;          // {name + 1, program} → modules + 1
+  VECTOR(struct xplane_instruction) instructions;
+  struct map instruction_at;      // {module + 1, name} → instructions + 1
+  VECTOR(uint32_t) control_names; // texts, sorted once the names are read
+
+  VECTOR(struct xplane_run) runs;
+  struct map run_at; // → runs + 1
+  VECTOR(struct xplane_control) controls;
+  VECTOR(uint32_t) control_order; // by run, operation, start
+  struct map end_at;              // {plane + 1, producer} → when it ended
+  size_t next_control;            // of PASS_SPANS
+
+  VECTOR(struct xplane_function) functions;
+  struct map function_at; // name + 1 → functions + 1
+  VECTOR(struct xplane_compilation) compilations;
+  int64_t span_count;
+  struct {
+#define X(name) uint32_t name;
+    XPLANE_STRINGS(X)
+#undef X
+  } strings; // of import_string
+};
+
+static inline struct slice xplane_text(const struct xplane *x, uint32_t text)
+{
+  return interner_text(&x->texts, text);
+}
+
+// The text of a value that is one.
+static inline uint32_t xplane_value_text(struct xplane *x, const struct xplane_value *value)
+{
+  if (value->reference != 0)
+    return value->reference - 1;
+  return interner_at(&x->texts, value->text.length > 0 ? value->text.data : "", value->text.length);
+}
+
+// ---- names.c: planes' tables, in PASS_NAMES
+void xplane_name_plane(struct xplane *x, struct slice name);
+enum status xplane_add_event_name(struct xplane *x, struct wire entry, struct error *err) MUST_CHECK;
+enum status xplane_add_stat_name(struct xplane *x, struct wire entry, struct error *err) MUST_CHECK;
+enum status xplane_plane_fact(struct xplane *x, struct wire stat, struct error *err) MUST_CHECK;
+// Reads one value. False: it is damaged.
+bool xplane_value_read(const struct xplane *x, const struct xplane_plane *plane, struct wire *stat,
+                       enum xplane_stat *ret_stat, struct xplane_value *ret_value);
+// An error at the place that is being read; `problem` NULL: a field of another kind than expected.
+enum status xplane_broken(const struct xplane *x, const char *problem, struct error *err) MUST_CHECK;
+
+// ---- shape.c
+// Adds a field's numbers, packed or one, to the `count` that there are; returns how many there are then.
+size_t xplane_numbers(const struct wire_field *field, uint64_t *numbers, size_t count, size_t most);
+void xplane_put_shape(struct buf *out, struct wire shape); // "f32[64,128]"; nothing for tuples
+
+// ---- hlo.c
+bool xplane_add_module(struct xplane *x, struct slice name, struct slice proto); // false: the proto is damaged
+void xplane_modules_end(struct xplane *x);                                       // all are read
+const struct xplane_module *xplane_module_find(const struct xplane *x, uint32_t name, int64_t program_id);
+size_t xplane_modules_named(const struct xplane *x, uint32_t name); // the first, in module_order
+// NULL: not known, as for modules that the file does not describe.
+const struct xplane_instruction *xplane_instruction_find(const struct xplane *x, uint32_t module_name,
+                                                         int64_t program_id, uint32_t operation);
+bool xplane_is_control(const struct xplane *x, uint32_t operation);
+
+// ---- executions.c
+void xplane_survey_event(struct xplane *x, const struct xplane_plane *plane, const struct xplane_event *event);
+void xplane_survey_end(struct xplane *x);
+enum status xplane_add_runs(struct xplane *x, struct error *err) MUST_CHECK; // their spans
+// False: the event is no operation of a module's execution.
+bool xplane_run_of(struct xplane *x, const struct xplane_plane *plane, const struct xplane_event *event,
+                   uint32_t *ret_run, uint32_t *ret_operation);
+// The span around an operation: of the loop, branch or call that runs it, else of the execution. Counts turns.
+int64_t xplane_parent_of(struct xplane *x, uint32_t run, uint32_t operation, int64_t start_ns);
+void xplane_add_turns(struct xplane *x); // tags of loops
+static inline int64_t xplane_run_span(uint32_t run)
+{
+  return (int64_t)run + 1;
+}
+static inline int64_t xplane_control_span(const struct xplane *x, size_t control)
+{
+  return (int64_t)(x->runs.count + control) + 1;
+}
+
+// ---- events.c, device.c
+void xplane_events_start(struct xplane *x);
+uint32_t xplane_string(struct xplane *x, uint32_t text); // of import_string
+enum status xplane_track(struct xplane *x, struct xplane_line *line, struct error *err) MUST_CHECK;
+enum status xplane_host_event(struct xplane *x, struct xplane_line *line, const struct xplane_event *event,
+                              struct error *err) MUST_CHECK;
+enum status xplane_device_event(struct xplane *x, struct xplane_line *line, const struct xplane_event *event,
+                                struct error *err) MUST_CHECK;
+
+// ---- compilations.c
+enum status xplane_compilation_event(struct xplane *x, struct xplane_line *line, const struct xplane_event *event,
+                                     struct error *err) MUST_CHECK; // adds its span where it ends one
+void xplane_compilations_end(struct xplane *x);                     // their tags
+
+#endif
