@@ -188,7 +188,7 @@ static enum status take_tags(void *context, const struct store_tag *tags, size_t
 static void test_tags_of_some_keys_come_alone_and_in_order(void **state)
 {
   (void)state;
-  enum { COUNT = 2 * STORE_CHUNK_ROWS + 100 };
+  enum { COUNT = 3 * STORE_CHUNK_ROWS + 100 };
   struct store *store;
   uint32_t key[5];
   OK(store_create(path, false, &store, err));
