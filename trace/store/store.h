@@ -318,20 +318,6 @@ enum status store_walk_spans(struct store *store, int64_t run_id, uint32_t colum
 // Only parts that have some of the rows between two places, each as a whole.
 enum status store_walk_spans_from(struct store *store, int64_t run_id, uint32_t column_mask, size_t first, size_t end,
                                   store_visit *visit, void *context, struct error *err) MUST_CHECK;
-enum status store_load_tags(struct store *store, int64_t run_id, struct arena *arena, struct store_tag **ret_tags,
-                            size_t *ret_count, struct error *err) MUST_CHECK; // in file order
-// Of parts that have some of the rows between two places.
-enum status store_load_tags_from(struct store *store, int64_t run_id, size_t first, size_t end, struct arena *arena,
-                                 struct store_tag **ret_tags, size_t *ret_count, struct error *err) MUST_CHECK;
-// Only those of these keys (string ids; 0 and repeated ones are fine), in file order: a run may have many millions of tags.
-enum status store_load_tags_of(struct store *store, int64_t run_id, const uint32_t *keys, size_t key_count,
-                               struct arena *arena, struct store_tag **ret_tags, size_t *ret_count,
-                               struct error *err) MUST_CHECK;
-// The same part by part, without holding them all: `visit` gets at most STORE_CHUNK_ROWS tags, valid until it returns. What it
-// returns other than STATUS_OK ends the walk and is returned. Meanwhile nothing may be asked of the store but texts.
-typedef enum status store_visit_tags(void *context, const struct store_tag *tags, size_t count, struct error *err);
-enum status store_walk_tags_of(struct store *store, int64_t run_id, const uint32_t *keys, size_t key_count,
-                               store_visit_tags *visit, void *context, struct error *err) MUST_CHECK;
 bool store_has_derived(struct store *store, int64_t run_id);
 enum status store_load_derived(struct store *store, int64_t run_id, struct arena *arena,
                                struct store_derived *ret_derived, struct error *err) MUST_CHECK;
@@ -396,4 +382,5 @@ enum status store_query(struct store *store, const char *sql, const struct store
 #include "store/contexts.h"
 #include "store/counters.h"
 #include "store/samples.h"
+#include "store/read_tags.h"
 #endif
