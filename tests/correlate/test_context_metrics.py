@@ -33,6 +33,8 @@ def random_trace(generator):
             if generator.random() < 0.5:
                 tags["bytes"] = generator.randrange(1000)
             if generator.random() < 0.3:
+                tags["alloc_own_bytes"] = generator.randrange(1000)
+            if generator.random() < 0.3:
                 tags["flops"] = generator.choice([5, 2.0, -1])
             tags.update(generator.choice([{}, {"grid": "[3,2,5]", "block": "[8,4,1]", "registers": 40, "shared_bytes": 0},
                                           {"grid": "[3,-2]", "block": "[4294967296,4294967296]", "registers": "x"},
@@ -59,6 +61,8 @@ def random_trace(generator):
                 found.setdefault("samples_wait", []).append(4)
             if "bytes" in tags and is_allocation:
                 found.setdefault("bytes", []).append(tags["bytes"])
+            if "alloc_own_bytes" in tags and kind != "execution" and not is_samples and not is_allocation:
+                found.setdefault("bytes", []).append(tags["alloc_own_bytes"])
             if tags.get("flops", -1) >= 0:
                 found.setdefault("flops", []).append(int(tags["flops"]))
     return script, own, caller

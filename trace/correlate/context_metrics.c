@@ -14,8 +14,8 @@
 
 static const char *const names[CONTEXT_METRICS] = {
     "host_ns",   "device_ns",  "launches",  "bytes",        "flops",           "range_ns",
-    "grid_size", "block_size", "registers", "shared_bytes", "parallelism_ppm", "cpu_ns",
-    "wait_ns",   "sleep_ns",   "lock_ns",   "io_ns",        "child_ns"};
+    "grid_size", "block_size", "registers", "shared_bytes", "parallelism_ppm", "alloc_own_bytes",
+    "cpu_ns",    "wait_ns",    "sleep_ns",  "lock_ns",      "io_ns",           "child_ns"};
 // Of the metrics that are samples of a tag; the others have none.
 static const char *const keys[CONTEXT_METRICS] = {[CONTEXT_BYTES] = "bytes",
                                                   [CONTEXT_FLOPS] = "flops",
@@ -23,7 +23,8 @@ static const char *const keys[CONTEXT_METRICS] = {[CONTEXT_BYTES] = "bytes",
                                                   [CONTEXT_BLOCK_SIZE] = "block",
                                                   [CONTEXT_REGISTERS] = "registers",
                                                   [CONTEXT_SHARED_BYTES] = "shared_bytes",
-                                                  [CONTEXT_PARALLELISM_PPM] = "parallelism_ppm"};
+                                                  [CONTEXT_PARALLELISM_PPM] = "parallelism_ppm",
+                                                  [CONTEXT_OWN_BYTES] = "alloc_own_bytes"};
 
 static enum context_metric metric_count(const struct context_metrics *metrics)
 {
@@ -134,6 +135,8 @@ static bool has_metric(enum context_span span, enum context_metric metric)
 {
   if (metric >= CONTEXT_METRICS)
     return span == CONTEXT_SAMPLES;
+  if (metric == CONTEXT_OWN_BYTES)
+    return span == CONTEXT_OTHER;
   return metric == CONTEXT_FLOPS || span == (metric == CONTEXT_BYTES ? CONTEXT_ALLOCATION : CONTEXT_WORK);
 }
 
@@ -156,6 +159,8 @@ void context_metrics_add_tag(struct context_metrics *metrics, uint32_t context_i
 {
   if (!has_metric(span, metric))
     return;
+  if (metric == CONTEXT_OWN_BYTES)
+    metric = CONTEXT_BYTES;
   if (metric == CONTEXT_GRID_SIZE || metric == CONTEXT_BLOCK_SIZE) {
     int64_t all = tag->type == STORE_TEXT ? product(text) : -1;
     if (all >= 0)

@@ -24,7 +24,7 @@ enum context_metric {
   CONTEXT_HOST_NS,   // durations of spans of kind sync and launch that have a call path
   CONTEXT_DEVICE_NS, // durations of executions that are no waits
   CONTEXT_LAUNCHES,  // 1 for each span of kind launch
-  CONTEXT_BYTES,     // tag `bytes` of spans of category "memory" that are named "allocate"
+  CONTEXT_BYTES,     // tag `bytes` of spans of category "memory" that are named "allocate", and CONTEXT_OWN_BYTES
   CONTEXT_FLOPS,     // tag `flops`
   CONTEXT_RANGE_NS, // durations of folded spans without a call path, by name; not in host_ns, since they lie around others
   CONTEXT_GRID_SIZE, // of kernels: the product of tag `grid`; then of `block`, and the other tags by their names
@@ -32,9 +32,10 @@ enum context_metric {
   CONTEXT_REGISTERS,
   CONTEXT_SHARED_BYTES,
   CONTEXT_PARALLELISM_PPM,
-  CONTEXT_CPU_NS,   // CPU time of threads' samples
-  CONTEXT_WAIT_NS,  // their waits; the four kinds of which follow
-  CONTEXT_SLEEP_NS, // SAMPLE_SLEEP
+  CONTEXT_OWN_BYTES, // tag `alloc_own_bytes` of layers: samples of CONTEXT_BYTES, has none itself
+  CONTEXT_CPU_NS,    // CPU time of threads' samples
+  CONTEXT_WAIT_NS,   // their waits; the four kinds of which follow
+  CONTEXT_SLEEP_NS,  // SAMPLE_SLEEP
   CONTEXT_LOCK_NS,
   CONTEXT_IO_NS,
   CONTEXT_CHILD_NS,

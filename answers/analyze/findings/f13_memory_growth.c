@@ -9,12 +9,14 @@
 
 #define GROWTHS_LEAST 5
 
-enum key { KEY_TOTAL, KEY_BYTES, KEY_ADDRESS, KEY_MEMORY, KEY_DEVICE_TYPE, KEY_DEVICE_INDEX, KEYS };
+enum key { KEY_TOTAL, KEY_BYTES, KEY_BLOCK_BYTES, KEY_ADDRESS, KEY_MEMORY, KEY_DEVICE_TYPE, KEY_DEVICE_INDEX, KEYS };
 struct event { // an allocation or a release
   int64_t start_ns, total_bytes, bytes, address;
   uint32_t row, memory; // memory: its kind, string id
   uint32_t device;      // by tags, of PyTorch's on their threads: its kind and index
   uint64_t allocator;   // by kind of memory and device
+  bool is_block;        // of a source that leaves out blocks that are released soon: its totals hold those, too
+  bool is_allocation;   // of a block
 };
 struct memory_run {
   struct findings *findings;
@@ -44,6 +46,10 @@ static void read_tag(struct event *event, const struct store_tag *tag, const uin
     event->total_bytes = tag->value.integer;
   if (tag->key == keys[KEY_BYTES])
     event->bytes = tag->value.integer;
+  if (tag->key == keys[KEY_BLOCK_BYTES]) {
+    event->bytes = tag->value.integer;
+    event->is_block = true;
+  }
   if (tag->key == keys[KEY_ADDRESS])
     event->address = tag->value.integer;
   if (tag->key == keys[KEY_DEVICE_TYPE])
@@ -85,15 +91,16 @@ static struct map_key place_in_memory(const struct event *event)
 // Those that have a total, of the observations' process, with times that compare with the observations'.
 static enum status read_events(struct memory_run *of, struct arena *arena, struct error *err)
 {
-  static const char *const names[KEYS] = {"total_bytes", "bytes",       "address",
+  static const char *const names[KEYS] = {"total_bytes", "bytes",       "block_bytes", "address",
                                           "memory_kind", "device_type", "device_index"};
   const struct store_spans *spans = &of->columns.spans;
-  uint32_t keys[KEYS] = {0}, memory = 0;
+  uint32_t keys[KEYS] = {0}, memory = 0, allocate = 0;
   struct store_tag *tags;
   size_t count;
   for (size_t i = 0; i < KEYS; i++)
     if (!store_find_string(of->columns.store, names[i], strlen(names[i]), &keys[i]))
       keys[i] = 0;
+  (void)store_find_string(of->columns.store, "allocate", 8, &allocate);
   if (!store_find_string(of->columns.store, "memory", 6, &memory) || keys[KEY_TOTAL] == 0)
     return STATUS_OK;
   XSP_TRY(store_load_tags_of(of->columns.store, of->columns.run->run->run_id, keys, KEYS, arena, &tags, &count, err));
@@ -108,6 +115,7 @@ static enum status read_events(struct memory_run *of, struct arena *arena, struc
   for (uint32_t row = 0; row < spans->count; row++) {
     by_row[row].row = row;
     by_row[row].start_ns = spans->start_ns[row];
+    by_row[row].is_allocation = spans->name[row] == allocate;
     const uint64_t *device = map_find(&of->devices, map_number(spans->track_id[row]));
     if (by_row[row].total_bytes < 0 || process_of(of, row) != of->process || device == NULL)
       continue;
@@ -123,11 +131,14 @@ static enum status read_events(struct memory_run *of, struct arena *arena, struc
 static double happen(struct memory_run *of, double held_bytes, size_t index)
 {
   const struct event *event = &of->events.items[index];
-  uint64_t *total = map_at(&of->totals, map_number(event->allocator), NULL);
+  uint64_t *total = map_at(&of->totals, map_number(event->allocator), NULL); // an int64_t
   uint64_t *unreleased = map_at(&of->unreleased, place_in_memory(event), NULL);
-  held_bytes += (double)event->total_bytes - (double)*total;
-  *unreleased = (uint64_t)event->total_bytes > *total ? index + 1 : 0;
-  *total = (uint64_t)event->total_bytes;
+  const int64_t before = (int64_t)*total,
+                grown = event->is_allocation ? event->bytes : saturate_subtract(0, event->bytes);
+  const int64_t now = event->is_block ? saturate_add(before, grown) : event->total_bytes;
+  held_bytes += (double)now - (double)before;
+  *unreleased = now > before ? index + 1 : 0;
+  *total = (uint64_t)now;
   return held_bytes;
 }
 
@@ -159,7 +170,9 @@ static void measure(struct memory_run *of, struct growth *growth)
 
 static enum status load_run(struct memory_run *of, const struct view_run *run, struct growth *growth, struct error *err)
 {
-  enum { COLUMNS = STORE_BIT(STORE_START_NS) | STORE_BIT(STORE_CATEGORY) | STORE_BIT(STORE_TRACK_ID) };
+  enum {
+    COLUMNS = STORE_BIT(STORE_START_NS) | STORE_BIT(STORE_CATEGORY) | STORE_BIT(STORE_NAME) | STORE_BIT(STORE_TRACK_ID)
+  };
   struct store *store = of->findings->question->view->store;
   struct arena arena = {0};
   size_t processes, devices;

@@ -533,6 +533,41 @@ static void test_f13_is_silent(void **unused)
   assert_int_equal(ask_rule("F13"), 0);
 }
 
+// Of a source that leaves out blocks that are released soon: its totals count them, and say nothing.
+static void blocks(int64_t growth_bytes)
+{
+  fixture_run(&fixture, "M/L/Lib", 1);
+  for (int i = 0; i < 8; i++) {
+    int64_t at = fixture.now_ns, total_bytes = 1000000 * (1 + i * 7 % 5);
+    fixture_model(&fixture, MS, false);
+    const struct {
+      const char *name;
+      int64_t bytes, address;
+    } events[] = {{"allocate", 5000, 1}, {"allocate", growth_bytes, 1000 + i}, {"free", 5000, 1}};
+    for (int k = 0; k < 3; k++) {
+      int64_t id = fixture_span_in(&fixture, XSP_LEVEL_LIBRARY, "memory", events[k].name, at + (k + 1) * US, 0);
+      fixture_int(&fixture, id, "block_bytes", events[k].bytes);
+      fixture_int(&fixture, id, "address", events[k].address);
+      fixture_int(&fixture, id, "total_bytes", total_bytes);
+    }
+  }
+}
+
+static void test_f13_of_blocks(void **unused)
+{
+  (void)unused;
+  blocks(20000);
+  assert_int_equal(ask_rule("F13"), 1);
+  assert_string_equal(found_text(0, "title"), "memory grows by 0.02 MB with each observation");
+}
+
+static void test_f13_of_blocks_is_silent(void **unused)
+{
+  (void)unused;
+  blocks(10000);
+  assert_int_equal(ask_rule("F13"), 0);
+}
+
 // Device 0 holds 1 MB for good and the growth; device 1 has used the same addresses, and released all, when the observation ends.
 static void growing_on_two_devices(int64_t growth_bytes)
 {
@@ -651,6 +686,8 @@ int main(void)
       TEST(test_f12_needs_three_equal_layers),
       TEST(test_f13),
       TEST(test_f13_is_silent),
+      TEST(test_f13_of_blocks),
+      TEST(test_f13_of_blocks_is_silent),
       TEST(test_f13_of_two_devices),
       TEST(test_f13_of_tagged_devices),
       TEST(test_f14),

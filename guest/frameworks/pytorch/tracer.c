@@ -20,8 +20,10 @@ static enum pytorch_memory hook_start(const struct pytorch_functions *functions,
 static void stop(void)
 {
   struct pytorch_thread *thread = torch != NULL ? thread_get() : NULL;
-  if (thread != NULL)
-    pytorch_steps_end(thread->steps);
+  if (thread == NULL)
+    return;
+  pytorch_steps_end(thread->steps);
+  pytorch_tensors_end(thread->blocks);
 }
 
 const struct pytorch_hooks *xsp_pytorch(void)
@@ -60,8 +62,9 @@ const struct guest_library guest_library = {
     .level_mask = XSP_LEVEL_MASK(XSP_LEVEL_APPLICATION) | XSP_LEVEL_MASK(XSP_LEVEL_MODEL) |
                   XSP_LEVEL_MASK(XSP_LEVEL_LAYER) | XSP_LEVEL_MASK(XSP_LEVEL_LIBRARY),
     .examine = examine,
-    .options =
-        (const struct xsp_tracer_option[]){{"shapes", NULL, "shapes, types and values of operators' inputs"}, {0}},
+    .options = (const struct xsp_tracer_option[]){{"shapes", NULL, "shapes, types and values of operators' inputs"},
+                                                  {"each_allocation", NULL, "a span of each allocation and release"},
+                                                  {0}},
     .stop = stop,
 };
 

@@ -111,16 +111,18 @@ struct open_operator {
   uint8_t scope;           // enum scope
 };
 struct steps;
+struct pytorch_blocks;
 struct pytorch_thread {
   uint32_t depth, module_depth; // may pass DEPTH_MAXIMUM
   uint32_t number;              // PyTorch's
   uint32_t last_site;           // of a begun operator; tracer_sites.c
   struct open_operator open[DEPTH_MAXIMUM];
   const struct module_name *modules[DEPTH_MAXIMUM];
-  void *outermost_module; // of Python; borrowed
-  bool was_repeated;      // see pytorch_names_enter
-  uint32_t input_depth;   // open calls of data loaders
-  struct steps *steps;    // tracer_steps.c
+  void *outermost_module;        // of Python; borrowed
+  bool was_repeated;             // see pytorch_names_enter
+  uint32_t input_depth;          // open calls of data loaders
+  struct steps *steps;           // tracer_steps.c
+  struct pytorch_blocks *blocks; // tracer_memory.c
 };
 extern __thread struct pytorch_thread *pytorch_thread_own __attribute__((tls_model("initial-exec"))); // NULL: none yet
 struct pytorch_thread *pytorch_thread_make(void);
@@ -183,6 +185,8 @@ uint32_t pytorch_links_system_thread(uint32_t thread); // gettid; 0: unknown
 // ---- tracer_memory.c
 enum pytorch_memory pytorch_tensors_start(void);
 void pytorch_tensors_allocated(uint64_t bytes);
+void pytorch_tensors_tag(struct xsp_span *span);         // of the model: what was allocated since the last such span
+void pytorch_tensors_end(struct pytorch_blocks *blocks); // of a thread, on it; NULL is fine
 void pytorch_tensors_reported(const void *address, int64_t bytes, uint64_t total_bytes, unsigned device);
 
 // ---- tracer_operators.c

@@ -1,24 +1,42 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory of tensors: c10 reports each allocation and release on the thread that makes it. Where the library level is on, each
-// is a span without length; else operators get their sums, for which c10 need not keep a table of its blocks.
+// Memory of tensors: c10 reports each allocation and release on the thread that makes it. Where the library level is on, blocks that
+// live on are spans without length; those that are released soon are counted only, in tags of the model's spans. Else operators get
+// the sums of what they allocate, for which c10 need not keep a table of its blocks.
 #include "frameworks/pytorch/tracer.h"
 
+#include "frameworks/common/guest.h"
+
+#include <stdlib.h>
 #include <xsp/monitor.h>
 
 #define DEVICE_CPU 0
+#define BLOCKS 1024u // of a thread: a power of two
 
-static bool records_all;
+struct block {         // an allocation that is not a span yet
+  const void *address; // NULL: none
+  uint64_t bytes, total_bytes, ticks;
+  uint32_t path, device;
+};
+struct pytorch_blocks { // by a hash of the address: a block in another's place makes that one a span
+  struct block at[BLOCKS];
+};
+
+static bool records_any, records_each;
 static struct xsp_site *allocate_site, *free_site;
+static struct {                     // since the model span before, all threads
+  uint64_t allocations, peak_bytes; // atomic; peak: of CPUs' memory
+} seen;
 
 enum pytorch_memory pytorch_tensors_start(void)
 {
   const uint32_t levels = xsp_session_levels();
-  records_all = (levels & XSP_LEVEL_MASK(XSP_LEVEL_LIBRARY)) != 0;
-  if (records_all) {
+  records_any = (levels & XSP_LEVEL_MASK(XSP_LEVEL_LIBRARY)) != 0;
+  records_each = guest_option("each_allocation") != NULL;
+  if (records_any) {
     allocate_site = xsp_site_create(TRACER, XSP_LEVEL_LIBRARY, "allocate", "memory");
     free_site = xsp_site_create(TRACER, XSP_LEVEL_LIBRARY, "free", "memory");
   }
-  return records_all || pytorch_monitor_wants(XSP_DOMAIN_MEMORY) ? PYTORCH_MEMORY_ALL
+  return records_any || pytorch_monitor_wants(XSP_DOMAIN_MEMORY) ? PYTORCH_MEMORY_ALL
          : (levels & XSP_LEVEL_MASK(XSP_LEVEL_LAYER)) != 0       ? PYTORCH_MEMORY_SUMS
                                                                  : PYTORCH_MEMORY_NONE;
 }
@@ -32,32 +50,99 @@ static void add(uint64_t bytes)
 
 void pytorch_tensors_allocated(uint64_t bytes)
 {
-  if (!records_all && !compile_is_running(thread_get()))
+  if (!records_any && !compile_is_running(thread_get()))
     add(bytes);
+}
+
+// ---- spans -------------------------------------------------------------------------------------------------------------
+static void publish(struct xsp_site *site, const struct block *block)
+{
+  const struct xsp_interval interval = {
+      .size = sizeof interval, .start = block->ticks, .end = block->ticks, .call_path = block->path};
+  struct xsp_span span = xsp_span_emit(site, &interval);
+  xsp_span_tag_int(&span, "block_bytes", (int64_t)block->bytes);
+  xsp_span_tag_int(&span, "address", (int64_t)(uintptr_t)block->address);
+  xsp_span_tag_int(&span, "total_bytes", (int64_t)block->total_bytes);
+  if (block->device == DEVICE_CPU)
+    return;
+  xsp_span_tag_int(&span, "device_type", block->device % 256);
+  xsp_span_tag_int(&span, "device_index", block->device / 256);
+}
+
+static struct block *place_of(struct pytorch_blocks *blocks, const void *address)
+{
+  return &blocks->at[((uintptr_t)address * UINT64_C(0x9e3779b97f4a7c15) >> 48) % BLOCKS];
+}
+
+static void take_allocation(struct pytorch_thread *thread, const struct block *block)
+{
+  if (thread != NULL && thread->blocks == NULL && !records_each)
+    thread->blocks = calloc(1, sizeof *thread->blocks);
+  if (thread == NULL || thread->blocks == NULL || block->address == NULL) {
+    publish(allocate_site, block);
+    return;
+  }
+  struct block *place = place_of(thread->blocks, block->address);
+  if (place->address != NULL)
+    publish(allocate_site, place);
+  *place = *block;
+}
+
+static void take_release(struct pytorch_thread *thread, const struct block *block)
+{
+  struct block *place = thread != NULL && thread->blocks != NULL ? place_of(thread->blocks, block->address) : NULL;
+  if (place != NULL && place->address != NULL && place->address == block->address && place->device == block->device)
+    place->address = NULL;
+  else
+    publish(free_site, block);
+}
+
+void pytorch_tensors_end(struct pytorch_blocks *blocks)
+{
+  for (size_t i = 0; blocks != NULL && i < BLOCKS; i++)
+    if (blocks->at[i].address != NULL)
+      publish(allocate_site, &blocks->at[i]);
+}
+
+// ---- figures of a span of the model ----------------------------------------------------------------------------------------
+static void count(uint64_t total_bytes, unsigned device)
+{
+  __atomic_add_fetch(&seen.allocations, 1, __ATOMIC_RELAXED);
+  uint64_t peak = __atomic_load_n(&seen.peak_bytes, __ATOMIC_RELAXED);
+  while (device == DEVICE_CPU && total_bytes > peak &&
+         !__atomic_compare_exchange_n(&seen.peak_bytes, &peak, total_bytes, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+    ;
+}
+
+void pytorch_tensors_tag(struct xsp_span *span)
+{
+  if (!records_any)
+    return;
+  const uint64_t peak_bytes = __atomic_exchange_n(&seen.peak_bytes, 0, __ATOMIC_RELAXED);
+  xsp_span_tag_int(span, "allocations", (int64_t)__atomic_exchange_n(&seen.allocations, 0, __ATOMIC_RELAXED));
+  if (peak_bytes > 0)
+    xsp_span_tag_int(span, "total_bytes", (int64_t)peak_bytes);
 }
 
 void pytorch_tensors_reported(const void *address, int64_t bytes, uint64_t total_bytes, unsigned device)
 {
-  if (compile_is_running(thread_get()))
+  struct pytorch_thread *thread = thread_get();
+  const bool is_release = bytes <= 0;
+  if (compile_is_running(thread))
     return;
-  if (bytes > 0 && (records_all || device != DEVICE_CPU)) // else pytorch_tensors_allocated has seen it
+  if (!is_release && (records_any || device != DEVICE_CPU)) // else pytorch_tensors_allocated has seen it
     add((uint64_t)bytes);
   if (pytorch_monitor_wants(XSP_DOMAIN_MEMORY))
     pytorch_monitor_memory(address, bytes);
-  if (!records_all)
+  if (!records_any)
     return;
-  const uint64_t now = xsp_clock_ticks();
-  const struct xsp_interval interval = {.size = sizeof interval,
-                                        .start = now,
-                                        .end = now,
-                                        .call_path =
-                                            pytorch_operators_path(thread_get(), bytes > 0 ? "allocate" : "free")};
-  struct xsp_span span = xsp_span_emit(bytes > 0 ? allocate_site : free_site, &interval);
-  xsp_span_tag_int(&span, "bytes", bytes > 0 ? bytes : -bytes);
-  xsp_span_tag_int(&span, "address", (int64_t)(uintptr_t)address);
-  xsp_span_tag_int(&span, "total_bytes", (int64_t)total_bytes);
-  if (device == DEVICE_CPU)
-    return;
-  xsp_span_tag_int(&span, "device_type", device % 256);
-  xsp_span_tag_int(&span, "device_index", device / 256);
+  const struct block block = {.address = address,
+                              .bytes = is_release ? (uint64_t)-bytes : (uint64_t)bytes,
+                              .total_bytes = total_bytes,
+                              .ticks = xsp_clock_ticks(),
+                              .path = pytorch_operators_path(thread, is_release ? "free" : "allocate"),
+                              .device = device};
+  if (!is_release)
+    count(total_bytes, device);
+  (is_release ? take_release : take_allocation)(thread, &block);
 }

@@ -55,8 +55,8 @@ static struct xsp_site *site_of(enum xsp_level level, const char *name, const ch
 }
 
 // `model`, `signature`: NULL: unknown.
-static void publish(struct xsp_site *site, uint64_t start, uint64_t end, int64_t batch_size, const char *model,
-                    const char *signature)
+static struct xsp_span publish(struct xsp_site *site, uint64_t start, uint64_t end, int64_t batch_size,
+                               const char *model, const char *signature)
 {
   const struct xsp_interval interval = {.size = sizeof interval, .start = start, .end = end};
   struct xsp_span span = xsp_span_emit(site, &interval);
@@ -66,13 +66,15 @@ static void publish(struct xsp_site *site, uint64_t start, uint64_t end, int64_t
     xsp_span_tag_string(&span, "model", model);
   if (signature != NULL)
     xsp_span_tag_string(&span, "signature", signature);
+  return span;
 }
 
 void pytorch_steps_publish(const struct loop_step *step)
 {
   bool is_observation = the_model_range == NULL || range_matches(the_model_range, STEP, strlen(STEP));
-  publish(site_of(XSP_LEVEL_MODEL, STEP, NULL, is_observation), step->start, step->end, step->batch_size, step->model,
-          step->signature);
+  struct xsp_span span = publish(site_of(XSP_LEVEL_MODEL, STEP, NULL, is_observation), step->start, step->end,
+                                 step->batch_size, step->model, step->signature);
+  pytorch_tensors_tag(&span);
 }
 
 // ---- forward calls ---------------------------------------------------------------------------------------------------
@@ -82,14 +84,16 @@ static void publish_inference(struct steps *steps, const struct steps_call *call
   if (!call->is_model)
     return;
   pytorch_loop_prediction(&steps->loop, call->start);
-  publish(site_of(XSP_LEVEL_MODEL, call->name, NULL, range_matches(the_model_range, call->name, strlen(call->name))),
-          call->start, end, call->batch_size, call->name, call->signature);
+  bool is_observation = range_matches(the_model_range, call->name, strlen(call->name));
+  struct xsp_span span = publish(site_of(XSP_LEVEL_MODEL, call->name, NULL, is_observation), call->start, end,
+                                 call->batch_size, call->name, call->signature);
+  pytorch_tensors_tag(&span);
 }
 
 static void publish_forward(struct steps *steps, const struct steps_call *call, uint64_t end)
 {
   pytorch_loop_forward(&steps->loop, call);
-  publish(site_of(XSP_LEVEL_APPLICATION, call->name, "forward", false), call->start, end, -1, NULL, NULL);
+  (void)publish(site_of(XSP_LEVEL_APPLICATION, call->name, "forward", false), call->start, end, -1, NULL, NULL);
 }
 
 // The first `count`.

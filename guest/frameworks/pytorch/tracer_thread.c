@@ -15,7 +15,9 @@ static void thread_ends(void *data)
   struct pytorch_thread *thread = data;
   pytorch_thread_own = NULL;
   pytorch_steps_end(thread->steps);
+  pytorch_tensors_end(thread->blocks);
   free(thread->steps);
+  free(thread->blocks);
   free(thread);
 }
 

@@ -24,6 +24,7 @@ struct callback {
 void torch_run(const char *name, int scope, int64_t sequence, uint64_t forward_thread, void (*inside)(void));
 void torch_allocate(size_t bytes);
 void torch_allocate_on(int type, int index, int64_t bytes, size_t total);
+void torch_allocate_at(uintptr_t address, int type, int index, int64_t bytes, size_t total);
 
 #ifndef PROGRAM
 
@@ -124,10 +125,15 @@ void torch_allocate(size_t bytes)
 }
 
 // As allocators of devices do, where memory is profiled.
-void torch_allocate_on(int type, int index, int64_t bytes, size_t total)
+void torch_allocate_at(uintptr_t address, int type, int index, int64_t bytes, size_t total)
 {
   if (profiles_memory())
-    report_memory(NULL, bytes, total, total, (struct framework_device){(int8_t)type, (int8_t)index});
+    report_memory((void *)address, bytes, total, total, (struct framework_device){(int8_t)type, (int8_t)index});
+}
+
+void torch_allocate_on(int type, int index, int64_t bytes, size_t total)
+{
+  torch_allocate_at(0, type, index, bytes, total);
 }
 
 #else
@@ -148,8 +154,25 @@ static void range(void)
   torch_run("aten::relu", 0, 6, 0, NULL);
 }
 
-int main(void)
+// Two that stay, and between them many that do not.
+static void blocks(void)
 {
+  torch_allocate_at(64, 0, -1, 8, 8);
+  for (unsigned i = 0; i < 10000; i++) {
+    torch_allocate_at(4096 + 64 * i, 0, -1, 16, 24);
+    torch_allocate_at(4096 + 64 * i, 0, -1, -16, 8);
+  }
+  torch_allocate_at(128, 0, -1, 32, 40);
+  torch_allocate_at(128, 1, 0, -32, 0); // of a GPU
+}
+
+int main(int argc, char **argv)
+{
+  if (argc > 1 && strcmp(argv[1], "blocks") == 0) {
+    torch_run("aten::linear", 0, 5, 0, blocks);
+    puts("1");
+    return 0;
+  }
   torch_run("aten::linear", 0, 5, 0, multiply);
   torch_run("mine", 7, -1, 0, range);
   torch_allocate_on(0, -1, 100, 100); // a CPU

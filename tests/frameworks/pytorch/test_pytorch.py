@@ -118,9 +118,9 @@ class Case(unittest.TestCase):
         return subprocess.run([str(part) for part in command], capture_output=True, text=True, timeout=WAIT_S,
                               cwd=self.folder, env=environment)
 
-    def traced(self, *command, levels="A/M/L", **variables):
+    def traced(self, *command, levels="A/M/L", tracer="pytorch", **variables):
         path = self.folder / "trace.xsp"
-        done = self.run_it(XSP, "run", "-f", "-t", "pytorch", "-o", path, "--levels", levels, "--", *command, **variables)
+        done = self.run_it(XSP, "run", "-f", "-t", tracer, "-o", path, "--levels", levels, "--", *command, **variables)
         self.assertEqual(done.returncode, 0, done.stderr)
         return done, path
 
@@ -168,10 +168,21 @@ class Layouts(Case):
         """Each allocator has a total of its own; but for CPUs, tags name the device."""
         _, path = self.traced("./program", levels="A/M/L/Lib")
         tags = ", ".join(f"(select value from tag t where t.run_id = s.run_id and t.span_id = s.span_id and key = '{key}') as {key}"
-                         for key in ("bytes", "total_bytes", "device_type", "device_index"))
+                         for key in ("block_bytes", "total_bytes", "device_type", "device_index"))
         rows = sql(path, f"select name, {tags} from span s where category = 'memory' order by start_ns, span_id")
         self.assertEqual([tuple(row.values()) for row in rows], [
             ("allocate", 100, 100, None, None), ("allocate", 200, 200, 1, 0), ("allocate", 300, 300, 1, 1), ("free", 300, 0, 1, 1)])
+
+    def test_blocks_that_are_released_soon_are_no_spans(self):
+        """Of 10,000 blocks two stay; the release of one that another device has at the same address is its own."""
+        query = ("select name, start_ns, (select value from tag t where t.run_id = s.run_id and t.span_id = s.span_id and "
+                 "key = 'address') as address from span s where category = 'memory' order by start_ns")
+        done, path = self.traced("./program", "blocks", levels="A/M/L/Lib")
+        self.assertEqual(done.stdout, "1\n")
+        rows = sql(path, query)
+        self.assertEqual([(row["name"], row["address"]) for row in rows], [("allocate", 64), ("allocate", 128), ("free", 128)])
+        done, path = self.traced("./program", "blocks", levels="A/M/L/Lib", tracer="pytorch:each_allocation=1")
+        self.assertEqual(len(sql(path, query)), 20003)
 
 
 class Doors(Case):
