@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "collect/collect.h"
 #include "correlate/correlate.h"
+#include "experiment/absent_levels.h"
 #include "experiment/gpus.h"
 #include "experiment/lane.h"
 #include "experiment/matrix.h"
@@ -296,6 +297,7 @@ static enum status measure_all(struct experiment *experiment, struct error *err)
   if (result->was_interrupted)
     XSP_TRY(store_add_note(experiment->store, 0, "interrupted", "the user ended the experiment early", err));
   XSP_TRY(correlate_store(experiment->store, err));
+  XSP_TRY(absent_levels_say(experiment->store, options->warning, err));
   bool is_known;
   XSP_TRY(noise_judge(experiment->store, &options->sets[0], &before, &after, &result->noise, &is_known, err));
   XSP_TRY(noise_record(experiment->store, &result->noise, err));

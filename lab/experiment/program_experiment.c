@@ -5,6 +5,7 @@
 
 #include "base/debug.h"
 #include "correlate/correlate.h"
+#include "experiment/absent_levels.h"
 #include "experiment/matrix.h"
 #include "experiment/plan.h"
 #include "experiment/program_experiment_private.h"
@@ -348,6 +349,7 @@ static enum status finish(struct experiment *experiment, struct error *err)
   XSP_TRY(correlate_store(experiment->store, err));
   if (experiment->fold != NULL)
     XSP_TRY(correlate_context_metrics(experiment->store, err));
+  XSP_TRY(absent_levels_say(experiment->store, experiment->options->message, err));
   XSP_TRY(judge_noise(experiment, &after, err));
   result->executions = experiment->executions;
   const struct program_parts parts = {experiment->options, result, experiment->store, &experiment->streams};

@@ -3,6 +3,7 @@
 #include "base/debug.h"
 #include "base/vector.h"
 #include "launch/runner.h"
+#include "launch/tracer_table.h"
 #include "launch/variables.h"
 
 #include <errno.h>
@@ -93,6 +94,19 @@ static void set_all(struct arguments *arguments, const struct fixed_variable *va
     set_variable(arguments, variable->name, variable->value);
 }
 
+// Libraries that announce their calls load the tracer for it themselves.
+static void put_annotations(struct arguments *arguments, const struct runner_options *options, struct level_set levels)
+{
+  const struct known_tracer *tracer = launch_known_tracers;
+  for (; tracer->name != NULL && levels.mask & XSP_LEVEL_MASK(XSP_LEVEL_LIBRARY); tracer++) {
+    const struct tracer_variable *variable = tracer->variables;
+    for (; tracer->is_annotations && variable->name != NULL; variable++)
+      if (variable->how == SET && variable->value == VALUE_TRACER)
+        set_variable(arguments, variable->name,
+                     arena_format(&arguments->arena, "%s/%s.so", options->tracer_directory, tracer->name));
+  }
+}
+
 static void put_variables(struct arguments *arguments, const struct runner_options *options, struct level_set levels,
                           const char *session_directory, const char *tracers)
 {
@@ -106,6 +120,7 @@ static void put_variables(struct arguments *arguments, const struct runner_optio
   set_variable(arguments, "XSP_SESSION_JOIN", "1");
   set_variable(arguments, "XSP_TRACERS", tracers);
   set_variable(arguments, "XSP_CALL_PATHS", options->call_paths);
+  put_annotations(arguments, options, levels);
   set_variable(arguments, "XSP_CUDA", options->cuda);
   set_variable(arguments, METRICS_VARIABLE, levels.metrics ? "0" : NULL);
   (void)vector_add(&arguments->variables);

@@ -131,6 +131,19 @@ class ProfileTest(unittest.TestCase):
         result = xsp("profile", self.model(), "--levels", "M", "--serialize", "--force", "-o", self.output, status=2)
         self.assertIn("--serialize", result.stderr)
 
+    def test_a_lane_with_library_calls(self):
+        """Libraries that announce calls load the tracers in those runners only; a level that stays empty is said, and noted."""
+        program = wrapped_runner.xsp_with_runner(
+            self.folder, f'echo "$INTEL_LIBITTNOTIFY64,$NVTX_INJECTION64_PATH" >> {self.folder}/log')
+        result = subprocess.run([program, "profile", self.model(), "--levels", "M/L,M/L/Lib", "--runs", "1", "--warmup", "1",
+                                 "--quiet", "-o", self.output], check=True, capture_output=True, text=True, timeout=600)
+        tracers = self.folder / "bin" / "tracers"
+        self.assertEqual((self.folder / "log").read_text().splitlines(), [",", f"{tracers}/itt.so,{tracers}/nvtx.so"])
+        self.assertEqual(result.stderr.count("at M/L/Lib nothing was published at level library"), 1, result.stderr)
+        self.assertEqual(result.stderr.count("nothing was published"), 1)
+        self.assertEqual([row["value"] for row in self.sql("select value from note where key = 'absent_levels'")],
+                         [line.removeprefix("xsp: ") for line in result.stderr.splitlines() if "nothing was published" in line])
+
     def test_a_lane_with_metrics(self):
         program = wrapped_runner.xsp_with_runner(self.folder, f'echo "$XSP_METRICS,$XSP_CUDA $*" >> {self.folder}/log')
         profile = [program, "profile", self.model(), "--runs", "1", "--warmup", "1", "--quiet", "-f", "-o", self.output]

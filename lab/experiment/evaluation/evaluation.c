@@ -6,6 +6,7 @@
 #include "analyze/analyze.h"
 #include "base/memory.h"
 #include "correlate/correlate.h"
+#include "experiment/absent_levels.h"
 #include "experiment/lane.h"
 #include "experiment/model_experiment_private.h"
 #include "experiment/record.h"
@@ -302,6 +303,7 @@ static enum status evaluate(struct running *running, struct error *err)
     XSP_TRY(store_add_note(running->store, 0, "data_set_sha256", options->set->sha256, err));
   XSP_TRY(store_commit(running->store, err));
   XSP_TRY(correlate_store(running->store, err));
+  XSP_TRY(absent_levels_say(running->store, options->warning, err));
   for (size_t i = 0; i < options->model_count; i++)
     if (evaluation->results[i].item_count > 0) {
       XSP_TRY(read_times(running->store, options, i, &evaluation->results[i], err));

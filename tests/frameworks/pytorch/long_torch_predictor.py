@@ -168,6 +168,13 @@ class Predictor(unittest.TestCase):
         [row] = self.read("sql", "out.xsp", "select count(*) as n from observation")
         self.assertEqual(row["n"], 3 * 2 * 4)  # one model span each, no second one of the tracer
 
+    def test_library_calls(self):
+        """oneDNN announces its primitives, in the runs that record them only."""
+        self.profile("models.py:make", "--batch", "1", levels="M/L,M/L/Lib")
+        rows = self.read("sql", "out.xsp", "select distinct levels, tracer from span join run using (run_id) where"
+                         " span.level = 'library' and span.name = 'convolution'")
+        self.assertEqual(rows, [{"levels": "M/L/Lib", "tracer": "itt"}])
+
     def test_same_results(self):
         ours, theirs = self.folder / "ours", self.folder / "theirs"
         self.profile("models:make", "--batch", "1,2,4", levels="M", XSP_TEST_OUTPUTS=str(ours))
