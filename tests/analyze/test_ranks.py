@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A21 and A24: ranks of a job, against scripted traces whose figures are computed by hand."""
+"""A21, A24 and F31: ranks of a job, against scripted traces whose figures are computed by hand."""
 import pathlib
 import unittest
 
@@ -128,12 +128,41 @@ class RanksTest(unittest.TestCase):
         self.assertEqual([row["waiting_ms"] for row in answer["rows"]], [0, 0, 0])
         self.assertIn("2 of 2", " ".join(answer["notes"]))
 
+    def test_the_finding_names_the_line(self):
+        """Rank 1 is longer at line 7, and line 9 starts the collective."""
+        main = self.trace.context("main", file="train.py", line=9)
+        reduce = self.trace.context("gloo:all_reduce", main, "framework")
+        slow = self.trace.context("main", file="train.py", line=7)
+        self.job(context=reduce)
+        for rank, computes in enumerate((40, 80)):
+            for step in range(STEPS):
+                start = UNIX_START + 100 * step * MS
+                self.trace.sample("cpu", start + computes * MS, computes * MS, slow, 2 * rank + 1)
+                self.trace.sample("lock", start + 95 * MS, (95 - computes) * MS, main, 2 * rank + 1)
+        finding = next(row for row in self.ask("findings")["rows"] if row["id"] == "F31")
+        self.assertEqual((finding["file"], finding["line"], finding["saving_ms"]), ("train.py", 7, 40))
+        self.assertIn("rank 1 is the slowest of 2 ranks in 100 % of steps", finding["title"])
+        self.assertIn("all_reduce (train.py:9)", finding["title"])
+        self.assertEqual(finding["numbers"]["line_excess_ms"], 40)
+
+    def test_larger_batches_are_named(self):
+        self.trace.run(1, "A/M/L/Lib", batch=None)
+        for rank, computes, batch in ((0, 40, 256), (1, 80, 768)):
+            self.rank(rank)
+            for step in range(STEPS):
+                self.step(rank, step, computes, batch=batch)
+        answer = self.ask("findings")
+        finding = next(row for row in answer["rows"] if row["id"] == "F31")
+        self.assertIn("768 samples, theirs 256", finding["title"])
+        self.assertIn("A21", " ".join(answer["notes"]))
+
     def test_no_ranks(self):
         self.trace.run(1, "A/M/L/Lib", batch=None)
         self.trace.track(1)
         self.at(0, "training step", 0, 100, "model")
         self.trace.write(self.file)
         self.assertIn(b"ranks", xsp("analyze", "A21", self.file, check=1).stderr)
+        self.assertNotIn("F31", [row["id"] for row in xsp_json("analyze", "findings", self.file, "--json")["rows"]])
 
 
 if __name__ == "__main__":

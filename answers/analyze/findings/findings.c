@@ -3,6 +3,7 @@
 #include "analyze/findings/findings.h"
 
 #include "analyze/a_list.h"
+#include "analyze/ranks/ranks.h"
 #include "base/json_write.h"
 #include "base/saturate.h"
 
@@ -332,6 +333,8 @@ static void done(struct findings *findings)
 {
   vector_done(&findings->all);
   map_done(findings->classes);
+  if (findings->ranks != NULL)
+    ranks_done(findings->ranks);
 }
 
 static enum status answer(struct question *question, struct error *err)

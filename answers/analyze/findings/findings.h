@@ -53,8 +53,10 @@ struct findings { // one question about one experiment
   struct map *classes;             // flops_class by the address of the name
   const struct layers *layers;     // NULL until a rule calls findings_layers
   struct places *places;           // NULL until a rule calls findings_places
-  double *thresholds;              // values by rule and threshold
-  struct table_cell rules;         // what each was asked for and lacked, as JSON
+  struct ranks *ranks;             // NULL: not asked for yet (findings_ranks), or the file has not several
+  bool ranks_are_loaded;
+  double *thresholds;      // values by rule and threshold
+  struct table_cell rules; // what each was asked for and lacked, as JSON
   VECTOR(struct finding) all;
 };
 

@@ -43,6 +43,7 @@ const struct finding_rule *const finding_rules[] = {
     &finding_f28,
     &finding_f29,
     &finding_f30,
+    &finding_f31,
     NULL,
 };
 // clang-format on

@@ -86,6 +86,12 @@ class Ranks(unittest.TestCase):
             self.assertAlmostEqual(row["bus_bandwidth_bytes_per_s"], 2 * 2 / 3 * 4000 / (row["transfer_ms"] / 1e3),
                                    delta=1e-6 * row["bus_bandwidth_bytes_per_s"])
 
+    def test_a_finding_names_the_slow_line(self):
+        findings = {row["id"]: row for row in self.ask("analyze", "findings", self.file)["rows"]}
+        self.assertEqual((pathlib.Path(findings["F31"]["file"]).name, findings["F31"]["line"]), (PROGRAM.name, line_of("SLOW")))
+        self.assertIn("rank 1", findings["F31"]["title"])
+        self.assertIn(f"{PROGRAM.name}:{line_of('REDUCE')}", findings["F31"]["title"])
+
 
 if __name__ == "__main__":
     unittest.main()

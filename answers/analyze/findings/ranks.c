@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+// The ranks of a job for rules: loaded once; where a slow one is slower, and where the others wait, by samples of threads.
+#include "analyze/findings/ranks.h"
+#include "analyze/lines/paths.h"
+
+#include "base/hash.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum status findings_ranks(struct findings *findings, const struct ranks **ret_ranks, struct error *err)
+{
+  *ret_ranks = NULL;
+  if (!findings->ranks_are_loaded) {
+    struct error why = {0};
+    findings->ranks_are_loaded = true;
+    findings->ranks = arena_alloc(findings->question->scratch, sizeof *findings->ranks);
+    enum status status = ranks_load(findings->question, findings->ranks, &why);
+    if (status != STATUS_OK) {
+      ranks_done(findings->ranks);
+      findings->ranks = NULL;
+    }
+    if (status != STATUS_OK && status != STATUS_NO) {
+      if (err != NULL)
+        *err = why;
+      return status;
+    }
+  }
+  *ret_ranks = findings->ranks;
+  return STATUS_OK;
+}
+
+const char *findings_base_name(const char *file)
+{
+  const char *slash = file != NULL ? strrchr(file, '/') : NULL;
+  return slash != NULL ? slash + 1 : file;
+}
+
+// ---- lines -----------------------------------------------------------------------------------------------------------
+struct line_times {
+  const struct ranks *ranks;
+  struct store_call_paths paths;
+  size_t rank_count, context_count;
+  double *ns;        // by rank and context of a line of the program, + 1: what its threads do there
+  double *waited_ns; // the same: waiting in collectives that the line started
+  int64_t *from_ns, *to_ns; // by rank: of its steps in the run
+  uint32_t *line_by_context; // UINT32_MAX: not looked up yet
+  struct map line_of_place;  // by file and line: the first context that has it
+};
+
+static double *at(const struct line_times *of, double *values, uint32_t rank, uint32_t line)
+{
+  return &values[(size_t)rank * of->context_count + line];
+}
+
+// The program's line around a call path, which stands for all paths with that line; 0: none.
+static uint32_t line_of(struct line_times *of, uint32_t context_id)
+{
+  if (context_id == 0 || context_id >= of->context_count)
+    return 0;
+  uint32_t *line = &of->line_by_context[context_id];
+  if (*line != UINT32_MAX)
+    return *line;
+  *line = path_own_line(&of->paths, context_id);
+  const struct store_frame *frame = *line != 0 ? path_frame(&of->paths, *line) : NULL;
+  if (frame == NULL || frame->file == NULL)
+    return *line = 0;
+  bool is_new;
+  uint64_t *first = map_at(&of->line_of_place,
+                           (struct map_key){hash_text(frame->file, strlen(frame->file), 0), (uint64_t)frame->line},
+                           &is_new);
+  *first = is_new ? *line : *first;
+  return *line = (uint32_t)*first;
+}
+
+static void find_loops(struct line_times *of, uint32_t run)
+{
+  for (size_t i = 0; i < of->rank_count; i++) {
+    of->from_ns[i] = INT64_MAX;
+    of->to_ns[i] = INT64_MIN;
+  }
+  for (size_t i = 0; i < of->ranks->steps.count; i++) {
+    const struct rank_step *step = &of->ranks->steps.items[i];
+    if (step->run != run)
+      continue;
+    of->from_ns[step->rank] = step->start_ns < of->from_ns[step->rank] ? step->start_ns : of->from_ns[step->rank];
+    of->to_ns[step->rank] = step->end_ns > of->to_ns[step->rank] ? step->end_ns : of->to_ns[step->rank];
+  }
+}
+
+static enum status add_samples(struct line_times *of, uint32_t run, struct error *err)
+{
+  struct store *store = of->ranks->question->view->store;
+  struct arena arena = {0};
+  struct map rank_of = {0};
+  struct store_samples samples;
+  find_loops(of, run);
+  enum status status = ranks_of_tracks(of->ranks, of->ranks->runs[run], &arena, &rank_of, err);
+  if (status == STATUS_OK)
+    status = store_load_samples(store, of->ranks->runs[run]->run->run_id, &arena, &samples, err);
+  for (size_t i = 0; status == STATUS_OK && i < samples.count; i++) {
+    const uint64_t *rank = map_find(&rank_of, map_number(samples.track_id[i]));
+    if (rank == NULL || *rank == RANK_NONE || samples.time_ns[i] < of->from_ns[*rank] || samples.time_ns[i] > of->to_ns[*rank])
+      continue;
+    *at(of, of->ns, (uint32_t)*rank, line_of(of, samples.context_id[i])) += (double)samples.duration_ns[i];
+  }
+  map_done(&rank_of);
+  arena_done(&arena);
+  return status;
+}
+
+// Only what stands still is waiting: the collectives of a rank share its stalled time.
+static void add_waiting(struct line_times *of)
+{
+  const struct ranks *ranks = of->ranks;
+  double *waiting_ns = arena_alloc_array(ranks->question->scratch, of->rank_count + 1, sizeof *waiting_ns);
+  double *stalled_ns = arena_alloc_array(ranks->question->scratch, of->rank_count + 1, sizeof *stalled_ns);
+  for (size_t i = 0; i < ranks->collectives.count; i++)
+    waiting_ns[ranks->collectives.items[i].rank] += (double)collective_waiting_ns(ranks, &ranks->collectives.items[i]);
+  for (size_t i = 0; i < ranks->steps.count; i++)
+    stalled_ns[ranks->steps.items[i].rank] += (double)ranks->steps.items[i].stalled_ns;
+  for (size_t i = 0; i < ranks->collectives.count; i++) {
+    const struct collective *one = &ranks->collectives.items[i];
+    if (waiting_ns[one->rank] > 0)
+      *at(of, of->waited_ns, one->rank, line_of(of, one->context_id)) +=
+          (double)collective_waiting_ns(ranks, one) / waiting_ns[one->rank] * stalled_ns[one->rank];
+  }
+}
+
+// ---- places ----------------------------------------------------------------------------------------------------------
+static double steps_of(const struct line_times *of, uint32_t rank)
+{
+  size_t steps = of->ranks->items.items[rank].steps;
+  return steps > 0 ? (double)steps : NAN;
+}
+
+// What the rank takes longer at the line, in a step, than the others on average.
+static double excess_ns(const struct line_times *of, uint32_t slow, uint32_t line)
+{
+  double own_ns = 0, others_ns = 0, others = 0;
+  for (uint32_t rank = 0; rank < of->rank_count; rank++) {
+    double ns = (*at(of, of->ns, rank, line) - *at(of, of->waited_ns, rank, line)) / steps_of(of, rank);
+    if (isnan(ns))
+      continue;
+    *(rank == slow ? &own_ns : &others_ns) += ns;
+    others += rank != slow;
+  }
+  return others > 0 ? own_ns - others_ns / others : NAN;
+}
+
+static void choose(struct line_times *of, uint32_t slow, struct straggler_places *ret_places)
+{
+  double most_ns = 0, most_waited_ns = 0;
+  for (uint32_t line = 1; line < of->context_count; line++) {
+    double ns = excess_ns(of, slow, line), waited_ns = 0;
+    for (uint32_t rank = 0; rank < of->rank_count; rank++)
+      waited_ns += rank != slow ? *at(of, of->waited_ns, rank, line) : 0;
+    const struct store_frame *frame = path_frame(&of->paths, line);
+    if (ns > most_ns) {
+      most_ns = ns;
+      ret_places->slow_file = frame->file;
+      ret_places->slow_line = frame->line;
+      ret_places->slow_ms = ns / 1e6;
+    }
+    if (waited_ns > most_waited_ns) {
+      most_waited_ns = waited_ns;
+      ret_places->wait_file = frame->file;
+      ret_places->wait_line = frame->line;
+    }
+  }
+}
+
+static const char *most_waited(const struct ranks *ranks, uint32_t slow)
+{
+  struct map ns_of = {0};
+  uint32_t found = 0;
+  uint64_t most_ns = 0;
+  for (size_t i = 0; i < ranks->collectives.count; i++) {
+    const struct collective *one = &ranks->collectives.items[i];
+    if (one->rank == slow)
+      continue;
+    uint64_t *ns = map_at(&ns_of, map_number(one->name), NULL);
+    *ns += (uint64_t)collective_waiting_ns(ranks, one);
+    if (*ns > most_ns) {
+      most_ns = *ns;
+      found = one->name;
+    }
+  }
+  map_done(&ns_of);
+  return found != 0 ? ranks_collective_kind(ranks, found) : "collectives";
+}
+
+enum status findings_straggler_places(struct findings *findings, const struct ranks *ranks, uint32_t rank,
+                                      struct straggler_places *ret_places, struct error *err)
+{
+  struct arena *arena = findings->question->scratch;
+  struct line_times of = {.ranks = ranks, .rank_count = ranks->items.count};
+  *ret_places = (struct straggler_places){.wait_name = most_waited(ranks, rank), .slow_ms = NAN};
+  XSP_TRY(store_call_paths(findings->question->view->store, arena, &of.paths, err));
+  of.context_count = of.paths.context_count + 1;
+  size_t values = of.rank_count * of.context_count;
+  of.ns = arena_alloc_array(arena, values, sizeof *of.ns);
+  of.waited_ns = arena_alloc_array(arena, values, sizeof *of.waited_ns);
+  of.from_ns = arena_alloc_array(arena, of.rank_count, sizeof *of.from_ns);
+  of.to_ns = arena_alloc_array(arena, of.rank_count, sizeof *of.to_ns);
+  of.line_by_context = arena_alloc_array(arena, of.context_count, sizeof *of.line_by_context);
+  memset(of.line_by_context, 0xff, of.context_count * sizeof *of.line_by_context);
+  enum status status = STATUS_OK;
+  for (uint32_t i = 0; i < ranks->run_count && status == STATUS_OK; i++)
+    status = add_samples(&of, i, err);
+  if (status == STATUS_OK) {
+    add_waiting(&of);
+    choose(&of, rank, ret_places);
+  }
+  map_done(&of.line_of_place);
+  return status;
+}
