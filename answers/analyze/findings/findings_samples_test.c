@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// F6, F29 and F30 over programs with samples: what happens again and again is found at its line, what happens once is not.
+// F6 and F29 to F32 over programs with samples: what happens again and again is found at its line, what happens once is not.
 #include "analyze/findings/test_findings.h"
 
 #include <string.h>
@@ -25,9 +25,11 @@ static uint32_t thread(int64_t id)
 }
 
 // 20 steps of 10 ms, in each of which main (train.py:30) computes some. Returns the steps' thread.
+static int processors = 2;
+
 static uint32_t start_with(int64_t main_ms)
 {
-  const struct store_system_value system[] = {{.key = "cpus_allowed", .number = 2, .is_number = true}};
+  const struct store_system_value system[] = {{.key = "cpus_allowed", .number = processors, .is_number = true}};
   fixture_experiment_on(&fixture, "train", system, 1);
   fixture_run(&fixture, "A/M/L", 1);
   uint32_t main_thread = thread(7), steps = fixture.thread;
@@ -242,8 +244,9 @@ static void test_f6_is_silent_about_enough_processes(void **unused)
 static void computing_threads(int count)
 {
   start();
+  fixture.context_id = fixture_frame(&fixture, fixture.context_id, XSP_FRAME_FRAMEWORK, "aten::addmm", NULL, 0);
   for (int i = 0; i < 20; i++)
-    fixture_span(&fixture, XSP_LEVEL_LAYER, "aten::addmm", i * 10 * MS, 8 * MS);
+    fixture_span(&fixture, XSP_LEVEL_LAYER, "aten::addmm", i * STEP, 8 * MS);
   for (int i = 0; i < count; i++) {
     fixture.thread = thread(8 + i);
     fixture_sample(&fixture, SAMPLE_CPU, (i + 1) * MS, 50 * MS);
@@ -265,6 +268,35 @@ static void test_f30_is_silent_at_its_threshold(void **unused)
   assert_int_equal(ask_rule("F30"), 0);
 }
 
+// ---- F32 -------------------------------------------------------------------------------------------------------------
+static size_t idle_processors(int count, int threads)
+{
+  processors = count;
+  computing_threads(threads);
+  processors = 2;
+  return ask_rule("F32");
+}
+
+static void test_f31(void **unused)
+{
+  (void)unused;
+  assert_int_equal(idle_processors(4, 0), 1);
+  ASSERT_NEAR(found_number(0, "line"), 30);
+  ASSERT_NEAR(found_number(0, "saving_ms"), 6); // of 8 ms of operators
+}
+
+static void test_f31_is_silent_about_few_processors(void **unused)
+{
+  (void)unused;
+  assert_int_equal(idle_processors(3, 0), 0);
+}
+
+static void test_f31_is_silent_about_two_threads(void **unused)
+{
+  (void)unused;
+  assert_int_equal(idle_processors(4, 1), 0);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -283,6 +315,9 @@ int main(void)
       TEST(test_f6_is_silent_about_enough_processes),
       TEST(test_f30),
       TEST(test_f30_is_silent_at_its_threshold),
+      TEST(test_f31),
+      TEST(test_f31_is_silent_about_few_processors),
+      TEST(test_f31_is_silent_about_two_threads),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -44,6 +44,7 @@ const struct finding_rule *const finding_rules[] = {
     &finding_f29,
     &finding_f30,
     &finding_f31,
+    &finding_f32,
     NULL,
 };
 // clang-format on

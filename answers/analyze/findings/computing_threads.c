@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// Counts the threads that compute, by samples. Called by F30 and F32.
+#include "analyze/findings/computing_threads.h"
+
+#include "analyze/findings/shared.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define LEAST_PART 0.1 // of the time that a thread has on average, for it to count
+
+// `ns`: CPU time by track of a process.
+static void count_process(const double *ns, const int64_t *process, size_t count, int64_t process_id,
+                          struct computing_threads *ret)
+{
+  double sum_ns = 0;
+  size_t threads = 0, busy = 0;
+  for (size_t i = 0; i < count; i++)
+    if (process[i] == process_id && ns[i] > 0) {
+      sum_ns += ns[i];
+      threads++;
+    }
+  for (size_t i = 0; i < count; i++)
+    busy += process[i] == process_id && ns[i] > 0 && ns[i] >= LEAST_PART * sum_ns / (double)threads;
+  if (busy > ret->threads)
+    ret->threads = busy;
+}
+
+// Of the run with most, in all processes: those with a tenth of the longest one's time.
+static void count_all(const double *ns, size_t count, struct computing_threads *ret)
+{
+  double most_ns = 0;
+  size_t busy = 0;
+  for (size_t i = 0; i < count; i++)
+    most_ns = ns[i] > most_ns ? ns[i] : most_ns;
+  for (size_t i = 0; i < count; i++)
+    busy += ns[i] > 0 && ns[i] >= LEAST_PART * most_ns;
+  ret->of_all = busy > ret->of_all ? busy : ret->of_all;
+}
+
+static enum status count_run(struct findings *findings, const struct view_run *run, struct computing_threads *ret,
+                             struct error *err)
+{
+  struct store *store = findings->question->view->store;
+  struct arena arena = {0};
+  struct store_samples samples;
+  struct store_track *tracks;
+  size_t count;
+  enum status status = store_load_samples(store, run->run->run_id, &arena, &samples, err);
+  if (status == STATUS_OK)
+    status = store_tracks(store, run->run->run_id, &arena, &tracks, &count, err);
+  if (status == STATUS_OK) {
+    double *ns = arena_alloc_array(&arena, count + 1, sizeof *ns);
+    int64_t *process = arena_alloc_array(&arena, count + 1, sizeof *process);
+    struct map index_of = {0};
+    for (size_t i = 0; i < count; i++) {
+      process[i] = tracks[i].process_id;
+      *map_at(&index_of, map_number((uint64_t)tracks[i].track_id), NULL) = i;
+    }
+    for (size_t i = 0; i < samples.count; i++) {
+      const uint64_t *at = samples.kind[i] == SAMPLE_CPU ? map_find(&index_of, map_number(samples.track_id[i])) : NULL;
+      if (at != NULL)
+        ns[*at] += (double)samples.duration_ns[i];
+    }
+    for (size_t i = 0; i < count; i++)
+      count_process(ns, process, count, process[i], ret);
+    count_all(ns, count, ret);
+    map_done(&index_of);
+  }
+  arena_done(&arena);
+  return status;
+}
+
+enum status computing_threads_place(struct findings *findings, uint32_t *ret_place, bool *ret_is_asked,
+                                    struct error *err)
+{
+  const struct places *places = findings->places;
+  struct store *store = findings->question->view->store;
+  uint32_t category;
+  *ret_place = findings_busiest_place(findings);
+  *ret_is_asked = false;
+  if (!store_find_string(store, "threads", 7, &category))
+    return STATUS_OK;
+  for (size_t i = 0; i < findings->set->run_count; i++) {
+    struct run_columns columns;
+    struct arena arena = {0};
+    enum status status =
+        run_columns_load(store, findings->set->runs[i], STORE_BIT(STORE_CATEGORY), &arena, &columns, err);
+    for (size_t row = 0; status == STATUS_OK && row < columns.spans.count; row++)
+      if (columns.spans.category[row] == category && places->runs[i].place_of[row] != PLACE_NONE) {
+        *ret_place = places->runs[i].place_of[row];
+        *ret_is_asked = true;
+      }
+    arena_done(&arena);
+    XSP_TRY(status);
+  }
+  return STATUS_OK;
+}
+
+enum status computing_threads_count(struct findings *findings, struct computing_threads *ret, struct error *err)
+{
+  *ret = (struct computing_threads){0};
+  XSP_TRY(findings_system(findings, "cpus_allowed", &ret->processors, err));
+  for (size_t i = 0; i < findings->set->run_count; i++)
+    XSP_TRY(count_run(findings, findings->set->runs[i], ret, err));
+  return isnan(ret->processors) || ret->threads == 0
+             ? findings_lack(findings, err, "it has no samples (xsp run -t cpu), or no number of processors")
+             : STATUS_OK;
+}
