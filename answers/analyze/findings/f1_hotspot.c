@@ -68,12 +68,14 @@ static struct name *name_of(struct hotspots *hotspots, uint32_t place)
   return &hotspots->names[interner_at(&hotspots->texts, text, strlen(text))];
 }
 
-// What a library does for operators on threads of its own, where no operator and no call path is around: oneDNN's "convolution".
+// What a library does for operators on threads of its own, where no operator is around: oneDNN's "convolution".
 static bool is_of_pool(const struct places *places, uint32_t place)
 {
-  const struct place *at = &places->all[place];
-  return places->has_contexts && at->level == XSP_LEVEL_LIBRARY && at->frame_kind == XSP_FRAME_KINDS &&
-         at->parent == PLACE_NONE;
+  bool has_operators = places->total.operators.ns > 0 && places->all[place].level == XSP_LEVEL_LIBRARY;
+  for (uint32_t at = place; at != PLACE_NONE && has_operators; at = places->all[at].parent)
+    if (places->all[at].frame_kind != XSP_FRAME_KINDS || places->all[at].level == XSP_LEVEL_LAYER)
+      return false;
+  return has_operators;
 }
 
 static void add_names(struct hotspots *hotspots)
