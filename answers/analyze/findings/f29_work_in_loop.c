@@ -5,12 +5,11 @@
 #include "analyze/findings/own_lines.h"
 #include "analyze/findings/rules.h"
 #include "analyze/findings/shared.h"
-#include "analyze/findings/work_kinds.h"
+#include "analyze/findings/work_paths.h"
 #include "analyze/lines/paths.h"
 #include "base/interner.h"
 #include "base/saturate.h"
 
-#include <fnmatch.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,57 +21,16 @@ struct work_total { // of a kind
   double ns;
   uint32_t bins; // a bit for each in which it happens
 };
-struct path {   // what is known of a context
-  uint32_t own; // of the program's innermost line around; 0: none
-  uint8_t kind; // of its work; WORK_NONE: none of those that frames show
-  bool is_known, is_in_loop, is_module;
-  bool is_models; // below the own line a library computes models
-};
 struct works {
   struct findings *findings;
   struct store_call_paths paths;
-  struct path *of;  // by context
-  double *own_ns;   // of WORK_OWN, by context
-  uint8_t *kind_of; // by frame: a work kind + 1; 0: not looked at
+  struct work_paths work_paths;
+  double *own_ns; // of WORK_OWN, by context
   struct own_lines lines;
   struct work_total totals[WORK_KINDS];
   double window_ns;          // from the first sample of the program's own functions to the last
   double all_ns, outside_ns; // of the main thread's samples there; of those outside of models
 };
-
-static unsigned kind_of(struct works *works, uint32_t context_id)
-{
-  uint8_t *kind = &works->kind_of[works->paths.contexts[context_id - 1].frame_id];
-  if (*kind == 0)
-    *kind = (uint8_t)(work_kind_of(own_lines_frame(&works->lines, context_id)) + 1);
-  return *kind - 1u;
-}
-
-static const struct path *path_of(struct works *works, uint32_t context_id)
-{
-  struct path *path = &works->of[context_id];
-  bool converts = false;
-  if (path->is_known)
-    return path;
-  path->is_known = true;
-  for (uint32_t id = context_id; id != 0; id = (uint32_t)works->paths.contexts[id - 1].parent_id) {
-    const struct store_frame *frame = own_lines_frame(&works->lines, id);
-    unsigned kind = kind_of(works, id);
-    enum work_owner owner = path->own == 0 ? work_owner_of(frame) : WORK_ANYBODYS;
-    path->is_models |= owner == WORK_MODELS;
-    converts |= owner == WORK_CONVERTS;
-    if (kind != WORK_NONE) { // code of the program that it calls, as in tracing, is part of it
-      path->kind = path->kind == WORK_NONE || kind < path->kind ? (uint8_t)kind : path->kind;
-      path->own = 0;
-    } else if (path->own == 0 && own_lines_is_own(frame)) {
-      path->own = id;
-      path->is_module = frame->name != NULL && strcmp(frame->name, "<module>") == 0;
-    }
-    path->is_in_loop |= path->own != 0 && frame->file != NULL && fnmatch("*/asyncio/events.py", frame->file, 0) == 0;
-  }
-  path->is_models &= !converts;
-  return path;
-}
 
 // Code without a name or file was made at run time: a library's kernel.
 static bool is_unknown(const struct store_frame *frame)
@@ -81,7 +39,8 @@ static bool is_unknown(const struct store_frame *frame)
 }
 
 // Which kind of work a sample shows.
-static unsigned kind_of_sample(const struct works *works, const struct path *path, uint32_t context_id, uint8_t sample)
+static unsigned kind_of_sample(const struct works *works, const struct work_path *path, uint32_t context_id,
+                               uint8_t sample)
 {
   if (path->kind != WORK_NONE)
     return work_kinds[path->kind].title != NULL ? path->kind : WORK_NONE;
@@ -126,7 +85,7 @@ static enum status load_main(struct works *works, const struct view_run *run, st
       *map_at(&is_main, map_number((uint64_t)tracks[i].track_id), NULL) = 1;
   for (size_t i = 0; i < samples.count; i++) {
     uint32_t context_id = samples.context_id[i];
-    const struct path *path = context_id != 0 ? path_of(works, context_id) : NULL;
+    const struct work_path *path = context_id != 0 ? work_path_of(&works->work_paths, context_id) : NULL;
     if (path == NULL || path->own == 0 || path->is_module ||
         map_find(&is_main, map_number(samples.track_id[i])) == NULL)
       continue;
@@ -149,7 +108,7 @@ static void add_sample(struct works *works, const struct main_sample *sample, un
 {
   works->totals[sample->kind].ns += sample->ns;
   works->totals[sample->kind].bins |= 1u << part;
-  own_lines_add(&works->lines, works->of[sample->context_id].own, sample->kind, sample->ns);
+  own_lines_add(&works->lines, work_path_of(&works->work_paths, sample->context_id)->own, sample->kind, sample->ns);
   if (sample->kind == WORK_OWN)
     works->own_ns[sample->context_id] += sample->ns;
 }
@@ -270,9 +229,8 @@ static enum status find_works(struct works *works, struct error *err)
   XSP_TRY(findings_places(findings, &places, err));
   XSP_TRY(store_call_paths(store, scratch, &works->paths, err));
   works->lines.paths = &works->paths;
-  works->of = arena_alloc_array(scratch, works->paths.context_count + 1, sizeof *works->of);
+  work_paths_start(&works->work_paths, &works->paths, scratch);
   works->own_ns = arena_alloc_array(scratch, works->paths.context_count + 1, sizeof *works->own_ns);
-  works->kind_of = arena_alloc_array(scratch, works->paths.frame_count + 1, sizeof *works->kind_of);
   for (size_t i = 0; i < findings->set->run_count; i++)
     XSP_TRY(add_run(works, findings->set->runs[i], err));
   // The loop of a program without steps or predictions is what its own functions take: imports are not in it.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// F6 and F29 to F32 over programs with samples: what happens again and again is found at its line, what happens once is not.
+// F6, F29, F30, F32 and F33 over programs with samples: what happens again and again is found at its line, what happens once is not.
 #include "analyze/findings/test_findings.h"
 
 #include <string.h>
@@ -277,7 +277,7 @@ static size_t idle_processors(int count, int threads)
   return ask_rule("F32");
 }
 
-static void test_f31(void **unused)
+static void test_f32(void **unused)
 {
   (void)unused;
   assert_int_equal(idle_processors(4, 0), 1);
@@ -285,16 +285,54 @@ static void test_f31(void **unused)
   ASSERT_NEAR(found_number(0, "saving_ms"), 6); // of 8 ms of operators
 }
 
-static void test_f31_is_silent_about_few_processors(void **unused)
+static void test_f32_is_silent_about_few_processors(void **unused)
 {
   (void)unused;
   assert_int_equal(idle_processors(3, 0), 0);
 }
 
-static void test_f31_is_silent_about_two_threads(void **unused)
+static void test_f32_is_silent_about_two_threads(void **unused)
 {
   (void)unused;
   assert_int_equal(idle_processors(4, 1), 0);
+}
+
+// ---- F33 -------------------------------------------------------------------------------------------------------------
+// The main thread takes a batch from a queue for 4 ms of 10, and runs a model for some; a thread makes batches (train.py:22).
+static void producer_with(int64_t model_ms)
+{
+  start_with(0);
+  uint32_t main = fixture.context_id;
+  fixture.context_id = python(main, "Queue.get", "/usr/lib/python3.11/queue.py", 171);
+  for (int i = 0; i < 20; i++)
+    fixture_sample(&fixture, SAMPLE_LOCK, i * STEP + 4 * MS, 4 * MS);
+  fixture.context_id = python(main, "Linear.forward", SITE "torch/nn/modules/linear.py", 134);
+  for (int i = 0; i < 20; i++)
+    fixture_sample(&fixture, SAMPLE_CPU, i * STEP + 9 * MS, model_ms * MS + 1);
+  fixture.thread = thread(8);
+  fixture.context_id = python(0, "produce.<locals>.<listcomp>", FILE_OF, 22);
+  samples_of_steps(4);
+}
+
+static void test_f33(void **unused)
+{
+  (void)unused;
+  producer_with(5);
+  assert_int_equal(ask_rule("F33"), 1);
+  assert_string_equal(found_text(0, "context"), "produce");
+  assert_non_null(strstr(found_text(0, "title"), "GIL"));
+  ASSERT_NEAR(found_number(0, "line"), 22);
+}
+
+// The threads of a server work; the main one only waits for them.
+static void test_f33_is_silent_about_a_thread_that_only_waits(void **unused)
+{
+  (void)unused;
+  producer_with(0);
+  fixture.thread = thread(7);
+  fixture.context_id = python(0, "serve", FILE_OF, 40);
+  samples_of_steps(1);
+  assert_int_equal(ask_rule("F33"), 0);
 }
 
 int main(void)
@@ -315,9 +353,11 @@ int main(void)
       TEST(test_f6_is_silent_about_enough_processes),
       TEST(test_f30),
       TEST(test_f30_is_silent_at_its_threshold),
-      TEST(test_f31),
-      TEST(test_f31_is_silent_about_few_processors),
-      TEST(test_f31_is_silent_about_two_threads),
+      TEST(test_f32),
+      TEST(test_f32_is_silent_about_few_processors),
+      TEST(test_f32_is_silent_about_two_threads),
+      TEST(test_f33),
+      TEST(test_f33_is_silent_about_a_thread_that_only_waits),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -45,6 +45,7 @@ const struct finding_rule *const finding_rules[] = {
     &finding_f30,
     &finding_f31,
     &finding_f32,
+    &finding_f33,
     NULL,
 };
 // clang-format on

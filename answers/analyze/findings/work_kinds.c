@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of what programs do in their loops beside their models. Called by F29, F6 and F32. Pure.
+// The table of what programs do in their loops beside their models. Called by F29, F6 and F33. Pure.
 #include "analyze/findings/work_kinds.h"
 
 #include <fnmatch.h>

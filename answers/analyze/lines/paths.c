@@ -97,7 +97,8 @@ const char *path_function(const struct store_frame *frame)
 // that decorators of packages put around others.
 static bool hands_on(const struct store_frame *frame)
 {
-  static const char *const wrappers[] = {"wrapper", "wrapped", "inner", "decorate_context", "_use_grad"};
+  static const char *const wrappers[] = {"wrapper",          "wrapped",   "inner",
+                                         "decorate_context", "_use_grad", "error_handler"};
   if (frame->kind == XSP_FRAME_NATIVE)
     return is_of_interpreter(frame);
   if (!analyze_is_installed(frame->file))

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+// F33, waits for a thread: the main thread, which runs the model, waits for what another thread makes: by a queue, a lock, or Python's
+// global lock. The line is what that thread does.
+#include "analyze/findings/rules.h"
+#include "analyze/findings/shared.h"
+#include "analyze/findings/work_paths.h"
+#include "analyze/lines/paths.h"
+#include "base/saturate.h"
+
+#include <math.h>
+
+#define LEAST_WORK 0.1   // of the main thread's waits, that other threads work outside of models
+#define LEAST_MODELS 0.1 // of the main thread's other time, that it runs models
+
+struct waits {
+  struct findings *findings;
+  struct store_call_paths paths;
+  struct work_paths work_paths;
+  struct own_lines lines;                // of other threads
+  double waited_ns, models_ns, other_ns; // of the main thread, within functions of the program
+  double works_ns, python_ns;            // of other threads; of that, in Python
+  double window_ns;
+};
+
+static void add_main(struct waits *waits, const struct work_path *path, uint8_t kind, double ns)
+{
+  if (kind == SAMPLE_LOCK && !path->is_in_loop)
+    waits->waited_ns += ns;
+  else if (path->is_models && kind == SAMPLE_CPU)
+    waits->models_ns += ns;
+  else
+    waits->other_ns += ns;
+}
+
+// Waits for locks are not what keeps another thread from making its result.
+static void add_other(struct waits *waits, const struct work_path *path, uint32_t context_id, uint8_t kind, double ns)
+{
+  if (kind == SAMPLE_LOCK || path->is_models)
+    return;
+  own_lines_add(&waits->lines, path->own, 0, ns);
+  waits->works_ns += ns;
+  waits->python_ns += kind == SAMPLE_CPU && path_code_of(&waits->paths, context_id) == PATH_PYTHON ? ns : 0;
+}
+
+static void add_samples(struct waits *waits, const struct store_samples *samples, const struct map *track_of,
+                        const struct store_track *tracks)
+{
+  int64_t first_ns = INT64_MAX, last_ns = INT64_MIN;
+  for (size_t i = 0; i < samples->count; i++) {
+    const uint64_t *at = map_find(track_of, map_number(samples->track_id[i]));
+    const struct work_path *path =
+        samples->context_id[i] != 0 ? work_path_of(&waits->work_paths, samples->context_id[i]) : NULL;
+    if (at == NULL || path == NULL || path->own == 0 || path->is_module || path->kind == WORK_INPUT)
+      continue;
+    double ns = (double)samples->duration_ns[i];
+    if (tracks[*at].thread_id != tracks[*at].process_id) {
+      add_other(waits, path, samples->context_id[i], samples->kind[i], ns);
+      continue;
+    }
+    add_main(waits, path, samples->kind[i], ns);
+    first_ns = samples->time_ns[i] < first_ns ? samples->time_ns[i] : first_ns;
+    last_ns = samples->time_ns[i] > last_ns ? samples->time_ns[i] : last_ns;
+  }
+  waits->window_ns += last_ns > first_ns ? (double)saturate_subtract(last_ns, first_ns) : 0;
+}
+
+static enum status add_run(struct waits *waits, const struct view_run *run, struct error *err)
+{
+  struct store *store = waits->findings->question->view->store;
+  struct arena arena = {0};
+  struct store_samples samples;
+  struct store_track *tracks;
+  size_t count;
+  enum status status = store_load_samples(store, run->run->run_id, &arena, &samples, err);
+  if (status == STATUS_OK)
+    status = store_tracks(store, run->run->run_id, &arena, &tracks, &count, err);
+  if (status == STATUS_OK) {
+    struct map track_of = {0};
+    for (size_t i = 0; i < count; i++)
+      *map_at(&track_of, map_number((uint64_t)tracks[i].track_id), NULL) = i;
+    add_samples(waits, &samples, &track_of, tracks);
+    map_done(&track_of);
+  }
+  arena_done(&arena);
+  return status;
+}
+
+static void add(struct waits *waits, const struct own_line *line, double share)
+{
+  struct findings *findings = waits->findings;
+  struct finding *finding = findings_add(findings);
+  bool is_python = waits->python_ns > waits->works_ns / 2;
+  finding_at_own_line(findings, finding, &waits->lines, line);
+  finding->time_ms = finding->saving_ms = share * findings->loop_ms;
+  finding->share_pct = 100 * share;
+  finding->saving_basis = "time in which the main thread waits, as if all were there";
+  finding->title = arena_format(findings->question->arena, "the main thread waits for another thread, which runs %s%s",
+                                findings_name(findings, finding->context),
+                                is_python ? " in Python, with the global interpreter lock (GIL)" : "");
+  finding->advice = is_python ? "make it in processes (DataLoader with workers, multiprocessing), or by whole arrays: "
+                                "threads of Python take turns, also with the one that runs the model"
+                              : "let several threads or processes make it ahead, or do less there";
+  finding->threshold = findings_threshold_of(findings, "thread_waits-share");
+  finding->confidence = CONFIDENCE_MEDIUM;
+  finding_number(finding, "python_pct", analyze_share_pct(waits->python_ns, waits->works_ns));
+}
+
+static enum status find_waits(struct waits *waits, struct error *err)
+{
+  struct findings *findings = waits->findings;
+  struct store *store = findings->question->view->store;
+  size_t samples = 0;
+  for (size_t i = 0; i < findings->set->run_count && samples == 0; i++)
+    XSP_TRY(store_count_samples(store, findings->set->runs[i]->run->run_id, &samples, err));
+  if (samples == 0)
+    return findings_lack(findings, err, "it has no samples (xsp run -t cpu)");
+  XSP_TRY(store_call_paths(store, findings->question->scratch, &waits->paths, err));
+  work_paths_start(&waits->work_paths, &waits->paths, findings->question->scratch);
+  waits->lines.paths = &waits->paths;
+  for (size_t i = 0; i < findings->set->run_count; i++)
+    XSP_TRY(add_run(waits, findings->set->runs[i], err));
+  double share = waits->window_ns > 0 ? fmin(waits->waited_ns / waits->window_ns, 1) : 0;
+  const struct own_line *line = own_lines_main(&waits->lines, 0, waits->works_ns);
+  bool runs_models = waits->models_ns > LEAST_MODELS * (waits->models_ns + waits->other_ns);
+  if (line != NULL && runs_models && waits->works_ns >= LEAST_WORK * waits->waited_ns &&
+      100 * share >= findings_threshold(findings, "thread_waits-share"))
+    add(waits, line, share);
+  return STATUS_OK;
+}
+
+static enum status find(struct findings *findings, struct error *err)
+{
+  struct waits waits = {.findings = findings};
+  enum status status = find_waits(&waits, err);
+  own_lines_done(&waits.lines);
+  return status;
+}
+
+const struct finding_rule finding_f33 = {
+    .id = "F33",
+    .key = "thread_waits",
+    .title = "the main thread waits for another thread",
+    .thresholds = {{"thread_waits-share", "%", 10, "waits of the main thread for locks, of its time, at least"}},
+    .find = find,
+};

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// Looks at each call path of samples once. Called by F29 and F33.
+#include "analyze/findings/work_paths.h"
+
+#include <fnmatch.h>
+#include <string.h>
+
+static const struct store_frame *frame_of(const struct work_paths *works, uint32_t context_id)
+{
+  return &works->paths->frames[works->paths->contexts[context_id - 1].frame_id - 1];
+}
+
+void work_paths_start(struct work_paths *works, const struct store_call_paths *paths, struct arena *arena)
+{
+  *works = (struct work_paths){.paths = paths};
+  works->of = arena_alloc_array(arena, paths->context_count + 1, sizeof *works->of);
+  works->kind_of = arena_alloc_array(arena, paths->frame_count + 1, sizeof *works->kind_of);
+}
+
+static unsigned kind_of(struct work_paths *works, uint32_t context_id)
+{
+  uint8_t *kind = &works->kind_of[works->paths->contexts[context_id - 1].frame_id];
+  if (*kind == 0)
+    *kind = (uint8_t)(work_kind_of(frame_of(works, context_id)) + 1);
+  return *kind - 1u;
+}
+
+const struct work_path *work_path_of(struct work_paths *works, uint32_t context_id)
+{
+  struct work_path *path = &works->of[context_id];
+  bool converts = false;
+  if (path->is_known)
+    return path;
+  path->is_known = true;
+  for (uint32_t id = context_id; id != 0; id = (uint32_t)works->paths->contexts[id - 1].parent_id) {
+    const struct store_frame *frame = frame_of(works, id);
+    unsigned kind = kind_of(works, id);
+    enum work_owner owner = path->own == 0 ? work_owner_of(frame) : WORK_ANYBODYS;
+    path->is_models |= owner == WORK_MODELS;
+    converts |= owner == WORK_CONVERTS;
+    if (kind != WORK_NONE) { // code of the program that it calls, as in tracing, is part of it
+      path->kind = path->kind == WORK_NONE || kind < path->kind ? (uint8_t)kind : path->kind;
+      path->own = 0;
+    } else if (path->own == 0 && own_lines_is_own(frame)) {
+      path->own = id;
+      path->is_module = frame->name != NULL && strcmp(frame->name, "<module>") == 0;
+    }
+    path->is_in_loop |= path->own != 0 && frame->file != NULL && fnmatch("*/asyncio/events.py", frame->file, 0) == 0;
+  }
+  path->is_models &= !converts;
+  return path;
+}

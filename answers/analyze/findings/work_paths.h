@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// What call paths of samples show of the program's work: its line, and what a library does below it. For rules.
+#ifndef XSP_ANALYZE_FINDINGS_WORK_PATHS_H
+#define XSP_ANALYZE_FINDINGS_WORK_PATHS_H
+
+#include "analyze/findings/own_lines.h"
+#include "analyze/findings/work_kinds.h"
+
+struct work_path {                      // of a context
+  uint32_t own;                         // of the program's innermost line around; 0: none
+  uint8_t kind;                         // of its work; WORK_NONE: none of those that frames show
+  bool is_known, is_in_loop, is_module; // below asyncio's event loop; the line is a module's own
+  bool is_models;                       // below the own line a library computes models
+};
+struct work_paths {
+  const struct store_call_paths *paths;
+  struct work_path *of; // by context
+  uint8_t *kind_of;     // by frame: a work kind + 1; 0: not looked at
+};
+
+void work_paths_start(struct work_paths *works, const struct store_call_paths *paths, struct arena *arena);
+const struct work_path *work_path_of(struct work_paths *works, uint32_t context_id);
+
+#endif
