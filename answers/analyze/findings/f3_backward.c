@@ -112,12 +112,20 @@ static double gradients_ms(const struct backward *backward, const struct group *
   return flops_gradients(store_text(backward->question.view->store, group->name, NULL)) * group->forward_ms;
 }
 
+// Products share their work among threads: on a host that is busy otherwise each waits for the slowest, and there are twice as many.
+static double allowance(const struct backward *backward, const struct group *group)
+{
+  const char *name = store_text(backward->question.view->store, group->name, NULL);
+  return !backward->places->has_devices && flops_class(name) == FLOPS_PRODUCTS ? 2 : 1;
+}
+
 static bool is_slow(const struct backward *backward, const struct group *group)
 {
   const struct findings *findings = backward->findings;
   if (!(group->forward_ms > 0) || is_single_view(backward, group))
     return false;
-  double most_ms = findings_threshold(findings, "slow_backward-ratio") * gradients_ms(backward, group);
+  double most_ms =
+      findings_threshold(findings, "slow_backward-ratio") * gradients_ms(backward, group) * allowance(backward, group);
   return group->backward_ms > most_ms && is_mostly_slow(backward, group, most_ms / group->forward_ms) &&
          analyze_share_pct(group->backward_ms, backward->latency_ms) >=
              findings_threshold(findings, "slow_backward-share");
