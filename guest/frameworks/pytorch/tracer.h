@@ -4,6 +4,7 @@
 #define XSP_FRAMEWORKS_PYTORCH_TRACER_H
 
 #include "frameworks/common/door_python.h"
+#include "frameworks/pytorch/padding.h"
 #include "tracers/frames/python.h"
 
 #include <stdbool.h>
@@ -218,7 +219,8 @@ void pytorch_inputs_start(const struct python *python, void *tensor_class);
 bool pytorch_inputs_are_tensor(void *object); // not of a class of the program's, whose attributes could be code
 // "float32[8,3,224,224], mask=bool[8,196]", kept; NULL: no tensors, or too many different ones. As a vectorcall has them. The batch
 // size is the first axis of the first tensor that has one, else -1.
-const char *pytorch_inputs_signature(void *const *arguments, size_t count, void *keywords, int64_t *ret_batch_size);
+const char *pytorch_inputs_signature(void *const *arguments, size_t count, void *keywords, int64_t *ret_batch_size,
+                                     struct padding *ret_padding);
 
 // ---- tracer_modules.c: calls of torch.nn.Module
 void pytorch_modules_python(const struct python *python, void *torch_c);
@@ -282,16 +284,17 @@ struct xsp_site *pytorch_steps_range_begins(struct pytorch_thread *thread, const
 void pytorch_steps_range_ended(struct pytorch_thread *thread, const char *name);
 void pytorch_steps_backward_begins(struct pytorch_thread *thread, struct xsp_span *ret_span);
 void pytorch_steps_backward_ended(struct pytorch_thread *thread, struct xsp_span *span);
-struct steps_call {      // of an outermost module
-  const char *name;      // of its class; kept
-  const void *module;    // itself; only to be compared
-  const char *signature; // types and shapes of its tensors; kept; NULL: unknown
-  uint64_t start;        // ticks
-  int64_t batch_size;    // -1: unknown
-  bool is_model;         // has parameters or parts
-  bool is_training;      // module.training
-  bool has_gradient;     // when it began
-  bool has_graph;        // its result can be differentiated
+struct steps_call {       // of an outermost module
+  const char *name;       // of its class; kept
+  const void *module;     // itself; only to be compared
+  const char *signature;  // types and shapes of its tensors; kept; NULL: unknown
+  uint64_t start;         // ticks
+  int64_t batch_size;     // -1: unknown
+  struct padding padding; // of its token ids
+  bool is_model;          // has parameters or parts
+  bool is_training;       // module.training
+  bool has_gradient;      // when it began
+  bool has_graph;         // its result can be differentiated
 };
 void pytorch_steps_call_begins(struct pytorch_thread *thread, struct steps_call *call);
 void pytorch_steps_call_ended(struct pytorch_thread *thread, const struct steps_call *call);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Signatures of outermost module calls: names, types and shapes of the tensors that are passed themselves, by place or by keyword.
 // Tensors in other objects (caches, lists) do not count, nor does a mask that is longer than the first input: it covers a cache and
-// grows with each call. Called by tracer_modules.c, with the interpreter held; no code of the program runs.
+// grows with each call. Also how much of token ids is padding. Called by tracer_modules.c, with the interpreter held; no code of the program runs.
 #include "frameworks/common/text_writer.h"
 #include "frameworks/pytorch/tracer.h"
 
@@ -26,6 +26,8 @@ struct writing {
   struct text_writer text;
   struct input first;
   bool has_first;
+  struct padding padding; // of the mask, else of the first tensor that may be of tokens
+  bool has_mask;
 };
 
 void pytorch_inputs_start(const struct python *python, void *class)
@@ -80,6 +82,63 @@ static bool is_mask_of_cache(const struct input *input, const char *name, const 
          (first->rank == 2 || first->rank == 3) && input->dims[input->rank - 1] > first->dims[1];
 }
 
+// object.name(), else fallback.
+static int64_t number_of(void *object, const char *name, int64_t fallback)
+{
+  void *method = py->get_attribute(object, name);
+  void *result = method != NULL ? py->call_object(method, NULL) : NULL;
+  int64_t number = result != NULL ? py->int_value(result) : fallback;
+  if (result != NULL)
+    py->decref(result);
+  if (method != NULL)
+    py->decref(method);
+  py->error_clear();
+  return number;
+}
+
+// Where the elements are in the process's memory, one after the other, and within what the tensor's storage has; NULL.
+static const void *elements_of(void *tensor, const struct padding_input *input)
+{
+  void *is_cpu = py->get_attribute(tensor, "is_cpu");
+  bool is_here = is_cpu != NULL && py->is_true(is_cpu) == 1;
+  if (is_cpu != NULL)
+    py->decref(is_cpu);
+  py->error_clear();
+  if (!is_here || number_of(tensor, "is_contiguous", 0) != 1)
+    return NULL;
+  int64_t last = number_of(tensor, "storage_offset", INT32_MAX) + (int64_t)(input->rows * input->columns);
+  void *method = py->get_attribute(tensor, "untyped_storage");
+  void *storage = method != NULL ? py->call_object(method, NULL) : NULL;
+  bool is_whole = storage != NULL && number_of(storage, "nbytes", 0) / (int64_t)input->size >= last;
+  if (storage != NULL)
+    py->decref(storage);
+  if (method != NULL)
+    py->decref(method);
+  py->error_clear();
+  return is_whole ? (const void *)(intptr_t)number_of(tensor, "data_ptr", 0) : NULL;
+}
+
+// Token ids and masks: whole numbers in two dimensions.
+static void look_for_padding(struct writing *writing, void *tensor, const struct input *shape, const char *type,
+                             const char *name)
+{
+  bool is_mask = name != NULL && strstr(name, "mask") != NULL;
+  uint32_t size = strcmp(type, "int64") == 0                                ? 8
+                  : strcmp(type, "int32") == 0                              ? 4
+                  : strcmp(type, "bool") == 0 || strcmp(type, "uint8") == 0 ? 1
+                                                                            : 0;
+  if (size == 0 || shape->rank != 2 || shape->dims[1] < (int64_t)PADDING_COLUMNS_LEAST || shape->dims[0] < 1 ||
+      writing->has_mask || (writing->padding.positions > 0 && !is_mask))
+    return;
+  struct padding_input input = {
+      .size = size, .rows = (uint64_t)shape->dims[0], .columns = (uint64_t)shape->dims[1], .is_mask = is_mask};
+  input.elements = elements_of(tensor, &input);
+  if (input.elements != NULL) {
+    writing->padding = padding_count(&input);
+    writing->has_mask = is_mask;
+  }
+}
+
 // `name`: of a keyword; NULL: none.
 static void add(struct writing *writing, void *object, const char *name)
 {
@@ -95,7 +154,8 @@ static void add(struct writing *writing, void *object, const char *name)
     text_put(text, name);
     text_put(text, "=");
   }
-  text_put(text, type != NULL ? type_text(type) : "?");
+  const char *type_name = type != NULL ? type_text(type) : "?";
+  text_put(text, type_name);
   for (int64_t i = 0; i < input.rank && i < (int64_t)RANK_MAXIMUM; i++) {
     text_put(text, i > 0 ? "," : "[");
     text_put_integer(text, input.dims[i]);
@@ -104,6 +164,7 @@ static void add(struct writing *writing, void *object, const char *name)
   if (type != NULL)
     py->decref(type);
   py->error_clear();
+  look_for_padding(writing, object, &input, type_name, name);
   if (!writing->has_first && input.rank > 0) {
     writing->first = input;
     writing->has_first = true;
@@ -117,7 +178,8 @@ static const char *keep(const char *text)
   return last_signature = pytorch_names_keep(text);
 }
 
-const char *pytorch_inputs_signature(void *const *arguments, size_t count, void *keywords, int64_t *ret_batch_size)
+const char *pytorch_inputs_signature(void *const *arguments, size_t count, void *keywords, int64_t *ret_batch_size,
+                                     struct padding *ret_padding)
 {
   char text[TEXT_SIZE] = "";
   struct writing writing = {.text = {text, sizeof text, 0}};
@@ -126,6 +188,7 @@ const char *pytorch_inputs_signature(void *const *arguments, size_t count, void 
     add(&writing, arguments[i], NULL);
   for (size_t i = 0; i < keyword_count; i++)
     add(&writing, arguments[count + i], py->text(py->tuple_item(keywords, (python_size)i)));
+  *ret_padding = writing.padding;
   *ret_batch_size = writing.has_first ? writing.first.dims[0] : -1;
   return writing.text.length > 0 ? keep(text) : NULL;
 }

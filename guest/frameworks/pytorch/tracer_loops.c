@@ -67,6 +67,7 @@ void pytorch_loop_forward(struct loop *loop, const struct steps_call *call)
     return;
   loop->step.model = call->name;
   loop->step.signature = call->signature;
+  loop->step.padding = call->padding;
   loop->step.module = call->module;
 }
 

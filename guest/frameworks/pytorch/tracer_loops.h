@@ -15,6 +15,7 @@ struct loop_step {
   uint64_t end;
   const char *model, *signature; // of its first forward call of a model; kept; NULL: unknown
   int64_t batch_size;            // of its first forward call that has one; -1: unknown
+  struct padding padding;        // of its first forward call of a model
 };
 struct loop {
   struct loop_step step;      // that is open

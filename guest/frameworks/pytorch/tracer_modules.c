@@ -40,7 +40,7 @@ static void *call_outermost(struct pytorch_thread *thread, const struct module *
                             .module = arguments[0],
                             .is_model = module->is_model,
                             .is_training = attribute_is_true(arguments[0], "training")};
-  call.signature = pytorch_inputs_signature(arguments, count & ~OFFSET_FLAG, keywords, &call.batch_size);
+  call.signature = pytorch_inputs_signature(arguments, count & ~OFFSET_FLAG, keywords, &call.batch_size, &call.padding);
   pytorch_steps_call_begins(thread, &call);
   void *result = original_call(function, arguments, count, keywords);
   call.has_graph = result != NULL && (!pytorch_inputs_are_tensor(result) || attribute_is_true(result, "requires_grad"));

@@ -54,18 +54,27 @@ static struct xsp_site *site_of(enum xsp_level level, const char *name, const ch
   return site;
 }
 
-// `model`, `signature`: NULL: unknown.
-static struct xsp_span publish(struct xsp_site *site, uint64_t start, uint64_t end, int64_t batch_size,
-                               const char *model, const char *signature)
+struct inputs {
+  int64_t batch_size;            // -1: unknown
+  const char *model, *signature; // NULL: unknown
+  struct padding padding;
+};
+
+static struct xsp_span publish(struct xsp_site *site, uint64_t start, uint64_t end, const struct inputs *inputs)
 {
   const struct xsp_interval interval = {.size = sizeof interval, .start = start, .end = end};
   struct xsp_span span = xsp_span_emit(site, &interval);
-  if (batch_size >= 0)
-    xsp_span_tag_int(&span, "batch_size", batch_size);
-  if (model != NULL)
-    xsp_span_tag_string(&span, "model", model);
-  if (signature != NULL)
-    xsp_span_tag_string(&span, "signature", signature);
+  if (inputs->batch_size >= 0)
+    xsp_span_tag_int(&span, "batch_size", inputs->batch_size);
+  if (inputs->model != NULL)
+    xsp_span_tag_string(&span, "model", inputs->model);
+  if (inputs->signature != NULL)
+    xsp_span_tag_string(&span, "signature", inputs->signature);
+  if (inputs->padding.positions > 0) {
+    xsp_span_tag_int(&span, "positions", inputs->padding.positions);
+    xsp_span_tag_int(&span, "padded", inputs->padding.padded);
+    xsp_span_tag_int(&span, "spare", inputs->padding.spare);
+  }
   return span;
 }
 
@@ -73,7 +82,7 @@ void pytorch_steps_publish(const struct loop_step *step)
 {
   bool is_observation = the_model_range == NULL || range_matches(the_model_range, STEP, strlen(STEP));
   struct xsp_span span = publish(site_of(XSP_LEVEL_MODEL, STEP, NULL, is_observation), step->start, step->end,
-                                 step->batch_size, step->model, step->signature);
+                                 &(struct inputs){step->batch_size, step->model, step->signature, step->padding});
   pytorch_tensors_tag(&span);
 }
 
@@ -86,14 +95,15 @@ static void publish_inference(struct steps *steps, const struct steps_call *call
   pytorch_loop_prediction(&steps->loop, call->start);
   bool is_observation = range_matches(the_model_range, call->name, strlen(call->name));
   struct xsp_span span = publish(site_of(XSP_LEVEL_MODEL, call->name, NULL, is_observation), call->start, end,
-                                 call->batch_size, call->name, call->signature);
+                                 &(struct inputs){call->batch_size, call->name, call->signature, call->padding});
   pytorch_tensors_tag(&span);
 }
 
 static void publish_forward(struct steps *steps, const struct steps_call *call, uint64_t end)
 {
   pytorch_loop_forward(&steps->loop, call);
-  (void)publish(site_of(XSP_LEVEL_APPLICATION, call->name, "forward", false), call->start, end, -1, NULL, NULL);
+  (void)publish(site_of(XSP_LEVEL_APPLICATION, call->name, "forward", false), call->start, end,
+                &(struct inputs){.batch_size = -1});
 }
 
 // The first `count`.

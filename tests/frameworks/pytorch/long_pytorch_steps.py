@@ -96,6 +96,31 @@ with torch.no_grad():
     model(input_ids=torch.ones(2, 8, dtype=torch.int64), attention_mask=torch.ones(2, 8, dtype=torch.int64))
     model()
 """
+PADDED = """
+import torch
+from torch import nn
+
+class Odd(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(1))
+    def forward(self, ids, attention_mask=None):
+        return self.weight
+
+model = Odd().eval()
+ids = torch.arange(40).view(4, 10)
+ids[0, 6:] = 0
+ids[2, 8:] = 0
+mask = torch.ones(4, 10, dtype=torch.bool)
+mask[:, 7:] = False
+with torch.no_grad():
+    model(ids)
+    model(ids[1:, :9])  # not one after the other in memory
+    model(ids[2:])
+    model(ids, attention_mask=mask)
+    model(torch.rand(4, 10))
+    model(torch.ones(4, 10, dtype=torch.int64, device="meta"))
+"""
 LOADERS = START + """
 from torch.utils.data import DataLoader, Dataset
 
@@ -189,6 +214,18 @@ class Steps(long_pytorch.Case):
         self.assertEqual([(model["batch_size"], model["signature"]) for model in self.models(INPUTS)], [
             (2, "float32[2,3], int64[]"), (4, "x=bool[4,5]"), (2, "input_ids=int64[2,1]"),
             (2, "input_ids=int64[2,8], attention_mask=int64[2,8]"), (None, None)])
+
+    def test_padding(self):
+        """Of the positions of token ids, those that are padding, and those in columns of padding; of a mask, if there is one."""
+        _, path = self.traced([self.python, self.program(PADDED)], "--levels", "A/M")
+        tags = sql(path, "select s.start_ns, t.key, t.value from span s left join tag t on t.run_id = s.run_id and "
+                         "t.span_id = s.span_id and t.key in ('positions', 'padded', 'spare') where s.level = 'model' "
+                         "order by 1")
+        calls = {}
+        for tag in tags:
+            calls.setdefault(tag["start_ns"], {}).update({tag["key"]: tag["value"]} if tag["key"] else {})
+        self.assertEqual([(call.get("positions"), call.get("padded"), call.get("spare")) for call in calls.values()], [
+            (40, 6, 0), (None, None, None), (20, 2, 0), (40, 12, 12), (None, None, None), (None, None, None)])
 
 
 if __name__ == "__main__":

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// How much of a batch of sequences is padding: of token ids, the last or first positions of a row that all have one value; of a mask,
+// zeros. Pure: reads the elements only.
+#ifndef XSP_FRAMEWORKS_PYTORCH_PADDING_H
+#define XSP_FRAMEWORKS_PYTORCH_PADDING_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define PADDING_COLUMNS_LEAST 8u
+#define PADDING_ELEMENTS_MOST 65536u // of the first rows
+
+struct padding {
+  int64_t positions; // that were looked at; 0: unknown
+  int64_t padded;    // of these
+  int64_t spare;     // in columns that are padding in all rows
+};
+struct padding_input {
+  const void *elements; // row by row
+  uint32_t size;        // of an element in bytes: 1, 4 or 8
+  uint64_t rows, columns;
+  bool is_mask;
+};
+struct padding padding_count(const struct padding_input *input);
+
+#endif
