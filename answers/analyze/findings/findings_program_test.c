@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// F18 to F28 over programs with known answers: each names its fault with its line, and is silent about the same program without.
+// F18 to F28, and F34, over programs with known answers: each names its fault with its line, and is silent about the same program without.
 #include "analyze/findings/test_findings.h"
 
 #include <xsp/call_path.h>
@@ -355,6 +355,41 @@ static void test_least_gain(void **unused)
   assert_int_equal(ask_rule("F28"), 0);
 }
 
+// ---- F34 -------------------------------------------------------------------------------------------------------------
+static void padded_batch(int64_t padded, int64_t spare)
+{
+  fixture_run(&fixture, "M/L", 1);
+  int64_t id = fixture_span(&fixture, XSP_LEVEL_MODEL, "predict", 0, MS);
+  fixture_int(&fixture, id, "positions", 100);
+  fixture_int(&fixture, id, "padded", padded);
+  fixture_int(&fixture, id, "spare", spare);
+  operator_at(python(0, "train", FILE_OF, 25), "aten::addmm", 0, 800 * US);
+}
+
+static void test_f34_of_positions_to_spare(void **unused)
+{
+  (void)unused;
+  padded_batch(49, 10);
+  assert_int_equal(ask_rule("F34"), 1);
+  ASSERT_NEAR(found_number(0, "line"), 25);
+  ASSERT_NEAR(found_number(0, "saving_ms"), 0.08);
+}
+
+static void test_f34_of_all_padding(void **unused)
+{
+  (void)unused;
+  padded_batch(50, 9);
+  assert_int_equal(ask_rule("F34"), 1);
+  ASSERT_NEAR(found_number(0, "saving_ms"), 0.4);
+}
+
+static void test_f34_is_silent(void **unused)
+{
+  (void)unused;
+  padded_batch(49, 9);
+  assert_int_equal(ask_rule("F34"), 0);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -382,6 +417,9 @@ int main(void)
       TEST(test_f28),
       TEST(test_f28_is_silent_below_its_share),
       TEST(test_least_gain),
+      TEST(test_f34_of_positions_to_spare),
+      TEST(test_f34_of_all_padding),
+      TEST(test_f34_is_silent),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

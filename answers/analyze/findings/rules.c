@@ -46,6 +46,7 @@ const struct finding_rule *const finding_rules[] = {
     &finding_f31,
     &finding_f32,
     &finding_f33,
+    &finding_f34,
     NULL,
 };
 // clang-format on

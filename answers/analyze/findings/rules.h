@@ -40,5 +40,6 @@ extern const struct finding_rule finding_f30; // f30_threads.c
 extern const struct finding_rule finding_f31; // f31_straggler.c
 extern const struct finding_rule finding_f32; // f32_idle_processors.c
 extern const struct finding_rule finding_f33; // f33_thread_waits.c
+extern const struct finding_rule finding_f34; // f34_padding.c
 
 #endif
