@@ -108,6 +108,45 @@ class ReportFindingsTest(browser.BrowserTest):
         (row,) = [row for row in rows if row["id"] == "F1"]
         self.assertIn(row["title"], self.tip(window, 1, 0.5))
 
+    def test_a_finding_leads_to_its_places_in_time(self):
+        """Those of loss, in each step: 50 µs of matmul, and 12 operators of 10 µs 90 µs apart; steps are 20 ms apart."""
+        window, rows = self.shown("#select=0-9000000")
+        window.page.locator("[data-finding=F2]").get_by_role("button", name="on the timeline").click()
+        bar = window.page.get_by_role("region", name="Finding on the timeline")
+        bar.locator("[data-ranges]").wait_for()
+        self.assertEqual(bar.locator("[data-ranges]").get_attribute("data-ranges"), str(5 * 13))
+        self.assertIn("850 µs", bar.inner_text())
+        self.assertIn("loss.py:12", bar.inner_text())
+        self.assertNotIn("select", window.state())
+        middles = []
+        for name in ("Next place of the finding",) * 2 + ("Previous place of the finding",):
+            bar.get_by_role("button", name=name).click()
+            middles.append(sum(browser.range_ns(window.state()["view"])) // 2 // US)
+        self.assertEqual(middles, [6_525, 7_005, 6_525])
+        bar.get_by_role("combobox").select_option("")
+        self.assertEqual(bar.locator("[data-ranges]").count(), 0)
+        self.assertNotIn("x.timeline.finding", window.state())
+
+    def test_spans_of_other_contexts_are_faded(self):
+        window, rows = self.shown("#page=timeline&view=0-10000000")
+        place = [row["id"] for row in rows].index("F2")
+        bar = window.page.get_by_role("region", name="Finding on the timeline")
+
+        def pixel():
+            """Of matmul in step, which is no part of the finding about loss."""
+            window.frames(4)
+            return window.page.evaluate("""() => {
+              const c = document.querySelector(".timeline canvas"), r = c.width / c.clientWidth, side = 216 * r;
+              const copy = Object.assign(document.createElement("canvas"), { width: 1, height: 1 });
+              copy.getContext("2d").drawImage(c, -side - 0.5 * (c.width - side), -(38 + 19 + 14) * r);
+              return [...copy.getContext("2d").getImageData(0, 0, 1, 1).data]; }""")
+        before = pixel()
+        bar.get_by_role("combobox").select_option(str(place))
+        bar.locator("[data-ranges]").wait_for()
+        self.assertNotEqual(pixel(), before)
+        bar.get_by_role("combobox").select_option("")
+        self.assertEqual(pixel(), before)
+
     def test_one_line_where_there_are_none(self):
         trace, page = report_files.written(even, "even")
         window = self.open(page)

@@ -15,6 +15,7 @@ import {
   run,
   selection,
   shortKernel,
+  type Page,
 } from "./state";
 import { number, text, type Row } from "./widgets/answers";
 import { answer } from "./widgets/parts";
@@ -70,23 +71,33 @@ export function marksOf(shape: Shape, facts: RunFacts, steps: Steps, isCollapsed
   return marks;
 }
 
+// The run that the finding is about, as far as its spans are here.
+function runOf(row: Row): RunFacts | undefined {
+  const ids = findingsAnswer()!.table.run_set.run_ids,
+    own = number(row.run_id),
+    runs = experimentRuns.value.filter((facts) => ids.includes(facts.run_id) && facts.detail !== "none");
+  return runs.find((one) => one.run_id === own) ?? runs.find((one) => one === run.value) ?? runs[0];
+}
+function open(row: Row, at: Page, without: RegExp, key: string) {
+  const facts = runOf(row),
+    place = findingsAnswer()!.table.rows.indexOf(row);
+  together(() => {
+    if (facts !== undefined && facts !== run.value) chooseRun(facts.run);
+    selection.value = null;
+    const kept = Object.entries(details.value).filter(([one]) => !without.test(one));
+    details.value = { ...Object.fromEntries(kept), [key]: String(place) };
+    page.value = at;
+  });
+}
 // To the flame graph at the finding's heaviest context: the page finds it when its contexts are there (foundNode).
 const WANTED = "flame.finding";
 export function openFinding(row: Row) {
-  const shown = findingsAnswer()!,
-    ids = shown.table.run_set.run_ids,
-    own = number(row.run_id),
-    runs = experimentRuns.value.filter((facts) => ids.includes(facts.run_id) && facts.detail !== "none");
-  const facts = runs.find((one) => one.run_id === own) ?? runs.find((one) => one === run.value) ?? runs[0];
-  together(() => {
-    if (facts !== undefined && facts !== run.value) chooseRun(facts.run);
-    if (flameMode.value === "time") flameMode.value = "top-down";
-    selection.value = null;
-    const kept = Object.entries(details.value).filter(([key]) => !/^flame\.(with|value|track|zoom|name)$/.test(key));
-    details.value = { ...Object.fromEntries(kept), [WANTED]: String(shown.table.rows.indexOf(row)) };
-    page.value = "flame";
-  });
+  if (flameMode.value === "time") flameMode.value = "top-down";
+  open(row, "flame", /^flame\.(with|value|track|zoom|name)$/, WANTED);
 }
+// To the timeline, which marks the finding's spans.
+export const IN_TIME = "timeline.finding";
+export const openFindingInTime = (row: Row) => open(row, "timeline", /^timeline\.finding$/, IN_TIME);
 // The heaviest context of the finding that was opened; null: none was; 0: it is not among the contexts.
 export function foundNode(shape: Shape, marks: Marks): number | null {
   const wanted = details.value[WANTED];

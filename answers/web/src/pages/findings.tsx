@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is probably wrong, on top of the overview: the rows of `xsp analyze findings`, those with the largest gain first.
-import { findingsAnswer, isPlaced, openFinding, titleOf } from "../findings";
+import { findingsAnswer, isPlaced, openFinding, openFindingInTime, titleOf } from "../findings";
 import { cell, digits, plural } from "../format";
 import { details, setDetail, shortKernel } from "../state";
 import { number, text, type Row } from "../widgets/answers";
@@ -26,6 +26,11 @@ function Place({ row }: { row: Row }) {
           onClick={() => openFinding(row)}
         >
           {shortKernel(context) || "its context"}
+        </button>
+      )}
+      {isPlaced(row) && (
+        <button type="button" class="link finding-place" onClick={() => openFindingInTime(row)}>
+          on the timeline
         </button>
       )}
       {file !== "" && line !== null && <SourceLink source={{ file, line }} />}

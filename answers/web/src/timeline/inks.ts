@@ -37,6 +37,7 @@ export class Inks {
   readonly rule: string;
   readonly accent: string;
   readonly line: string;
+  readonly finding: string;
   private whole: Uint32Array; // by name and level
   private merged: Uint32Array;
   private faded: Uint32Array; // by level
@@ -52,6 +53,7 @@ export class Inks {
     this.rule = value("--rule");
     this.accent = value("--accent");
     this.line = colors.line;
+    this.finding = value("--warn");
     const back = parse(this.surface);
     this.whole = new Uint32Array(names * 8);
     this.merged = new Uint32Array(names * 8);
@@ -66,8 +68,8 @@ export class Inks {
     this.faded = Uint32Array.from(LEVELS, (_, level) => colors.faded(level));
   }
 
-  // The pixel of a span, by place.
-  of(data: Spans, hits: Uint8Array | null): (span: number) => number {
+  // The pixel of a span, by place. Spans that are not among the hits are faded.
+  of(data: Spans, isHit: ((span: number) => boolean) | null): (span: number) => number {
     const { whole, merged, faded } = this,
       { name, attributes } = data,
       counts = data.merged;
@@ -75,7 +77,7 @@ export class Inks {
       counts === null
         ? (i: number) => whole[name[i] * 8 + (attributes[i] & 7)]
         : (i: number) => (counts[i] > 1 ? merged : whole)[name[i] * 8 + (attributes[i] & 7)];
-    return hits === null ? pixel : (i) => (hits[name[i]] === 1 ? pixel(i) : faded[attributes[i] & 7]);
+    return isHit === null ? pixel : (i) => (isHit(i) ? pixel(i) : faded[attributes[i] & 7]);
   }
 
   private readonly onPixel = new Map<number, string>();
@@ -91,9 +93,9 @@ export class Inks {
   }
 }
 
-// Matches before each place: one more value than there are spans.
-export function matchesBefore(data: Spans, hits: Uint8Array): Uint32Array {
+// Hits before each place: one more value than there are spans.
+export function hitsBefore(data: Spans, isHit: (span: number) => boolean): Uint32Array {
   const before = new Uint32Array(data.count + 1);
-  for (let i = 0; i < data.count; i++) before[i + 1] = before[i] + hits[data.name[i]];
+  for (let i = 0; i < data.count; i++) before[i + 1] = before[i] + Number(isHit(i));
   return before;
 }

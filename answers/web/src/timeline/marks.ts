@@ -4,6 +4,7 @@
 import { time } from "../format";
 import type { Range } from "../state";
 import { RULER } from "./geometry";
+import type { Found } from "./found";
 import type { Line } from "./layout";
 import type { Frame } from "./painter";
 
@@ -16,6 +17,7 @@ export interface Marks {
   mark: number | null; // ns
   pointer: number | null; // ns; for the distance from the mark
   areAllArrows: boolean;
+  found: Found | null; // the chosen finding's spans
   visible: Line[];
 }
 

@@ -5,10 +5,12 @@ import { useEffect, useRef } from "preact/hooks";
 import { palette } from "../colors";
 import { busyOf, levelOf, LEVELS, type Spans } from "../data";
 import { rangeText, selection, view, type Range } from "../state";
+import { found, rangesIn } from "./found";
 import { clamp, panned, sideOf, wholeOf } from "./geometry";
 import { observationsIn } from "./ruler";
 
-const LINE = 7,
+const FOUND = 4, // height of the line that shows a finding
+  LINE = 7,
   TOP = 7, // observations
   EDGE = 6;
 
@@ -147,6 +149,13 @@ function paint(canvas: HTMLCanvasElement, strip: HTMLCanvasElement, data: Spans,
     context.fillRect(x(chosen.from), 0, Math.max(1, x(chosen.to) - x(chosen.from)), height);
     context.globalAlpha = 1;
   }
+  if (found.value !== null) {
+    context.fillStyle = style.getPropertyValue("--warn");
+    rangesIn(found.value, whole.from, whole.to, (whole.to - whole.from) / width, (i) => {
+      const left = x(found.value!.from[i]);
+      context.fillRect(left, height - FOUND, Math.max(1, x(found.value!.to[i]) - left), FOUND);
+    });
+  }
   const { from, to } = view.value ?? whole;
   canvas.dataset.view = rangeText({ from, to });
   const left = Math.min(side + width - 3, x(from)),
@@ -183,7 +192,7 @@ export function Minimap({ data }: { data: Spans }) {
       style = getComputedStyle(canvas);
       later();
     };
-    const stops = [view.subscribe(later), selection.subscribe(later), dragOn(canvas, data)];
+    const stops = [view.subscribe(later), selection.subscribe(later), found.subscribe(later), dragOn(canvas, data)];
     const resized = new ResizeObserver(anew);
     resized.observe(canvas);
     const scheme = matchMedia("(prefers-color-scheme: dark)");

@@ -6,7 +6,7 @@ import { count, digits } from "../format";
 import type { Range } from "../state";
 import { paintArrows, type ArrowCount } from "./arrows";
 import { headOf, sideOf } from "./geometry";
-import { Inks, matchesBefore } from "./inks";
+import { Inks, hitsBefore } from "./inks";
 import { drawRow, type Label } from "./lane_draw";
 import { linesIn, type Layout, type Line } from "./layout";
 import { paintMarks, type Marks } from "./marks";
@@ -40,7 +40,8 @@ export class Painter {
   private labels: Label[] = [];
   private labelLines: Line[] = [];
   private inks: Inks | null = null;
-  private hits: Uint8Array | null = null;
+  private hits: Uint8Array | null = null; // by name, of the search, else by place, of the finding
+  private isHit: ((span: number) => boolean) | null = null;
   private before: Uint32Array | null = null;
   private widths: Float32Array; // of names, 0: not measured yet
   private ellipsis = 0;
@@ -58,9 +59,20 @@ export class Painter {
       this.widths = new Float32Array(names.length);
       this.inks = null;
     }
-    if (data !== this.data) this.hits = this.before = null;
+    if (data !== this.data) this.hits = this.isHit = this.before = null;
     this.data = data;
     this.names = names;
+  }
+
+  // Spans that are not faded: those that the search finds, else those of the finding.
+  private takeHits(byName: Uint8Array | null, { found }: Marks) {
+    const byPlace = found !== null && found.data === this.data && found.from.length > 0 ? found.isIt : null,
+      hits = byName ?? byPlace,
+      { name } = this.data;
+    if (hits === this.hits) return;
+    this.hits = hits;
+    this.isHit = hits === null ? null : hits === byName ? (i) => hits[name[i]] === 1 : (i) => hits[i] === 1;
+    this.before = this.isHit === null ? null : hitsBefore(this.data, this.isHit);
   }
 
   // The theme changed: compute all colours again.
@@ -87,10 +99,7 @@ export class Painter {
       canvas.height = Math.round(height * ratio);
     }
     this.inks ??= new Inks(canvas, this.names.length);
-    if (hits !== this.hits) {
-      this.hits = hits;
-      this.before = hits === null ? null : matchesBefore(data, hits);
-    }
+    this.takeHits(hits, marks);
     const head = headOf(data),
       split = head + layout.pinnedHeight;
     const frame: Frame = {
@@ -139,7 +148,7 @@ export class Painter {
       this.imageData = new ImageData(bytes, wide, this.image.height);
     }
     this.pixels.fill(0, 0, wide * lines.length);
-    const pixelOf = frame.inks.of(this.data, this.hits),
+    const pixelOf = frame.inks.of(this.data, this.isHit),
       { labels, labelLines } = this;
     const least = (this.data.merged === null ? LEAST_LABEL : LEAST_HATCHED) * ratio;
     labels.length = labelLines.length = 0;

@@ -4,10 +4,12 @@ import { once, type Spans } from "../data";
 import { time } from "../format";
 import type { Range } from "../state";
 import { OBSERVATIONS, RULER, ticks } from "./geometry";
+import { rangesIn, type Found } from "./found";
 import { coveredInRuler, type Marks } from "./marks";
 import type { Frame } from "./painter";
 
-const TICK_PIXELS = 110,
+const FOUND = 4, // height of the line that shows a finding
+  TICK_PIXELS = 110,
   TICK_TEXT = 54; // pixels that its time takes at most, about
 
 export const observationLabel = (number: number, isWarmup: boolean) =>
@@ -115,6 +117,17 @@ export function paintGrid(frame: Frame) {
   context.stroke();
 }
 
+// Of the chosen finding, where it is in time.
+function paintFound(frame: Frame, found: Found) {
+  const { context, inks, range, side, head, width } = frame;
+  context.fillStyle = inks.finding;
+  rangesIn(found, range.from, range.to, (range.to - range.from) / width, (i) => {
+    const left = Math.max(side, frame.x(found.from[i])),
+      right = Math.min(side + width, frame.x(found.to[i]));
+    context.fillRect(left, head - FOUND, Math.max(1, right - left), FOUND);
+  });
+}
+
 export function paintRuler(frame: Frame, marks: Marks) {
   const { context, data, inks, range, side, head, width, height } = frame;
   const covered = coveredInRuler(frame, marks);
@@ -133,6 +146,7 @@ export function paintRuler(frame: Frame, marks: Marks) {
       context.fillText(Math.abs(at) < step / 1e3 ? "0" : time(at, significant), x + 5, RULER / 2);
   }
   if (data.facts.observations.length > 0) paintObservations(frame);
+  if (marks.found !== null) paintFound(frame, marks.found);
   context.fillStyle = inks.rule;
   context.fillRect(0, head - 1, side + width, 1);
   context.fillRect(side - 1, 0, 1, height);

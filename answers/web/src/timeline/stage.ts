@@ -6,6 +6,7 @@ import type { Spans } from "../data";
 import { matching } from "../find";
 import { details, selected, selection, spans, view, type Range } from "../state";
 import type { ArrowCount } from "./arrows";
+import { found } from "./found";
 import { clamp, headOf, panned, ROW, sideOf, wholeOf, zoomed } from "./geometry";
 import { spanAt } from "./lane_draw";
 import { linesIn, type Layout } from "./layout";
@@ -149,6 +150,7 @@ export class Stage {
       mark: markAt(),
       pointer: this.pointer !== null && this.pointer >= this.side ? this.timeAt(this.pointer) : null,
       areAllArrows: areAllArrows(),
+      found: found.value,
       visible: [...layout.pinned, ...linesIn(layout.lines, top + split, top + box.clientHeight)],
     });
     this.onScroll?.(top);
@@ -162,7 +164,9 @@ export class Stage {
   };
 
   start(): () => void {
-    const stops = [view, selection, matching, hover, details, spans].map((signal_) => signal_.subscribe(this.later));
+    const stops = [view, selection, matching, hover, details, spans, found].map((signal_) =>
+      signal_.subscribe(this.later),
+    );
     stops.push(
       selected.subscribe((span) => {
         if (span >= 0 && span < this.data.count && !isFoundAgain()) this.reveal(span);

@@ -20,6 +20,7 @@ import {
 import { Aggregates } from "./aggregates";
 import { rowsWithLinks } from "./arrows";
 import { SpanDetails } from "./details";
+import { FindingBar } from "./finding_bar";
 import { keysOn } from "./keys";
 import { arrangement, lay, setFilter, showAllTracks } from "./layout";
 import { Minimap } from "./minimap";
@@ -152,6 +153,7 @@ export function Timeline() {
       {facts !== undefined && facts.detail === "none" && <NoSpans facts={facts} />}
       {data !== null && whole !== null && (
         <>
+          <FindingBar data={data} isReady={isWhole} />
           <Tracks key={data.facts.run} data={data} whole={whole} names={names} />
           {isWhole && (
             <>
