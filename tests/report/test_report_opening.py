@@ -109,6 +109,22 @@ class ReportOpeningTest(browser.BrowserTest):
         titles = [box.get_attribute("title") for box in window.page.locator(".side-group").all()]
         self.assertIn("pid 200", titles[1])
 
+    def test_processes_of_a_job_have_their_ranks(self):
+        """A worker that a rank started inherits the rank."""
+        def job():
+            script = Script()
+            script.experiment("job")
+            script.run(1, "A/M", 1)
+            for rank in (0, 1):
+                script.track(rank + 1, "python3", process=100 + rank, thread=100 + rank, rank=rank, world_size=2)
+                script.span("training step", UNIX_START, SECOND, track=rank + 1)
+            script.track(3, "pt_data_worker", process=200, thread=200, rank=1, world_size=2)
+            script.span("Pictures.__getitem__", UNIX_START, SECOND, "application", track=3, category="input")
+            return script
+        window = self.opened(job, "job")
+        groups = [text.split("\n")[0] for text in window.page.locator(".side-group").all_inner_texts()]
+        self.assertEqual(groups, ["rank 0", "rank 1", "loader worker 1 of rank 1"])
+
     def test_runs_of_services_have_their_names(self):
         span = {"traceId": "1" * 32, "name": "GET /", "startTimeUnixNano": str(UNIX_START), "endTimeUnixNano": str(UNIX_START + 1000)}
         resources = [{"resource": {"attributes": [{"key": "service.name", "value": {"stringValue": name}}]},

@@ -3,6 +3,7 @@
 // timeline.c. A role is only given where something shows it.
 #include "report/exports/timeline.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 // What spans of a track show.
@@ -51,17 +52,28 @@ static const char *thread_role(const struct timeline *timeline, const struct tim
   return NULL;
 }
 
-// Workers are processes that make batches and no observations, as in A19.
+// Workers are processes that make batches and no observations, as in A19; one of a job's process has its rank.
+static const char *process_role(struct timeline *timeline, const struct store_track *track, uint8_t shows,
+                                unsigned *workers)
+{
+  bool is_worker = (shows & (MAKES_INPUT | HAS_MODEL)) == MAKES_INPUT;
+  if (track->rank.world_size < 2)
+    return is_worker ? arena_format(&timeline->arena, "loader worker %u", ++*workers) : NULL;
+  return is_worker ? arena_format(&timeline->arena, "loader worker %u of rank %" PRId64, ++*workers, track->rank.rank)
+                   : arena_format(&timeline->arena, "rank %" PRId64, track->rank.rank);
+}
+
 static void name_processes(struct timeline *timeline, const struct timeline_run_facts *facts, const uint8_t *shows,
                            unsigned *workers)
 {
   for (size_t i = 0; i < facts->track_count; i++) {
     size_t number = facts->places[i].process;
     struct timeline_process *process = &timeline->processes[number];
-    if (process->role != NULL || (shows[number] & (MAKES_INPUT | HAS_MODEL)) != MAKES_INPUT)
+    if (process->role != NULL)
       continue;
-    process->role = arena_format(&timeline->arena, "loader worker %u", ++*workers);
-    process->name = arena_format(&timeline->arena, "%s of %s", process->role, process->name);
+    process->role = process_role(timeline, &facts->tracks[i], shows[number], workers);
+    if (process->role != NULL)
+      process->name = arena_format(&timeline->arena, "%s of %s", process->role, process->name);
   }
 }
 
