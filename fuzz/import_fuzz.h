@@ -178,6 +178,15 @@ void import_span_path(struct import *import, int64_t span_id, uint32_t path)
   fuzz_must(path <= import->sink->path_count, "no such path");
 }
 
+void import_sample(struct import *import, const struct import_sample *sample)
+{
+  fuzz_must(sample->duration_ns >= 0, "a sample of negative duration");
+  fuzz_must(sample->path <= import->sink->path_count, "no such path");
+  fuzz_must(sample->track_id >= 1 && sample->track_id <= import->sink->tracks[fuzz_run(import)],
+            "a sample on no track");
+  import->sink->kept++;
+}
+
 enum status import_track(struct import *import, const struct store_track *track, uint32_t *ret_track_id,
                          struct error *err)
 {

@@ -33,7 +33,7 @@ static const struct signature signatures[] = {
            "7zXZ\0"),
      {"it is compressed by xz", "unxz first"}},
     {257, BYTES("ustar"), {"it is a tar archive", "the files in it"}},
-    {0, BYTES("PERFILE2"), {"it is a recording of perf", NULL}},
+    {0, BYTES("PERFILE2"), {"it is a recording of perf", "perf script > FILE.perf"}},
     {0, BYTES("\xc1\x1f\xfc\xc1"), {"it is a CTF stream", NULL}},
     {0, BYTES("\x89PNG"), {"it is a picture", NULL}},
     {0, BYTES("\x93NUMPY"), {"it is a NumPy array", NULL}},

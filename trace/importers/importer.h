@@ -128,6 +128,16 @@ uint32_t import_path(struct import *import, uint32_t caller, enum xsp_frame_kind
 // of import_span.
 void import_span_path(struct import *import, int64_t span_id, uint32_t path);
 
+// ---- samples
+// What a thread of the current run did at one time; `path` is a number of import_path, 0: not known. Counts as an event that is
+// kept. Stored at the file's end: 40 bytes each until then.
+struct import_sample {
+  int64_t time_ns, duration_ns; // not negative: the CPU time that it stands for, or all of a wait
+  uint32_t track_id, path;
+  uint8_t kind; // enum sample_kind
+};
+void import_sample(struct import *import, const struct import_sample *sample);
+
 // ---- accounts: events == kept + skipped. import_span counts as kept and as an event by itself.
 void import_skip(struct import *import, const char *reason); // one event; `reason` is static text
 void import_skip_many(struct import *import, const char *reason, uint64_t count);
@@ -181,6 +191,7 @@ extern const struct importer importer_tensorrt;
 extern const struct importer importer_tensorrt_layers;
 extern const struct importer importer_ncu;
 extern const struct importer importer_xplane;
+extern const struct importer importer_perf;
 extern const struct importer importer_chrome;
 
 #endif

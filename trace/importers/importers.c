@@ -19,6 +19,7 @@ const struct importer *const importers[] = {
     &importer_tensorrt_layers,
     &importer_ncu,
     &importer_xplane,
+    &importer_perf,
     &importer_chrome,
     NULL,
 };

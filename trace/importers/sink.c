@@ -23,6 +23,7 @@ static void forget_file(struct sink *sink)
   for (size_t i = 0; i < sink->runs.count; i++) {
     vector_done(&sink->runs.items[i]->tracks);
     vector_done(&sink->runs.items[i]->paths);
+    vector_done(&sink->runs.items[i]->samples);
     free(sink->runs.items[i]);
   }
   sink->runs.count = sink->run_notes.count = 0;

@@ -36,6 +36,18 @@ void import_span_path(struct import *import, int64_t span_id, uint32_t path)
   run->paths.items[span_id - 1] = path;
 }
 
+void import_sample(struct import *import, const struct import_sample *sample)
+{
+  struct sink *sink = import->sink;
+  *vector_add(&sink->run->samples) = (struct store_sample){.time_ns = sample->time_ns,
+                                                           .duration_ns = sample->duration_ns,
+                                                           .track_id = sample->track_id,
+                                                           .context_id = sample->path,
+                                                           .kind = sample->kind};
+  sink->events++;
+  sink->kept++;
+}
+
 // ---- the file's end --------------------------------------------------------------------------------------------------
 // "file.py(12): function" in place: the file, its line, the function. What looks otherwise is a name.
 static void split_python_name(char *text, struct store_frame *frame)
@@ -101,19 +113,27 @@ static void replace_numbers(struct sink_run *run, const uint32_t *ids, size_t sp
     run->paths.items[i] = ids[run->paths.items[i]];
 }
 
+static enum status write_run(struct sink *sink, struct sink_run *run, const uint32_t *ids, struct error *err)
+{
+  for (size_t i = 0; i < run->samples.count; i++) {
+    struct store_sample *sample = &run->samples.items[i];
+    sample->context_id = ids[sample->context_id];
+    sample->time_ns += run->shift_ns;
+  }
+  if (run->samples.count > 0)
+    XSP_TRY(store_add_samples(sink->store, run->run.run_id, run->samples.items, run->samples.count, err));
+  if (run->paths.count == 0)
+    return STATUS_OK;
+  replace_numbers(run, ids, run->span_count);
+  return store_put_contexts(sink->store, run->run.run_id, run->paths.items, run->paths.count, err);
+}
+
 enum status sink_write_paths(struct sink *sink, struct error *err)
 {
-  if (sink->paths.count == 0)
-    return STATUS_OK;
   uint32_t *ids = write_paths(sink);
   enum status status = STATUS_OK;
-  for (size_t i = 0; i < sink->runs.count && status == STATUS_OK; i++) {
-    struct sink_run *run = sink->runs.items[i];
-    if (run->paths.count == 0)
-      continue;
-    replace_numbers(run, ids, run->span_count);
-    status = store_put_contexts(sink->store, run->run.run_id, run->paths.items, run->paths.count, err);
-  }
+  for (size_t i = 0; i < sink->runs.count && status == STATUS_OK; i++)
+    status = write_run(sink, sink->runs.items[i], ids, err);
   free(ids);
   return status;
 }

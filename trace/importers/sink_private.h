@@ -78,9 +78,10 @@ struct sink_run { // of the current file
   struct store_run run;
   uint32_t level_mask; // of the spans it has
   size_t span_count;
-  int64_t shift_ns;                  // to be added to all its times at the file's end
-  VECTOR(struct store_track) tracks; // by track_id - 1; texts live in the file's arena
-  VECTOR(uint32_t) paths;            // of import_path, by span_id - 1, as far as there are any
+  int64_t shift_ns;                    // to be added to all its times at the file's end
+  VECTOR(struct store_track) tracks;   // by track_id - 1; texts live in the file's arena
+  VECTOR(uint32_t) paths;              // of import_path, by span_id - 1, as far as there are any
+  VECTOR(struct store_sample) samples; // context_id: of import_path
 };
 struct sink_path { // ids of import_string
   uint32_t caller, name, module;
@@ -150,7 +151,7 @@ struct sink {
 
 void sink_take_facts(struct sink *sink); // sink_experiments.c, at the file's end: its own runs get their experiment
 void sink_resolve(struct sink *sink);    // before the current batch is pushed: all its texts have their ids
-// sink_paths.c, at the file's end: paths of all spans of its runs
+// sink_paths.c, at the file's end: paths of all spans of its runs, and the samples
 enum status sink_write_paths(struct sink *sink, struct error *err) MUST_CHECK;
 // given.c: what the caller says of the file's runs. `level_mask`: of the run's spans.
 enum status given_apply(struct import *import, struct store_run *run, uint32_t level_mask,
