@@ -2,6 +2,7 @@
 """Files that the real tools write here and now, each read a second time by other means."""
 import ast
 import decimal
+import json
 import os
 import subprocess
 import unittest
@@ -19,6 +20,19 @@ with torch.no_grad():
     for _ in range(3):
         model(torch.randn(2, 3, 32, 32))
 print("done")
+"""
+TRAINING = """
+import torch
+from torch.profiler import ExecutionTraceObserver, ProfilerActivity, profile
+model = torch.nn.Sequential(torch.nn.Linear(16, 32), torch.nn.ReLU(), torch.nn.Linear(32, 4))
+optimizer = torch.optim.SGD(model.parameters(), 0.1)
+observer = ExecutionTraceObserver().register_callback("graph.json")
+with profile(activities=[ProfilerActivity.CPU], execution_trace_observer=observer) as profiler:
+    for _ in range(2):
+        model(torch.randn(8, 16)).sum().backward()
+        optimizer.step()
+        profiler.step()
+profiler.export_chrome_trace("trace.json")
 """
 SESSION = """
 import numpy as np
@@ -66,6 +80,27 @@ class PyTorch(Imported):
         convolutions = [span for span in spans if span["category"] == "kernel" and span["tags"]["primitive"] == "convolution"]
         self.assertEqual(len(convolutions), 6)
         self.assertEqual(report["files"][0]["skipped"]["not a line of oneDNN"], 1)  # "done"
+
+    def test_an_execution_trace(self):
+        """Every operator of the Kineto file is a node of the execution trace, with the node's number and schema."""
+        run_python(self.python, TRAINING, self.folder)
+        trace, graph = (os.path.join(self.folder, name) for name in ("trace.json", "graph.json"))
+        with open(trace, encoding="utf-8") as file:
+            numbers = {event["args"]["Record function id"]: event["name"] for event in json.load(file)["traceEvents"]
+                       if "Record function id" in event.get("args", {})}
+        with open(graph, encoding="utf-8") as file:
+            nodes = {attributes["rf_id"]: (node, attributes) for node in json.load(file)["nodes"]
+                     for attributes in [{entry["name"]: entry["value"] for entry in node["attrs"]}]}
+        report, spans = self.load_files(graph, trace)
+        self.assertGreater(len(numbers), 100)
+        self.assertEqual(report["files"][0]["kept"], len(numbers))
+        described = [span for span in spans if "et_node" in span["tags"]]
+        self.assertEqual(len(described), len(numbers))
+        for span in described:
+            node, attributes = nodes[span["tags"]["Record function id"]]
+            self.assertEqual((span["name"], span["tags"]["et_node"], span["tags"].get("op_schema", "")),
+                             (node["name"], node["id"], attributes["op_schema"]))
+            self.assertEqual(json.loads(span["tags"]["et_input_shapes"]), node["inputs"]["shapes"])
 
 
 class TensorFlow(Imported):

@@ -24,7 +24,7 @@ struct importer {
   int (*recognize)(struct slice head, bool is_all);
   enum status (*read)(struct import *import, struct error *err);
   // The format that files of this one describe: they have no times and make no run. They are given together with what they
-  // describe, in the same order, and its importer reads them (import_description). NULL: they are traces.
+  // describe, in the same order, and its importer reads them (description.h). NULL: they are traces.
   const char *describes;
 };
 
@@ -143,14 +143,10 @@ void import_skip(struct import *import, const char *reason); // one event; `reas
 void import_skip_many(struct import *import, const char *reason, uint64_t count);
 void import_joined(struct import *import); // one event that became part of a span with another event
 
-// ---- opening, describing (description.c)
+// ---- opening (description.c)
 // Opens a file of the call within its limits.
 enum status import_open_input(const char *path, const struct import_options *options, struct input *ret_input,
                               struct error *err) MUST_CHECK;
-// Opens the description, for import->description != NULL. *ret_import is *import with the description as its input: what it
-// interns and tags belongs to *import. input_close(ret_input) ends it, also after a failure.
-enum status import_description_open(const struct import *import, struct input *ret_input, struct import *ret_import,
-                                    struct error *err) MUST_CHECK;
 
 // ---- recognizing
 // Without a byte order mark and white space before the JSON.
@@ -192,6 +188,7 @@ extern const struct importer importer_tensorrt_layers;
 extern const struct importer importer_ncu;
 extern const struct importer importer_xplane;
 extern const struct importer importer_perf;
+extern const struct importer importer_chakra;
 extern const struct importer importer_chrome;
 
 #endif

@@ -20,6 +20,7 @@ const struct importer *const importers[] = {
     &importer_ncu,
     &importer_xplane,
     &importer_perf,
+    &importer_chakra,
     &importer_chrome,
     NULL,
 };

@@ -162,6 +162,8 @@ static enum status read_file(struct kineto *kineto, struct error *err)
   struct trace_ending ending;
   import_run(kineto->import, &(struct store_run){0});
   kineto_events_start(kineto);
+  if (kineto->import->description != NULL)
+    XSP_TRY(kineto_describe(kineto, err));
   XSP_TRY(trace_read(kineto->import->input, kineto_event, kineto_top_key, kineto, &ending, err));
   import_note_nonfinite(kineto->import, ending.nonfinite_count);
   import_framework(kineto->import, kineto->paddle.is_writer ? "paddle" : "pytorch", NULL);
@@ -182,6 +184,7 @@ static enum status read_kineto(struct import *import, struct error *err)
   buf_init(&kineto->scratch, INPUT_WINDOW_MOST_BYTES);
   enum status status = read_file(kineto, err);
   kineto_tracks_done(&kineto->tracks);
+  import_described_done(&kineto->nodes);
   vector_done(&kineto->repeated);
   vector_done(&kineto->paddle.steps);
   interner_done(&kineto->stacks);

@@ -6,6 +6,7 @@
 //      tags.c     its arguments → tags, device, stream, correlation
 //      memory.c   allocations → alloc_bytes of the operators around them
 //      tracks.c   (process, thread) and (device, stream) → tracks, and their names
+//      chakra.c   execution traces, which describe operators
 //      paddle.c   what PaddlePaddle writes otherwise
 //      system.c   deviceProperties, distributedInfo, versions → facts
 #ifndef XSP_IMPORTERS_KINETO_KINETO_H
@@ -14,6 +15,7 @@
 #include "base/buf.h"
 #include "base/interner.h"
 #include "importers/call_paths.h"
+#include "importers/description.h"
 #include "importers/importer.h"
 #include "importers/trace_events/trace_events.h"
 
@@ -78,6 +80,7 @@ enum kineto_key { // what an argument's key means
   KEY_CALL_STACK, // "inner;outer": becomes a call path
   KEY_QUEUED,     // 0: not known
   KEY_SEQUENCE,   // negative: none
+  KEY_RECORD,     // number of the operator, also in an execution trace
 };
 #define KINETO_REPEAT_BYTES 47u
 struct kineto_repeat { // the list or object that a key had last: mostly it has the same again
@@ -114,6 +117,7 @@ struct kineto_paddle { // of a file of PaddlePaddle's profiler
 struct kineto {
   struct import *import;
   struct kineto_paddle paddle;
+  struct import_described nodes; // of the execution trace that describes the file
   int64_t span_count;
   struct kineto_word keys[KINETO_KEY_NUMBERS];          // by key_number
   struct kineto_repeat repeats[KINETO_KEY_NUMBERS];     // by key_number
@@ -152,6 +156,9 @@ enum status kineto_paddle_end(struct kineto *kineto, struct error *err) MUST_CHE
 // Tags the span that is about to be added, and finds what that needs itself.
 void kineto_tags(struct kineto *kineto, const struct trace_event *event, int64_t span_id, enum kineto_kind kind,
                  struct kineto_facts *ret_facts);
+
+// chakra.c
+enum status kineto_describe(struct kineto *kineto, struct error *err) MUST_CHECK; // reads the file's description
 
 // memory.c
 // Takes an event of the allocators; false: it is another one.

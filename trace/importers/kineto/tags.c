@@ -22,6 +22,7 @@ static const struct {
     {"registers per thread", KEY_TAG, "registers"},
     {"shared memory", KEY_TAG, "shared_bytes"},
     {"Sequence number", KEY_SEQUENCE, "sequence"},
+    {"Record function id", KEY_RECORD, NULL},
     {"Output Dims", KEY_TAG, "layer_shape"},
     {"Call stack", KEY_CALL_STACK, NULL},
     {"cbid", KEY_DROP, NULL},                 // the number of the call whose name the span has
@@ -244,6 +245,10 @@ static void tag_argument(struct kineto *kineto, struct kineto_word word, const s
   case KEY_QUEUED:
     if (!is_at_least(value, 1))
       return;
+    break;
+  case KEY_RECORD:
+    if (kineto->import->description != NULL && trace_int64(value, &number) && number > 0)
+      (void)import_described_give(&kineto->nodes, kineto->import, (uint64_t)number, span_id);
     break;
   case KEY_SEQUENCE:
     if (!is_at_least(value, 0))

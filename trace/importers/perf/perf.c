@@ -323,7 +323,8 @@ static enum status put_all(struct reading *reading, struct error *err)
   for (size_t i = 0; i < reading->processes.count; i++)
     XSP_TRY(put_process(reading, i, err));
   if (!reading->is_clock && reading->samples.count > 0)
-    import_note(import, "event %s counts no time: each sample stands for %" PRId64 " ns, the median between two of a thread",
+    import_note(import,
+                "event %s counts no time: each sample stands for %" PRId64 " ns, the median between two of a thread",
                 import_text(import, reading->event, NULL), gap_ns);
   return STATUS_OK;
 }

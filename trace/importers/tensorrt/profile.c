@@ -21,7 +21,7 @@ static int recognize(struct slice head, bool is_all)
 
 struct reading { // `json` for the visitors
   struct import_json json;
-  struct tensorrt_layers layers;
+  struct import_described layers;
   uint32_t track_id;
   int64_t last_span_id, placed_ns;
   uint64_t undescribed;
@@ -74,7 +74,7 @@ static enum status add_layer(struct reading *reading, struct error *err)
   import_tag_int(import, span.span_id, import_word(import, "layer_index"), span.span_id - 1);
   put_tag(reading, reading->median, span.span_id, "median_ms");
   put_tag(reading, reading->count, span.span_id, "count");
-  if (import->description != NULL && !tensorrt_layers_tag(&reading->layers, import, span.name, span.span_id))
+  if (import->description != NULL && !import_described_give(&reading->layers, import, span.name, span.span_id))
     reading->undescribed++;
   return import_span(import, &span, err);
 }
@@ -117,7 +117,7 @@ static enum status read_file(struct import *import, struct error *err)
 {
   struct reading reading = {.json.import = import};
   enum status status = read_profile(&reading, err);
-  tensorrt_layers_done(&reading.layers);
+  import_described_done(&reading.layers);
   return status;
 }
 
