@@ -7,6 +7,7 @@ import os
 import subprocess
 import unittest
 
+from framework_environment import framework_python
 from imported import Imported
 from tensorflow_environment import tensorflow_environment
 from torch_environment import torch_python
@@ -33,6 +34,22 @@ with profile(activities=[ProfilerActivity.CPU], execution_trace_observer=observe
         optimizer.step()
         profiler.step()
 profiler.export_chrome_trace("trace.json")
+"""
+LOADGEN = """
+import mlperf_loadgen as loadgen
+
+def issue(samples):
+    loadgen.QuerySamplesComplete([loadgen.QuerySampleResponse(sample.id, 0, 0) for sample in samples])
+
+sut, qsl = loadgen.ConstructSUT(issue, lambda: None), loadgen.ConstructQSL(4, 4, lambda _: None, lambda _: None)
+settings, logs, output = loadgen.TestSettings(), loadgen.LogSettings(), loadgen.LogOutputSettings()
+settings.scenario, settings.mode = loadgen.TestScenario.SingleStream, loadgen.TestMode.PerformanceOnly
+settings.min_query_count = settings.max_query_count = 5
+settings.min_duration_ms = 0
+output.outdir, logs.log_output, logs.enable_trace = ".", output, True
+loadgen.StartTestWithLogSettings(sut, qsl, settings, logs)
+loadgen.DestroyQSL(qsl)
+loadgen.DestroySUT(sut)
 """
 SESSION = """
 import numpy as np
@@ -117,6 +134,19 @@ class TensorFlow(Imported):
         self.assertEqual(report["files"][0]["format"], "tf-timeline")
         self.assertEqual([(s["name"], s["start_ns"] // 1000, s["tags"]["layer_type"]) for s in layers],
                          [(s["name"], s["start_ns"] // 1000, s["tags"]["layer_type"]) for s in spans])
+
+
+class LoadGen(Imported):
+    def test_a_trace(self):
+        """Five samples, each as long as LoadGen says itself."""
+        run_python(framework_python("loadgen", "mlcommons-loadgen==6.0.17"), LOADGEN, self.folder)
+        report, spans = self.load_files(os.path.join(self.folder, "mlperf_log_trace.json"))
+        samples = [span for span in spans if span["level"] == "model"]
+        self.assertEqual([span["tags"]["sample_seq"] for span in samples], list(range(5)))
+        for span in samples:
+            self.assertEqual(span["duration_ns"], span["tags"]["complete_ns"] - span["tags"]["issue_start_ns"])
+        self.assertTrue(any("two pairs of quotes" in note for note in report["files"][0]["notes"]))
+        self.assertNotIn("not JSON, and not to be mended", report["files"][0]["skipped"])
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ const struct importer *const importers[] = {
     &importer_otlp,
     &importer_otlp_proto,
     &importer_otlp_journal,
+    &importer_loadgen,
     &importer_nvprof,
     &importer_onednn,
     &importer_tf_timeline,
