@@ -149,7 +149,7 @@ static void put_formats(struct buf *out)
 {
   const char *name, *summary;
   for (size_t i = 0; (name = import_format_at(i, &summary)) != NULL; i++)
-    buf_format(out, "%s  %-13s %s", i > 0 ? "\n" : "", name, summary);
+    buf_format(out, "%s  %-15s %s", i > 0 ? "\n" : "", name, summary);
 }
 
 const struct verb verb_import = {
