@@ -16,6 +16,7 @@
 #include "launch/functions.h"
 #include "launch/libraries.h"
 #include "launch/process.h"
+#include "launch/profiles.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -236,11 +237,25 @@ static void fill_result(struct capture *capture)
   explain_absence(capture, processes.has_program);
 }
 
+// What frameworks recorded themselves. Folding takes spans one by one: whole profiles are none.
+static enum status add_profiles(struct capture *capture)
+{
+  const char *why = NULL;
+  if (capture->options->commit_s > 0 || capture->options->process_id != 0)
+    return STATUS_OK;
+  XSP_TRY(launch_profiles_add(collect_directory(capture->session), capture->store, capture->run, &capture->arena, &why,
+                              capture->err));
+  if (why != NULL)
+    add_message(capture->result, "xsp: %s", why);
+  return STATUS_OK;
+}
+
 static enum status finish(struct capture *capture)
 {
   XSP_TRY(capture->draining.status);
   collect_set_levels(capture->session, 0); // for those that run on
   XSP_TRY(collect_drain_final(capture->session, capture->store, capture->run->run_id, capture->err));
+  XSP_TRY(add_profiles(capture));
   XSP_TRY(add_program(capture));
   XSP_TRY(counters_finish(&capture->draining.counters, capture->err));
   XSP_TRY(draining_record_switches(&capture->draining, capture->result->span_id, capture->err));

@@ -137,3 +137,9 @@ def device_program():
     for key, name in enumerate(["TensorFlow Ops", "TensorFlow Name Scope", "Steps", "XLA Modules", "XLA Ops", "Source code"]):
         gpu.line(-key - 1, name, 0, [("gemm", 3 * 10**6, 4 * 10**6, {}), ("gemm", 8 * 10**6, 4 * 10**6, {})])
     return host, gpu
+
+
+def threads(numbers):
+    """The plane that `xsp run` writes after a profile: the kernel's number of each line's thread."""
+    lines = b"".join(field(3, number(1, key) + number(10, thread)) for key, thread in numbers.items())
+    return field(1, text(2, "/xsp:threads") + lines)

@@ -141,6 +141,7 @@ class Openers(unittest.TestCase):
         "base/root.c",             # below a folder that a stranger filled
         "base/small_file.c",       # files of the system
         "trace/collect/place.c",         # session folders
+        "guest/frameworks/jax/tracer_profile.c", # JAX's profile, a new file in the session's folder
         "guest/frameworks/mxnet/tracer_profile.c", # MXNet's profile, which the traced program makes
         "guest/frameworks/onnxruntime/onnx_layers.c", # a copy of the model, in the runner's own folder
         "lab/launch/attach.c",         # /proc

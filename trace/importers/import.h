@@ -54,6 +54,18 @@ enum status import_files(const char *const *paths, size_t count, const struct im
                          struct store *store, struct arena *arena, struct import_file **ret_files,
                          struct error *err) MUST_CHECK;
 
+// Adds one file of one run to a run that is in `store` already, such as a profile that a framework wrote in a traced process.
+// Times are Unix times; call paths and facts about systems are not taken. On an error the store is to be discarded.
+struct import_place {
+  int64_t run_id;
+  int64_t span_base, track_base; // behind all ids of the run: what the file numbers from 1 is numbered from there
+  uint32_t level_mask;           // spans of other levels are left out
+  const char *tracer;            // of the spans
+};
+enum status import_into(const char *path, const struct import_options *options, struct store *store,
+                        const struct import_place *place, struct arena *arena, struct import_file *ret_file,
+                        struct error *err) MUST_CHECK;
+
 // The name of the importer that takes the file by its content; NULL: none does, or it cannot be read.
 const char *import_recognise(const char *path);
 

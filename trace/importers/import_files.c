@@ -228,7 +228,7 @@ enum status import_files(const char *const *paths, size_t count, const struct im
   if (count == 0)
     return error_set(err, STATUS_USE, "cannot import", NULL, NULL, "no files are given");
   struct import_file *files = arena_alloc_array(arena, count, sizeof *files);
-  call.sink = sink_create(store, call.options->threads, arena);
+  call.sink = sink_create(store, call.options->threads, NULL, arena);
   enum status status = import_each(&call, paths, count, files, arena, err);
   if (status == STATUS_OK)
     status = require_spans(files, count, err);
@@ -236,5 +236,20 @@ enum status import_files(const char *const *paths, size_t count, const struct im
     status = sink_finish(call.sink, err);
   sink_free(call.sink);
   *ret_files = files;
+  return status;
+}
+
+enum status import_into(const char *path, const struct import_options *options, struct store *store,
+                        const struct import_place *place, struct arena *arena, struct import_file *ret_file,
+                        struct error *err)
+{
+  static const struct import_given nothing = {0};
+  const struct plan plan = {NULL, NULL};
+  struct call call = {.options = options, .store = store};
+  if (options->format != NULL)
+    XSP_TRY(named_importer(options->format, &call.importer, err));
+  call.sink = sink_create(store, options->threads, place, arena);
+  enum status status = import_file(&call, path, &plan, &nothing, ret_file, err);
+  sink_free(call.sink);
   return status;
 }

@@ -7,10 +7,11 @@
 #include <string.h>
 
 // ---- life ------------------------------------------------------------------------------------------------------------
-struct sink *sink_create(struct store *store, unsigned threads, struct arena *results)
+struct sink *sink_create(struct store *store, unsigned threads, const struct import_place *place, struct arena *results)
 {
   struct sink *sink = memory_new(1, sizeof *sink);
   sink->store = store;
+  sink->place = place;
   sink->results = results;
   sink->next_run_id = 1;
   sink->next_experiment_id = 1;
@@ -68,10 +69,19 @@ void sink_begin(struct sink *sink, struct import *import, const char *path)
   sink->file++;
   import->sink = sink;
   import->arena = &sink->arena;
-  sink->default_tracer = import_word(import, import->importer->name);
+  sink->default_tracer = import_word(import, sink->place != NULL ? sink->place->tracer : import->importer->name);
 }
 
 // ---- the end ---------------------------------------------------------------------------------------------------------
+// Tracks only: the run itself is there.
+static enum status write_place(struct sink *sink, struct error *err)
+{
+  for (size_t i = 0; i < sink->runs.count; i++)
+    for (uint32_t j = 0; j < sink->runs.items[i]->tracks.count; j++)
+      XSP_TRY(store_add_track(sink->store, &sink->runs.items[i]->tracks.items[j], err));
+  return STATUS_OK;
+}
+
 static enum status write_runs(struct sink *sink, struct error *err)
 {
   for (size_t i = 0; i < sink->runs.count; i++) {
@@ -125,8 +135,9 @@ enum status sink_end(struct sink *sink, struct import_file *ret_file, struct err
   sink->batch = NULL;
   XSP_TRY(status);
   XSP_TRY(sink_check(sink, err));
-  sink_take_facts(sink);
-  XSP_TRY(write_runs(sink, err));
+  if (sink->place == NULL)
+    sink_take_facts(sink);
+  XSP_TRY(sink->place != NULL ? write_place(sink, err) : write_runs(sink, err));
   XSP_TRY(sink_write_paths(sink, err));
   report(sink, ret_file);
   forget_file(sink);

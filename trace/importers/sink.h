@@ -7,8 +7,9 @@
 
 struct sink; // of one call of import_files
 
-// `results` holds what sink_end hands out. threads: as in import_options.
-struct sink *sink_create(struct store *store, unsigned threads, struct arena *results);
+// `results` holds what sink_end hands out. threads: as in import_options. `place`: see import_into; NULL: runs of its own.
+struct sink *sink_create(struct store *store, unsigned threads, const struct import_place *place,
+                         struct arena *results);
 // A file begins: fills in import->sink. import->input, options and importer are the caller's to set.
 void sink_begin(struct sink *sink, struct import *import, const char *path);
 // The importer is through with its file: waits until all is stored, writes runs and tracks, says what became of it.

@@ -27,7 +27,7 @@ int64_t import_run(struct import *import, const struct store_run *run)
 {
   struct sink *sink = import->sink;
   struct sink_run *entry = memory_new(1, sizeof *entry);
-  entry->run.run_id = sink->next_run_id++;
+  entry->run.run_id = sink->place != NULL ? sink->place->run_id : sink->next_run_id++;
   entry->run.own_pct = NAN;
   *vector_add(&sink->runs) = sink->run = entry;
   set_run(import, entry, run);
@@ -84,6 +84,7 @@ enum status import_numbered_track(struct import *import, const struct store_trac
   struct store_track *row = vector_add(&run->tracks);
   *row = *track;
   row->run_id = run->run.run_id;
+  row->track_id += import->sink->place != NULL ? import->sink->place->track_base : 0;
   copy_text(import->sink, &row->name);
   copy_text(import->sink, &row->host);
   copy_text(import->sink, &row->clock);

@@ -110,7 +110,8 @@ struct sink_experiment { // that an importer made; texts live in `lasting`
 
 struct sink {
   struct store *store;
-  struct arena *results; // the caller's; also of `version` and `notes`
+  const struct import_place *place; // the run that the file's rows are added to; NULL: it makes runs of its own
+  struct arena *results;            // the caller's; also of `version` and `notes`
   struct batches *batches;
   struct arena lasting; // facts, until the sink is freed
 

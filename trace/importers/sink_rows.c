@@ -147,9 +147,26 @@ const char *import_text(const struct import *import, uint32_t string, size_t *re
 }
 
 // ---- spans and tags --------------------------------------------------------------------------------------------------
+// In a run that has spans already, ids and tracks begin behind theirs.
+static void put_behind(const struct import_place *place, struct store_span *row)
+{
+  row->span_id += place->span_base;
+  row->track_id += row->track_id != 0 ? (uint32_t)place->track_base : 0;
+  row->recorded_parent_id += row->recorded_parent_id != 0 ? place->span_base : 0;
+}
+
+static bool leaves_out(const struct sink *sink, unsigned level)
+{
+  return sink->place != NULL && (sink->place->level_mask & XSP_LEVEL_MASK(level)) == 0;
+}
+
 enum status import_span(struct import *import, const struct store_span *span, struct error *err)
 {
   struct sink *sink = import->sink;
+  if (leaves_out(sink, span->level)) {
+    import_skip(import, "level that is off");
+    return STATUS_OK;
+  }
   struct batch *batch = batch_of_run(import);
   if (batch == NULL)
     return sink_check(sink, err);
@@ -157,6 +174,8 @@ enum status import_span(struct import *import, const struct store_span *span, st
   sink->run->span_count++;
   struct store_span *row = &batch->spans[batch->span_count++];
   *row = *span;
+  if (sink->place != NULL)
+    put_behind(sink->place, row);
   if (row->tracer == 0)
     row->tracer = sink->default_tracer;
   else if (row->tracer == IMPORT_NO_TRACER)
@@ -169,8 +188,11 @@ enum status import_span(struct import *import, const struct store_span *span, st
 void import_tag(struct import *import, const struct store_tag *tag)
 {
   struct batch *batch = batch_of_run(import);
-  if (batch != NULL)
-    batch->tags[batch->tag_count++] = *tag;
+  if (batch == NULL)
+    return;
+  struct store_tag *row = &batch->tags[batch->tag_count++];
+  *row = *tag;
+  row->span_id += import->sink->place != NULL ? import->sink->place->span_base : 0;
 }
 
 void import_tag_int(struct import *import, int64_t span_id, uint32_t key, int64_t value)
@@ -205,6 +227,7 @@ void import_tag_bytes(struct import *import, int64_t span_id, uint32_t key, cons
   late->length = (uint32_t)length;
   late->tag = batch->tag_count;
   memcpy(late->text, text, length);
+  span_id += sink->place != NULL ? sink->place->span_base : 0;
   batch->tags[batch->tag_count++] = (struct store_tag){.span_id = span_id, .key = key, .type = STORE_TEXT};
 }
 

@@ -64,7 +64,7 @@ static void bench_start(struct bench *bench, unsigned threads)
   bench->import =
       (struct import){.input = &bench->input, .options = &no_options, .given = &nothing_given, .importer = &importer};
   OK(store_create(path, true, &bench->store, err));
-  bench->sink = sink_create(bench->store, threads, &bench->arena);
+  bench->sink = sink_create(bench->store, threads, NULL, &bench->arena);
   sink_begin(bench->sink, &bench->import, "folder/trace.json");
 }
 

@@ -79,8 +79,8 @@ static const struct hint {
       "with torch.profiler.profile() as p: ...   p.export_chrome_trace(\"trace.json\"), then xsp report trace.json "
       "(GPU kernels, too)"}},
     {lacks_jax,
-     "JAX's operations: only its own profiler records them",
-     {"with jax.profiler.trace(\"FOLDER\"): ...   then xsp report FOLDER/plugins/profile/*/*.trace.json.gz"}},
+     "JAX's operations: none ran, the program profiled itself, or it was killed (docs/jax.md)",
+     {"with jax.profiler.trace(\"FOLDER\"): ...   then xsp report FOLDER/plugins/profile/*/*.xplane.pb"}},
     {lacks_tensorflow,
      "TensorFlow's operations: none ran while it was recorded, or this version is not known",
      {"docs/tracers.md has the versions, and what is recorded: sessions, tf.function, model.predict, eager "

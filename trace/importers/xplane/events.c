@@ -54,7 +54,8 @@ enum status xplane_track(struct xplane *x, struct xplane_line *line, struct erro
   track.name = name;
   track.process_id = line->plane->process_id;
   if (line->plane->kind == PLANE_HOST) {
-    track.thread_id = line->id;
+    const uint64_t *thread = map_find(&x->thread_at, map_number((uint64_t)line->id));
+    track.thread_id = thread != NULL ? (int64_t)*thread : line->id;
   } else {
     track.process_id = STORE_NONE;
     track.device_id = line->plane->ordinal;

@@ -36,6 +36,7 @@ void xplane_name_plane(struct xplane *x, struct slice name)
                 : slice_starts_with(plane->name, "/host:")       ? PLANE_HOST
                 : slice_starts_with(plane->name, "/device:GPU:") ? PLANE_DEVICE
                 : plane->is_tpu                                  ? PLANE_DEVICE
+                : slice_is(plane->name, "/xsp:threads")          ? PLANE_THREADS
                                                                  : PLANE_OTHER;
 }
 

@@ -8,7 +8,7 @@
 // Numbers of fields in xplane.proto.
 enum { SPACE_PLANES = 1, SPACE_ERRORS = 2, SPACE_WARNINGS = 3, SPACE_HOSTS = 4 };
 enum { PLANE_ID = 1, PLANE_NAME = 2, PLANE_LINES = 3, PLANE_EVENT_NAMES = 4, PLANE_STAT_NAMES = 5, PLANE_STATS = 6 };
-enum { LINE_ID = 1, LINE_NAME = 2, LINE_START = 3, LINE_EVENTS = 4, LINE_SHOWN_NAME = 11 };
+enum { LINE_ID = 1, LINE_NAME = 2, LINE_START = 3, LINE_EVENTS = 4, LINE_SHOWN_ID = 10, LINE_SHOWN_NAME = 11 };
 enum { EVENT_NAME = 1, EVENT_OFFSET = 2, EVENT_DURATION = 3, EVENT_STATS = 4, EVENT_COUNT = 5 };
 #define PS_PER_NS 1000
 
@@ -91,18 +91,16 @@ static bool read_stat(const struct xplane *x, const struct xplane_line *line, st
 static const char *set_times(const struct xplane *x, const struct xplane_line *line, int64_t offset_ps,
                              int64_t duration_ps, struct xplane_event *event)
 {
-  int64_t end_ps, unix_ns;
+  int64_t end_ps, length_ns, line_ns = line->timestamp_ns;
   if (duration_ps < 0)
     return "negative duration";
-  if (__builtin_add_overflow(offset_ps, duration_ps, &end_ps) ||
-      __builtin_add_overflow(line->timestamp_ns, offset_ps / PS_PER_NS, &event->start_ns) ||
-      __builtin_add_overflow(line->timestamp_ns, end_ps / PS_PER_NS, &event->end_ns))
+  if (line_ns < x->start_ns && __builtin_add_overflow(line_ns, x->start_ns, &line_ns)) // else it is no offset
     return "time beyond 64 bits";
-  int64_t length_ns;
-  bool is_beyond = __builtin_sub_overflow(event->end_ns, event->start_ns, &length_ns) ||
-                   __builtin_add_overflow(event->end_ns, x->start_ns, &unix_ns) ||
-                   __builtin_add_overflow(event->start_ns, x->start_ns, &unix_ns);
-  return is_beyond ? "time beyond 64 bits" : NULL;
+  if (__builtin_add_overflow(offset_ps, duration_ps, &end_ps) ||
+      __builtin_add_overflow(line_ns, offset_ps / PS_PER_NS, &event->start_ns) ||
+      __builtin_add_overflow(line_ns, end_ps / PS_PER_NS, &event->end_ns))
+    return "time beyond 64 bits";
+  return __builtin_sub_overflow(event->end_ns, event->start_ns, &length_ns) ? "time beyond 64 bits" : NULL;
 }
 
 static enum status read_event(struct xplane *x, struct xplane_line *line, struct slice bytes, struct error *err)
@@ -158,12 +156,6 @@ static bool is_derived(const struct xplane_line *line)
   return !slice_starts_with(line->name, "Stream #");
 }
 
-// Relative to the file's start, as all newer writers have it.
-static int64_t line_start(const struct xplane *x, int64_t timestamp_ns)
-{
-  return x->has_start && timestamp_ns >= x->start_ns ? timestamp_ns - x->start_ns : timestamp_ns;
-}
-
 static enum status read_line_field(struct xplane *x, struct xplane_line *line, const struct field *field,
                                    uint64_t *events, struct error *err)
 {
@@ -171,15 +163,17 @@ static enum status read_line_field(struct xplane *x, struct xplane_line *line, c
   if (!field->is_bytes) {
     if ((field->number == LINE_ID || field->number == LINE_START) && *events > 0)
       return xplane_broken(x, "a line's head follows its events", err);
-    if (field->number == LINE_ID)
+    if (field->number == LINE_SHOWN_ID && line->plane->kind == PLANE_THREADS) // guest/frameworks/jax/tracer_profile.c
+      *map_at(&x->thread_at, map_number((uint64_t)line->id), NULL) = field->value;
+    else if (field->number == LINE_ID)
       line->id = (int64_t)field->value;
     else if (field->number == LINE_START)
-      line->timestamp_ns = line_start(x, (int64_t)field->value);
+      line->timestamp_ns = (int64_t)field->value;
     return STATUS_OK;
   }
   if (field->number == LINE_EVENTS) {
     ++*events;
-    if (is_derived(line))
+    if (x->pass == PASS_NAMES || is_derived(line))
       return pass_over(x, field->value, err);
     XSP_TRY(take(x, field->value, &bytes, err));
     return read_event(x, line, bytes, err);
@@ -224,21 +218,26 @@ static enum status read_name_field(struct xplane *x, const struct field *field, 
   return STATUS_OK;
 }
 
+// Whether its lines are read in this pass.
+static bool has_lines(const struct xplane *x)
+{
+  enum xplane_plane_kind kind = x->planes.items[x->plane].kind;
+  return x->pass == PASS_NAMES ? kind == PLANE_THREADS : kind == PLANE_HOST || kind == PLANE_DEVICE;
+}
+
 static enum status read_plane(struct xplane *x, uint64_t end, struct error *err)
 {
   struct field field;
   bool is_field = false;
   if (x->pass == PASS_NAMES)
     vector_add(&x->planes)->process_id = STORE_NONE;
-  const struct xplane_plane *plane = &x->planes.items[x->plane];
-  bool has_spans = x->pass != PASS_NAMES && (plane->kind == PLANE_HOST || plane->kind == PLANE_DEVICE);
   for (;;) {
     XSP_TRY(next_field(x, end, &is_field, &field, err));
     if (!is_field)
       break;
     if (!field.is_bytes)
       continue;
-    if (field.number == PLANE_LINES && has_spans)
+    if (field.number == PLANE_LINES && has_lines(x))
       XSP_TRY(read_line(x, import_wire_offset(x->import) + field.value, err));
     else if (x->pass == PASS_NAMES && field.number != PLANE_LINES && field.number <= PLANE_STATS)
       XSP_TRY(read_name_field(x, &field, err));
@@ -292,8 +291,6 @@ static enum status read_passes(struct xplane *x, struct error *err)
   XSP_TRY(walk(x, PASS_NAMES, err));
   xplane_modules_end(x);
   (void)import_run(x->import, &(struct store_run){.epoch_is_unix = x->has_start});
-  if (x->has_start)
-    import_run_shift(x->import, x->start_ns);
   xplane_events_start(x);
   XSP_TRY(walk(x, PASS_SURVEY, err));
   xplane_survey_end(x);
@@ -329,6 +326,7 @@ static enum status read_file(struct import *import, struct error *err)
   map_done(&x.instruction_at);
   map_done(&x.run_at);
   map_done(&x.end_at);
+  map_done(&x.thread_at);
   map_done(&x.function_at);
   interner_done(&x.texts);
   return status;

@@ -16,7 +16,7 @@
 
 #include <stdio.h>
 
-enum xplane_plane_kind { PLANE_OTHER, PLANE_HOST, PLANE_DEVICE, PLANE_HLO };
+enum xplane_plane_kind { PLANE_OTHER, PLANE_HOST, PLANE_DEVICE, PLANE_HLO, PLANE_THREADS };
 
 // Values of events that are read: X(member, name in the file).
 #define XPLANE_STATS(X)                                                                                                \
@@ -190,6 +190,7 @@ struct xplane {
   VECTOR(struct xplane_control) controls;
   VECTOR(uint32_t) control_order; // by run, operation, start
   struct map end_at;              // {plane + 1, producer} → when it ended
+  struct map thread_at;           // a line's number → the kernel's number of its thread, in files of `xsp run`
   size_t next_control;            // of PASS_SPANS
 
   VECTOR(struct xplane_function) functions;

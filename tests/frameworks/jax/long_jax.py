@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The tracer of JAX, and the importer of its profiles, with JAX: against what the program knows, and against JAX's own reader."""
+import json
+import os
+import pathlib
+import subprocess
+import tempfile
+import unittest
+
+from framework_environment import framework_python
+from run_programs import SANITIZED, XSP, sql
+
+WAIT_S = 600
+PROGRAM = """
+import sys
+import jax
+import jax.numpy as jnp
+
+
+def layer(w, x):
+    return jnp.tanh(x @ w)
+
+
+def loss(params, x):
+    for w in params:
+        x = layer(w, x)
+    return jnp.mean(x * x)
+
+
+@jax.jit
+def train_step(params, x):
+    return [w - 0.1 * g for w, g in zip(params, jax.grad(loss)(params, x))]
+
+
+@jax.jit
+def looped(x):
+    return jax.lax.fori_loop(0, 30, lambda i, v: jnp.sin(v @ x), x)
+
+
+params = [jnp.eye(128) for _ in range(3)]
+for step in range(7):
+    params = train_step(params, jnp.ones((64, 128)) * step)
+for _ in range(2):
+    looped(jnp.ones((256, 256))).block_until_ready()
+for size in (3, 4):
+    again = jax.jit(lambda a: a * 2)
+    again(jnp.ones(size)).block_until_ready()
+print(float(params[0].sum()))
+"""
+READER = """
+import collections, json, sys
+from jax.profiler import ProfileData
+sums = collections.Counter()
+for plane in ProfileData.from_file(sys.argv[1]).planes:
+    for line in plane.lines:
+        for event in line.events:
+            stats = dict(event.stats)
+            if "hlo_op" in stats and not stats["hlo_op"].startswith("while"):
+                key = stats["hlo_module"] + " " + stats["hlo_op"]
+                sums[key + " n"] += 1
+                sums[key + " ns"] += int(event.duration_ns)
+print(json.dumps(sums))
+"""
+
+
+@unittest.skipIf(SANITIZED, "preloading into programs that are not sanitized")
+class LongJax(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.python = framework_python("jax-0.10.2", "jax==0.10.2", "jaxlib==0.10.2", "numpy==2.4.6")
+        folder = tempfile.TemporaryDirectory(prefix="xsp-jax-")
+        cls.addClassCleanup(folder.cleanup)
+        cls.folder = pathlib.Path(folder.name)
+        cls.program = cls.folder / "train.py"
+        cls.program.write_text(PROGRAM)
+        cls.trace = cls.folder / "train.xsp"
+        cls.plain = cls.run_it(cls.python, cls.program)
+        cls.traced = cls.run_it(XSP, "run", "-q", "-o", cls.trace, "--", cls.python, cls.program)
+
+    @classmethod
+    def run_it(cls, *command):
+        environment = {name: value for name, value in os.environ.items() if name not in ("LD_PRELOAD", "PYTHONPATH")}
+        done = subprocess.run([str(part) for part in command], capture_output=True, text=True, timeout=WAIT_S,
+                              env={**environment, "JAX_PLATFORMS": "cpu"}, stdin=subprocess.DEVNULL)
+        if done.returncode != 0:
+            raise AssertionError(done.stderr)
+        return done
+
+    def line(self, text):
+        return next(i for i, line in enumerate(PROGRAM.splitlines(), 1) if text in line)
+
+    def test_the_program_notices_nothing(self):
+        self.assertEqual((self.traced.stdout, self.traced.stderr), (self.plain.stdout, self.plain.stderr))
+
+    def test_steps_are_the_executions_of_the_step(self):
+        rows = sql(self.trace, "select s.name, count(*) as n from observation o join span s using (run_id, span_id) group by 1")
+        counts = {row["name"]: row["n"] for row in sql(
+            self.trace, "select name, count(*) as n from span where level = 'model' group by 1")}
+        self.assertEqual(counts["jit_train_step"], 7)
+        self.assertEqual(counts["jit_looped"], 2)
+        self.assertEqual(rows, [{"name": "jit_train_step", "n": 7}])
+
+    def test_operations_name_the_lines_of_the_program(self):
+        sources = " ".join(row["value"] for row in sql(self.trace, "select distinct value from tag where key = 'source'"))
+        for text in ("jnp.tanh(x @ w)", "w - 0.1 * g", "jnp.sin(v @ x)"):
+            self.assertIn(f"train.py:{self.line(text)}", sources)
+
+    def test_all_operations_have_their_module(self):
+        strange, = sql(self.trace, "select count(*) as n from span s left join span m on m.run_id = s.run_id"
+                                   " and m.span_id = s.model_id where s.level = 'layer' and"
+                                   " (m.span_id is null or s.start_ns < m.start_ns or s.end_ns > m.end_ns)")
+        self.assertEqual(strange["n"], 0)
+
+    def test_loops(self):
+        rows = sql(self.trace, "select t.value from span s join tag t using (run_id, span_id)"
+                               " where t.key = 'iterations' and s.name like 'while%'")
+        self.assertEqual([row["value"] for row in rows], [30, 30])
+
+    def test_compilations_and_their_reason(self):
+        rows = sql(self.trace, "select f.value as function, r.value as reason from span s"
+                               " join tag f on f.span_id = s.span_id and f.key = 'function'"
+                               " left join tag r on r.span_id = s.span_id and r.key = 'reason'"
+                               " where s.category = 'compile' order by s.start_ns")
+        of = {}
+        for row in rows:
+            of.setdefault(row["function"], []).append(row["reason"])
+        self.assertEqual(of["train_step"], [None])
+        self.assertEqual(of["<lambda>"], [None, "other shapes or types"])
+
+    def test_the_profile_of_jax_itself_has_the_same(self):
+        program = self.folder / "profiled.py"
+        program.write_text(f"import jax\nwith jax.profiler.trace({str(self.folder / 'profile')!r}):\n"
+                           + "".join(f"  {line}\n" for line in PROGRAM.splitlines()))
+        self.run_it(self.python, program)
+        path, = (self.folder / "profile").glob("plugins/profile/*/*.xplane.pb")
+        reader = self.folder / "reader.py"
+        reader.write_text(READER)
+        expected = json.loads(self.run_it(self.python, reader, path).stdout)
+        out = self.folder / "imported.xsp"
+        self.run_it(XSP, "import", path, "-o", out)
+        found = {}
+        for row in sql(out, "select m.name as module, s.name, count(*) as n, sum(s.duration_ns) as ns from span s join span m"
+                            " on m.span_id = s.model_id where s.level = 'layer' and s.name not like 'while%' group by 1, 2"):
+            found[f"{row['module']} {row['name']} n"], found[f"{row['module']} {row['name']} ns"] = row["n"], row["ns"]
+        self.assertEqual(found, expected)
+
+
+if __name__ == "__main__":
+    unittest.main()
