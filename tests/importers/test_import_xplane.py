@@ -118,7 +118,15 @@ class Xplane(unittest.TestCase):
         host.line(1, "python3", 0, [xspace.operation("a", at, 5, at, at, "jit_train") for at in (0, 10, 20)]
                   + [xspace.operation("b", at + 6, 1, at, 99 + at, "jit_small") for at in (0, 10, 20)])
         self.load(xspace.space(host))
-        self.assertEqual(self.rows("select count(*) as n from observation"), [{"n": 3}])
+        # the first begins with its execution, the others where the one before ended: what runs between is in them
+        self.assertEqual(self.rows("select start_ns, duration_ns from observation order by 1"),
+                         [{"start_ns": 0, "duration_ns": 5000}, {"start_ns": 5000, "duration_ns": 10_000},
+                          {"start_ns": 15_000, "duration_ns": 10_000}])
+        inside = self.rows("select s.name, p.start_ns as step from span s left join span p on p.span_id = s.parent_id"
+                           " where s.level = 'model' and s.category is null order by s.start_ns")
+        self.assertEqual([(row["name"], row["step"]) for row in inside], [
+            ("jit_train", 0), ("jit_small", 5000), ("jit_train", 5000), ("jit_small", 15_000), ("jit_train", 15_000),
+            ("jit_small", None)])
         marked = [("train", 0, 30 * 10**6, {"step_num": 4})]
         host.line(2, "main", 0, marked)
         _, spans = self.load(xspace.space(host))

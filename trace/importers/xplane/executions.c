@@ -8,8 +8,6 @@
 
 #include <stdlib.h>
 
-#define STEPS_LEAST 3u // executions of a module that make it what the program repeats
-
 static int64_t number(const struct xplane_event *event, enum xplane_stat stat)
 {
   return event->values[stat].type == VALUE_INT ? event->values[stat].integer : 0;
@@ -106,32 +104,6 @@ static int compare_controls(const void *left, const void *right, void *context)
   return (a->start_ns > b->start_ns) - (a->start_ns < b->start_ns);
 }
 
-// The module that took most time, if the program repeats it: its executions are the steps of a program that marks none.
-static void mark_steps(struct xplane *x)
-{
-  struct {
-    int64_t sum_ns;
-    uint32_t count;
-  } *sums = NULL;
-  struct map place_of = {0};
-  size_t best = 0;
-  sums = memory_new(x->runs.count + 1, sizeof *sums);
-  for (size_t i = 0; i < x->runs.count; i++) {
-    const struct xplane_run *run = &x->runs.items[i];
-    bool is_new;
-    uint64_t *place = map_at(&place_of, map_number(run->module_name), &is_new);
-    *place = is_new ? place_of.count - 1 : *place;
-    sums[*place].count++;
-    if (__builtin_add_overflow(sums[*place].sum_ns, run->end_ns - run->start_ns, &sums[*place].sum_ns))
-      sums[*place].sum_ns = INT64_MAX;
-    best = sums[*place].sum_ns > sums[best].sum_ns ? *place : best;
-  }
-  for (size_t i = 0; i < x->runs.count && sums[best].count >= STEPS_LEAST; i++)
-    x->runs.items[i].is_step = *map_find(&place_of, map_number(x->runs.items[i].module_name)) == best;
-  map_done(&place_of);
-  free(sums);
-}
-
 void xplane_survey_end(struct xplane *x)
 {
   for (size_t i = 0; i < x->controls.count; i++) {
@@ -148,10 +120,16 @@ void xplane_survey_end(struct xplane *x)
     qsort_r(x->control_order.items, x->controls.count, sizeof *x->control_order.items, compare_controls,
             x->controls.items);
   if (!x->has_steps)
-    mark_steps(x);
+    xplane_steps_make(x);
 }
 
 // ---- the third pass --------------------------------------------------------------------------------------------------
+
+void xplane_tag_signature(struct xplane *x, int64_t span_id, const struct xplane_module *module)
+{
+  if (module != NULL && xplane_text(x, module->signature).length > 0)
+    import_tag_text(x->import, span_id, x->strings.signature, xplane_string(x, module->signature));
+}
 
 static enum status add_run(struct xplane *x, size_t index, uint32_t track_id, struct error *err)
 {
@@ -164,12 +142,11 @@ static enum status add_run(struct xplane *x, size_t index, uint32_t track_id, st
                                   .name = xplane_string(x, run->module_name),
                                   .level = XSP_LEVEL_MODEL,
                                   .kind = XSP_KIND_SYNC,
-                                  .flags = run->is_step ? STORE_SPAN_STEP : 0};
+                                  .recorded_parent_id = xplane_step_around(x, run->start_ns)};
   XSP_TRY(import_span(x->import, &span, err));
   import_tag_int(x->import, span.span_id, x->strings.program_id, run->program_id);
   import_tag_int(x->import, span.span_id, x->strings.run_id, run->run_id);
-  if (module != NULL && xplane_text(x, module->signature).length > 0)
-    import_tag_text(x->import, span.span_id, x->strings.signature, xplane_string(x, module->signature));
+  xplane_tag_signature(x, span.span_id, module);
   return STATUS_OK;
 }
 
@@ -196,8 +173,8 @@ enum status xplane_add_runs(struct xplane *x, struct error *err)
       status = add_run(x, i, (uint32_t)*place, err);
   }
   map_done(&tracks);
-  x->span_count = (int64_t)(x->runs.count + x->controls.count);
-  return status;
+  x->span_count = (int64_t)(x->runs.count + x->steps.count + x->controls.count);
+  return status == STATUS_OK ? xplane_steps_add(x, err) : status;
 }
 
 // The execution of `operation` in `run` that began last before `start_ns`; SIZE_MAX: none.

@@ -318,6 +318,7 @@ static enum status read_file(struct import *import, struct error *err)
   vector_done(&x.instructions);
   vector_done(&x.control_names);
   vector_done(&x.runs);
+  vector_done(&x.steps);
   vector_done(&x.controls);
   vector_done(&x.control_order);
   vector_done(&x.functions);

@@ -116,7 +116,10 @@ struct xplane_run { // of a module
   uint32_t plane;
   int64_t program_id, run_id, device;
   int64_t start_ns, end_ns;
-  bool is_step;
+};
+struct xplane_step { // from the end of one execution of the module that is repeated to that of the next
+  int64_t start_ns, end_ns;
+  uint32_t run; // that execution
 };
 struct xplane_control { // an execution of a loop, branch or call, which encloses operations
   int64_t start_ns, end_ns;
@@ -163,6 +166,7 @@ struct xplane_compilation {
   X(shared_bytes)                                                                                                      \
   X(hlo_op)                                                                                                            \
   X(hlo_module)                                                                                                        \
+  X(step)                                                                                                              \
   X(step_num)
 enum xplane_pass { PASS_NAMES, PASS_SURVEY, PASS_SPANS };
 struct xplane {
@@ -186,7 +190,8 @@ struct xplane {
   VECTOR(uint32_t) control_names; // texts, sorted once the names are read
 
   VECTOR(struct xplane_run) runs;
-  struct map run_at; // → runs + 1
+  struct map run_at;                // → runs + 1
+  VECTOR(struct xplane_step) steps; // in order of time, without gaps
   VECTOR(struct xplane_control) controls;
   VECTOR(uint32_t) control_order; // by run, operation, start
   struct map end_at;              // {plane + 1, producer} → when it ended
@@ -252,14 +257,24 @@ bool xplane_run_of(struct xplane *x, const struct xplane_plane *plane, const str
                    uint32_t *ret_run, uint32_t *ret_operation);
 // The span around an operation: of the loop, branch or call that runs it, else of the execution. Counts turns.
 int64_t xplane_parent_of(struct xplane *x, uint32_t run, uint32_t operation, int64_t start_ns);
-void xplane_add_turns(struct xplane *x); // tags of loops
+void xplane_add_turns(struct xplane *x);                                                          // tags of loops
+void xplane_tag_signature(struct xplane *x, int64_t span_id, const struct xplane_module *module); // NULL: none
+
+// ---- steps.c
+void xplane_steps_make(struct xplane *x);                                     // after the second pass
+enum status xplane_steps_add(struct xplane *x, struct error *err) MUST_CHECK; // their spans
+int64_t xplane_step_around(const struct xplane *x, int64_t start_ns);         // its span; 0: none
 static inline int64_t xplane_run_span(uint32_t run)
 {
   return (int64_t)run + 1;
 }
+static inline int64_t xplane_step_span(const struct xplane *x, size_t step)
+{
+  return (int64_t)(x->runs.count + step) + 1;
+}
 static inline int64_t xplane_control_span(const struct xplane *x, size_t control)
 {
-  return (int64_t)(x->runs.count + control) + 1;
+  return (int64_t)(x->runs.count + x->steps.count + control) + 1;
 }
 
 // ---- events.c, device.c

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// Steps of a program that marks none: what it repeats is the module that takes most time. A step lasts from the end of one of
+// its executions to the end of the next, so that steps tile the loop: other modules, compilations and waits between count. Called by
+// executions.c.
+#include "importers/xplane/xplane.h"
+
+#include <stdlib.h>
+
+#define STEPS_LEAST 3u // executions that make a loop
+
+// The module with most time; ret_count: its executions.
+static uint32_t repeated_module(const struct xplane *x, size_t *ret_count)
+{
+  struct {
+    int64_t sum_ns;
+    size_t count;
+    uint32_t name;
+  } *sums = memory_new(x->runs.count + 1, sizeof *sums);
+  struct map place_of = {0};
+  size_t best = 0;
+  for (size_t i = 0; i < x->runs.count; i++) {
+    const struct xplane_run *run = &x->runs.items[i];
+    bool is_new;
+    uint64_t *place = map_at(&place_of, map_number(run->module_name), &is_new);
+    *place = is_new ? place_of.count - 1 : *place;
+    sums[*place].name = run->module_name;
+    sums[*place].count++;
+    if (__builtin_add_overflow(sums[*place].sum_ns, run->end_ns - run->start_ns, &sums[*place].sum_ns))
+      sums[*place].sum_ns = INT64_MAX;
+    best = sums[*place].sum_ns > sums[best].sum_ns ? *place : best;
+  }
+  uint32_t name = sums[best].name;
+  *ret_count = sums[best].count;
+  map_done(&place_of);
+  free(sums);
+  return name;
+}
+
+static int compare_ends(const void *left, const void *right)
+{
+  const struct xplane_step *a = left, *b = right;
+  return (a->end_ns > b->end_ns) - (a->end_ns < b->end_ns);
+}
+
+void xplane_steps_make(struct xplane *x)
+{
+  size_t count;
+  uint32_t name = repeated_module(x, &count);
+  for (size_t i = 0; i < x->runs.count && count >= STEPS_LEAST; i++) {
+    const struct xplane_run *run = &x->runs.items[i];
+    if (run->module_name == name)
+      *vector_add(&x->steps) =
+          (struct xplane_step){.start_ns = run->start_ns, .end_ns = run->end_ns, .run = (uint32_t)i};
+  }
+  if (x->steps.count > 0)
+    qsort(x->steps.items, x->steps.count, sizeof *x->steps.items, compare_ends);
+  for (size_t i = 1; i < x->steps.count; i++)
+    x->steps.items[i].start_ns = x->steps.items[i - 1].end_ns;
+}
+
+// One that ends a step is in it, though the execution before it may still run when it starts.
+int64_t xplane_step_around(const struct xplane *x, int64_t start_ns)
+{
+  size_t low = 0, high = x->steps.count;
+  while (low < high) {
+    size_t middle = low + (high - low) / 2;
+    if (x->steps.items[middle].end_ns <= start_ns)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  bool is_in = low < x->steps.count && x->steps.items[low].start_ns <= start_ns;
+  return is_in ? xplane_step_span(x, low) : 0;
+}
+
+enum status xplane_steps_add(struct xplane *x, struct error *err)
+{
+  uint32_t track_id = 0;
+  for (size_t i = 0; i < x->steps.count; i++) {
+    const struct xplane_step *step = &x->steps.items[i];
+    const struct xplane_run *run = &x->runs.items[step->run];
+    struct store_track track = IMPORT_NO_PLACE;
+    track.name = "steps";
+    track.process_id = x->planes.items[run->plane].process_id;
+    if (track_id == 0)
+      XSP_TRY(import_track(x->import, &track, &track_id, err));
+    const struct store_span span = {.span_id = xplane_step_span(x, i),
+                                    .track_id = track_id,
+                                    .start_ns = step->start_ns,
+                                    .duration_ns = step->end_ns - step->start_ns,
+                                    .name = xplane_string(x, run->module_name),
+                                    .category = x->strings.step,
+                                    .level = XSP_LEVEL_MODEL,
+                                    .kind = XSP_KIND_SYNC,
+                                    .flags = STORE_SPAN_STEP};
+    XSP_TRY(import_span(x->import, &span, err));
+    xplane_tag_signature(x, span.span_id, xplane_module_find(x, run->module_name, run->program_id));
+  }
+  return STATUS_OK;
+}
