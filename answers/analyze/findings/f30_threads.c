@@ -34,7 +34,7 @@ static enum status find(struct findings *findings, struct error *err)
   XSP_TRY(findings_places(findings, &places, err));
   XSP_TRY(computing_threads_count(findings, &most, err));
   XSP_TRY(computing_threads_place(findings, &place, &is_asked, err));
-  if (places->total.operators.ns > 0 &&
+  if (places->total.operators.ns > 0 && !findings_is_xlas(findings) &&
       (double)most.threads > findings_threshold(findings, "threads-times") * most.processors)
     add(findings, &most, place);
   return STATUS_OK;

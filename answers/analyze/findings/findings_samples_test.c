@@ -335,6 +335,30 @@ static void test_f33_is_silent_about_a_thread_that_only_waits(void **unused)
   assert_int_equal(ask_rule("F33"), 0);
 }
 
+static void test_f30_is_silent_about_pools_of_xla(void **unused)
+{
+  (void)unused;
+  computing_threads(4);
+  fixture_span_in(&fixture, XSP_LEVEL_LAYER, "jax", "dot.1", 0, US); // the text is what counts
+  assert_int_equal(ask_rule("F30"), 0);
+}
+
+// ---- F25 -------------------------------------------------------------------------------------------------------------
+static void test_f25_without_a_place_has_the_line_of_the_samples(void **unused)
+{
+  (void)unused;
+  start(); // main computes at 5 to 13 ms of each step, at line 30
+  fixture.context_id = python(0, "main", FILE_OF, 20);
+  for (int i = 0; i < 20; i++)
+    fixture_sample(&fixture, SAMPLE_CPU, (i * 10 + 3) * MS, MS);
+  fixture.context_id = 0;
+  for (int i = 0; i < 20; i++)
+    fixture_span_in(&fixture, XSP_LEVEL_APPLICATION, "compile", "jax.jit compilation", (i * 10 + 2) * MS, 2 * MS);
+  assert_int_equal(ask_rule("F25"), 1);
+  assert_string_equal(found_text(0, "file"), FILE_OF);
+  ASSERT_NEAR(found_number(0, "line"), 20);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -358,6 +382,8 @@ int main(void)
       TEST(test_f32_is_silent_about_two_threads),
       TEST(test_f33),
       TEST(test_f33_is_silent_about_a_thread_that_only_waits),
+      TEST(test_f30_is_silent_about_pools_of_xla),
+      TEST(test_f25_without_a_place_has_the_line_of_the_samples),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -37,9 +37,16 @@ void tally_fill(struct findings *findings, const struct tally *tally, struct fin
   finding_number(finding, "places", (double)count);
 }
 
+bool findings_is_xlas(const struct findings *findings)
+{
+  struct store *store = findings->question->view->store;
+  uint32_t id;
+  return store_find_string(store, "jax", 3, &id) || store_find_string(store, "xplane", 6, &id);
+}
+
 bool findings_runs_graphs(const struct findings *findings)
 {
-  static const char *const tracers[] = {"tensorflow", "onnxruntime", "openvino", "litert", "mxnet"};
+  static const char *const tracers[] = {"tensorflow", "onnxruntime", "openvino", "litert", "mxnet", "jax", "xplane"};
   uint32_t id;
   for (size_t i = 0; i < sizeof tracers / sizeof tracers[0]; i++)
     if (store_find_string(findings->question->view->store, tracers[i], strlen(tracers[i]), &id))

@@ -21,7 +21,10 @@ enum status findings_system(struct findings *findings, const char *key, double *
 // Whether a place on the host is an operator that computes, or is in one: arithmetic, or an operator of PyTorch that is not known
 // to move data. F11 compares such with what the machine can do. False where devices do the work.
 bool findings_computes(const struct findings *findings, uint32_t place);
-bool findings_is_compiled(const struct place *place);       // a region of torch.compile, or the look-up of one
+bool findings_is_compiled(const struct place *place); // a region of torch.compile, or the look-up of one
+// Whether XLA ran the operators. It has several pools, each of as many threads as there are processors, which compute in turn: a
+// module's operations wait for each other.
+bool findings_is_xlas(const struct findings *findings);
 bool findings_runs_graphs(const struct findings *findings); // of a framework other than PyTorch: it chose the operators
 bool findings_name_matches(const char *name, const char *const *patterns, size_t count); // in any case; * alone
 
