@@ -12,7 +12,8 @@
 static const char *const advice[XSP_LEVEL_COUNT] = {
     [XSP_LEVEL_APPLICATION] = "annotate the program (docs/span-api.md)",
     [XSP_LEVEL_LAYER] = "`xsp check` shows which frameworks are recorded",
-    [XSP_LEVEL_LIBRARY] = "no library announced its calls; `--functions FILE` of `xsp run` records those that a list names",
+    [XSP_LEVEL_LIBRARY] =
+        "no library announced its calls; `--functions FILE` of `xsp run` records those that a list names",
     [XSP_LEVEL_KERNEL] = "`xsp check` shows which devices are recorded",
 };
 

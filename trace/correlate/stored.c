@@ -7,6 +7,7 @@
 #include "correlate/forward.h"
 #include "correlate/launch_facts.h"
 #include "correlate/layer_index.h"
+#include "correlate/pools.h"
 #include "correlate/relation.h"
 
 #include <stdlib.h>
@@ -192,6 +193,8 @@ static enum status find_parents(struct run *run, struct parents *parents, struct
   struct launch_facts_source source = {run->store, run->run_id, &run->spans, run->tracks, run->track_count};
   XSP_TRY(parents_find(&run->spans, run->tracks, run->track_count, parents, err));
   XSP_TRY(parents_learn(&run->spans, launch_facts_load, &source, parents, err));
+  const struct pools_source pools = {run->store, run->run_id, &run->spans, run->tracks, run->track_count};
+  XSP_TRY(pools_find(&pools, parents, err));
   if (run->has_caller)
     parents_name_caller(&run->spans, parents);
   return STATUS_OK;
