@@ -208,6 +208,15 @@ class TrainingTest(Case):
         self.assertEqual({key: table["summary"][key] for key in ("compile_count", "recompile_count", "compile_total_ms")},
                          {"compile_count": 3, "recompile_count": 2, "compile_total_ms": 71})
 
+    def test_collectives_beside_the_step_are_no_part_of_it(self):
+        trace = Trace("M")
+        trace.at("training step", 0, 100, "model", tags={"batch_size": 2})
+        trace.stage("backward", 20, 60)
+        trace.track(2, "backend", process=100, thread=102)
+        trace.at("all_reduce", 30, 55, "library", category="collective", track=2)
+        [row] = self.answer(trace)["rows"]
+        self.assertEqual((row["backward_ms"], row.get("collective_ms"), row["other_ms"]), (60, None, 40))
+
     def test_throughput_of_the_loop(self):
         """What lies between steps, and the slowest step, count in the loop's throughput."""
         trace = Trace("M")

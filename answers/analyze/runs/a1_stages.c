@@ -227,6 +227,13 @@ static bool has_data_within(const struct run_stages *stages)
   return has;
 }
 
+static bool is_on_track_of(const struct run_stages *stages, const struct stage_span *span, size_t observation)
+{
+  const uint64_t *track =
+      map_find(&stages->track_of, map_number((uint64_t)stages->run->observations[observation].span_id));
+  return track == NULL || *track == span->track_id;
+}
+
 // The run's observation that a stage's span counts in; SIZE_MAX: none.
 static size_t observation_of(const struct run_stages *stages, const struct stage_span *span, bool data_are_before)
 {
@@ -238,6 +245,9 @@ static size_t observation_of(const struct run_stages *stages, const struct stage
     place = stage_places_before(&stages->places, span->track_id, process, span->start_ns);
   else
     place = place_around(stages, span);
+  // On another thread a collective runs beside the other stages: A21 has what of it is not hidden by them.
+  if (place != NULL && span->stage == COLLECTIVE && !is_on_track_of(stages, span, place->observation))
+    return SIZE_MAX;
   return place != NULL ? place->observation : SIZE_MAX;
 }
 
