@@ -440,6 +440,8 @@ class MergedRanks(Case):
                          [("kA", "opA", "correlation", 123, 0, "TP00 stream 7"),
                           ("kB", "opB", "correlation", 124, 0, "TP01-DP02")])
         self.assertEqual(rows(self.out, "select count(*) as n from track")[0]["n"], 4)
+        self.assertEqual(rows(self.out, "select distinct process_id, rank, world_size from track order by 1"),
+                         [{"process_id": 123 + i, "rank": i, "world_size": 2} for i in range(2)])
         self.assertIn("2 ranks were merged into this file: each is a process", str(self.report["files"][0]["notes"]))
 
     def test_ranks_that_have_one_pid(self):
@@ -671,6 +673,8 @@ class Files(Case):
         self.assertEqual(rows(out, "select run_id, min(start_ns) as ns from span group by 1"),
                          [{"run_id": 1, "ns": 1000}, {"run_id": 2, "ns": 12000}])
         self.assertEqual(rows(out, "select distinct experiment_id from run"), [{"experiment_id": 1}])
+        self.assertEqual(rows(out, "select distinct run_id, rank, local_rank, world_size from track order by 1"),
+                         [{"run_id": i + 1, "rank": i, "local_rank": None, "world_size": 2} for i in range(2)])
         self.assertEqual(rows(out, "select count(*) as n from span e join span l on l.run_id = e.run_id and l.span_id ="
                                    " e.layer_id where e.category = 'kernel'"), [{"n": 2}])
 

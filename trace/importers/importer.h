@@ -103,6 +103,7 @@ enum status import_track(struct import *import, const struct store_track *track,
 enum status import_numbered_track(struct import *import, const struct store_track *track, struct error *err) MUST_CHECK;
 void import_track_name(struct import *import, uint32_t track_id, const char *name); // known later only
 void import_track_process(struct import *import, uint32_t track_id, const char *host, int64_t process_id); // the same
+void import_track_rank(struct import *import, uint32_t track_id, const struct store_rank *rank);           // the same
 // span_id >= 1, unique in the run, chosen by the importer (count up from 1 where the source has no ids of its own).
 // name, category, tracer are ids of import_string; trace_id of import_trace. tracer 0: the importer's name.
 #define IMPORT_NO_TRACER UINT32_MAX // really none

@@ -116,6 +116,11 @@ void import_track_process(struct import *import, uint32_t track_id, const char *
   copy_text(import->sink, &track->host);
 }
 
+void import_track_rank(struct import *import, uint32_t track_id, const struct store_rank *rank)
+{
+  import->sink->run->tracks.items[track_id - 1].rank = *rank;
+}
+
 // ---- notes -----------------------------------------------------------------------------------------------------------
 void import_version(struct import *import, const char *format_version)
 {

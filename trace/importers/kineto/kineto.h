@@ -134,6 +134,7 @@ struct kineto {
   uint64_t frame_count, path_count;
   bool has_memory;         // an allocation or its end was seen
   const char *host_name;   // NULL: not recorded
+  struct store_rank rank;  // world_size 0: not recorded
   char *device_properties; // JSON, of deviceProperties; NULL: not recorded
   size_t device_properties_length;
 };

@@ -124,7 +124,9 @@ static void read_distributed(struct kineto *kineto, struct slice json)
     import_system_text(kineto->import, "distributed_backend", backend);
   if (rank != STORE_NONE && world_size != STORE_NONE)
     import_note(kineto->import, "recorded by rank %" PRId64 " of %" PRId64, rank, world_size);
-  else if (rank != STORE_NONE)
+  if (rank >= 0 && rank < world_size)
+    kineto->rank = (struct store_rank){.rank = rank, .local_rank = -1, .world_size = world_size};
+  else if (rank != STORE_NONE && world_size == STORE_NONE)
     import_note(kineto->import, "recorded by rank %" PRId64, rank);
 }
 

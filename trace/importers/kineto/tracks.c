@@ -105,8 +105,8 @@ enum status kineto_track_use(struct kineto *kineto, struct kineto_track *track, 
 
 // ---- ranks
 struct rank {
-  int64_t label, process_id;
-  bool shares_process; // its number with another rank: each had the pids of its own container
+  int64_t label, process_id, number; // number: in the order of the labels
+  bool shares_process;               // its number with another rank: each had the pids of its own container
 };
 
 static int compare_ranks(const void *left, const void *right) // by process, then label
@@ -130,7 +130,7 @@ static struct rank *find_ranks(struct kineto *kineto, size_t *ret_count)
       continue;
     uint64_t *place = map_at(&known, map_number((uint64_t)track->key.rank), NULL);
     if (*place == 0) {
-      ranks[*ret_count] = (struct rank){track->key.rank, track->key.place[0].value, false};
+      ranks[*ret_count] = (struct rank){.label = track->key.rank, .process_id = track->key.place[0].value};
       *place = ++*ret_count;
     }
   }
@@ -142,11 +142,31 @@ static struct rank *find_ranks(struct kineto *kineto, size_t *ret_count)
   return ranks;
 }
 
+// By the labels, "TP00" and "TP01".
+static void number_ranks(struct kineto *kineto, struct rank *ranks, size_t count)
+{
+  for (size_t i = 0; i < count; i++)
+    for (size_t k = 0; k < count; k++)
+      ranks[i].number += strcmp(import_text(kineto->import, (uint32_t)ranks[k].label, NULL),
+                                import_text(kineto->import, (uint32_t)ranks[i].label, NULL)) < 0;
+}
+
+// The file is of one rank.
+static void put_rank(struct kineto *kineto)
+{
+  for (size_t i = 0; i < kineto->tracks.all.count; i++)
+    if (kineto->tracks.all.items[i]->track_id != 0)
+      import_track_rank(kineto->import, kineto->tracks.all.items[i]->track_id, &kineto->rank);
+}
+
 void kineto_track_ranks(struct kineto *kineto)
 {
   struct import *import = kineto->import;
   size_t count;
-  const struct rank *ranks = find_ranks(kineto, &count);
+  struct rank *ranks = find_ranks(kineto, &count);
+  number_ranks(kineto, ranks, count);
+  if (count == 0 && kineto->rank.world_size > 0)
+    put_rank(kineto);
   struct map place_of = {0}; // label → its place in `ranks`, from 1
   for (size_t i = 0; i < count; i++)
     *map_at(&place_of, map_number((uint64_t)ranks[i].label), NULL) = i + 1;
@@ -160,6 +180,8 @@ void kineto_track_ranks(struct kineto *kineto)
     if (rank->shares_process)
       host = host == NULL ? label : arena_format(import->arena, "%s %s", host, label);
     import_track_process(import, track->track_id, host, rank->process_id);
+    const struct store_rank number = {.rank = rank->number, .local_rank = -1, .world_size = (int64_t)count};
+    import_track_rank(import, track->track_id, &number);
   }
   map_done(&place_of);
   if (count > 1)
