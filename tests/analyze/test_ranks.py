@@ -117,6 +117,26 @@ class RanksTest(unittest.TestCase):
         self.assertAlmostEqual(reduced[8], 2 * (2 - 1) / 2 * 4096 / 0.015, places=3)
         self.assertEqual(sent, ("broadcast", "0", 64, 2, 7, None, None, 0, None))
 
+    def test_kernels_of_nccl(self):
+        """A profile of each rank: 40 or 80 ms of compute on its device, then the all-reduce, which lasts until 95."""
+        name = "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevComm*, unsigned long, ncclWork*)"
+        for rank, computes in enumerate((40, 80)):
+            run = rank + 1
+            self.trace.run(run, "M/L/K", batch=None)
+            self.rank(rank, run=run)
+            self.trace.track(9, "stream 7", thread=None, device=rank, stream=7, run_id=run, rank=rank, world_size=2)
+            for step in range(STEPS):
+                start = UNIX_START + 100 * step * MS
+                self.at(rank, f"ProfilerStep#{step}", 100 * step, 100 * step + 100, "model", run=run)
+                self.at(rank, "aten::mm", 100 * step, 100 * step + 1, run=run)
+                for kernel, begin, end in (("gemm", 0, computes), (name, computes, 95)):
+                    self.trace.span(kernel, start + begin * MS, (end - begin) * MS, "kernel", "execution", 9, run, category="kernel",
+                                    tags={"Process Group Name": "0", "In msg nelems": 1024, "dtype": "Float"} if kernel == name else {})
+        self.assert_two_ranks(self.ask("A21"))
+        [row] = self.ask("A24")["rows"]
+        self.assertEqual([row[key] for key in ("collective", "group", "bytes", "count", "waiting_ms", "transfer_ms")],
+                         ["AllReduce", "0", 4096, 2 * STEPS, 20, 15])
+
     def test_another_group_is_another_collective(self):
         """The number alone does not make two collectives one."""
         self.trace.run(1, "A/M/L/Lib", batch=None)

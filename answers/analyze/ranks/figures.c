@@ -41,9 +41,9 @@ static enum operator_kind kind_of(struct parts_loading *of, uint32_t name)
   if (is_new) {
     size_t length;
     const char *text = store_text(of->store, name, &length);
-    *kind = ranks_starts_collective(text)    ? OPERATOR_COMMUNICATES
-            : range_is_wrapper(text, length) ? OPERATOR_WRAPS
-                                             : OPERATOR_COMPUTES;
+    *kind = ranks_starts_collective(text) || ranks_is_collective_kernel(text) ? OPERATOR_COMMUNICATES
+            : range_is_wrapper(text, length)                                  ? OPERATOR_WRAPS
+                                                                              : OPERATOR_COMPUTES;
   }
   return (enum operator_kind) * kind;
 }
@@ -54,7 +54,7 @@ static void add_to(interval_list *list, int64_t start_ns, int64_t end_ns)
     *vector_add(list) = (struct busy_interval){.start_ns = start_ns, .end_ns = end_ns};
 }
 
-// Where a rank has devices, only their kernels are compute; a collective's kernel has the category "collective".
+// Where a rank has devices, only their kernels are compute, but those of collectives.
 static void find_devices(struct parts_loading *of)
 {
   const struct store_spans *spans = &of->columns.spans;
@@ -78,10 +78,11 @@ static void add_spans(struct parts_loading *of)
     int64_t start_ns = spans->start_ns[row], end_ns = saturate_add(start_ns, spans->duration_ns[row]);
     if (spans->level[row] == XSP_LEVEL_APPLICATION && category != 0 && category == of->data)
       add_to(&parts->of[INPUT], start_ns, end_ns);
-    else if (spans->kind[row] == XSP_KIND_EXECUTION && category == of->columns.kernel)
-      add_to(&parts->of[COMPUTE], start_ns, end_ns);
-    else if (spans->level[row] == XSP_LEVEL_LAYER && category != of->input && category != of->wrapper &&
-             category != of->columns.module && spans->kind[row] != XSP_KIND_EXECUTION) {
+    else if (spans->kind[row] == XSP_KIND_EXECUTION && category == of->columns.kernel) {
+      if (kind_of(of, spans->name[row]) == OPERATOR_COMPUTES)
+        add_to(&parts->of[COMPUTE], start_ns, end_ns);
+    } else if (spans->level[row] == XSP_LEVEL_LAYER && category != of->input && category != of->wrapper &&
+               category != of->columns.module && spans->kind[row] != XSP_KIND_EXECUTION) {
       enum operator_kind kind = kind_of(of, spans->name[row]);
       if (kind == OPERATOR_COMMUNICATES)
         add_to(&parts->of[STARTS], start_ns, end_ns);

@@ -13,16 +13,29 @@
   (STORE_BIT(STORE_START_NS) | STORE_BIT(STORE_DURATION_NS) | STORE_BIT(STORE_TRACK_ID) | STORE_BIT(STORE_NAME) |      \
    STORE_BIT(STORE_CATEGORY) | STORE_BIT(STORE_FLAGS) | STORE_BIT(STORE_CONTEXT_ID))
 
-enum { TAG_GROUP, TAG_SEQUENCE, TAG_BYTES, TAG_BATCH_SIZE, TAG_TOTAL_BYTES, KEYS };
-static const char *const keys[KEYS] = {"group", "sequence", "bytes", "batch_size", "total_bytes"};
+// The last three: of NCCL's kernels in PyTorch's profiles.
+enum {
+  TAG_GROUP,
+  TAG_SEQUENCE,
+  TAG_BYTES,
+  TAG_BATCH_SIZE,
+  TAG_TOTAL_BYTES,
+  TAG_GROUP_NAME,
+  TAG_ELEMENTS,
+  TAG_TYPE,
+  KEYS
+};
+static const char *const keys[KEYS] = {"group",       "sequence",           "bytes",         "batch_size",
+                                       "total_bytes", "Process Group Name", "In msg nelems", "dtype"};
 
 struct loading {
   struct ranks *ranks;
   struct store *store;
   uint32_t run; // place in ranks->runs
   struct run_columns columns;
-  struct map rank_of;  // by track
-  uint32_t collective; // string id of the category; ROW_NONE: no span has it
+  struct map rank_of;      // by track
+  uint32_t collective;     // string id of the category; ROW_NONE: no span has it
+  struct map kernel_kinds; // of kernels, by string id of the name: 1: a collective's, 2: another
 };
 
 // ---- which runs, and which ranks ------------------------------------------------------------------------------------------
@@ -170,9 +183,37 @@ bool ranks_starts_collective(const char *name)
   return false;
 }
 
+bool ranks_is_collective_kernel(const char *name)
+{
+  return strncmp(name, "nccl", 4) == 0 || strncmp(name, "rccl", 4) == 0;
+}
+
+static bool is_collective(struct loading *loading, size_t row)
+{
+  const struct store_spans *spans = &loading->columns.spans;
+  if ((spans->flags[row] & STORE_SPAN_OPEN) != 0)
+    return false;
+  if (spans->level[row] != XSP_LEVEL_KERNEL || spans->category[row] != loading->columns.kernel)
+    return spans->category[row] == loading->collective;
+  uint64_t *kind = map_at(&loading->kernel_kinds, map_number(spans->name[row]), NULL);
+  if (*kind == 0)
+    *kind = ranks_is_collective_kernel(store_text(loading->store, spans->name[row], NULL)) ? 1 : 2;
+  return *kind == 1;
+}
+
+// "ncclDevKernel_AllReduce_Sum_f32_RING_LL(…)" is an "AllReduce".
+static const char *kernel_kind(const struct ranks *ranks, const char *name)
+{
+  const char *first = strchr(name, '_');
+  size_t length = first != NULL ? strcspn(first + 1, "_(<") : 0;
+  return length > 0 ? arena_copy(ranks->question->arena, first + 1, length) : name;
+}
+
 const char *ranks_collective_kind(const struct ranks *ranks, uint32_t name)
 {
   const char *text = store_text(ranks->question->view->store, name, NULL), *colon = strchr(text, ':');
+  if (ranks_is_collective_kernel(text))
+    return kernel_kind(ranks, text);
   return colon != NULL && colon[1] != 0 && colon[1] != ':' ? colon + 1 : text;
 }
 
@@ -196,7 +237,7 @@ static void add_collectives(struct loading *loading, uint32_t job, struct map *r
     int64_t end_ns = saturate_add(spans->start_ns[row], spans->duration_ns[row]);
     struct rank *of = &ranks->items.items[rank];
     of->last_ns = end_ns > of->last_ns ? end_ns : of->last_ns;
-    if (spans->category[row] != loading->collective || (spans->flags[row] & STORE_SPAN_OPEN) != 0)
+    if (!is_collective(loading, row))
       continue;
     *map_at(ret_places, map_number((uint64_t)spans->span_id[row]), NULL) = ranks->collectives.count;
     *vector_add(&ranks->collectives) = (struct collective){.rank = rank,
@@ -214,6 +255,43 @@ static void add_collectives(struct loading *loading, uint32_t job, struct map *r
   }
 }
 
+static int64_t type_bytes(const char *type) // of PyTorch's names; 0: unknown
+{
+  static const struct {
+    const char *name;
+    int64_t bytes;
+  } types[] = {{"Float", 4}, {"Half", 2},  {"BFloat16", 2}, {"Double", 8}, {"Int", 4},
+               {"Long", 8},  {"Short", 2}, {"Byte", 1},     {"Char", 1},   {"Bool", 1}};
+  for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
+    if (strcmp(type, types[i].name) == 0)
+      return types[i].bytes;
+  return strncmp(type, "Float8", 6) == 0 ? 1 : 0;
+}
+
+struct elements { // of a kernel's message, by place of the collective
+  int64_t count, bytes_each;
+};
+
+// A tag of a collective.
+static void take_tag(struct loading *loading, const uint32_t ids[KEYS], const struct store_tag *tag,
+                     struct collective *of, struct elements *elements)
+{
+  int64_t number = tag->type == STORE_INT ? tag->value.integer : -1;
+  bool is_text = tag->type == STORE_TEXT;
+  if ((tag->key == ids[TAG_GROUP] || tag->key == ids[TAG_GROUP_NAME]) && is_text)
+    of->group = tag->value.string;
+  else if (tag->key == ids[TAG_SEQUENCE])
+    of->sequence = number;
+  else if (tag->key == ids[TAG_BYTES])
+    of->bytes = number;
+  else if (tag->key == ids[TAG_ELEMENTS])
+    elements->count = number;
+  else if (tag->key == ids[TAG_TYPE] && is_text)
+    elements->bytes_each = type_bytes(store_text(loading->store, tag->value.string, NULL));
+  if (elements->count >= 0 && elements->bytes_each > 0 && elements->count < INT64_MAX / 8)
+    of->bytes = elements->count * elements->bytes_each;
+}
+
 static enum status add_tags(struct loading *loading, const struct map *collectives, size_t first_step,
                             struct error *err)
 {
@@ -228,17 +306,16 @@ static enum status add_tags(struct loading *loading, const struct map *collectiv
   XSP_TRY(store_load_tags_of(loading->store, run->run->run_id, ids, KEYS, loading->columns.arena, &tags, &count, err));
   for (size_t i = first_step; i < ranks->steps.count; i++)
     *map_at(&steps, map_number((uint64_t)run->observations[ranks->steps.items[i].index].span_id), NULL) = i;
+  size_t first = ranks->collectives.count - collectives->count;
+  struct elements *elements = arena_alloc_array(loading->columns.arena, collectives->count + 1, sizeof *elements);
+  for (size_t i = 0; i < collectives->count; i++)
+    elements[i].count = -1;
   for (size_t i = 0; i < count; i++) {
     const struct store_tag *tag = &tags[i];
     const uint64_t *place = map_find(collectives, map_number((uint64_t)tag->span_id));
-    struct collective *of = place != NULL ? &ranks->collectives.items[*place] : NULL;
     int64_t number = tag->type == STORE_INT ? tag->value.integer : -1;
-    if (tag->key == ids[TAG_GROUP] && of != NULL && tag->type == STORE_TEXT)
-      of->group = tag->value.string;
-    else if (tag->key == ids[TAG_SEQUENCE] && of != NULL)
-      of->sequence = number;
-    else if (tag->key == ids[TAG_BYTES] && of != NULL)
-      of->bytes = number;
+    if (place != NULL)
+      take_tag(loading, ids, tag, &ranks->collectives.items[*place], &elements[*place - first]);
     else if (tag->key == ids[TAG_BATCH_SIZE] && (place = map_find(&steps, map_number((uint64_t)tag->span_id))) != NULL)
       ranks->steps.items[*place].batch_size = number > 0 ? number : 0;
     else if (tag->key == ids[TAG_TOTAL_BYTES] && number >= 0) {
@@ -271,6 +348,7 @@ static enum status load_run(struct ranks *ranks, uint32_t number, uint32_t job, 
     status = add_tags(&loading, &collectives, first_step, err);
   }
   map_done(&collectives);
+  map_done(&loading.kernel_kinds);
   map_done(&loading.rank_of);
   arena_done(&arena);
   return status;

@@ -73,6 +73,7 @@ enum status ranks_figures(struct ranks *ranks, struct error *err) MUST_CHECK;
 enum status ranks_of_tracks(const struct ranks *ranks, const struct view_run *run, struct arena *arena,
                             struct map *ret_ranks, struct error *err) MUST_CHECK;
 const char *ranks_collective_kind(const struct ranks *ranks, uint32_t name); // "gloo:all_reduce" is an "all_reduce"
+bool ranks_is_collective_kernel(const char *name);                           // NCCL's, RCCL's
 // Whether the name is that of a collective's start or of a wait for one, among operators.
 bool ranks_starts_collective(const char *name);
 
