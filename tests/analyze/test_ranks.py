@@ -165,6 +165,56 @@ class RanksTest(unittest.TestCase):
         self.assertIn("all_reduce (train.py:9)", finding["title"])
         self.assertEqual(finding["numbers"]["line_excess_ms"], 40)
 
+    def exchanges(self, passes, collectives, backward=(10, 60)):
+        """A rank's step: backward passes of equal length, and collectives that start at these times, in 1 ms, and last 4 ms."""
+        self.trace = Script()
+        self.trace.experiment()
+        self.trace.run(1, "A/M/L/Lib", batch=None)
+        first, end = backward
+        for rank in (0, 1):
+            self.rank(rank)
+            for step in range(STEPS):
+                at = 100 * step
+                self.at(rank, "training step", at, at + 100, "model")
+                for i in range(passes):
+                    length = (end - first) / passes
+                    self.at(rank, "backward", at + first + i * length, at + first + (i + 1) * length - 1, "application",
+                            category="backward")
+                self.at(rank, "aten::mm", at, at + 9)
+                for i, (start, size) in enumerate(collectives):
+                    self.collective(rank, at + start, at + start + 5, step * len(collectives) + i + 1, size=size)
+        return {row["id"]: row for row in self.ask("findings", "--min-gain", "0")["rows"]}
+
+    def test_gradients_reduced_in_each_micro_batch(self):
+        found = self.exchanges(4, [(12, 1 << 20), (25, 1 << 20), (37, 1 << 20), (50, 1 << 20)])
+        self.assertEqual((found["F35"]["numbers"]["passes"], found["F35"]["saving_ms"]), (4, 15))  # three of four times 5 ms
+        self.assertFalse({"F36", "F37"} & set(found))
+
+    def test_passes_of_different_models_are_no_micro_batches(self):
+        self.assertNotIn("F35", self.exchanges(2, [(12, 1 << 20), (40, 1 << 21)]))
+
+    def test_one_pass_may_reduce_often(self):
+        self.assertFalse({"F35", "F36", "F37"} & set(self.exchanges(1, [(12, 1 << 20), (25, 1 << 20), (50, 1 << 20)])))
+
+    def test_many_small_collectives(self):
+        found = self.exchanges(1, [(12 + 5 * i, 1000) for i in range(16)], backward=(10, 95))
+        self.assertEqual(found["F36"]["numbers"]["collectives"], 16)
+        self.assertEqual(found["F36"]["saving_ms"], 16 * 5 * 15 / 16)
+        self.assertNotIn("F36", self.exchanges(1, [(12 + 5 * i, 1000) for i in range(15)], backward=(10, 95)))
+
+    def test_gradients_reduced_after_the_backward_pass(self):
+        found = self.exchanges(1, [(62, 1 << 20), (70, 1 << 20)])
+        self.assertEqual(found["F37"]["saving_ms"], 9)  # as much as it computes, of 10
+        self.assertNotIn("F37", self.exchanges(1, [(12, 1 << 20), (70, 1 << 20)]))
+
+    def test_search_for_unused_parameters(self):
+        self.job()
+        for rank in (0, 1):
+            for step in range(STEPS):
+                self.at(rank, "torch.distributed.ddp.reducer::search_unused_parameters", 100 * step + 96, 100 * step + 99)
+        found = {row["id"]: row for row in self.ask("findings")["rows"]}
+        self.assertEqual(found["F38"]["saving_ms"], 3)
+
     def test_larger_batches_are_named(self):
         self.trace.run(1, "A/M/L/Lib", batch=None)
         for rank, computes, batch in ((0, 40, 256), (1, 80, 768)):

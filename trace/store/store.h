@@ -381,6 +381,6 @@ enum status store_query(struct store *store, const char *sql, const struct store
                         struct error *err) MUST_CHECK;
 #include "store/contexts.h"
 #include "store/counters.h"
-#include "store/samples.h"
 #include "store/read_tags.h"
+#include "store/samples.h"
 #endif

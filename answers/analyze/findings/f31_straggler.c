@@ -28,13 +28,14 @@ static const char *title_of(struct findings *findings, const struct ranks *ranks
 {
   struct arena *arena = findings->question->arena;
   double own, others;
-  const char *waits = places->wait_line > 0 ? arena_format(arena, "%s (%s:%lld)", places->wait_name,
-                                                           findings_base_name(places->wait_file),
-                                                           (long long)places->wait_line)
-                                            : places->wait_name;
-  const char *title = arena_format(arena, "rank %lld is the slowest of %zu ranks in %.3g %% of steps, by %s; the others wait for it in %s",
-                                   (long long)ranks->items.items[slowest->rank].rank, ranks->items.count,
-                                   slowest->steps_pct, findings_time(findings, slowest->difference_ms), waits);
+  const char *waits = places->wait_line > 0
+                          ? arena_format(arena, "%s (%s:%lld)", places->wait_name,
+                                         findings_base_name(places->wait_file), (long long)places->wait_line)
+                          : places->wait_name;
+  const char *title = arena_format(
+      arena, "rank %lld is the slowest of %zu ranks in %.3g %% of steps, by %s; the others wait for it in %s",
+      (long long)ranks->items.items[slowest->rank].rank, ranks->items.count, slowest->steps_pct,
+      findings_time(findings, slowest->difference_ms), waits);
   if (has_larger_batches(ranks, slowest->rank, &own, &others))
     title = arena_format(arena, "%s; its batches have %.4g samples, theirs %.4g", title, own, others);
   return title;
@@ -46,17 +47,19 @@ static void add(struct findings *findings, const struct ranks *ranks, const stru
   struct finding *finding = findings_add(findings);
   double own, others;
   finding->title = title_of(findings, ranks, slowest, places);
-  finding->context = arena_format(findings->question->arena, "rank %lld", (long long)ranks->items.items[slowest->rank].rank);
+  finding->context =
+      arena_format(findings->question->arena, "rank %lld", (long long)ranks->items.items[slowest->rank].rank);
   finding->file = findings_keep(findings, places->slow_line > 0 ? places->slow_file : places->wait_file);
   finding->line = places->slow_line > 0 ? places->slow_line : places->wait_line;
   finding->time_ms = slowest->others_ms + slowest->difference_ms;
   finding->share_pct = analyze_share_pct(slowest->waiting_ms, findings->latency_ms);
   finding->saving_ms = slowest->waiting_ms;
   finding->saving_basis = "waiting of the other ranks, without what they compute meanwhile, in a step";
-  finding->advice = has_larger_batches(ranks, slowest->rank, &own, &others)
-                        ? "give each rank as much work: shards of equal size (DistributedSampler), batches of equal length"
-                        : "look at what this rank does more at this line: its share of the data, logging or saving on one rank "
-                          "only, other programs on its machine";
+  finding->advice =
+      has_larger_batches(ranks, slowest->rank, &own, &others)
+          ? "give each rank as much work: shards of equal size (DistributedSampler), batches of equal length"
+          : "look at what this rank does more at this line: its share of the data, logging or saving on one rank "
+            "only, other programs on its machine";
   finding->threshold = findings_threshold_of(findings, "straggler-steps");
   finding->confidence = slowest->low_ms > slowest->difference_ms / 2 ? CONFIDENCE_HIGH : CONFIDENCE_MEDIUM;
   finding_number(finding, "rank", (double)ranks->items.items[slowest->rank].rank);
@@ -92,6 +95,7 @@ const struct finding_rule finding_f31 = {
     .key = "straggler",
     .title = "a rank that the others wait for",
     .thresholds = {{"straggler-steps", "%", 70, "steps in which the rank is the slowest, of all, at least"},
-                   {"straggler-difference", "%", 5, "what its own time is longer than the others', of its step, at least"}},
+                   {"straggler-difference", "%", 5,
+                    "what its own time is longer than the others', of its step, at least"}},
     .find = find,
 };

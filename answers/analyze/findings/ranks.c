@@ -42,9 +42,9 @@ struct line_times {
   const struct ranks *ranks;
   struct store_call_paths paths;
   size_t rank_count, context_count;
-  double *ns;        // by rank and context of a line of the program, + 1: what its threads do there
-  double *waited_ns; // the same: waiting in collectives that the line started
-  int64_t *from_ns, *to_ns; // by rank: of its steps in the run
+  double *ns;                // by rank and context of a line of the program, + 1: what its threads do there
+  double *waited_ns;         // the same: waiting in collectives that the line started
+  int64_t *from_ns, *to_ns;  // by rank: of its steps in the run
   uint32_t *line_by_context; // UINT32_MAX: not looked up yet
   struct map line_of_place;  // by file and line: the first context that has it
 };
@@ -67,9 +67,9 @@ static uint32_t line_of(struct line_times *of, uint32_t context_id)
   if (frame == NULL || frame->file == NULL)
     return *line = 0;
   bool is_new;
-  uint64_t *first = map_at(&of->line_of_place,
-                           (struct map_key){hash_text(frame->file, strlen(frame->file), 0), (uint64_t)frame->line},
-                           &is_new);
+  uint64_t *first =
+      map_at(&of->line_of_place,
+             (struct map_key){hash_text(frame->file, strlen(frame->file), 0), (uint64_t)frame->line}, &is_new);
   *first = is_new ? *line : *first;
   return *line = (uint32_t)*first;
 }
@@ -101,7 +101,8 @@ static enum status add_samples(struct line_times *of, uint32_t run, struct error
     status = store_load_samples(store, of->ranks->runs[run]->run->run_id, &arena, &samples, err);
   for (size_t i = 0; status == STATUS_OK && i < samples.count; i++) {
     const uint64_t *rank = map_find(&rank_of, map_number(samples.track_id[i]));
-    if (rank == NULL || *rank == RANK_NONE || samples.time_ns[i] < of->from_ns[*rank] || samples.time_ns[i] > of->to_ns[*rank])
+    if (rank == NULL || *rank == RANK_NONE || samples.time_ns[i] < of->from_ns[*rank] ||
+        samples.time_ns[i] > of->to_ns[*rank])
       continue;
     *at(of, of->ns, (uint32_t)*rank, line_of(of, samples.context_id[i])) += (double)samples.duration_ns[i];
   }

@@ -47,6 +47,10 @@ const struct finding_rule *const finding_rules[] = {
     &finding_f32,
     &finding_f33,
     &finding_f34,
+    &finding_f35,
+    &finding_f36,
+    &finding_f37,
+    &finding_f38,
     NULL,
 };
 // clang-format on

@@ -41,5 +41,9 @@ extern const struct finding_rule finding_f31; // f31_straggler.c
 extern const struct finding_rule finding_f32; // f32_idle_processors.c
 extern const struct finding_rule finding_f33; // f33_thread_waits.c
 extern const struct finding_rule finding_f34; // f34_padding.c
+extern const struct finding_rule finding_f35; // f35_each_micro_batch.c
+extern const struct finding_rule finding_f36; // f36_small_collectives.c
+extern const struct finding_rule finding_f37; // f37_late_reduction.c
+extern const struct finding_rule finding_f38; // f38_unused_parameters.c
 
 #endif
