@@ -211,6 +211,12 @@ void import_track_name(struct import *import, uint32_t track_id, const char *nam
             "no such track to name");
 }
 
+void import_track_rank(struct import *import, uint32_t track_id, const struct store_rank *rank)
+{
+  (void)rank;
+  fuzz_must(track_id >= 1 && track_id <= import->sink->tracks[fuzz_run(import)], "a rank of no track");
+}
+
 void import_track_process(struct import *import, uint32_t track_id, const char *host, int64_t process_id)
 {
   (void)host;

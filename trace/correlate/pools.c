@@ -17,7 +17,7 @@ static const char *const tracers[] = {"itt", "functions"};
 
 struct thread {
   uint32_t process;
-  bool is_pool;                            // so far
+  bool is_pool;                             // so far
   VECTOR(const struct event *) open_layers; // by start
 };
 struct event { // a layer begins, or a call that looks for its parent
@@ -93,8 +93,12 @@ static void collect_events(struct pools *pools, bool of_calls)
     const uint32_t thread = thread_of(pools, row);
     if (thread != UINT32_MAX &&
         (of_calls ? looks_for_parent(pools, thread, row) : is_host(spans, row, XSP_LEVEL_LAYER)))
-      *vector_add(&pools->events) = (struct event){pools->threads.items[thread].process, thread, (uint32_t)row, of_calls,
-                                                   spans->start_ns[row], rows_end(spans, row)};
+      *vector_add(&pools->events) = (struct event){pools->threads.items[thread].process,
+                                                   thread,
+                                                   (uint32_t)row,
+                                                   of_calls,
+                                                   spans->start_ns[row],
+                                                   rows_end(spans, row)};
   }
 }
 
@@ -178,8 +182,7 @@ enum status pools_find(const struct pools_source *source, struct parents *parent
     has_any |= store_find_string(source->store, tracers[i], strlen(tracers[i]), &pools.tracer_ids[i]);
   if (!has_any)
     return STATUS_OK;
-  enum status status =
-      store_load_spans(source->store, source->run_id, STORE_BIT(STORE_TRACER), &arena, &names, err);
+  enum status status = store_load_spans(source->store, source->run_id, STORE_BIT(STORE_TRACER), &arena, &names, err);
   if (status == STATUS_OK) {
     pools.tracer = names.tracer;
     find_threads(&pools);

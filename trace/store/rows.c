@@ -63,8 +63,7 @@ static const struct field track_fields[] = {
     {FIELD_TEXT, AT(track, clock)},
     {FIELD_INT_OR_NONE, "rank", offsetof(struct store_track, rank.rank)},
     {FIELD_INT_OR_NONE, "local_rank", offsetof(struct store_track, rank.local_rank)},
-    {FIELD_INT_OR_NONE, "world_size", offsetof(struct store_track, rank.world_size)},
-};
+    {FIELD_INT_OR_NONE, "world_size", offsetof(struct store_track, rank.world_size)}};
 static const struct field observation_fields[] = {
     {FIELD_INT, AT(observation, observation)}, {FIELD_INT_OR_0, AT(observation, span_id)},
     {FIELD_INT, AT(observation, start_ns)},    {FIELD_INT, AT(observation, duration_ns)},

@@ -34,8 +34,8 @@ static enum status add_passes(struct adding *of, uint32_t run, uint32_t backward
   struct arena arena = {0};
   struct map rank_of = {0};
   struct run_columns columns;
-  const uint32_t wanted = STORE_BIT(STORE_START_NS) | STORE_BIT(STORE_DURATION_NS) | STORE_BIT(STORE_TRACK_ID) |
-                          STORE_BIT(STORE_CATEGORY);
+  const uint32_t wanted =
+      STORE_BIT(STORE_START_NS) | STORE_BIT(STORE_DURATION_NS) | STORE_BIT(STORE_TRACK_ID) | STORE_BIT(STORE_CATEGORY);
   enum status status = ranks_of_tracks(of->ranks, of->ranks->runs[run], &arena, &rank_of, err);
   if (status == STATUS_OK)
     status = run_columns_load(of->findings->question->view->store, of->ranks->runs[run], wanted, &arena, &columns, err);
@@ -166,8 +166,8 @@ static void add_steps(struct adding *of, struct exchanges *ret)
     ret->after_passes += sums->after_passes;
     repeated += sums->passes > 1 && !sums->is_uneven;
   }
-  double *means[] = {&ret->step_ms,     &ret->compute_ms, &ret->exposed_ms, &ret->transfer_ms, &ret->collectives,
-                     &ret->bytes,       &ret->passes,     &ret->in_passes,  &ret->after_passes};
+  double *means[] = {&ret->step_ms, &ret->compute_ms, &ret->exposed_ms, &ret->transfer_ms, &ret->collectives,
+                     &ret->bytes,   &ret->passes,     &ret->in_passes,  &ret->after_passes};
   for (size_t i = 0; i < sizeof means / sizeof means[0]; i++)
     *means[i] /= (double)ret->steps;
   ret->repeated_pct = analyze_share_pct(repeated, (double)ret->steps);

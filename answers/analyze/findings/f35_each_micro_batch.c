@@ -13,8 +13,9 @@ static void add(struct findings *findings, const struct exchanges *of)
                                 of->passes, findings_time(findings, of->exposed_ms));
   finding->saving_ms = of->exposed_ms * (1 - 1 / of->passes);
   finding->saving_basis = "communication without compute, of all passes but one";
-  finding->advice = "net.no_sync() around all backward passes of a step but the last (FSDP2: set_requires_gradient_sync(False); "
-                    "Accelerate: accumulate())";
+  finding->advice =
+      "net.no_sync() around all backward passes of a step but the last (FSDP2: set_requires_gradient_sync(False); "
+      "Accelerate: accumulate())";
   finding->threshold = findings_threshold_of(findings, "each_micro_batch-steps");
   finding->confidence = CONFIDENCE_HIGH;
   finding_number(finding, "passes", of->passes);

@@ -7,14 +7,15 @@ static void add(struct findings *findings, const struct exchanges *of)
 {
   struct finding *finding = findings_add(findings);
   finding_at_exchange(findings, finding, of);
-  finding->title = arena_format(findings->question->arena,
-                                "ranks meet in %.3g collectives a step of %.3g kB on average, which take %s without compute",
-                                of->collectives, of->bytes / of->collectives / 1e3,
-                                findings_time(findings, of->transfer_ms));
+  finding->title =
+      arena_format(findings->question->arena,
+                   "ranks meet in %.3g collectives a step of %.3g kB on average, which take %s without compute",
+                   of->collectives, of->bytes / of->collectives / 1e3, findings_time(findings, of->transfer_ms));
   finding->saving_ms = of->transfer_ms * (1 - 1 / of->collectives);
   finding->saving_basis = "communication without compute and without waiting for others, of all collectives but one";
-  finding->advice = "fewer and larger ones: DistributedDataParallel with its usual bucket_cap_mb, one flat buffer of all gradients, "
-                    "all_reduce_coalesced";
+  finding->advice =
+      "fewer and larger ones: DistributedDataParallel with its usual bucket_cap_mb, one flat buffer of all gradients, "
+      "all_reduce_coalesced";
   finding->threshold = findings_threshold_of(findings, "small_collectives-bytes");
   finding->confidence = CONFIDENCE_MEDIUM;
 }

@@ -25,7 +25,8 @@ static enum status find(struct findings *findings, struct error *err)
                                 findings_time(findings, ms));
   finding->saving_ms = finding->time_ms;
   finding->saving_basis = "its own time, without the further all-reduce that it needs";
-  finding->advice = "find_unused_parameters=False where each step uses all parameters; static_graph=True where all steps use the same";
+  finding->advice = "find_unused_parameters=False where each step uses all parameters; static_graph=True where all "
+                    "steps use the same";
   finding->threshold = findings_threshold_of(findings, "unused_parameters-share");
   finding->confidence = CONFIDENCE_HIGH;
   return STATUS_OK;

@@ -3,7 +3,7 @@
 #ifndef XSP_ANALYZE_FINDINGS_WORK_KINDS_H
 #define XSP_ANALYZE_FINDINGS_WORK_KINDS_H
 
-#include "store/store.h"
+#include "correlate/correlate.h"
 
 #define WORK_PATTERNS_MOST 8
 
