@@ -38,6 +38,7 @@ struct analyze_request {
   double asynchronous_threshold_pct; // 5
   double small_overhead_pct;         // 5, of the latency before: L0 finds no overhead that is surely smaller
   const char *latency_basis;         // of layers: "host" or "device"; NULL: by that threshold
+  const char *kernel_level;          // "kernel" or "library": whose spans are the kernels; NULL: kernel
   const char *const *metrics; // further metrics of kernels, by their tags: --metric; at most ANALYZE_METRICS_MOST
   size_t metric_count;
   bool partial_metrics;        // sums of metrics over those kernels that have them, where others lack them

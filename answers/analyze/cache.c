@@ -49,7 +49,7 @@ enum status analyze_cache_view(struct analyze_cache *cache, const struct experim
                                struct error *err)
 {
   static const struct view_choice usual;
-  if (cache == NULL || choice->of_cold_runs || choice->signature != NULL)
+  if (cache == NULL || choice->of_cold_runs || choice->of_library_calls || choice->signature != NULL)
     return load_view(of, choice, arena, ret_view, err);
   struct view **place = &cache->views[of - cache->experiments];
   if (*place == NULL)
@@ -72,7 +72,8 @@ enum status analyze_cache_layer_rows(struct question *question, const struct vie
                                      struct error *err)
 {
   struct analyze_cache *cache = question->request->cache;
-  struct cached_rows **list = cache == NULL ? &question->rows : &cache->rows; // else the question's own
+  struct cached_rows **list =
+      cache == NULL || run->calls_are_kernels ? &question->rows : &cache->rows; // else the question's own
   struct store *store = question->view->store;
   const struct layer_choice choice = {mode, question->request->computing_only};
   for (struct cached_rows *entry = *list; entry != NULL; entry = entry->next)

@@ -66,6 +66,9 @@ enum analyze_of { ANALYZE_OF_ALL, ANALYZE_OF_FINDINGS };
   X("asynchronous-threshold", PERCENT, asynchronous_threshold_pct, asynchronous_threshold_pct, 100, "PERCENT", "5", ANALYZE_OF_ALL, \
     "Layer latencies are on the device basis where more than this of the device time in layers comes " \
     "after they returned.") \
+  X("kernel-level", TEXT, kernel_level, kernel_level, 0, "kernel|library", NULL, ANALYZE_OF_ALL, \
+    "What kernels are: spans of the kernel level, or the calls of the library level, such as oneDNN's " \
+    "primitives, which are the kernels of a model on CPUs. Without it: kernel.") \
   X("metric", LIST, metrics, metric_count, ANALYZE_METRICS_MOST, "NAME,...", NULL, ANALYZE_OF_ALL, \
     "Further metrics of kernels, named as their tags are, in A8, A9, A11, A12, A14 and A15.") \
   X("partial-metrics", FLAG, partial_metrics, partial_metrics, 0, NULL, NULL, ANALYZE_OF_ALL, \

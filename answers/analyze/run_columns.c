@@ -73,11 +73,34 @@ static enum status load_condensed(struct run_columns *columns, struct error *err
   return STATUS_OK;
 }
 
+// Calls of the library level become kernels on the CPU, but for those in another one, which has their time. Spans of the kernel level
+// are left to nobody.
+static void take_library_calls(struct run_columns *columns)
+{
+  struct store_spans *spans = &columns->spans;
+  bool *is_kernel = arena_alloc_array(columns->arena, spans->count + 1, sizeof *is_kernel);
+  for (size_t i = 0; i < spans->count; i++) {
+    const uint32_t parent = run_columns_row(columns, columns->derived.parent_id[i]);
+    is_kernel[i] = spans->level[i] == XSP_LEVEL_LIBRARY && spans->kind[i] == XSP_KIND_SYNC && spans->category[i] == 0 &&
+                   (parent == ROW_NONE || spans->level[parent] != XSP_LEVEL_LIBRARY);
+  }
+  for (size_t i = 0; i < spans->count; i++) {
+    if (spans->level[i] == XSP_LEVEL_KERNEL)
+      spans->level[i] = XSP_LEVEL_LIBRARY;
+    if (!is_kernel[i])
+      continue;
+    spans->level[i] = XSP_LEVEL_KERNEL;
+    spans->category[i] = columns->kernel;
+  }
+}
+
 enum status run_columns_load(struct store *store, const struct view_run *run, uint32_t wanted, struct arena *arena,
                              struct run_columns *ret_columns, struct error *err)
 {
   *ret_columns = (struct run_columns){.store = store, .run = run, .arena = arena};
   const int64_t run_id = run->run->run_id;
+  if (run->calls_are_kernels)
+    wanted |= STORE_BIT(STORE_KIND) | STORE_BIT(STORE_CATEGORY);
   XSP_TRY(store_load_spans(store, run_id, wanted | STORE_BIT(STORE_SPAN_ID) | STORE_BIT(STORE_LEVEL), arena,
                            &ret_columns->spans, err));
   XSP_TRY(store_load_derived_columns(
@@ -92,6 +115,8 @@ enum status run_columns_load(struct store *store, const struct view_run *run, ui
   ret_columns->memset = category(store, "memset");
   ret_columns->module = category(store, "module");
   index_ids(ret_columns);
+  if (run->calls_are_kernels)
+    take_library_calls(ret_columns);
   return load_condensed(ret_columns, err);
 }
 

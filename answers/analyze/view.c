@@ -102,9 +102,6 @@ static void fill_set(struct view_set *set, const struct view *view, struct arena
       runs++;
       observations += view->runs[i].observation_count;
     }
-  char text[LEVEL_SET_TEXT_SIZE];
-  level_set_format(set->levels, text);
-  set->levels_text = arena_copy(arena, text, strlen(text));
   set->runs = arena_alloc_array(arena, runs, sizeof *set->runs);
   set->latencies_ms = arena_alloc_array(arena, observations + 1, sizeof *set->latencies_ms);
   for (size_t i = 0; i < view->run_count; i++) {
@@ -116,11 +113,30 @@ static void fill_set(struct view_set *set, const struct view *view, struct arena
       if (!run->observations[k].warmup)
         set->latencies_ms[set->observation_count++] = (double)run->observations[k].duration_ns / 1e6;
   }
+  char text[LEVEL_SET_TEXT_SIZE];
+  level_set_format(set->run_count > 0 ? set->runs[0]->recorded : set->levels, text);
+  set->levels_text = arena_copy(arena, text, strlen(text));
 }
 
 struct view_choice view_choice_of(const struct analyze_request *request)
 {
-  return (struct view_choice){request->cold, request->signature, request->batch};
+  const bool of_library_calls = request->kernel_level != NULL && strcmp(request->kernel_level, "library") == 0;
+  return (struct view_choice){.of_cold_runs = request->cold,
+                              .signature = request->signature,
+                              .of_library_calls = of_library_calls,
+                              .batch = request->batch};
+}
+
+// Library calls take the kernels' level, and kernels theirs, where nothing looks for them.
+static void take_library_calls(struct view_run *run, struct arena *arena)
+{
+  const uint32_t library = XSP_LEVEL_MASK(XSP_LEVEL_LIBRARY), kernel = XSP_LEVEL_MASK(XSP_LEVEL_KERNEL);
+  const uint32_t mask = run->run->levels.mask;
+  struct store_run *copy = arena_alloc(arena, sizeof *copy);
+  *copy = *run->run;
+  copy->levels.mask = (mask & ~(library | kernel)) | (mask & library ? kernel : 0);
+  run->run = copy;
+  run->calls_are_kernels = (mask & library) != 0;
 }
 
 enum status view_load(const struct experiment_runs *of, const struct view_choice *choice, struct arena *arena,
@@ -139,6 +155,9 @@ enum status view_load(const struct experiment_runs *of, const struct view_choice
     struct store_observation *observations;
     XSP_TRY(store_observations(store, runs[i].run_id, arena, &observations, &run->observation_count, err));
     run->run = &runs[i];
+    run->recorded = runs[i].levels;
+    if (choice->of_library_calls)
+      take_library_calls(run, arena);
     run->observations = observations;
     run->batch_size = runs[i].batch_size;
     XSP_TRY(find_cold(store, run, arena, err));

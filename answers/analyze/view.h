@@ -16,6 +16,8 @@ struct view_run {
   const bool *is_other_kind; // by observation: of a kind of calls that the view is not about; NULL: all are of one
   bool is_cold;              // first inferences of fresh processes: only in the sets of a view of them
   bool is_in_set;
+  bool calls_are_kernels;    // calls of the library level count as kernels; `run` has its levels so
+  struct level_set recorded; // as they were recorded
 };
 struct view_set { // runs of one configuration: their observations are pooled, sets never are
   struct level_set levels;
@@ -180,7 +182,8 @@ struct view_choice {
   bool of_cold_runs; // the sets hold the first inferences of fresh processes, and nothing else
   // Of the kind of calls: a part of it, or its number by time, from 1; NULL: the one with the most time; VIEW_ALL_KINDS.
   const char *signature;
-  int64_t batch; // without a signature, among those of this batch size, if there are any; 0: among all
+  bool of_library_calls; // kernels are the calls of the library level
+  int64_t batch;         // without a signature, among those of this batch size, if there are any; 0: among all
 };
 // kinds.c: finds the kinds of a view whose runs are loaded, and chooses one. Observations of others become warm-ups of the view.
 // STATUS_USE: the choice's signature is none of theirs.

@@ -4,6 +4,7 @@
 #include "analyze/kernels/kernels.h"
 
 #include <math.h>
+#include <stdio.h>
 
 #define LAYER XSP_LEVEL_MASK(XSP_LEVEL_LAYER)
 #define KERNEL XSP_LEVEL_MASK(XSP_LEVEL_KERNEL)
@@ -202,10 +203,21 @@ static enum status choose_batch(struct question *question, enum kernels_use use,
   return question_batch(question, kernels_exist, "the kernel level", err);
 }
 
+// Where kernels are missing and calls of libraries are there, those may be what is meant.
+static enum status advise(const struct question *question, enum status status, struct error *err)
+{
+  bool has_calls = false;
+  for (size_t i = 0; i < question->view->run_count; i++)
+    has_calls |= (question->view->runs[i].recorded.mask & XSP_LEVEL_MASK(XSP_LEVEL_LIBRARY)) != 0;
+  if (status == STATUS_NO && has_calls && question->request->kernel_level == NULL && err != NULL)
+    snprintf(err->advice, sizeof err->advice, "--kernel-level library takes the calls of libraries for kernels");
+  return status;
+}
+
 enum status kernels_answer(struct question *question, enum kernels_use use, bool needs_metrics,
                            struct kernels *ret_kernels, struct error *err)
 {
-  XSP_TRY(choose_batch(question, use, needs_metrics, err));
+  XSP_TRY(advise(question, choose_batch(question, use, needs_metrics, err), err));
   XSP_TRY(kernels_load(question, question->batch_size, use, ret_kernels, err));
   if (kernels_are_by_layer(use) && ret_kernels->layers.mode == LAYER_MODULE && ret_kernels->layers_listed == 0)
     return question_lacks(question, err, "none of its layers is a module");
@@ -245,9 +257,12 @@ enum status kernels_each_batch(struct question *question,
   if (without_model > 0)
     kernels_note_no_model(question);
   if (*ret_count == 0 && only != 0)
-    return question_lacks(question, err, "there is no run with the kernel level at batch size %lld", (long long)only);
+    return advise(question,
+                  question_lacks(question, err, "there is no run with the kernel level at batch size %lld",
+                                 (long long)only),
+                  err);
   if (*ret_count == 0)
-    return question_lacks(question, err, "there is no run with the kernel level");
+    return advise(question, question_lacks(question, err, "there is no run with the kernel level"), err);
   question->has_several_batches = *ret_count > 1;
   return STATUS_OK;
 }
