@@ -12,13 +12,13 @@
 #include "table/table.h"
 
 // ---- the question ---------------------------------------------------------------------------------------------------
-// What several questions about the same open stores share: experiments, their views (answers/analyze/view.h), and layer rows. Starts as
-// {.bytes_most = …}, the most that the rows take between two questions; analyze_cache_done frees it.
+// What several questions about the same open stores share: experiments, their views (answers/analyze/view.h), columns of runs, and
+// layer rows. Starts as {.bytes_most = …}, the most that columns and rows take between two questions; analyze_cache_done frees it.
 struct analyze_cache {
   size_t bytes_most;
-  struct arena arena; // of the rows
-  struct cached_rows *rows;
-  struct arena lasting; // of the others
+  struct arena arena;            // of columns and rows
+  struct analyze_shared *shared; // in it; NULL: nothing yet
+  struct arena lasting;          // of the others
   struct experiment_runs *experiments;
   size_t experiment_count;
   struct view **views; // one per experiment; NULL: not loaded yet

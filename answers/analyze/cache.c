@@ -4,10 +4,15 @@
 #include "analyze/cache.h"
 #include "analyze/experiments.h"
 
+#define SHARED_BYTES_MOST ((size_t)1 << 30) // what a question keeps beyond it would be more than it needs at a time
+
 struct cached_rows {
   struct cached_rows *next;
   const struct store *store;
   int64_t run_id;
+  size_t observation_count;
+  const bool *is_warmup; // by observation
+  bool calls_are_kernels;
   struct layer_choice choice;
   struct device_rows_wanted wanted;
   struct layer_rows rows;
@@ -64,31 +69,66 @@ void analyze_cache_next_question(struct analyze_cache *cache)
   if (cache == NULL || cache->arena.used_bytes <= cache->bytes_most)
     return;
   arena_done(&cache->arena);
-  cache->rows = NULL;
+  cache->shared = NULL;
+}
+
+struct analyze_shared *analyze_cache_shared(const struct analyze_request *request, struct arena *scratch)
+{
+  struct analyze_cache *cache = request->cache;
+  struct arena *arena = cache != NULL ? &cache->arena : scratch;
+  if (cache != NULL && cache->shared != NULL)
+    return cache->shared;
+  struct analyze_shared *shared = arena_alloc(arena, sizeof *shared);
+  *shared = (struct analyze_shared){.arena = arena, .bytes_most = SHARED_BYTES_MOST};
+  if (cache != NULL)
+    cache->shared = shared;
+  return shared;
+}
+
+// Whether the views' kinds of calls leave out the same observations of the run.
+static bool is_same_run(const struct cached_rows *entry, const struct view_run *run)
+{
+  bool is_same = entry->run_id == run->run->run_id && entry->calls_are_kernels == run->calls_are_kernels &&
+                 entry->observation_count == run->observation_count;
+  for (size_t i = 0; is_same && i < run->observation_count; i++)
+    is_same = entry->is_warmup[i] == run->observations[i].warmup;
+  return is_same;
+}
+
+static struct cached_rows *add_rows(struct analyze_shared *shared, struct store *store, const struct view_run *run)
+{
+  struct cached_rows *entry = arena_alloc(shared->arena, sizeof *entry);
+  bool *is_warmup = arena_alloc_array(shared->arena, run->observation_count + 1, sizeof *is_warmup);
+  for (size_t i = 0; i < run->observation_count; i++)
+    is_warmup[i] = run->observations[i].warmup;
+  *entry = (struct cached_rows){.store = store,
+                                .run_id = run->run->run_id,
+                                .observation_count = run->observation_count,
+                                .is_warmup = is_warmup,
+                                .calls_are_kernels = run->calls_are_kernels};
+  return entry;
 }
 
 enum status analyze_cache_layer_rows(struct question *question, const struct view_run *run, enum layer_mode mode,
                                      const struct device_rows_wanted *wanted, const struct layer_rows **ret_rows,
                                      struct error *err)
 {
-  struct analyze_cache *cache = question->request->cache;
-  struct cached_rows **list =
-      cache == NULL || run->calls_are_kernels ? &question->rows : &cache->rows; // else the question's own
+  struct analyze_shared *shared = question->shared;
   struct store *store = question->view->store;
   const struct layer_choice choice = {mode, question->request->computing_only};
-  for (struct cached_rows *entry = *list; entry != NULL; entry = entry->next)
-    if (entry->store == store && entry->run_id == run->run->run_id && entry->choice.mode == choice.mode &&
+  for (struct cached_rows *entry = shared->rows; entry != NULL; entry = entry->next)
+    if (entry->store == store && is_same_run(entry, run) && entry->choice.mode == choice.mode &&
         entry->choice.computing_only == choice.computing_only && entry->wanted.rows >= wanted->rows &&
         entry->wanted.metrics >= wanted->metrics) {
       *ret_rows = &entry->rows;
       return STATUS_OK;
     }
-  struct arena *arena = cache == NULL ? question->scratch : &cache->arena;
-  struct cached_rows *entry = arena_alloc(arena, sizeof *entry);
-  *entry = (struct cached_rows){.store = store, .run_id = run->run->run_id, .choice = choice, .wanted = *wanted};
-  XSP_TRY(layer_rows_load(store, run, &choice, wanted, question->request, arena, &entry->rows, err));
-  entry->next = *list;
-  *list = entry;
+  struct cached_rows *entry = add_rows(shared, store, run);
+  entry->choice = choice;
+  entry->wanted = *wanted;
+  XSP_TRY(layer_rows_load(question, run, &choice, wanted, shared->arena, &entry->rows, err));
+  entry->next = shared->rows;
+  shared->rows = entry;
   *ret_rows = &entry->rows;
   return STATUS_OK;
 }

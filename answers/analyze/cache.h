@@ -5,8 +5,10 @@
 
 #include "analyze/layers/rows.h"
 
-// Call before each question: frees everything if the cache holds more than its bound. `cache` may be NULL.
+// Call before each question: frees columns and rows if the cache holds more than its bound. `cache` may be NULL.
 void analyze_cache_next_question(struct analyze_cache *cache);
+// What a question of the request shares: with others by the request's cache, else within itself, in `scratch`.
+struct analyze_shared *analyze_cache_shared(const struct analyze_request *request, struct arena *scratch);
 // The experiments of the stores; loaded into `arena` without a cache.
 enum status analyze_cache_experiments(struct analyze_cache *cache, struct store *const *stores, size_t store_count,
                                       struct arena *arena, struct experiment_runs **ret_experiments, size_t *ret_count,

@@ -280,6 +280,7 @@ enum status question_start(struct question *question, const struct analysis *ana
 {
   *question =
       (struct question){.analysis = analysis, .request = request, .view = view, .arena = arena, .scratch = scratch};
+  question->shared = analyze_cache_shared(request, scratch);
   question->used = arena_alloc_array(arena, view->set_count + 1, sizeof *question->used);
   table_start(&question->table, arena);
   XSP_TRY(question_statistic_check(request, &question->statistic, err));

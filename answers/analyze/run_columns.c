@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loads the columns of one run, and finds rows by span id. Called by layers/rows.c and kernels/device_rows.c.
+// Loads the columns of one run, once for all that ask in one question or request, and finds rows by span id.
 #include "analyze/run_columns.h"
 
 #include "base/interner.h"
@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-static void index_ids(struct run_columns *columns)
+static void index_ids(struct run_columns *columns, struct arena *arena)
 {
   const struct store_spans *spans = &columns->spans;
   bool rise = true;
@@ -15,9 +15,9 @@ static void index_ids(struct run_columns *columns)
     rise = spans->span_id[i] > spans->span_id[i - 1];
   if (rise)
     return;
-  columns->row_of_id = arena_alloc(columns->arena, sizeof *columns->row_of_id);
+  columns->row_of_id = arena_alloc(arena, sizeof *columns->row_of_id);
   for (size_t i = 0; i < spans->count; i++)
-    *id_pages_slot(columns->row_of_id, columns->arena, (uint64_t)spans->span_id[i]) = (uint32_t)i;
+    *id_pages_slot(columns->row_of_id, arena, (uint64_t)spans->span_id[i]) = (uint32_t)i;
 }
 
 uint32_t run_columns_row(const struct run_columns *columns, int64_t id)
@@ -40,7 +40,7 @@ static uint32_t category(struct store *store, const char *name)
   return store_find_string(store, name, strlen(name), &id) ? id : ROW_NONE;
 }
 
-static enum status load_condensed(struct run_columns *columns, struct error *err)
+static enum status load_condensed(struct run_columns *columns, struct arena *arena, struct error *err)
 {
   static const char *const names[] = {
 #define X(name, tag) tag,
@@ -57,8 +57,8 @@ static enum status load_condensed(struct run_columns *columns, struct error *err
   }
   if (!has_any)
     return STATUS_OK;
-  XSP_TRY(store_load_tags_of(columns->store, columns->run->run->run_id, keys, CONDENSED_COUNT, columns->arena, &tags,
-                             &count, err));
+  XSP_TRY(
+      store_load_tags_of(columns->store, columns->run->run->run_id, keys, CONDENSED_COUNT, arena, &tags, &count, err));
   for (size_t i = 0; i < count; i++)
     for (size_t k = 0; k < CONDENSED_COUNT; k++) {
       uint32_t row =
@@ -67,7 +67,7 @@ static enum status load_condensed(struct run_columns *columns, struct error *err
         continue;
       size_t bytes = columns->spans.count * sizeof *columns->condensed[k];
       if (columns->condensed[k] == NULL)
-        columns->condensed[k] = memset(arena_alloc(columns->arena, bytes), 0xff, bytes);
+        columns->condensed[k] = memset(arena_alloc(arena, bytes), 0xff, bytes);
       columns->condensed[k][row] = tags[i].value.integer;
     }
   return STATUS_OK;
@@ -75,10 +75,10 @@ static enum status load_condensed(struct run_columns *columns, struct error *err
 
 // Calls of the library level become kernels on the CPU, but for those in another one, which has their time. Spans of the kernel level
 // are left to nobody.
-static void take_library_calls(struct run_columns *columns)
+static void take_library_calls(struct run_columns *columns, struct arena *arena)
 {
   struct store_spans *spans = &columns->spans;
-  bool *is_kernel = arena_alloc_array(columns->arena, spans->count + 1, sizeof *is_kernel);
+  bool *is_kernel = arena_alloc_array(arena, spans->count + 1, sizeof *is_kernel);
   for (size_t i = 0; i < spans->count; i++) {
     const uint32_t parent = run_columns_row(columns, columns->derived.parent_id[i]);
     is_kernel[i] = spans->level[i] == XSP_LEVEL_LIBRARY && spans->kind[i] == XSP_KIND_SYNC && spans->category[i] == 0 &&
@@ -94,30 +94,110 @@ static void take_library_calls(struct run_columns *columns)
   }
 }
 
-enum status run_columns_load(struct store *store, const struct view_run *run, uint32_t wanted, struct arena *arena,
-                             struct run_columns *ret_columns, struct error *err)
+// ---- loading ----------------------------------------------------------------------------------------------------------
+// Columns of a run that are shared; later loads add to them.
+struct cached_columns {
+  struct cached_columns *next;
+  int64_t run_id;
+  uint32_t loaded; // STORE_BIT(…)
+  bool calls_are_kernels;
+  struct run_columns columns;
+};
+
+#define ALWAYS                                                                                                         \
+  (STORE_BIT(STORE_SPAN_ID) | STORE_BIT(STORE_LEVEL) | STORE_BIT(STORE_PARENT_ID) | STORE_BIT(STORE_LAYER_ID) |        \
+   STORE_BIT(STORE_OBSERVATION))
+
+// Takes the arrays that `more` has.
+static void take_columns(struct run_columns *columns, const struct store_spans *spans,
+                         const struct store_derived *derived)
 {
+#define TAKE(to, from, name) (to).name = (from)->name != NULL ? (from)->name : (to).name
+  columns->spans.count = spans->count;
+  TAKE(columns->spans, spans, span_id);
+  TAKE(columns->spans, spans, recorded_parent_id);
+  TAKE(columns->spans, spans, start_ns);
+  TAKE(columns->spans, spans, duration_ns);
+  TAKE(columns->spans, spans, correlation_id);
+  TAKE(columns->spans, spans, trace_id);
+  TAKE(columns->spans, spans, track_id);
+  TAKE(columns->spans, spans, name);
+  TAKE(columns->spans, spans, category);
+  TAKE(columns->spans, spans, tracer);
+  TAKE(columns->spans, spans, context_id);
+  TAKE(columns->spans, spans, level);
+  TAKE(columns->spans, spans, kind);
+  TAKE(columns->spans, spans, flags);
+  TAKE(columns->derived, derived, parent_id);
+  TAKE(columns->derived, derived, layer_id);
+  TAKE(columns->derived, derived, observation);
+  TAKE(columns->derived, derived, self_ns);
+  TAKE(columns->derived, derived, forward_id);
+#undef TAKE
+}
+
+static enum status load_more(struct run_columns *columns, uint32_t wanted, struct arena *arena, struct error *err)
+{
+  struct store *store = columns->store;
+  const int64_t run_id = columns->run->run->run_id;
+  struct store_spans spans;
+  struct store_derived derived;
+  if (wanted == 0)
+    return STATUS_OK;
+  XSP_TRY(store_load_spans(store, run_id, wanted, arena, &spans, err));
+  XSP_TRY(store_load_derived_columns(store, run_id, wanted, arena, &derived, err));
+  bool is_unequal = (wanted & STORE_ALL_DERIVED) != 0 && derived.count != spans.count;
+  if (is_unequal || spans.count >= ROW_NONE)
+    return error_set(err, STATUS_INPUT, "cannot analyze", store_path(store), NULL,
+                     "run %lld has %zu spans and %zu derived rows", (long long)run_id, spans.count, derived.count);
+  take_columns(columns, &spans, &derived);
+  return STATUS_OK;
+}
+
+static enum status load_first(struct run_columns *columns, uint32_t wanted, struct arena *arena, struct error *err)
+{
+  struct store *store = columns->store;
+  XSP_TRY(load_more(columns, wanted | ALWAYS, arena, err));
+  columns->kernel = category(store, "kernel");
+  columns->memcpy = category(store, "memcpy");
+  columns->memset = category(store, "memset");
+  columns->module = category(store, "module");
+  index_ids(columns, arena);
+  if (columns->run->calls_are_kernels)
+    take_library_calls(columns, arena);
+  return load_condensed(columns, arena, err);
+}
+
+enum status run_columns_load(struct question *question, const struct view_run *run, uint32_t wanted,
+                             struct arena *arena, struct run_columns *ret_columns, struct error *err)
+{
+  struct analyze_shared *shared = question->shared;
+  struct store *store = question->view->store;
+  struct cached_columns *entry = shared->columns;
   *ret_columns = (struct run_columns){.store = store, .run = run, .arena = arena};
-  const int64_t run_id = run->run->run_id;
   if (run->calls_are_kernels)
     wanted |= STORE_BIT(STORE_KIND) | STORE_BIT(STORE_CATEGORY);
-  XSP_TRY(store_load_spans(store, run_id, wanted | STORE_BIT(STORE_SPAN_ID) | STORE_BIT(STORE_LEVEL), arena,
-                           &ret_columns->spans, err));
-  XSP_TRY(store_load_derived_columns(
-      store, run_id, STORE_BIT(STORE_PARENT_ID) | STORE_BIT(STORE_LAYER_ID) | STORE_BIT(STORE_OBSERVATION), arena,
-      &ret_columns->derived, err));
-  if (ret_columns->derived.count != ret_columns->spans.count || ret_columns->spans.count >= ROW_NONE)
-    return error_set(err, STATUS_INPUT, "cannot analyze", store_path(store), NULL,
-                     "run %lld has %zu spans and %zu derived rows", (long long)run_id, ret_columns->spans.count,
-                     ret_columns->derived.count);
-  ret_columns->kernel = category(store, "kernel");
-  ret_columns->memcpy = category(store, "memcpy");
-  ret_columns->memset = category(store, "memset");
-  ret_columns->module = category(store, "module");
-  index_ids(ret_columns);
-  if (run->calls_are_kernels)
-    take_library_calls(ret_columns);
-  return load_condensed(ret_columns, err);
+  while (entry != NULL && (entry->columns.store != store || entry->run_id != run->run->run_id ||
+                           entry->calls_are_kernels != run->calls_are_kernels))
+    entry = entry->next;
+  if (entry == NULL && shared->arena->used_bytes >= shared->bytes_most)
+    return load_first(ret_columns, wanted, arena, err);
+  if (entry == NULL) {
+    entry = arena_alloc(shared->arena, sizeof *entry);
+    *entry = (struct cached_columns){.next = shared->columns,
+                                     .run_id = run->run->run_id,
+                                     .loaded = wanted | ALWAYS,
+                                     .calls_are_kernels = run->calls_are_kernels,
+                                     .columns = *ret_columns};
+    XSP_TRY(load_first(&entry->columns, wanted, shared->arena, err));
+    shared->columns = entry;
+  }
+  entry->columns.run = run; // of this view
+  XSP_TRY(load_more(&entry->columns, wanted & ~entry->loaded, shared->arena, err));
+  entry->loaded |= wanted;
+  *ret_columns = entry->columns;
+  ret_columns->arena = arena;
+  return STATUS_OK;
 }
 
 enum status run_processes_load(struct store *store, int64_t run_id, struct arena *arena, struct map *process_of,

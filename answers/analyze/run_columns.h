@@ -10,17 +10,19 @@
 struct run_columns {
   struct store *store;
   const struct view_run *run;
-  struct arena *arena; // owns the columns; results may outlive it
+  struct arena *arena; // the caller's
   struct store_spans spans;
-  struct store_derived derived;            // parent_id, layer_id, observation
+  struct store_derived derived;            // parent_id, layer_id, observation, and what was asked for
   struct id_pages *row_of_id;              // NULL where ids rise
   int64_t *condensed[CONDENSED_COUNT];     // by row, -1: not recorded; NULL: in no row
   uint32_t kernel, memcpy, memset, module; // string ids of categories; ROW_NONE: no span has it
 };
 
-// `columns`: STORE_BIT(…) of further columns; span_id, level and the derived ones are always loaded.
-enum status run_columns_load(struct store *store, const struct view_run *run, uint32_t columns, struct arena *arena,
-                             struct run_columns *ret_columns, struct error *err) MUST_CHECK;
+// `columns`: STORE_BIT(…) of further columns, also self_ns and forward_id; span_id, level, parent_id, layer_id and observation are
+// always loaded. Others may be there, too. All are shared with what else the question loads, and live as long as it, or are
+// `arena`'s: nothing may be written to them.
+enum status run_columns_load(struct question *question, const struct view_run *run, uint32_t columns,
+                             struct arena *arena, struct run_columns *ret_columns, struct error *err) MUST_CHECK;
 // Numbers the processes of a run's tracks: equal host and process id (none is equal to none). Adds each track id's number to
 // `process_of`, which the caller frees (map_done).
 enum status run_processes_load(struct store *store, int64_t run_id, struct arena *arena, struct map *process_of,

@@ -56,17 +56,24 @@ struct view {
   struct view_set *sets; // by batch size, then fewest levels, metrics last, a serialised one after its own levels
   size_t set_count;
 };
+// What questions have loaded. `arena` owns it.
+struct analyze_shared {
+  struct arena *arena;
+  size_t bytes_most; // of the arena: columns are not shared once it holds more
+  struct cached_columns *columns;
+  struct cached_rows *rows;
+};
 // One analysis of one experiment.
 struct question {
   const struct analysis *analysis;
   const struct analyze_request *request;
   struct view *view;
   struct statistic statistic;
-  struct arena *arena;        // of the answer
-  struct arena *scratch;      // of temporary memory
-  struct table_builder table; // the answer
-  double *room;               // a value per observation of the largest set
-  struct cached_rows *rows;   // layer rows in scratch (cache.c)
+  struct arena *arena;           // of the answer
+  struct arena *scratch;         // of temporary memory
+  struct table_builder table;    // the answer
+  double *room;                  // a value per observation of the largest set
+  struct analyze_shared *shared; // what was loaded, also by other questions (cache.c)
   // run_set, filled by question_uses and question_batch
   int64_t batch_size;
   bool has_several_batches;

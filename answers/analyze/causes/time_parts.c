@@ -82,14 +82,15 @@ static uint32_t category(struct store *store, const char *name)
   return store_find_string(store, name, strlen(name), &id) ? id : ROW_NONE;
 }
 
-static enum status load(struct store *store, struct arena *arena, struct parts_run *of, struct error *err)
+static enum status load(struct question *question, struct arena *arena, struct parts_run *of, struct error *err)
 {
+  struct store *store = question->view->store;
   const uint32_t wanted = STORE_BIT(STORE_START_NS) | STORE_BIT(STORE_DURATION_NS) | STORE_BIT(STORE_NAME) |
                           STORE_BIT(STORE_CATEGORY) | STORE_BIT(STORE_KIND) | STORE_BIT(STORE_FLAGS) |
                           STORE_BIT(STORE_TRACK_ID);
   struct store_track *tracks;
   size_t track_count;
-  XSP_TRY(run_columns_load(store, of->run, wanted, arena, &of->columns, err));
+  XSP_TRY(run_columns_load(question, of->run, wanted, arena, &of->columns, err));
   XSP_TRY(store_tracks(store, of->run->run->run_id, arena, &tracks, &track_count, err));
   for (size_t i = 0; i < track_count; i++) {
     if (tracks[i].clock != NULL)
@@ -348,16 +349,17 @@ static void start(const struct view_set *set, struct arena *arena, struct time_p
   ret->kernel_sums = arena_alloc_array(arena, count, sizeof *ret->kernel_sums);
 }
 
-enum status time_parts_load(const struct view *view, const struct view_set *set, struct arena *arena,
+enum status time_parts_load(struct question *question, const struct view_set *set, struct arena *arena,
                             struct time_parts *ret, struct error *err)
 {
+  const struct view *view = question->view;
   enum status status = STATUS_OK;
   struct parts_names names = {0};
   start(set, arena, ret);
   for (size_t i = 0, first = 0; i < set->run_count && status == STATUS_OK; i++) {
     struct arena scratch = {0};
     struct parts_run of = {.run = set->runs[i]};
-    status = load(view->store, &scratch, &of, err);
+    status = load(question, &scratch, &of, err);
     if (status == STATUS_OK)
       measure_run(&of, first, ret, &names);
     for (size_t k = 0; k < of.run->observation_count; k++)

@@ -85,7 +85,7 @@ enum status computing_threads_place(struct findings *findings, uint32_t *ret_pla
     struct run_columns columns;
     struct arena arena = {0};
     enum status status =
-        run_columns_load(store, findings->set->runs[i], STORE_BIT(STORE_CATEGORY), &arena, &columns, err);
+        run_columns_load(findings->question, findings->set->runs[i], STORE_BIT(STORE_CATEGORY), &arena, &columns, err);
     for (size_t row = 0; status == STATUS_OK && row < columns.spans.count; row++)
       if (columns.spans.category[row] == category && places->runs[i].place_of[row] != PLACE_NONE) {
         *ret_place = places->runs[i].place_of[row];

@@ -81,14 +81,14 @@ static size_t measure(struct devices_run *of, double *busy_ms)
   return working;
 }
 
-static enum status load_run(struct devices_run *of, struct store *store, struct arena *arena, struct error *err)
+static enum status load_run(struct devices_run *of, struct question *question, struct arena *arena, struct error *err)
 {
   enum {
     COLUMNS = STORE_BIT(STORE_START_NS) | STORE_BIT(STORE_DURATION_NS) | STORE_BIT(STORE_CATEGORY) |
               STORE_BIT(STORE_KIND) | STORE_BIT(STORE_FLAGS) | STORE_BIT(STORE_TRACK_ID)
   };
-  XSP_TRY(run_columns_load(store, of->run, COLUMNS, arena, &of->columns, err));
-  XSP_TRY(run_devices_load(store, of->run->run->run_id, arena, &of->device_of, &of->device_count, err));
+  XSP_TRY(run_columns_load(question, of->run, COLUMNS, arena, &of->columns, err));
+  XSP_TRY(run_devices_load(question->view->store, of->run->run->run_id, arena, &of->device_of, &of->device_count, err));
   of->devices = arena_alloc_array(arena, of->device_count + 1, sizeof *of->devices);
   find_works(of);
   return STATUS_OK;
@@ -104,7 +104,7 @@ enum status devices_idle_load(struct findings *findings, struct devices_idle *re
   for (size_t i = 0; i < set->run_count; i++) {
     struct arena arena = {0};
     struct devices_run of = {.run = set->runs[i]};
-    enum status status = load_run(&of, question->view->store, &arena, err);
+    enum status status = load_run(&of, question, &arena, err);
     size_t working = status == STATUS_OK ? measure(&of, busy_ms + first) : 0;
     ret_idle->device_count = working > ret_idle->device_count ? working : ret_idle->device_count;
     for (size_t k = 0; k < of.run->observation_count; k++)

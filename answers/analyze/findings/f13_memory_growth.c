@@ -88,6 +88,25 @@ static struct map_key place_in_memory(const struct event *event)
   return (struct map_key){(uint64_t)event->address, event->allocator};
 }
 
+struct reading_tags {
+  const struct run_columns *columns;
+  const uint32_t *keys;
+  uint32_t memory;      // string id of the category
+  struct event *by_row; // of all rows
+};
+
+static enum status visit_tags(void *context, const struct store_tag *tags, size_t count, struct error *err)
+{
+  const struct reading_tags *reading = context;
+  (void)err;
+  for (size_t i = 0; i < count; i++) {
+    uint32_t row = run_columns_row(reading->columns, tags[i].span_id);
+    if (row != ROW_NONE && reading->columns->spans.category[row] == reading->memory)
+      read_tag(&reading->by_row[row], &tags[i], reading->keys);
+  }
+  return STATUS_OK;
+}
+
 // Those that have a total, of the observations' process, with times that compare with the observations'.
 static enum status read_events(struct memory_run *of, struct arena *arena, struct error *err)
 {
@@ -95,23 +114,17 @@ static enum status read_events(struct memory_run *of, struct arena *arena, struc
                                           "memory_kind", "device_type", "device_index"};
   const struct store_spans *spans = &of->columns.spans;
   uint32_t keys[KEYS] = {0}, memory = 0, allocate = 0;
-  struct store_tag *tags;
-  size_t count;
   for (size_t i = 0; i < KEYS; i++)
     if (!store_find_string(of->columns.store, names[i], strlen(names[i]), &keys[i]))
       keys[i] = 0;
   (void)store_find_string(of->columns.store, "allocate", 8, &allocate);
   if (!store_find_string(of->columns.store, "memory", 6, &memory) || keys[KEY_TOTAL] == 0)
     return STATUS_OK;
-  XSP_TRY(store_load_tags_of(of->columns.store, of->columns.run->run->run_id, keys, KEYS, arena, &tags, &count, err));
   struct event *by_row = arena_alloc_array(arena, spans->count + 1, sizeof *by_row);
   for (size_t row = 0; row < spans->count; row++)
     by_row[row].total_bytes = -1;
-  for (size_t i = 0; i < count; i++) {
-    uint32_t row = run_columns_row(&of->columns, tags[i].span_id);
-    if (row != ROW_NONE && spans->category[row] == memory)
-      read_tag(&by_row[row], &tags[i], keys);
-  }
+  struct reading_tags reading = {&of->columns, keys, memory, by_row};
+  XSP_TRY(store_walk_tags_of(of->columns.store, of->columns.run->run->run_id, keys, KEYS, visit_tags, &reading, err));
   for (uint32_t row = 0; row < spans->count; row++) {
     by_row[row].row = row;
     by_row[row].start_ns = spans->start_ns[row];
@@ -176,7 +189,7 @@ static enum status load_run(struct memory_run *of, const struct view_run *run, s
   struct store *store = of->findings->question->view->store;
   struct arena arena = {0};
   size_t processes, devices;
-  enum status status = run_columns_load(store, run, COLUMNS, &arena, &of->columns, err);
+  enum status status = run_columns_load(of->findings->question, run, COLUMNS, &arena, &of->columns, err);
   if (status == STATUS_OK)
     status = run_processes_load(store, run->run->run_id, &arena, &of->processes, &processes, err);
   if (status == STATUS_OK)

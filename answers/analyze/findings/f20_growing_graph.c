@@ -19,8 +19,7 @@ static enum status count_backward(struct findings *findings, const struct view_r
 {
   struct run_columns columns;
   struct arena arena = {0};
-  enum status status =
-      run_columns_load(findings->question->view->store, run, STORE_BIT(STORE_CATEGORY), &arena, &columns, err);
+  enum status status = run_columns_load(findings->question, run, STORE_BIT(STORE_CATEGORY), &arena, &columns, err);
   if (status == STATUS_OK) {
     double *counts = arena_alloc_array(&arena, run->observation_count + 1, sizeof *counts);
     for (size_t row = 0; row < columns.spans.count; row++) {

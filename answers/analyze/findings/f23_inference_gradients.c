@@ -25,7 +25,7 @@ static enum status count_operators(struct findings *findings, const struct place
   if (!store_find_string(store, "sequence", 8, &sequence))
     return STATUS_OK;
   bool may_have_backward = store_find_string(store, "backward", 8, &backward);
-  enum status status = run_columns_load(store, run, STORE_BIT(STORE_CATEGORY), &arena, &columns, err);
+  enum status status = run_columns_load(findings->question, run, STORE_BIT(STORE_CATEGORY), &arena, &columns, err);
   if (status == STATUS_OK)
     status = store_load_tags_of(store, run->run->run_id, &sequence, 1, &arena, &tags, &tag_count, err);
   if (status == STATUS_OK) {

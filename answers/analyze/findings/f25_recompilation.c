@@ -100,7 +100,7 @@ static enum status add_run(struct findings *findings, const struct places_run *p
   struct run_columns columns;
   struct arena arena = {0};
   VECTOR(struct compile_time) intervals = {0};
-  enum status status = run_columns_load(findings->question->view->store, run, COLUMNS, &arena, &columns, err);
+  enum status status = run_columns_load(findings->question, run, COLUMNS, &arena, &columns, err);
   if (status == STATUS_OK) {
     bool *compiles = arena_alloc_array(&arena, run->observation_count + 1, sizeof *compiles);
     for (size_t row = 0; row < columns.spans.count; row++) {

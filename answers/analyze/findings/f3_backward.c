@@ -50,18 +50,16 @@ static enum status add_run(struct backward *backward, const struct layers_run *r
 {
   const struct view_set *set = backward->layers.set;
   struct run_columns columns;
-  struct store_derived derived;
-  struct store *store = backward->question.view->store;
   int64_t run_id = run->run->run->run_id;
-  XSP_TRY(run_columns_load(store, run->run, STORE_BIT(STORE_CONTEXT_ID), arena, &columns, err));
-  XSP_TRY(store_load_derived_columns(store, run_id, STORE_BIT(STORE_FORWARD_ID), arena, &derived, err));
+  XSP_TRY(run_columns_load(&backward->question, run->run, STORE_BIT(STORE_CONTEXT_ID) | STORE_BIT(STORE_FORWARD_ID),
+                           arena, &columns, err));
   for (size_t i = 0; i < run->rows->count; i++) {
     const struct layer_row *item = &run->rows->items[i];
     uint32_t observation = run->observation_of[item->observation], row = item->row;
     if (observation == ROW_NONE || !set->is_kept[observation])
       continue;
     if (item->is_backward)
-      row = derived.forward_id != NULL ? run_columns_row(&columns, derived.forward_id[row]) : ROW_NONE;
+      row = columns.derived.forward_id != NULL ? run_columns_row(&columns, columns.derived.forward_id[row]) : ROW_NONE;
     double ms =
         run->part->on_device ? (double)item->executed_ns / 1e6 + (double)item->alone_ns / 1e6 : item->latency_ms;
     uint32_t context = row != ROW_NONE && backward->places->has_contexts ? columns.spans.context_id[row] : 0;

@@ -35,7 +35,9 @@ enum status findings_ask(struct findings *findings, const char *layer, struct qu
   *request = *asked->request;
   request->batch = asked->batch_size;
   request->layer = layer != NULL ? layer : request->layer;
-  return question_start(ret_question, asked->analysis, request, asked->view, asked->arena, asked->scratch, err);
+  XSP_TRY(question_start(ret_question, asked->analysis, request, asked->view, asked->arena, asked->scratch, err));
+  ret_question->shared = asked->shared;
+  return STATUS_OK;
 }
 
 enum status findings_answer(struct findings *findings, const struct analysis *analysis, struct table *ret_table,

@@ -160,7 +160,7 @@ static enum status load_run(struct gaps_run *of, struct arena *arena, struct err
   };
   struct store *store = of->findings->question->view->store;
   size_t device_count;
-  XSP_TRY(run_columns_load(store, of->run, COLUMNS, arena, &of->columns, err));
+  XSP_TRY(run_columns_load(of->findings->question, of->run, COLUMNS, arena, &of->columns, err));
   XSP_TRY(run_devices_load(store, of->run->run->run_id, arena, &of->devices, &device_count, err));
   find_spans(of);
   measure(of);

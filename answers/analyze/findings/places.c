@@ -12,7 +12,8 @@
 
 #define COLUMNS                                                                                                        \
   (STORE_BIT(STORE_START_NS) | STORE_BIT(STORE_DURATION_NS) | STORE_BIT(STORE_KIND) | STORE_BIT(STORE_CATEGORY) |      \
-   STORE_BIT(STORE_NAME) | STORE_BIT(STORE_TRACK_ID) | STORE_BIT(STORE_FLAGS) | STORE_BIT(STORE_CONTEXT_ID))
+   STORE_BIT(STORE_NAME) | STORE_BIT(STORE_TRACK_ID) | STORE_BIT(STORE_FLAGS) | STORE_BIT(STORE_CONTEXT_ID) |          \
+   STORE_BIT(STORE_SELF_NS))
 
 struct unit { // sorted by track, so that what was before it is known
   uint32_t row, place;
@@ -287,19 +288,14 @@ static void add_units(struct loading *loading)
 static enum status load_run(struct loading *loading, const struct view_run *run, const bool *is_kept, struct error *err)
 {
   struct question *question = loading->question;
-  struct store *store = question->view->store;
   struct places_run *ret = &loading->places->runs[loading->places->run_count++];
   struct arena arena = {0};
-  struct store_derived derived;
-  enum status status = run_columns_load(store, run, COLUMNS, &arena, &loading->columns, err);
-  if (status == STATUS_OK)
-    status =
-        store_load_derived_columns(store, run->run->run_id, STORE_BIT(STORE_SELF_NS), question->scratch, &derived, err);
+  enum status status = run_columns_load(question, run, COLUMNS, &arena, &loading->columns, err);
   if (status == STATUS_OK) {
     size_t count = loading->columns.spans.count;
     int64_t *span_ids = arena_alloc_array(question->scratch, count + 1, sizeof *span_ids);
     memcpy(span_ids, loading->columns.spans.span_id, count * sizeof *span_ids);
-    loading->self_ns = derived.self_ns;
+    loading->self_ns = loading->columns.derived.self_ns;
     loading->is_kept = is_kept;
     loading->place_of = arena_alloc_array(question->scratch, count + 1, sizeof *loading->place_of);
     loading->counts = arena_alloc_array(question->scratch, count + 1, 1);

@@ -171,7 +171,7 @@ static enum status count_run(struct question *question, const struct layers_run 
   struct run_columns columns;
   struct flop_tags tags;
   struct counting counting = {.columns = &columns, .arena = arena};
-  XSP_TRY(run_columns_load(question->view->store, run->run,
+  XSP_TRY(run_columns_load(question, run->run,
                            STORE_BIT(STORE_NAME) | STORE_BIT(STORE_CATEGORY) | STORE_BIT(STORE_TRACER), arena, &columns,
                            err));
   number_layers(&counting);

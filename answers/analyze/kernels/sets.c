@@ -3,6 +3,8 @@
 // A8 to A15.
 #include "analyze/kernels/kernels.h"
 
+#include "analyze/cache.h"
+
 #include <math.h>
 #include <stdio.h>
 
@@ -242,14 +244,14 @@ enum status kernels_each_batch(struct question *question,
       continue;
     without_model += view_rule(view, batch_size, XSP_LEVEL_MODEL, NULL) == NULL;
     struct arena *outer = question->scratch;
-    struct cached_rows *outer_rows = question->rows;
+    struct analyze_shared *outer_shared = question->shared;
     struct arena scratch = {0};
     question->scratch = &scratch;
-    question->rows = NULL;
+    question->shared = analyze_cache_shared(question->request, &scratch);
     enum status status = add(question, batch_size, context, err);
     arena_done(&scratch);
     question->scratch = outer;
-    question->rows = outer_rows;
+    question->shared = outer_shared;
     XSP_TRY(status);
     question->batch_size = batch_size;
     ++*ret_count;

@@ -106,19 +106,16 @@ static enum status count_unlinked_of(struct question *question, const struct vie
   struct store_tag *tags;
   size_t tag_count;
   struct run_columns columns;
-  struct store_derived derived;
   for (size_t i = 0; i < 3; i++)
     if (!store_find_string(store, names[i], strlen(names[i]), &keys[i]))
       keys[i] = 0;
   XSP_TRY(store_load_tags_of(store, run->run->run_id, keys, 3, question->scratch, &tags, &tag_count, err));
-  XSP_TRY(run_columns_load(store, run, 0, question->scratch, &columns, err));
-  XSP_TRY(store_load_derived_columns(store, run->run->run_id, STORE_BIT(STORE_FORWARD_ID), question->scratch, &derived,
-                                     err));
+  XSP_TRY(run_columns_load(question, run, STORE_BIT(STORE_FORWARD_ID), question->scratch, &columns, err));
   uint8_t *facts = arena_alloc(question->scratch, columns.spans.count + 1);
   for (size_t i = 0; i < tag_count; i++) {
     uint32_t row = run_columns_row(&columns, tags[i].span_id);
     if (row == ROW_NONE || tags[i].type != STORE_INT || columns.spans.level[row] != XSP_LEVEL_LAYER ||
-        (derived.forward_id != NULL && derived.forward_id[row] != 0))
+        (columns.derived.forward_id != NULL && columns.derived.forward_id[row] != 0))
       continue;
     if (tags[i].key == keys[0])
       facts[row] |= tags[i].value.integer >= 0 ? HAS_NUMBER : 0;

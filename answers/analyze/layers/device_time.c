@@ -116,7 +116,7 @@ static void find_executed(struct layer_rows *rows, struct arena *arena)
 }
 
 // Per observation: while some layer is on the host or executes.
-static void find_covered(const struct run_columns *columns, const struct layer_row *layers, size_t layer_count,
+static void find_covered(const struct run_columns *columns, const struct layer_span *layers, size_t layer_count,
                          const struct device_time *of, struct arena *arena, struct layer_rows *rows)
 {
   size_t count = layer_count;
@@ -171,7 +171,7 @@ static void take_condensed(const struct run_columns *columns, struct layer_rows 
   }
 }
 
-void device_time_finish(const struct run_columns *columns, const struct layer_row *layers, size_t layer_count,
+void device_time_finish(const struct run_columns *columns, const struct layer_span *layers, size_t layer_count,
                         const struct device_time *of, struct arena *arena, struct layer_rows *rows)
 {
   if (run_columns_are_condensed(columns)) {

@@ -7,6 +7,11 @@
 #include "analyze/layers/layer_row.h"
 
 struct busy;
+struct layer_span { // a layer before it is a row
+  int64_t start_ns, duration_ns;
+  uint32_t row;
+  int32_t observation; // -1: in none
+};
 struct device_time {     // device_time_done frees it, also after an error
   struct map process_of; // by track id
   struct busy *of;       // by process: the union of its layers' executions, of all observations
@@ -21,7 +26,7 @@ void device_time_done(struct device_time *of);
 int64_t device_time_within_ns(const struct device_time *of, uint32_t track_id, int64_t from_ns, int64_t to_ns);
 // Fills the items' executed_ns, and the rows' late_ms, executed_ms and covered_ms. `layers`: all layers that count, in
 // observations or not.
-void device_time_finish(const struct run_columns *columns, const struct layer_row *layers, size_t layer_count,
+void device_time_finish(const struct run_columns *columns, const struct layer_span *layers, size_t layer_count,
                         const struct device_time *of, struct arena *arena, struct layer_rows *rows);
 
 #endif

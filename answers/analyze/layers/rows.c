@@ -5,6 +5,7 @@
 
 #include "analyze/layers/device_time.h"
 #include "analyze/layers/kinds.h"
+#include "analyze/layers/row_tags.h"
 #include "base/saturate.h"
 
 #include <math.h>
@@ -27,8 +28,8 @@ struct work {
   const uint8_t *kind;            // by row, of layers: enum layer_kind
   uint32_t *counts_as;            // by row, of layers: the layer that it counts as in this mode; ROW_NONE
   uint32_t *item_of;              // by row, of layers: the item of what it counts as; ROW_NONE
-  uint32_t *forward_of;  // LAYER_AUTOGRAD, by row: forward operator of what it links, which may be itself; ROW_NONE
-  struct layer_row *all; // layers that count, in observations or not
+  uint32_t *forward_of;   // LAYER_AUTOGRAD, by row: forward operator of what it links, which may be itself; ROW_NONE
+  struct layer_span *all; // layers that count, in observations or not
   size_t all_count;
   struct device_time device_time; // where device rows are asked for
   bool has_device_time;
@@ -65,18 +66,15 @@ static void find_idle(struct work *work)
                                           &work->idle[work->idle_count]);
 }
 
-static enum status find_forward(struct work *work, struct error *err)
+static void find_forward(struct work *work)
 {
   const struct run_columns *columns = work->columns;
-  struct store_derived derived;
-  XSP_TRY(store_load_derived_columns(columns->store, columns->run->run->run_id, STORE_BIT(STORE_FORWARD_ID),
-                                     work->arena, &derived, err));
-  for (size_t i = 0; i < derived.count && derived.forward_id != NULL; i++) {
-    uint32_t forward = run_columns_row(columns, derived.forward_id[i]);
+  const int64_t *forward_id = columns->derived.forward_id;
+  for (size_t i = 0; i < columns->spans.count && forward_id != NULL; i++) {
+    uint32_t forward = run_columns_row(columns, forward_id[i]);
     if (forward != ROW_NONE)
       work->forward_of[i] = work->forward_of[forward] = forward;
   }
-  return STATUS_OK;
 }
 
 // What each layer counts as: itself, or the nearest above that counts. Parents form no circles (correlate checks that).
@@ -112,7 +110,7 @@ static void decide_counting(struct work *work)
 
 static int compare_starts(const void *left, const void *right)
 {
-  const struct layer_row *a = left, *b = right;
+  const struct layer_span *a = left, *b = right;
   if (a->start_ns != b->start_ns)
     return a->start_ns < b->start_ns ? -1 : 1;
   if (a->duration_ns != b->duration_ns)
@@ -120,52 +118,69 @@ static int compare_starts(const void *left, const void *right)
   return a->row < b->row ? -1 : a->row > b->row;
 }
 
-static int compare_items(const void *left, const void *right)
-{
-  const struct layer_row *a = left, *b = right;
-  if (a->observation != b->observation)
-    return a->observation < b->observation ? -1 : 1;
-  return compare_starts(left, right);
-}
-
-// All finished layers in order, their positions in the observation; then only those that count themselves are kept, and of
-// these only those of observations become rows.
-static void list_items(struct work *work)
+// All finished layers in work->all: those of no observation, then observation by observation, each part by start. Observations
+// are small enough for the processor's cache.
+static void sort_layers(struct work *work)
 {
   const struct store_spans *spans = &work->columns->spans;
-  struct layer_row *all = work->all;
-  size_t count = 0;
+  size_t observations = work->columns->run->observation_count;
+  size_t *from =
+      arena_alloc_array(work->arena, observations + 3, sizeof *from); // from[n + 1]: where the next of part n goes
+  int32_t *part_of = arena_alloc_array(work->arena, spans->count + 1, sizeof *part_of); // -1: does not count
   for (size_t i = 0; i < spans->count; i++) {
+    uint32_t observation;
+    part_of[i] = -1;
     if (spans->level[i] != XSP_LEVEL_LAYER)
       continue;
-    uint32_t observation;
     bool is_open = (spans->flags[i] & STORE_SPAN_OPEN) != 0;
     bool is_outside = !run_columns_observation(work->columns, i, &observation);
     work->rows->open += is_open;
     work->rows->outside += is_outside && !is_open;
+    part_of[i] = is_open ? -1 : is_outside ? 0 : (int32_t)observation + 1;
     if (!is_open)
-      all[count++] = (struct layer_row){.row = (uint32_t)i,
-                                        .observation = is_outside ? -1 : (int32_t)observation,
-                                        .name = spans->name[i],
-                                        .start_ns = spans->start_ns[i],
-                                        .duration_ns = spans->duration_ns[i],
-                                        .latency_ms = (double)spans->duration_ns[i] / 1e6,
-                                        .alloc_bytes = NAN,
-                                        .gpu_ns = -1};
+      from[part_of[i] + 2]++;
   }
-  qsort(all, count, sizeof *all, compare_items);
+  for (size_t n = 2; n < observations + 3; n++)
+    from[n] += from[n - 1];
+  for (size_t i = 0; i < spans->count; i++)
+    if (part_of[i] >= 0)
+      work->all[from[part_of[i] + 1]++] =
+          (struct layer_span){spans->start_ns[i], spans->duration_ns[i], (uint32_t)i, part_of[i] - 1};
+  for (size_t n = 0; n <= observations; n++) // from[n] is now where part n begins
+    qsort(work->all + from[n], from[n + 1] - from[n], sizeof *work->all, compare_starts);
+  work->all_count = from[observations + 1];
+}
+
+// Positions of all layers in their observation; then only those that count themselves are kept, and of these only those of
+// observations become rows.
+static void list_items(struct work *work, struct arena *arena)
+{
+  const struct store_spans *spans = &work->columns->spans;
+  struct layer_rows *rows = work->rows;
+  size_t count = work->all_count, counting = 0;
+  for (size_t i = 0; i < count; i++)
+    counting += work->counts_as[work->all[i].row] == work->all[i].row && work->all[i].observation >= 0;
+  rows->items = arena_alloc_array(arena, counting + 1, sizeof *rows->items);
+  work->all_count = 0;
   int64_t position = 0;
   for (size_t i = 0; i < count; i++) {
-    position = i > 0 && all[i].observation == all[i - 1].observation ? position + 1 : 0;
-    struct layer_row item = all[i];
-    item.index = position;
-    if (work->counts_as[item.row] != item.row)
+    const struct layer_span layer = work->all[i];
+    position = i > 0 && layer.observation == work->all[i - 1].observation ? position + 1 : 0;
+    if (work->counts_as[layer.row] != layer.row)
       continue;
-    all[work->all_count++] = item;
-    if (item.observation < 0)
+    work->all[work->all_count++] = layer;
+    if (layer.observation < 0)
       continue;
-    work->item_of[item.row] = (uint32_t)work->rows->count;
-    work->rows->items[work->rows->count++] = item;
+    work->item_of[layer.row] = (uint32_t)rows->count;
+    rows->items[rows->count++] = (struct layer_row){.row = layer.row,
+                                                    .observation = layer.observation,
+                                                    .name = spans->name[layer.row],
+                                                    .index = position,
+                                                    .start_ns = layer.start_ns,
+                                                    .duration_ns = layer.duration_ns,
+                                                    .latency_ms = (double)layer.duration_ns / 1e6,
+                                                    .alloc_bytes = NAN,
+                                                    .gpu_ns = -1};
   }
 }
 
@@ -186,6 +201,28 @@ static void find_alone(struct work *work)
   }
 }
 
+// work->all by start, whatever the observation: observations mostly follow each other.
+static void sort_by_start(struct work *work)
+{
+  struct layer_span *all = work->all;
+  size_t count = work->all_count, outside = 0, at = 0;
+  bool rises = true;
+  while (outside < count && all[outside].observation < 0)
+    outside++;
+  for (size_t i = outside + 1; i < count && rises; i++)
+    rises = compare_starts(&all[i - 1], &all[i]) < 0;
+  if (!rises) {
+    qsort(all, count, sizeof *all, compare_starts);
+    return;
+  }
+  if (outside == 0)
+    return;
+  struct layer_span *merged = arena_alloc_array(work->arena, count + 1, sizeof *merged);
+  for (size_t i = 0, k = outside; at < count; at++)
+    merged[at] = k == count || (i < outside && compare_starts(&all[i], &all[k]) < 0) ? all[i++] : all[k++];
+  work->all = merged;
+}
+
 // Takes nested layers that count off those they are nested in, in an observation or not: the union of their times, on one
 // track.
 static void leave_own_time(struct work *work)
@@ -193,9 +230,9 @@ static void leave_own_time(struct work *work)
   const struct store_spans *spans = &work->columns->spans;
   int64_t *reach = arena_alloc_array(work->arena, work->rows->count + 1, sizeof *reach); // since the outer one's start
   int64_t *nested = arena_alloc_array(work->arena, work->rows->count + 1, sizeof *nested);
-  qsort(work->all, work->all_count, sizeof *work->all, compare_starts);
+  sort_by_start(work);
   for (size_t i = 0; i < work->all_count; i++) {
-    const struct layer_row *item = &work->all[i];
+    const struct layer_span *item = &work->all[i];
     uint32_t above = work->above[item->row];
     uint32_t outer_row = above == ROW_NONE ? ROW_NONE : work->counts_as[above];
     uint32_t outer_at = outer_row == ROW_NONE ? ROW_NONE : work->item_of[outer_row];
@@ -216,7 +253,7 @@ static void leave_own_time(struct work *work)
     work->rows->items[i].latency_ms = (double)(work->rows->items[i].duration_ns - nested[i]) / 1e6;
 }
 
-// ---- tags and kernels -----------------------------------------------------------------------------------------------
+// ---- kernels ---------------------------------------------------------------------------------------------------------
 // Afterwards item_of is filled for every layer: a kernel counts in the nearest layer around it that counts.
 static void spread_items(struct work *work)
 {
@@ -242,49 +279,6 @@ static void count_kernels(struct work *work)
     if (layer != ROW_NONE && work->item_of[layer] != ROW_NONE)
       work->rows->items[work->item_of[layer]].kernels += calls;
   }
-}
-
-static enum status read_tags(struct work *work, struct error *err)
-{
-  static const char *const names[] = {"layer_index", "layer_type",      "layer_shape", "alloc_bytes",
-                                      "operator",    "alloc_own_bytes", "module"};
-  enum { NAMES = sizeof names / sizeof names[0] };
-  struct store *store = work->columns->store;
-  uint32_t keys[NAMES];
-  for (size_t i = 0; i < NAMES; i++)
-    if (!store_find_string(store, names[i], strlen(names[i]), &keys[i]))
-      keys[i] = 0; // no tag has it
-  struct store_tag *tags;
-  size_t count;
-  XSP_TRY(store_load_tags_of(store, work->columns->run->run->run_id, keys, NAMES, work->arena, &tags, &count, err));
-  for (size_t i = 0; i < count; i++) {
-    const struct store_tag *tag = &tags[i];
-    uint32_t row = run_columns_row(work->columns, tag->span_id);
-    if (row == ROW_NONE || work->item_of[row] == ROW_NONE)
-      continue;
-    struct layer_row *item = &work->rows->items[work->item_of[row]];
-    bool counts_itself = work->counts_as[row] == row;
-    // Sources whose layers report what no layer within them allocated say so by a second tag: then nested layers add theirs.
-    if (tag->key == keys[counts_itself ? 3 : 5] && tag->key != 0 && tag->type != STORE_TEXT) {
-      double bytes = tag->type == STORE_INT ? (double)tag->value.integer : tag->value.real;
-      item->alloc_bytes = isnan(item->alloc_bytes) ? bytes : item->alloc_bytes + bytes;
-    }
-    if (!counts_itself)
-      continue;
-    if (tag->key == keys[0] && tag->type == STORE_INT) {
-      item->is_indexed = true;
-      item->index = tag->value.integer;
-    } else if (tag->key == keys[1] && tag->type == STORE_TEXT) {
-      item->type = store_text(store, tag->value.string, NULL);
-    } else if (tag->key == keys[2] && tag->type == STORE_TEXT) {
-      item->shape = store_text(store, tag->value.string, NULL);
-    } else if (tag->key == keys[4] && tag->type == STORE_TEXT) {
-      item->operation = store_text(store, tag->value.string, NULL);
-    } else if (tag->key == keys[6] && tag->type == STORE_TEXT) {
-      item->module = tag->value.string;
-    }
-  }
-  return STATUS_OK;
 }
 
 // A backward operator is of its forward operator's module.
@@ -313,7 +307,6 @@ static enum status find_layers(struct work *work, bool with_devices, struct aren
   size_t layers = 0;
   for (size_t i = 0; i < spans->count; i++)
     layers += spans->level[i] == XSP_LEVEL_LAYER;
-  rows->items = arena_alloc_array(arena, layers + 1, sizeof *rows->items);
   work->all = arena_alloc_array(work->arena, layers + 1, sizeof *work->all);
   rows->kernels = arena_alloc_array(arena, work->columns->run->observation_count + 1, sizeof *rows->kernels);
   work->above = rows_of_none(work);
@@ -321,12 +314,13 @@ static enum status find_layers(struct work *work, bool with_devices, struct aren
   work->item_of = rows_of_none(work);
   if (work->mode == LAYER_AUTOGRAD) {
     work->forward_of = rows_of_none(work);
-    XSP_TRY(find_forward(work, err));
+    find_forward(work);
   }
   find_above(work);
   work->kind = layer_kinds_find(work->columns, work->above, work->arena);
   decide_counting(work);
-  list_items(work);
+  sort_layers(work);
+  list_items(work, arena);
   work->has_device_time = with_devices;
   if (with_devices)
     XSP_TRY(device_time_load(work->columns, work->counts_as, work->arena, &work->device_time, err));
@@ -335,7 +329,7 @@ static enum status find_layers(struct work *work, bool with_devices, struct aren
     leave_own_time(work);
   spread_items(work);
   count_kernels(work);
-  XSP_TRY(read_tags(work, err));
+  XSP_TRY(layer_row_tags_read(work->columns, work->item_of, work->counts_as, rows, err));
   if (work->mode == LAYER_AUTOGRAD)
     name_forward(work);
   return STATUS_OK;
@@ -359,9 +353,9 @@ static void find_devices(struct work *work, struct arena *arena)
   device_time_finish(work->columns, work->all, work->all_count, &work->device_time, work->arena, work->rows);
 }
 
-enum status layer_rows_load(struct store *store, const struct view_run *run, const struct layer_choice *choice,
-                            const struct device_rows_wanted *wanted, const struct analyze_request *request,
-                            struct arena *arena, struct layer_rows *ret_rows, struct error *err)
+enum status layer_rows_load(struct question *question, const struct view_run *run, const struct layer_choice *choice,
+                            const struct device_rows_wanted *wanted, struct arena *arena, struct layer_rows *ret_rows,
+                            struct error *err)
 {
   struct arena temporary = {0};
   struct run_columns columns;
@@ -370,8 +364,10 @@ enum status layer_rows_load(struct store *store, const struct view_run *run, con
                             STORE_BIT(STORE_KIND) | STORE_BIT(STORE_FLAGS);
   if (choice->mode != LAYER_OUTERMOST || wanted->rows)
     wanted_columns |= STORE_BIT(STORE_TRACK_ID);
+  if (choice->mode == LAYER_AUTOGRAD)
+    wanted_columns |= STORE_BIT(STORE_FORWARD_ID);
   *ret_rows = (struct layer_rows){0};
-  enum status status = run_columns_load(store, run, wanted_columns, &temporary, &columns, err);
+  enum status status = run_columns_load(question, run, wanted_columns, &temporary, &columns, err);
   if (status == STATUS_OK && choice->computing_only)
     find_idle(&work);
   if (status == STATUS_OK)
@@ -379,7 +375,7 @@ enum status layer_rows_load(struct store *store, const struct view_run *run, con
   if (status == STATUS_OK && wanted->rows)
     find_devices(&work, arena);
   if (status == STATUS_OK && wanted->metrics)
-    status = device_rows_metrics(&columns, request, arena, &ret_rows->devices, err);
+    status = device_rows_metrics(&columns, question->request, arena, &ret_rows->devices, err);
   device_time_done(&work.device_time);
   arena_done(&temporary);
   return status;

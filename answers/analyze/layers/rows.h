@@ -17,9 +17,9 @@ struct layer_choice { // which layer spans count
   bool computing_only; // see struct analyze_request
 };
 
-// `request`: names further metrics.
-enum status layer_rows_load(struct store *store, const struct view_run *run, const struct layer_choice *choice,
-                            const struct device_rows_wanted *wanted, const struct analyze_request *request,
-                            struct arena *arena, struct layer_rows *ret_rows, struct error *err) MUST_CHECK;
+// The question's request names further metrics.
+enum status layer_rows_load(struct question *question, const struct view_run *run, const struct layer_choice *choice,
+                            const struct device_rows_wanted *wanted, struct arena *arena, struct layer_rows *ret_rows,
+                            struct error *err) MUST_CHECK;
 
 #endif

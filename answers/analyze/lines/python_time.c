@@ -67,7 +67,7 @@ static enum status count_run(struct question *question, const struct view_set *s
   struct run_columns columns;
   struct store_samples samples;
   XSP_TRY(store_load_samples(store, run->run->run_id, arena, &samples, err));
-  XSP_TRY(run_columns_load(store, run, INNERMOST_COLUMNS | STORE_BIT(STORE_CATEGORY), arena, &columns, err));
+  XSP_TRY(run_columns_load(question, run, INNERMOST_COLUMNS | STORE_BIT(STORE_CATEGORY), arena, &columns, err));
   struct python_place *places = arena_alloc_array(arena, run->observation_count + 1, sizeof *places);
   size_t place_count = list_places(&columns, set->is_kept, at, places);
   const uint8_t *parts = lines_times_parts(&columns, paths, &samples, arena);

@@ -140,7 +140,8 @@ static enum status add_run(struct adding *adding, const struct view_run *run, st
   const int64_t run_id = run->run->run_id;
   size_t first_thread = adding->times->threads.count;
   XSP_TRY(store_load_samples(store, run_id, arena, &adding->samples, err));
-  XSP_TRY(run_columns_load(store, run, INNERMOST_COLUMNS | STORE_BIT(STORE_CATEGORY), arena, &adding->columns, err));
+  XSP_TRY(run_columns_load(adding->question, run, INNERMOST_COLUMNS | STORE_BIT(STORE_CATEGORY), arena,
+                           &adding->columns, err));
   XSP_TRY(store_tracks(store, run_id, adding->question->scratch, &adding->tracks, &adding->track_count, err));
   add_samples(adding, lines_times_parts(&adding->columns, &adding->times->paths, &adding->samples, arena));
   uint32_t program = find_program(adding);

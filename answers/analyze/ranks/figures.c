@@ -201,7 +201,7 @@ static enum status load_run(struct ranks *ranks, uint32_t run, struct error *err
                              .wrapper = category(store, "wrapper")};
   enum status status = ranks_of_tracks(ranks, ranks->runs[run], &arena, &of.rank_of, err);
   if (status == STATUS_OK)
-    status = run_columns_load(store, ranks->runs[run], COLUMNS, &arena, &of.columns, err);
+    status = run_columns_load(ranks->question, ranks->runs[run], COLUMNS, &arena, &of.columns, err);
   if (status == STATUS_OK) {
     find_devices(&of);
     add_spans(&of);

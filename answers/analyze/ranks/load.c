@@ -341,7 +341,7 @@ static enum status load_run(struct ranks *ranks, uint32_t number, uint32_t job, 
   size_t first_step = ranks->steps.count;
   enum status status = ranks_of_tracks(ranks, ranks->runs[number], &arena, &loading.rank_of, err);
   if (status == STATUS_OK)
-    status = run_columns_load(loading.store, ranks->runs[number], COLUMNS, &arena, &loading.columns, err);
+    status = run_columns_load(ranks->question, ranks->runs[number], COLUMNS, &arena, &loading.columns, err);
   if (status == STATUS_OK) {
     add_steps(&loading, job);
     add_collectives(&loading, job, &collectives);

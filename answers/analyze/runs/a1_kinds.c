@@ -72,5 +72,7 @@ enum status analyze_question_of_kind(struct question *question, size_t kind, str
   request->cache = NULL;
   const struct view_choice choice = view_choice_of(request);
   XSP_TRY(view_load(&question->view->of, &choice, arena, view, err));
-  return question_start(ret_question, question->analysis, request, view, arena, question->scratch, err);
+  XSP_TRY(question_start(ret_question, question->analysis, request, view, arena, question->scratch, err));
+  ret_question->shared = question->shared;
+  return STATUS_OK;
 }
