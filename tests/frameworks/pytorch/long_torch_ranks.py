@@ -12,11 +12,12 @@ import torch_environment
 
 XSP = pathlib.Path(os.environ["XSP_BUILD"]) / "xsp"
 PROGRAM = pathlib.Path(__file__).resolve().parent / "ranks_program.py"
+EXCHANGES = PROGRAM.parent / "exchange_program.py"
 STEPS = 20
 
 
-def line_of(mark):
-    return next(i for i, text in enumerate(PROGRAM.read_text().splitlines(), 1) if text.endswith(f"# line {mark}"))
+def line_of(mark, program=PROGRAM):
+    return next(i for i, text in enumerate(program.read_text().splitlines(), 1) if text.endswith(f"# line {mark}"))
 
 
 @unittest.skipIf(os.environ.get("XSP_SANITIZE"), "an ordinary Python")
@@ -91,6 +92,35 @@ class Ranks(unittest.TestCase):
         self.assertEqual((pathlib.Path(findings["F31"]["file"]).name, findings["F31"]["line"]), (PROGRAM.name, line_of("SLOW")))
         self.assertIn("rank 1", findings["F31"]["title"])
         self.assertIn(f"{PROGRAM.name}:{line_of('REDUCE')}", findings["F31"]["title"])
+
+
+@unittest.skipIf(os.environ.get("XSP_SANITIZE"), "an ordinary Python")
+class Exchanges(unittest.TestCase):
+    def findings(self, mode):
+        with tempfile.TemporaryDirectory() as folder:
+            out = pathlib.Path(folder) / "out.xsp"
+            subprocess.run([XSP, "run", "-q", "-o", out, "--", torch_environment.torch_python(), EXCHANGES, mode, folder], check=True,
+                           timeout=600, stdout=subprocess.DEVNULL)
+            printed = subprocess.run([XSP, "analyze", "findings", out, "--min-gain", "0", "--json"], check=True, timeout=600,
+                                     stdout=subprocess.PIPE).stdout
+        return {row["id"]: row for row in json.loads(printed)["rows"] if row["id"] in ("F35", "F36", "F37")}
+
+    def test_each_micro_batch(self):
+        found = self.findings("micro")
+        self.assertEqual(list(found), ["F35"])
+        self.assertEqual((found["F35"]["numbers"]["passes"], found["F35"]["line"]), (4, line_of("BACKWARD", EXCHANGES)))
+
+    def test_the_last_micro_batch_alone(self):
+        self.assertEqual(self.findings("mended"), {})
+
+    def test_after_the_backward_pass(self):
+        found = self.findings("late")
+        self.assertEqual([(key, row["line"]) for key, row in found.items()], [("F37", line_of("REDUCE", EXCHANGES))])
+
+    def test_many_small_ones(self):
+        found = self.findings("small")
+        self.assertEqual([(key, row["line"]) for key, row in found.items()], [("F36", line_of("REDUCE", EXCHANGES))])
+        self.assertEqual(found["F36"]["numbers"]["collectives"], 48)
 
 
 if __name__ == "__main__":
