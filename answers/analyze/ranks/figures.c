@@ -31,6 +31,10 @@ struct parts_loading {
   struct rank_parts *parts; // by rank
   uint32_t input, data, wrapper;
 };
+struct by_run { // places of steps and collectives, those of a run together; from first[run] to first[run + 1]
+  uint32_t *places;
+  size_t *first;
+};
 
 enum operator_kind { OPERATOR_COMPUTES = 1, OPERATOR_WRAPS, OPERATOR_COMMUNICATES };
 
@@ -92,13 +96,11 @@ static void add_spans(struct parts_loading *of)
   }
 }
 
-static void add_collectives(struct parts_loading *of, uint32_t run)
+static void add_collectives(struct parts_loading *of, const struct by_run *collectives, uint32_t run)
 {
   const struct ranks *ranks = of->ranks;
-  for (size_t i = 0; i < ranks->collectives.count; i++) {
-    const struct collective *one = &ranks->collectives.items[i];
-    if (one->run != run)
-      continue;
+  for (size_t i = collectives->first[run]; i < collectives->first[run + 1]; i++) {
+    const struct collective *one = &ranks->collectives.items[collectives->places[i]];
     struct rank_parts *parts = &of->parts[one->rank];
     add_to(&parts->of[COMMUNICATION], one->start_ns, one->end_ns);
     add_to(&parts->of[WAITING], one->arrival_ns, saturate_add(one->arrival_ns, collective_waiting_ns(ranks, one)));
@@ -156,7 +158,7 @@ static int64_t bare_ns(const struct rank_parts *parts, enum part part, int64_t f
          busy_within_ns(&parts->busy[COMPUTE], from_ns, to_ns);
 }
 
-static void fill(struct parts_loading *of, uint32_t run)
+static void fill(struct parts_loading *of, const struct by_run *steps, const struct by_run *collectives, uint32_t run)
 {
   struct ranks *ranks = of->ranks;
   for (size_t i = 0; i < ranks->items.count; i++) {
@@ -164,10 +166,8 @@ static void fill(struct parts_loading *of, uint32_t run)
     ranks->has_compute |= of->parts[i].busy[COMPUTE].count > 0;
     ranks->has_input |= of->parts[i].busy[INPUT].count > 0;
   }
-  for (size_t i = 0; i < ranks->steps.count; i++) {
-    struct rank_step *step = &ranks->steps.items[i];
-    if (step->run != run)
-      continue;
+  for (size_t i = steps->first[run]; i < steps->first[run + 1]; i++) {
+    struct rank_step *step = &ranks->steps.items[steps->places[i]];
     const struct rank_parts *parts = &of->parts[step->rank];
     step->compute_ns = busy_within_ns(&parts->busy[COMPUTE], step->start_ns, step->end_ns);
     step->communication_ns = busy_within_ns(&parts->busy[COMMUNICATION], step->start_ns, step->end_ns);
@@ -176,10 +176,9 @@ static void fill(struct parts_loading *of, uint32_t run)
     step->exposed_ns = bare_ns(parts, COMMUNICATION, step->start_ns, step->end_ns);
     step->stalled_ns = bare_ns(parts, WAITING, step->start_ns, step->end_ns);
   }
-  for (size_t i = 0; i < ranks->collectives.count; i++) {
-    struct collective *one = &ranks->collectives.items[i];
-    if (one->run == run)
-      one->overlapped_ns = busy_within_ns(&of->parts[one->rank].busy[COMPUTE], one->start_ns, one->end_ns);
+  for (size_t i = collectives->first[run]; i < collectives->first[run + 1]; i++) {
+    struct collective *one = &ranks->collectives.items[collectives->places[i]];
+    one->overlapped_ns = busy_within_ns(&of->parts[one->rank].busy[COMPUTE], one->start_ns, one->end_ns);
   }
 }
 
@@ -189,7 +188,8 @@ static uint32_t category(struct store *store, const char *name)
   return store_find_string(store, name, strlen(name), &id) ? id : ROW_NONE;
 }
 
-static enum status load_run(struct ranks *ranks, uint32_t run, struct error *err)
+static enum status load_run(struct ranks *ranks, const struct by_run *steps, const struct by_run *collectives,
+                            uint32_t run, struct error *err)
 {
   struct arena arena = {0};
   struct store *store = ranks->question->view->store;
@@ -205,8 +205,8 @@ static enum status load_run(struct ranks *ranks, uint32_t run, struct error *err
   if (status == STATUS_OK) {
     find_devices(&of);
     add_spans(&of);
-    add_collectives(&of, run);
-    fill(&of, run);
+    add_collectives(&of, collectives, run);
+    fill(&of, steps, collectives, run);
   }
   for (size_t i = 0; i < ranks->items.count; i++)
     for (enum part part = 0; part < PARTS; part++) {
@@ -234,23 +234,43 @@ static int compare_lengths(const void *left, const void *right)
 static void keep_steps(struct ranks *ranks)
 {
   struct question *question = ranks->question;
-  struct rank_step **of_rank = arena_alloc_array(question->scratch, ranks->steps.count + 1, sizeof(struct rank_step *));
-  for (uint32_t rank = 0; rank < ranks->items.count; rank++) {
+  struct rank_step **steps = arena_alloc_array(question->scratch, ranks->steps.count + 1, sizeof(struct rank_step *));
+  for (size_t rank = 0; rank < ranks->items.count; rank++) {
     size_t count = 0;
-    for (size_t i = 0; i < ranks->steps.count; i++)
-      if (ranks->steps.items[i].rank == rank && !ranks->steps.items[i].is_warmup)
-        of_rank[count++] = &ranks->steps.items[i];
-    qsort(of_rank, count, sizeof *of_rank, compare_lengths);
+    for (size_t i = ranks->items.items[rank].first_step; i < ranks->items.items[rank].end_step; i++)
+      if (!ranks->by_rank[i]->is_warmup)
+        steps[count++] = ranks->by_rank[i];
+    qsort(steps, count, sizeof *steps, compare_lengths);
     size_t cut = question_is_by_value(question) ? 0 : statistic_cut(&question->statistic, count);
     for (size_t i = cut; i < count - cut; i++)
-      of_rank[i]->is_kept = true;
+      steps[i]->is_kept = true;
   }
+}
+
+// `run`: of the first item; items are `item_bytes` apart.
+static struct by_run list_by_run(const struct ranks *ranks, const uint32_t *run, size_t count, size_t item_bytes)
+{
+  struct arena *arena = ranks->question->scratch;
+  struct by_run list = {.places = arena_alloc_array(arena, count + 1, sizeof *list.places),
+                        .first = arena_alloc_array(arena, ranks->run_count + 2, sizeof *list.first)};
+  for (size_t i = 0; i < count; i++)
+    list.first[*(const uint32_t *)(const void *)((const char *)run + i * item_bytes) + 2]++;
+  for (size_t i = 2; i < ranks->run_count + 2; i++)
+    list.first[i] += list.first[i - 1];
+  for (size_t i = 0; i < count; i++)
+    list.places[list.first[*(const uint32_t *)(const void *)((const char *)run + i * item_bytes) + 1]++] = (uint32_t)i;
+  return list;
 }
 
 enum status ranks_figures(struct ranks *ranks, struct error *err)
 {
+  const struct by_run steps = list_by_run(ranks, ranks->steps.count > 0 ? &ranks->steps.items->run : NULL,
+                                          ranks->steps.count, sizeof *ranks->steps.items);
+  const struct by_run collectives =
+      list_by_run(ranks, ranks->collectives.count > 0 ? &ranks->collectives.items->run : NULL, ranks->collectives.count,
+                  sizeof *ranks->collectives.items);
   for (uint32_t i = 0; i < ranks->run_count; i++)
-    XSP_TRY(load_run(ranks, i, err));
+    XSP_TRY(load_run(ranks, &steps, &collectives, i, err));
   keep_steps(ranks);
   return STATUS_OK;
 }

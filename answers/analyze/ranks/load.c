@@ -173,6 +173,21 @@ static void number_steps(struct ranks *ranks)
   }
 }
 
+static void list_steps(struct ranks *ranks)
+{
+  ranks->by_rank = arena_alloc_array(ranks->question->scratch, ranks->steps.count + 1, sizeof *ranks->by_rank);
+  for (size_t i = 0; i < ranks->steps.count; i++)
+    ranks->items.items[ranks->steps.items[i].rank].end_step++;
+  for (size_t i = 0, first = 0; i < ranks->items.count; i++) {
+    struct rank *rank = &ranks->items.items[i];
+    size_t count = rank->end_step;
+    rank->first_step = rank->end_step = first;
+    first += count;
+  }
+  for (size_t i = 0; i < ranks->steps.count; i++)
+    ranks->by_rank[ranks->items.items[ranks->steps.items[i].rank].end_step++] = &ranks->steps.items[i];
+}
+
 // ---- collectives -----------------------------------------------------------------------------------------------------------
 bool ranks_starts_collective(const char *name)
 {
@@ -369,6 +384,7 @@ static enum status load(struct ranks *ranks, struct error *err)
                           "it has no steps of several ranks: processes of a job have ranks by RANK and WORLD_SIZE, "
                           "torch.distributed or MPI");
   number_steps(ranks);
+  list_steps(ranks);
   ranks_match(ranks);
   return ranks_figures(ranks, err);
 }

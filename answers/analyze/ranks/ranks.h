@@ -38,17 +38,19 @@ struct collective_match {
 struct rank {
   int64_t rank, local_rank, world_size;
   const char *host;
-  int64_t peak_bytes;        // less than 0: not recorded
-  size_t steps, collectives; // warm-ups do not count
-  int64_t last_ns;           // end of its last span
+  int64_t peak_bytes;          // less than 0: not recorded
+  size_t steps, collectives;   // warm-ups do not count
+  size_t first_step, end_step; // places in `by_rank`, warm-ups included
+  int64_t last_ns;             // end of its last span
 };
 struct ranks { // ranks_done frees it, also after an error; texts live in the question's scratch
   struct question *question;
   const struct view_run **runs;
   size_t run_count;
-  const struct view_set *set; // whose levels the runs have
-  VECTOR(struct rank) items;  // by number
-  VECTOR(struct rank_step) steps;
+  const struct view_set *set;     // whose levels the runs have
+  VECTOR(struct rank) items;      // by number
+  VECTOR(struct rank_step) steps; // by job, rank and number
+  struct rank_step **by_rank;     // the steps of a rank are together
   VECTOR(struct collective) collectives;
   VECTOR(struct collective_match) matches;
   uint32_t job_count;

@@ -8,20 +8,21 @@
 
 double rank_figure_ms(const struct ranks *ranks, uint32_t rank, int64_t (*of)(const struct rank_step *step))
 {
-  double *values = arena_alloc_array(ranks->question->scratch, ranks->items.items[rank].steps + 1, sizeof *values);
-  double sum = 0;
+  const struct rank *its = &ranks->items.items[rank];
+  double *values = memory_new(its->steps + 1, sizeof *values), sum = 0;
   size_t count = 0;
-  for (size_t i = 0; i < ranks->steps.count; i++) {
-    const struct rank_step *step = &ranks->steps.items[i];
-    if (step->rank != rank || !step->is_kept)
+  for (size_t i = its->first_step; i < its->end_step; i++) {
+    const struct rank_step *step = ranks->by_rank[i];
+    if (!step->is_kept)
       continue;
     values[count] = (double)of(step) / 1e6;
     sum += values[count++];
   }
-  if (count == 0)
-    return NAN;
-  return question_is_by_value(ranks->question) ? question_statistic(ranks->question, values, count)
-                                               : sum / (double)count;
+  double figure = count == 0                              ? (double)NAN
+                  : question_is_by_value(ranks->question) ? question_statistic(ranks->question, values, count)
+                                                          : sum / (double)count;
+  free(values);
+  return figure;
 }
 
 static int compare_meetings(const void *left, const void *right) // steps of all ranks that belong together
