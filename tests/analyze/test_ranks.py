@@ -16,6 +16,7 @@ class RanksTest(unittest.TestCase):
         self.file = pathlib.Path(folder.name) / "trace.xsp"
         self.trace = Script()
         self.trace.experiment()
+        self.ahead = 0  # ms, of the next spans' clock
 
     def rank(self, rank, run=1, ranks=2, host="box"):
         """Its main thread and that of its backend."""
@@ -24,7 +25,7 @@ class RanksTest(unittest.TestCase):
                              rank=rank, world_size=ranks)
 
     def at(self, rank, name, start, end, level="layer", worker=False, run=1, **options):
-        return self.trace.span(name, UNIX_START + round(start * MS), round((end - start) * MS), level, track=2 * rank + worker + 1,
+        return self.trace.span(name, UNIX_START + round((start + self.ahead) * MS), round((end - start) * MS), level, track=2 * rank + worker + 1,
                                run_id=run, **options)
 
     def collective(self, rank, start, end, number, name="all_reduce", run=1, size=4096, group="0", context=None):
@@ -77,6 +78,18 @@ class RanksTest(unittest.TestCase):
             for step in range(STEPS):
                 self.step(rank, step, computes, run=rank + 1)
         self.assert_two_ranks(self.ask("A21"))
+
+    def test_clocks_of_two_machines(self):
+        """The clock of rank 1's machine is 12.345 s ahead: collectives that end together show it."""
+        self.trace.run(1, "A/M/L/Lib", batch=None)
+        for rank, computes in enumerate((40, 80)):
+            self.rank(rank, host=f"box{rank}")
+            self.ahead = 12345 * rank
+            for step in range(STEPS):
+                self.step(rank, step, computes)
+        answer = self.ask("A21")
+        self.assert_two_ranks(answer)
+        self.assertIn(f"clocks of 1 ranks are compared by the common end of {STEPS} collectives, within ± 0 ms", answer["notes"])
 
     def test_waiting_that_computes_is_not_lost(self):
         """Of the 40 ms that rank 0 waits, it computes 20."""

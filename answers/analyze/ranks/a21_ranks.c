@@ -123,6 +123,9 @@ static void summarize(const struct ranks *ranks)
   if (ranks->unmatched > 0)
     table_note(table, "collectives whose part on other ranks was not found: %zu of %zu", ranks->unmatched,
                ranks->collectives.count);
+  if (ranks->clocks.aligned > 0)
+    table_note(table, "clocks of %zu ranks are compared by the common end of %zu collectives, within ± %.3g ms",
+               ranks->clocks.aligned, ranks->clocks.collectives, (double)ranks->clocks.error_ns / 1e6);
   if (ranks->collectives.count == 0)
     table_note(table, "no collectives are recorded: communication and waiting are not known");
 }

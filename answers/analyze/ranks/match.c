@@ -2,6 +2,8 @@
 // Finds the same collective on all ranks: by group and number in the group, else by kind and order. Called by load.c.
 #include "analyze/ranks/ranks.h"
 
+#include "base/saturate.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -50,7 +52,6 @@ static void number(struct ranks *ranks)
   }
 }
 
-// Whether each rank waits until all have come.
 static bool waits_for_all(const char *name)
 {
   static const char *const kinds[] = {"allreduce", "allgather", "reducescatter", "alltoall", "barrier"};
@@ -65,6 +66,16 @@ static bool waits_for_all(const char *name)
   return false;
 }
 
+bool ranks_wait_for_all(const struct ranks *ranks, const struct collective *of)
+{
+  return waits_for_all(store_text(ranks->question->view->store, of->name, NULL));
+}
+
+bool ranks_are_one_instance(const struct collective *a, const struct collective *b)
+{
+  return compare_places(a, b) == 0 && a->sequence == b->sequence;
+}
+
 // From `first` to `end` are of one instance, a rank after the other.
 static void add_match(struct ranks *ranks, size_t first, size_t end)
 {
@@ -75,14 +86,16 @@ static void add_match(struct ranks *ranks, size_t first, size_t end)
   for (size_t i = first; i < end; i++) {
     is_twice |= i > first && all[i].rank == all[i - 1].rank;
     count++;
-    first_end_ns = all[i].end_ns < first_end_ns ? all[i].end_ns : first_end_ns;
-    if (all[i].arrival_ns > last_ns) {
-      last_ns = all[i].arrival_ns;
+    int64_t end_ns = saturate_subtract(all[i].end_ns, all[i].ahead_ns);
+    int64_t arrival_ns = saturate_subtract(all[i].arrival_ns, all[i].ahead_ns);
+    first_end_ns = end_ns < first_end_ns ? end_ns : first_end_ns;
+    if (arrival_ns > last_ns) {
+      last_ns = arrival_ns;
       last = (uint32_t)i;
     }
   }
-  bool waits = waits_for_all(store_text(ranks->question->view->store, all[first].name, NULL));
-  if (count < 2 || is_twice || (waits && last_ns - CLOCK_ERROR_NS > first_end_ns)) {
+  bool waits = ranks_wait_for_all(ranks, &all[first]);
+  if (count < 2 || is_twice || (waits && last_ns - CLOCK_ERROR_NS - ranks->clocks.error_ns > first_end_ns)) {
     ranks->unmatched += count;
     return;
   }
@@ -101,6 +114,7 @@ void ranks_match(struct ranks *ranks)
   qsort(all, count, sizeof *all, compare_in_rank);
   number(ranks);
   qsort(all, count, sizeof *all, compare_instances);
+  ranks_align(ranks);
   for (size_t first = 0, end; first < count; first = end) {
     for (end = first + 1;
          end < count && compare_places(&all[first], &all[end]) == 0 && all[first].sequence == all[end].sequence;)
@@ -112,6 +126,7 @@ void ranks_match(struct ranks *ranks)
 static int64_t last_within_ns(const struct ranks *ranks, const struct collective *of)
 {
   int64_t last_ns = of->match != RANK_NONE ? ranks->matches.items[of->match].last_arrival_ns : INT64_MIN;
+  last_ns = saturate_add(last_ns, last_ns != INT64_MIN ? of->ahead_ns : 0);
   last_ns = last_ns < of->end_ns ? last_ns : of->end_ns;
   return last_ns > of->arrival_ns ? last_ns : of->arrival_ns;
 }

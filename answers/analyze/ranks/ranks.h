@@ -29,11 +29,12 @@ struct collective { // of one rank
   int64_t bytes;                        // of the rank's input; less than 0: not recorded
   int64_t arrival_ns, start_ns, end_ns; // the rank started it; it runs
   int64_t overlapped_ns;                // with compute of the rank
+  int64_t ahead_ns;                     // its rank's clock
 };
 struct collective_match {
   uint32_t count;          // ranks
   uint32_t last;           // the collective of the rank that arrived last
-  int64_t last_arrival_ns; // INT64_MIN: nobody waits for the others, as in a broadcast
+  int64_t last_arrival_ns; // by the job's clock. INT64_MIN: nobody waits for the others, as in a broadcast
 };
 struct rank {
   int64_t rank, local_rank, world_size;
@@ -42,6 +43,11 @@ struct rank {
   size_t steps, collectives;   // warm-ups do not count
   size_t first_step, end_step; // places in `by_rank`, warm-ups included
   int64_t last_ns;             // end of its last span
+};
+struct rank_clocks {  // of ranks whose clock is another than that of the first rank of their job
+  size_t aligned;     // ranks
+  size_t collectives; // by whose common end
+  int64_t error_ns;   // half of the 95 % of their differences, of the worst rank
 };
 struct ranks { // ranks_done frees it, also after an error; texts live in the question's scratch
   struct question *question;
@@ -55,6 +61,7 @@ struct ranks { // ranks_done frees it, also after an error; texts live in the qu
   VECTOR(struct collective_match) matches;
   uint32_t job_count;
   size_t unmatched; // collectives
+  struct rank_clocks clocks;
   bool has_compute, has_input;
 };
 
@@ -67,8 +74,15 @@ int64_t collective_waiting_ns(const struct ranks *ranks, const struct collective
 int64_t collective_transfer_ns(const struct ranks *ranks, const struct collective *collective);
 
 // ---- the parts of ranks_load ---------------------------------------------------------------------------------------------
+// find.c: the runs that have the most levels; their ranks, by number, and the job of each run, by place.
+void ranks_choose_runs(struct ranks *ranks);
+enum status ranks_find(struct ranks *ranks, uint32_t *job_of, struct error *err) MUST_CHECK;
 // match.c: finds the same collective on all ranks. Sorts the collectives.
 void ranks_match(struct ranks *ranks);
+// clocks.c: how far the clock of each collective's rank is ahead of that of its job's first rank. Collectives are sorted by instance.
+void ranks_align(struct ranks *ranks);
+bool ranks_wait_for_all(const struct ranks *ranks, const struct collective *of); // as in an all-reduce
+bool ranks_are_one_instance(const struct collective *a, const struct collective *b);
 // figures.c: fills the steps' times.
 enum status ranks_figures(struct ranks *ranks, struct error *err) MUST_CHECK;
 // Of the run's tracks the place of their rank; RANK_NONE: of none. The caller frees it (map_done).
