@@ -70,6 +70,15 @@ static int compare_samples(const void *left, const void *right)
   return (a->time_ns > b->time_ns) - (a->time_ns < b->time_ns);
 }
 
+// From the first observation to the last: what the program does before and after is in no loop. A program that is one observation
+// has all of it.
+static bool is_in_loop(const struct view_run *run, int64_t time_ns)
+{
+  const struct store_observation *first = &run->observations[0], *last = &run->observations[run->observation_count - 1];
+  return run->observation_count < 2 ||
+         (time_ns >= first->start_ns && time_ns <= saturate_add(last->start_ns, last->duration_ns));
+}
+
 static enum status load_main(struct works *works, const struct view_run *run, struct arena *arena,
                              struct main_samples *ret, struct error *err)
 {
@@ -86,7 +95,7 @@ static enum status load_main(struct works *works, const struct view_run *run, st
   for (size_t i = 0; i < samples.count; i++) {
     uint32_t context_id = samples.context_id[i];
     const struct work_path *path = context_id != 0 ? work_path_of(&works->work_paths, context_id) : NULL;
-    if (path == NULL || path->own == 0 || path->is_module ||
+    if (path == NULL || path->own == 0 || path->is_module || !is_in_loop(run, samples.time_ns[i]) ||
         map_find(&is_main, map_number(samples.track_id[i])) == NULL)
       continue;
     struct main_sample *sample = vector_add(&ret->items);
@@ -172,8 +181,8 @@ static double per_sampled(const struct works *works)
   if (findings->places != NULL)
     outside_ns -= findings_per_observation_ms(findings, findings->places->total.operators.ns) * 1e6 *
                   (double)findings->set->observation_count;
-  double ratio = fmin(loop_ns / works->all_ns, outside_ns / works->outside_ns);
-  return ratio > 1 ? ratio : 1; // also where nothing is known
+  double ratio = fmin(loop_ns / works->all_ns, fmax(outside_ns / works->outside_ns, 1));
+  return isnan(ratio) ? 1 : ratio;
 }
 
 static void add(struct works *works, unsigned kind, const struct own_line *line)

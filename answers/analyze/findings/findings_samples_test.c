@@ -136,7 +136,7 @@ static void test_a_sleep(void **unused)
 static void test_predict_again_and_again(void **unused)
 {
   (void)unused;
-  start();
+  start_with(7);
   uint32_t predict = python(python(fixture.context_id, "score", FILE_OF, 19), "TensorFlowTrainer.predict",
                             SITE "keras/src/backend/tensorflow/trainer.py", 526);
   uint32_t inputs = python(predict, "ArrayDataAdapter.get_tf_dataset",
@@ -180,6 +180,26 @@ static void test_a_little_own_code_is_none(void **unused)
   (void)unused;
   own_code(9, 1);
   assert_int_equal(ask_rule("F29"), 0);
+}
+
+// What takes long before the first step is no part of the loop: the step's own time is in all parts of it.
+static void test_a_long_start(void **unused)
+{
+  (void)unused;
+  fixture.now_ns = 500 * MS;
+  start_with(0);
+  uint32_t main = fixture.context_id;
+  fixture.context_id = python(main, "Linear.__init__", SITE "torch/nn/modules/linear.py", 100);
+  for (int i = 0; i < 40; i++)
+    fixture_sample(&fixture, SAMPLE_CPU, (10 + i * 10) * MS, 10 * MS);
+  for (int i = 0; i < 20; i++) {
+    fixture.context_id = python(main, "Linear.forward", SITE "torch/nn/modules/linear.py", 134);
+    fixture_sample(&fixture, SAMPLE_CPU, 500 * MS + i * STEP + 4 * MS, 4 * MS);
+    fixture.context_id = save_in(main);
+    fixture_sample(&fixture, SAMPLE_CPU, 500 * MS + i * STEP + 9 * MS, 6 * MS);
+  }
+  assert_int_equal(ask_rule("F29"), 1);
+  ASSERT_NEAR(found_number(0, "saving_ms"), 6);
 }
 
 // What no sample has, since the thread waited for a processor, is spread over those that there are.
@@ -372,6 +392,7 @@ int main(void)
       TEST(test_own_code_beside_the_model),
       TEST(test_a_little_own_code_is_none),
       TEST(test_waits_for_a_processor),
+      TEST(test_a_long_start),
       TEST(test_f6_names_the_line_of_the_data_set),
       TEST(test_f6_of_processes_that_decode),
       TEST(test_f6_is_silent_about_enough_processes),

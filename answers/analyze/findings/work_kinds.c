@@ -20,7 +20,7 @@ const struct work_kind work_kinds[WORK_KINDS] = {
                     {NULL},
                     {NULL}},
     [WORK_OWN] = {"own",
-                  "%s takes the time outside of the model",
+                  "%s works outside of the model, in its own code or in other libraries",
                   "compute on whole arrays or tensors instead of in Python's loops; do it before the loop, less often, "
                   "or in other processes",
                   {NULL},

@@ -106,6 +106,8 @@ static bool hands_on(const struct store_frame *frame)
   if (frame->file != NULL && strstr(frame->file, "torch/nn/modules/module.py") != NULL)
     return true;
   const char *name = frame->name != NULL ? frame->name : "", *dot = strrchr(name, '.');
+  if (strstr(name, ".<locals>.wrap") != NULL)
+    return true;
   for (size_t i = 0; i < sizeof wrappers / sizeof wrappers[0]; i++)
     if (strcmp(dot != NULL ? dot + 1 : name, wrappers[i]) == 0)
       return true;
