@@ -91,6 +91,22 @@ class Small(Steps):
         self.assertEqual([row["id"] for row in scripted.xsp_json("analyze", self.steps(), "--json")["findings"]["rows"]], ["F2"])
         self.assertNotIn(b"findings  F2", scripted.xsp("analyze", self.steps(), "--format", "csv").stdout)
 
+    def test_cause(self):
+        """Other profilers' files have a first sentence: the top finding, else what the time goes to."""
+        cause = findings(self.steps())["summary"]["cause"]
+        self.assertEqual(cause["finding"], "F2")
+        source = self.folder / "kernels.json"
+        events = [event for step in range(3) for event in (
+            {"ph": "X", "pid": 1, "tid": 1, "cat": "cuda_runtime", "name": "cudaLaunchKernel", "ts": 2000 * step + 10, "dur": 5,
+             "args": {"correlation": step + 1}},
+            {"ph": "X", "pid": 0, "tid": 7, "cat": "kernel", "name": "gemm", "ts": 2000 * step + 50, "dur": 900,
+             "args": {"device": 0, "stream": 7, "correlation": step + 1}})]
+        source.write_text(json.dumps({"traceEvents": STEPS + events}))
+        cause = findings(self.made("kernels.xsp", source, "--model-range", "step*"), "--only", "F7")["summary"]["cause"]
+        self.assertIsNone(cause["finding"])
+        self.assertIn("gemm", cause["text"])
+        self.assertAlmostEqual(cause["share_pct"], 90)
+
     def test_fail_on(self):
         for limits, expected in (("F2", 1), ("small_kernels:5%", 1), ("F2:5", 1), ("F2:100%", 0), ("F1", 0), ("F1,F2:5", 1),
                                  ("F2:x", 2), ("F99", 2), ("", 2)):

@@ -320,6 +320,8 @@ static enum status put_summary(struct findings *findings, struct error *err)
   struct first_sentence sentence;
   double covered_pct;
   XSP_TRY(findings_say_first(findings, &sentence, err));
+  if (sentence.text == NULL)
+    XSP_TRY(findings_say_any(findings, &sentence, err));
   XSP_TRY(findings_covered_pct(findings, &covered_pct, err));
   table_summary(table, "findings", cell_int((int64_t)findings->all.count));
   table_summary(table, "latency_ms", cell_real(findings->latency_ms));

@@ -112,6 +112,9 @@ double findings_saving_pct(const struct findings *findings, const struct finding
 // Of a program that `xsp run` recorded; else the text is NULL, as where devices work and nothing is found.
 enum status findings_say_first(struct findings *findings, struct first_sentence *ret_sentence,
                                struct error *err) MUST_CHECK;
+// Where that has none: the top finding, else what the time goes to, of any file but a folded one. NULL: it has no times.
+enum status findings_say_any(struct findings *findings, struct first_sentence *ret_sentence,
+                             struct error *err) MUST_CHECK;
 // The share of the program that its observations cover, by A1; NaN: unknown.
 enum status findings_covered_pct(struct findings *findings, double *ret_pct, struct error *err) MUST_CHECK;
 

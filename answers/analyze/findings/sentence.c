@@ -34,6 +34,12 @@ static const char *plain_name(const char *name)
   return strncmp(name, "autograd::", 10) == 0 && colon != NULL ? colon + 1 : name;
 }
 
+static bool is_of_program(const struct findings *findings)
+{
+  uint32_t program;
+  return store_find_string(findings->question->view->store, "program", 7, &program);
+}
+
 // The operator with most time by name; NULL: there is none.
 static const char *main_operator(struct findings *findings)
 {
@@ -85,7 +91,8 @@ static enum status describe_outside(struct findings *findings, struct first_sent
   XSP_TRY(load_line(findings, &line, &has_line, err));
   if (!has_line && name == NULL) // the rules of the cause know of ranges, too
     return STATUS_OK;
-  sentence->text = arena_format(arena, "%.3g %% of the loop is in no recorded layer", 100 - pct);
+  sentence->text = arena_format(arena, "%.3g %% of the %s is in no recorded layer", 100 - pct,
+                                is_of_program(findings) ? "loop" : "time");
   sentence->share_pct = 100 - pct;
   if (has_line) {
     const char *callee =
@@ -111,8 +118,8 @@ static enum status describe(struct findings *findings, struct first_sentence *se
   if (pct < 50)
     return describe_outside(findings, sentence, pct, name, err);
   sentence->share_pct = pct;
-  sentence->text = arena_format(arena, "the model's layers take %.3g %% of the loop, most in %s", pct,
-                                findings_name(findings, name));
+  sentence->text = arena_format(arena, "the model's layers take %.3g %% of the %s, most in %s", pct,
+                                is_of_program(findings) ? "loop" : "time", findings_name(findings, name));
   uint32_t place = findings_busiest_place(findings);
   if (place != PLACE_NONE)
     put_place(findings, sentence, findings_keep(findings, findings->places->all[place].file),
@@ -120,10 +127,62 @@ static enum status describe(struct findings *findings, struct first_sentence *se
   return STATUS_OK;
 }
 
-static bool is_of_program(const struct findings *findings)
+// The kernel with most time by name, and the line that launches it most.
+static void describe_devices(struct findings *findings, struct first_sentence *sentence)
 {
-  uint32_t program;
-  return store_find_string(findings->question->view->store, "program", 7, &program);
+  const struct places *places = findings->places;
+  struct interner names = {0};
+  double *ns = arena_alloc_array(findings->question->scratch, places->count + 1, sizeof *ns), most_ns = 0;
+  uint32_t found = PLACE_NONE;
+  for (uint32_t i = 0; i < places->count; i++) {
+    if (!(places->all[i].own.device_ns > 0))
+      continue;
+    double *name_ns = &ns[interner_at(&names, places->all[i].name, strlen(places->all[i].name))];
+    *name_ns += places->all[i].own.device_ns;
+    if (*name_ns > most_ns) {
+      most_ns = *name_ns;
+      found = i;
+    }
+  }
+  interner_done(&names);
+  double busy_ms = findings_per_observation_ms(findings, places->total.device_ns);
+  sentence->share_pct = analyze_share_pct(findings_per_observation_ms(findings, most_ns), findings->loop_ms);
+  if (found == PLACE_NONE || isnan(sentence->share_pct))
+    return;
+  sentence->text =
+      arena_format(findings->question->arena, "the devices' work adds up to %.3g %% of the time, most in %s",
+                   analyze_share_pct(busy_ms, findings->loop_ms),
+                   findings_name(findings, findings_keep(findings, places->all[found].name)));
+  uint32_t source = place_in_source(places->all, found);
+  if (source != PLACE_NONE)
+    put_place(findings, sentence, findings_keep(findings, places->all[source].file), places->all[source].line);
+}
+
+static void say_finding(struct findings *findings, struct first_sentence *sentence, const struct finding *first)
+{
+  double pct = findings_saving_pct(findings, first);
+  sentence->text = arena_format(findings->question->arena, "up to %.3g %% of the %s: %s", pct,
+                                is_of_program(findings) ? "loop" : "time", first->title);
+  sentence->share_pct = pct;
+  sentence->finding = first->rule->id;
+  put_place(findings, sentence, first->file, first->line);
+}
+
+enum status findings_say_any(struct findings *findings, struct first_sentence *ret_sentence, struct error *err)
+{
+  const struct finding *first = findings->all.count > 0 ? &findings->all.items[0] : NULL;
+  const struct places *places;
+  *ret_sentence = (struct first_sentence){.share_pct = NAN, .finding = NULL};
+  if (store_is_folded(findings->question->view->store))
+    return STATUS_OK;
+  XSP_TRY(findings_places(findings, &places, err));
+  if (first != NULL && findings_saving_pct(findings, first) >= LEAST_FINDING_PCT)
+    say_finding(findings, ret_sentence, first);
+  else if (places->has_devices)
+    describe_devices(findings, ret_sentence);
+  else
+    return describe(findings, ret_sentence, err);
+  return STATUS_OK;
 }
 
 enum status findings_say_first(struct findings *findings, struct first_sentence *ret_sentence, struct error *err)
@@ -135,12 +194,9 @@ enum status findings_say_first(struct findings *findings, struct first_sentence 
   if (!is_of_program(findings) || store_is_folded(findings->question->view->store))
     return STATUS_OK;
   XSP_TRY(findings_places(findings, &places, err));
-  if (pct >= LEAST_FINDING_PCT && !(places->has_devices && first->rule->is_general)) {
-    ret_sentence->text = arena_format(findings->question->arena, "up to %.3g %% of the loop: %s", pct, first->title);
-    ret_sentence->share_pct = pct;
-    ret_sentence->finding = first->rule->id;
-    put_place(findings, ret_sentence, first->file, first->line);
-  } else if (!places->has_devices)
+  if (pct >= LEAST_FINDING_PCT && !(places->has_devices && first->rule->is_general))
+    say_finding(findings, ret_sentence, first);
+  else if (!places->has_devices)
     return describe(findings, ret_sentence, err);
   return STATUS_OK;
 }
