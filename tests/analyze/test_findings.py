@@ -107,6 +107,22 @@ class Small(Steps):
         self.assertIn("gemm", cause["text"])
         self.assertAlmostEqual(cause["share_pct"], 90)
 
+    def test_calls_of_one_row(self):
+        """The first sentence says that a model is called row by row: a hundred times and more."""
+        def cause(calls):
+            trace = scripted.Script()
+            trace.experiment()
+            trace.run(1, "M/L", 0)
+            trace.track(1)
+            for call in range(calls):
+                at = scripted.UNIX_START + call * 1000
+                trace.span("predict", at, 900, "model", tags={"batch_size": 1})
+                trace.span("Conv", at, 800, "layer")
+            trace.write(self.folder / f"{calls}.xsp")
+            return findings(self.folder / f"{calls}.xsp", "--only", "F7")["summary"]["cause"]["text"]
+        self.assertIn("100 calls of one row each", cause(100))
+        self.assertNotIn("one row", cause(99))
+
     def test_fail_on(self):
         for limits, expected in (("F2", 1), ("small_kernels:5%", 1), ("F2:5", 1), ("F2:100%", 0), ("F1", 0), ("F1,F2:5", 1),
                                  ("F2:x", 2), ("F99", 2), ("", 2)):

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #define LEAST_FINDING_PCT 5 // smaller ones are no first sentence
+#define CALLS_OF_ONE_LEAST 100
 
 static const char *base_of(const char *file)
 {
@@ -81,6 +82,15 @@ static enum status load_line(struct findings *findings, struct line *ret_line, b
   return status == STATUS_NO ? STATUS_OK : status;
 }
 
+// ", in 2000 calls of one row each": small calls are mostly overhead, which the time of layers does not show.
+static const char *rows_text(struct findings *findings)
+{
+  bool has_one = findings->set->batch_size == 1 && findings->set->observation_count >= CALLS_OF_ONE_LEAST;
+  return has_one ? arena_format(findings->question->arena, ", in %zu calls of one row each",
+                                findings->set->observation_count)
+                 : "";
+}
+
 // Most of the loop is in no layer: says so first, with the line that samples give.
 static enum status describe_outside(struct findings *findings, struct first_sentence *sentence, double pct,
                                     const char *name, struct error *err)
@@ -97,8 +107,8 @@ static enum status describe_outside(struct findings *findings, struct first_sent
   if (has_line) {
     const char *callee =
         line.hottest != NULL ? arena_format(arena, " (most in %s)", findings_name(findings, line.hottest)) : "";
-    sentence->text = arena_format(arena, "%s; the program's line with most time is in %s%s", sentence->text,
-                                  findings_name(findings, line.function), callee);
+    sentence->text = arena_format(arena, "%s; the program's line with most time is in %s%s%s", sentence->text,
+                                  findings_name(findings, line.function), callee, rows_text(findings));
     put_place(findings, sentence, findings_keep(findings, line.file), line.line);
   } else if (name != NULL)
     sentence->text =
@@ -118,8 +128,9 @@ static enum status describe(struct findings *findings, struct first_sentence *se
   if (pct < 50)
     return describe_outside(findings, sentence, pct, name, err);
   sentence->share_pct = pct;
-  sentence->text = arena_format(arena, "the model's layers take %.3g %% of the %s, most in %s", pct,
-                                is_of_program(findings) ? "loop" : "time", findings_name(findings, name));
+  sentence->text =
+      arena_format(arena, "the model's layers take %.3g %% of the %s, most in %s%s", pct,
+                   is_of_program(findings) ? "loop" : "time", findings_name(findings, name), rows_text(findings));
   uint32_t place = findings_busiest_place(findings);
   if (place != PLACE_NONE)
     put_place(findings, sentence, findings_keep(findings, findings->places->all[place].file),
