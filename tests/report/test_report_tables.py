@@ -65,6 +65,16 @@ def answer(path, table_id, batch):
 
 
 class ReportTablesTest(browser.BrowserTest):
+    def test_the_main_figure_of_an_analysis_has_the_bar(self):
+        """The one that its rows are sorted by; of rows in an order of their own the first measure."""
+        window = self.open(report_files.profiled()[1])
+        for page, analysis, key in (("kernels", "A10", "latency_ms"), ("layers", "A2", "latency_ms"),
+                                    ("memory", "A4", "alloc_bytes"), ("memory", "A7", "alloc_bytes")):
+            window.open_page(page)
+            bars = window.section(analysis).evaluate("""(one) => [...new Set([...one.querySelectorAll("td.has-bar")].map(
+                (cell) => one.querySelectorAll("th")[cell.cellIndex].dataset.key))]""")
+            self.assertEqual(bars, [key], analysis)
+
     def shown_tables(self, page, batch):
         """Of each analysis the fullest table, from whatever page it is on."""
         window = self.open(page, "#page=overview" + (f"&batch={batch}" if batch is not None else ""))

@@ -99,7 +99,7 @@ export function ContextTable({
       { key: "level", label: "level", isText: true, value: (node) => LEVELS[shape.level[node]] },
       ...sourceColumn<number>(shape.name, (node) => sourceOfNode(shape, node, false)),
       ...spansColumn<number>(value, (node) => shape.count[node]),
-      { key: keyOf(value, "own"), label: "own", value: (node) => shape.own[node] },
+      { key: keyOf(value, "own"), label: "own", hasBar: true, value: (node) => shape.own[node] },
       ...split<number>(
         shape,
         value,
@@ -156,7 +156,7 @@ export function NameTable({
       { key: "level", label: "level", isText: true, value: (row) => LEVELS[row.level] },
       ...sourceColumn<NameRow>(tree.name, (row) => sourceOf(row.name)),
       ...spansColumn<NameRow>(value, (row) => row.count),
-      { key: keyOf(value, "own"), label: "own", value: (row) => row.own },
+      { key: keyOf(value, "own"), label: "own", hasBar: true, value: (row) => row.own },
       { key: "own_pct", label: "own of all", value: (row) => percent(row.own, total) },
       ...split<NameRow>(
         tree,
@@ -258,7 +258,7 @@ function DirectTable({
     (): TableColumn<number>[] => [
       { key: "name", label: "name", isText: true, value: (node) => names[shape.name[node]] },
       ...spansColumn<number>(value, (node) => shape.count[node]),
-      { key: keyOf(value, "total"), label: "time", value: (node) => shape.total[node] },
+      { key: keyOf(value, "total"), label: "time", hasBar: true, value: (node) => shape.total[node] },
       { key: "share_pct", label: "share", value: (node) => percent(shape.total[node], shape.total[0]) },
     ],
     [shape, value],

@@ -103,7 +103,12 @@ function ByName({ data, names }: { data: Spans; names: string[] }) {
       { key: "level", label: "level", isText: true, value: (group: Group) => LEVELS[group.level] },
       { key: "kind", label: "kind", isText: true, value: (group: Group) => KINDS[group.kind] },
       { key: "count", label: "count", value: (group: Group) => group.count },
-      { key: "total_ns", label: range === null ? "total" : "total inside", value: (group: Group) => group.total },
+      {
+        key: "total_ns",
+        label: range === null ? "total" : "total inside",
+        hasBar: true,
+        value: (group: Group) => group.total,
+      },
       {
         key: "share_pct",
         label: range === null ? "of the run" : "of the range",

@@ -96,6 +96,7 @@ export function LinkedTable({
     inside = picked.value;
   const isAbout = table.rows.length > 0 && inside !== null && insideOf(table.rows[0]) !== undefined;
   const columns = useMemo(() => {
+    const barred = answer.main ?? table.columns.find(({ unit }) => unit !== "")?.key; // in its own order: the first measure
     const all = inOrder(table.columns)
       .filter(({ key }) => !without.includes(key))
       .filter(({ key }) => table.rows.some((row) => row[key] !== null && row[key] !== undefined))
@@ -105,6 +106,7 @@ export function LinkedTable({
         unit,
         title: key,
         isText: table.rows.some((row) => typeof row[key] === "string"),
+        hasBar: key === barred,
         value: (row) => row[key] ?? null,
         short: SHORT[key],
         show: SHOW[key],

@@ -14,8 +14,6 @@ import "./table.css";
 
 const SAMPLE = 2000; // values of a column that decide its decimals and width; all in short tables
 const PRINTED_MOST = 300;
-// The first of these that a table has gets the bar.
-const MAIN = ["latency_ms", "kernel_latency_ms", "gpu_latency_ms", "total_ns", "own_ns", "alloc_bytes", "count"];
 
 interface Properties<Row> {
   id: string;
@@ -56,9 +54,7 @@ function useShown<Row>({ id, columns, rows }: Properties<Row>, room: number): Sh
       sample = step === 1 ? rows : rows.filter((_, i) => i % step === 0);
     const values = columns.map((column) => sample.map(column.value));
     const formats = columnFormats(columns, values);
-    const main =
-      columns.find((column) => column.hasBar) ??
-      MAIN.map((key) => columns.find((column) => column.key === key)).find((column) => column !== undefined);
+    const main = columns.find((column) => column.hasBar);
     const most = rows.reduce((most, row) => Math.max(most, Number(main?.value(row) ?? 0)), 0);
     return { formats, wanted: widthsWanted(columns, formats, (c) => values[c]), main, most };
   }, [columns, rows]);
