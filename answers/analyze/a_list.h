@@ -34,6 +34,8 @@ extern const struct analysis analysis_t9;  // t9_depth.c
 extern const struct analysis analysis_t10; // t10_frameworks.c
 extern const struct analysis analysis_t11; // t11_systems.c
 
+extern const struct analysis analysis_ranges; // runs/ranges.c
+
 // findings/findings.c
 extern const struct analysis analysis_findings;
 

@@ -40,6 +40,7 @@ const struct analysis *const analyses[] = {
     &analysis_t9,
     &analysis_t10,
     &analysis_t11,
+    &analysis_ranges,
     &analysis_findings,
     NULL,
 };
@@ -85,7 +86,7 @@ enum status analyze_run(const char *id, struct store *const *stores, size_t stor
   const struct analysis *analysis = analyze_find(id);
   if (analysis == NULL)
     return error_set(err, STATUS_USE, "there is no such analysis", id, "xsp help analyze",
-                     "known are L0, A1 to A20, A22 (lines), T8 to T11 and findings");
+                     "known are L0, A1 to A20, A22 (lines), T8 to T11, ranges and findings");
   XSP_TRY((analysis_is_over_all(analysis, request) ? survey_run : question_each)(analysis, stores, store_count, request,
                                                                                  arena, ret_tables, ret_count, err));
   struct table *first = &(*ret_tables)[0];

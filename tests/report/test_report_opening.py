@@ -136,6 +136,8 @@ class ReportOpeningTest(browser.BrowserTest):
         window = self.open(report_files.report(path))
         self.assertEqual(window.page.locator("header select").first.locator("option").all_inner_texts(),
                          ["shop, A, run 1", "stock, A, run 2"])
+        self.assertEqual([row["service"] for row in browser.rows_of(window.table("ranges"))], ["shop", "stock"])
+        self.assertEqual(window.cut_off(), [])
 
 
 if __name__ == "__main__":

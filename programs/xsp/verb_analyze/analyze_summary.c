@@ -13,7 +13,7 @@
 #define TOP_ROWS 5
 #define TOP_FINDINGS 3
 
-static const char *const summary_ids[] = {"A1", "A2", "A10"};
+static const char *const summary_ids[] = {"A1", "A2", "A10", "ranges"}; // the last where there is no A1
 #define SUMMARY_IDS (sizeof summary_ids / sizeof summary_ids[0])
 
 struct summary {
@@ -38,14 +38,30 @@ static enum status ask_findings(struct summary *summary, struct store *const *st
   return status;
 }
 
+// Spans of services have no models, and need none.
+static bool has_services(const struct summary *summary)
+{
+  for (size_t i = 0; i < summary->answers.tables.count; i++) {
+    const struct table *table = &summary->answers.tables.items[i];
+    for (size_t cell = 0; cell < table->row_count * table->column_count; cell++)
+      if (strcmp(table->columns[cell % table->column_count].key, "service") == 0 && table->rows[cell].type == CELL_TEXT)
+        return true;
+  }
+  return false;
+}
+
 static enum status ask(struct summary *summary, struct store *const *stores, size_t count,
                        const struct analyze_request *request, struct error *err)
 {
   XSP_TRY(
       analyze_causes(stores, count, request, &summary->answers.arena, &summary->causes, &summary->cause_count, err));
+  struct error no_models = {0};
   for (size_t i = 0; i < SUMMARY_IDS; i++) {
     struct analyze_request asked = *request;
     struct error why = {0};
+    summary->ends[i] = summary->answers.tables.count;
+    if (i == SUMMARY_IDS - 1 && summary->ends[0] > 0)
+      continue;
     if (asked.top == 0 && strcmp(summary_ids[i], "A1") != 0)
       asked.top = TOP_ROWS;
     enum status status = answers_add(&summary->answers, summary_ids[i], stores, count, &asked, &why);
@@ -53,10 +69,12 @@ static enum status ask(struct summary *summary, struct store *const *stores, siz
       *err = why;
       return status;
     }
-    if (status == STATUS_NO && i == 0) // A1 is what everyone expects: with the remedy
-      output_error(&why);
+    if (status == STATUS_NO && i == 0)
+      no_models = why;
     summary->ends[i] = summary->answers.tables.count;
   }
+  if (summary->ends[0] == 0 && !has_services(summary)) // A1 is what everyone expects: with the remedy
+    output_error(&no_models);
   return ask_findings(summary, stores, count, request, err);
 }
 

@@ -3,7 +3,7 @@
 import type { Answer } from "../data";
 import { cell, count, digits, plural, statisticWords, time } from "../format";
 import { observationWord, run } from "../state";
-import { number, text, type Row } from "../widgets/answers";
+import { LinkedTable, number, text, type Row } from "../widgets/answers";
 import { answer, answers, batches, shownBatch } from "../widgets/parts";
 import { Findings } from "./findings";
 import { Lead } from "./lead";
@@ -39,7 +39,8 @@ export function Overview() {
   const size = shownBatch(),
     a1 = answers("A1")[0],
     row = a1?.table.rows.find((one) => one.batch_size === size) ?? a1?.table.rows[0],
-    l0 = answers("L0")[0];
+    l0 = answers("L0")[0],
+    ranges = answers("ranges")[0];
   const isRight = row !== undefined && number(row.n) === 1; // without noise to draw, columns stay of equal height
   const a2 = withRows(answer("A2")),
     a10 = withRows(answer("A10"));
@@ -57,6 +58,7 @@ export function Overview() {
           ["A10", "kernels"],
         ]}
       />
+      {a1 === undefined && ranges !== undefined && <LinkedTable answer={ranges} />}
       <Where a2={a2} a10={a10} />
       <Lists a2={a2} a10={a10} />
       <Figures a1={a1} row={row} a2={a2} a10={a10} />

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ranges and library calls by name, of the runs with the most levels; of spans of services by service. It needs no model: it answers
+// for any program, and for a service whose spans came by OpenTelemetry.
+#include "analyze/a_list.h"
+#include "analyze/experiments.h"
+#include "base/interner.h"
+#include "base/vector.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct named {
+  uint32_t name;
+  unsigned level;
+  const char *service; // NULL: the run is of none
+  double total_ns, self_ns;
+  VECTOR(double) ns; // of each span
+};
+struct ranges {
+  struct question *question;
+  uint32_t program;    // string id of the category of processes; 0: there is none
+  const char *service; // of the run that is read
+  size_t service_number;
+  struct map places; // by service, name and level
+  VECTOR(struct named) items;
+};
+
+static enum status visit(void *context, size_t first_row, const struct store_spans *spans,
+                         const struct store_derived *derived, struct error *err)
+{
+  struct ranges *of = context;
+  (void)first_row, (void)err;
+  for (size_t i = 0; i < spans->count; i++) {
+    unsigned level = spans->level[i];
+    bool is_program = of->program != 0 && spans->category[i] == of->program;
+    if ((level != XSP_LEVEL_APPLICATION && level != XSP_LEVEL_LIBRARY) || is_program ||
+        (spans->flags[i] & STORE_SPAN_OPEN) != 0)
+      continue;
+    bool is_new = false;
+    struct map_key key = {of->service_number * XSP_LEVEL_COUNT + level, spans->name[i]};
+    uint64_t *place = map_at(&of->places, key, &is_new);
+    if (is_new) {
+      *place = of->items.count;
+      *vector_add(&of->items) = (struct named){.name = spans->name[i], .level = level, .service = of->service};
+    }
+    struct named *named = &of->items.items[*place];
+    named->total_ns += (double)spans->duration_ns[i];
+    named->self_ns += (double)derived->self_ns[i];
+    *vector_add(&named->ns) = (double)spans->duration_ns[i];
+  }
+  return STATUS_OK;
+}
+
+static enum status find_service(struct ranges *of, const struct view_run *run, struct error *err)
+{
+  struct store_note *notes = NULL;
+  size_t count = 0;
+  XSP_TRY(store_notes(of->question->view->store, run->run->run_id, of->question->scratch, &notes, &count, err));
+  of->service = NULL;
+  for (size_t i = 0; i < count; i++)
+    if (notes[i].run_id == run->run->run_id && strcmp(notes[i].key, "service.name") == 0)
+      of->service = notes[i].value;
+  of->service_number = of->service == NULL ? 0 : (size_t)run->run->run_id;
+  return STATUS_OK;
+}
+
+// A program's runs at fewer levels are the same work again; services are each other's neighbours, whatever their levels are.
+static enum status read_runs(struct ranges *of, struct error *err)
+{
+  const struct view *view = of->question->view;
+  const struct view_run *deepest = NULL;
+  for (size_t i = 0; i < view->run_count; i++) {
+    struct level_set levels = view->runs[i].run->levels;
+    if (!level_set_is_twin(levels) &&
+        (deepest == NULL || level_set_count(levels) > level_set_count(deepest->run->levels)))
+      deepest = &view->runs[i];
+  }
+  for (size_t i = 0; i < view->run_count; i++) {
+    const struct view_run *run = &view->runs[i];
+    XSP_TRY(find_service(of, run, err));
+    bool is_same = deepest == NULL || level_set_equal(run->run->levels, deepest->run->levels);
+    if (is_same || of->service != NULL)
+      XSP_TRY(store_walk_spans(view->store, run->run->run_id,
+                               STORE_BIT(STORE_NAME) | STORE_BIT(STORE_LEVEL) | STORE_BIT(STORE_CATEGORY) |
+                                   STORE_BIT(STORE_DURATION_NS) | STORE_BIT(STORE_FLAGS) | STORE_BIT(STORE_SELF_NS),
+                               visit, of, err));
+    for (size_t j = 0; j < view->set_count; j++)
+      for (size_t k = 0; k < view->sets[j].run_count; k++)
+        if (view->sets[j].runs[k] == run && (is_same || of->service != NULL))
+          question_uses(of->question, &view->sets[j]);
+  }
+  return STATUS_OK;
+}
+
+static double part_ms(struct named *named, const char *which)
+{
+  struct statistic statistic;
+  return statistic_parse(which, &statistic) ? statistic_apply(&statistic, named->ns.items, named->ns.count) / 1e6 : NAN;
+}
+
+static int by_time(const void *left, const void *right)
+{
+  const struct named *a = left, *b = right;
+  return (a->total_ns < b->total_ns) - (a->total_ns > b->total_ns);
+}
+
+static void put_rows(struct ranges *of)
+{
+  struct table_builder *table = &of->question->table;
+  struct store *store = of->question->view->store;
+  qsort(of->items.items, of->items.count, sizeof *of->items.items, by_time);
+  for (size_t i = 0; i < of->items.count; i++) {
+    struct named *named = &of->items.items[i];
+    size_t length = 0;
+    const char *name = store_text(store, named->name, &length);
+    table_row(table);
+    table_put(table, "service",
+              cell_text(named->service == NULL ? NULL : arena_format(table->arena, "%s", named->service)));
+    table_put_as(table, "name", "range", cell_text(arena_copy(table->arena, name, length)));
+    table_put(table, "level", cell_text(level_name(named->level)));
+    table_put(table, "count", cell_int((int64_t)named->ns.count));
+    table_put(table, "total_ms", cell_real(named->total_ns / 1e6));
+    table_put(table, "self_ms", cell_real(named->self_ns / 1e6));
+    table_put(table, "mean_ms", cell_real(named->total_ns / (double)named->ns.count / 1e6));
+    table_put(table, "p50_ms", cell_real(part_ms(named, "p50")));
+    table_put(table, "p95_ms", cell_real(part_ms(named, "p95")));
+    table_put(table, "p99_ms", cell_real(part_ms(named, "p99")));
+  }
+}
+
+static enum status answer(struct question *question, struct error *err)
+{
+  struct ranges of = {.question = question};
+  (void)store_find_string(question->view->store, "program", 7, &of.program);
+  enum status status = read_runs(&of, err);
+  if (status == STATUS_OK && of.items.count == 0)
+    status = question_lacks(question, err, "no range and no call of a library was recorded");
+  if (status == STATUS_OK)
+    put_rows(&of);
+  for (size_t i = 0; i < of.items.count; i++)
+    vector_done(&of.items.items[i].ns);
+  vector_done(&of.items);
+  map_done(&of.places);
+  return status;
+}
+
+const struct analysis analysis_ranges = {.id = "ranges",
+                                         .title = "ranges and library calls by name",
+                                         .needs = "ranges",
+                                         .main_figure = "total_ms",
+                                         .is_of_program = true,
+                                         .answer = answer};

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The analysis `ranges`: figures of a scripted program by hand, whose runs count, and files of services, which have no model."""
+import json
+import pathlib
+import statistics
+import unittest
+
+import scripted
+from scripted import UNIX_START, Script, xsp, xsp_json
+
+MS = 1_000_000
+
+
+class RangesTest(unittest.TestCase):
+    def setUp(self):
+        self.folder = scripted.temporary_folder()
+        self.addCleanup(self.folder.cleanup)
+        self.path = pathlib.Path(self.folder.name) / "ranges.xsp"
+
+    def rows(self, *options):
+        return xsp_json("analyze", "ranges", self.path, "--json", *options)["rows"]
+
+    def program(self, levels=("A/M",), lengths=(1, 2, 3, 4, 100)):
+        """`load` of these lengths, each with `read` of half of it inside, and a call of a library; a process, an open span and a step are no ranges."""
+        script = Script()
+        script.experiment()
+        for run, one in enumerate(levels, 1):
+            script.run(run, one, 1)
+            script.track(1, "main", run_id=run)
+            script.span("python3 train.py", UNIX_START, 10_000 * MS, "application", run_id=run, category="program")
+            for number, length in enumerate(lengths):
+                start = UNIX_START + 1000 * number * MS
+                script.span("training step", start, 500 * MS, run_id=run)
+                script.span("load", start, length * MS, "application", run_id=run)
+                script.span("read", start, length * MS // 2, "application", run_id=run)
+                script.span("gemm", start + 400 * MS, MS, "library", run_id=run)
+        return script.write(self.path)
+
+    def test_figures(self):
+        self.program()
+        load, read, gemm = self.rows()
+        values = [1, 2, 3, 4, 100]
+        percentiles = statistics.quantiles(values, n=100, method="inclusive")
+        self.assertEqual((load["name"], load["level"], load["count"], load["service"]), ("load", "application", 5, None))
+        for key, value in (("total_ms", 110), ("self_ms", 55), ("mean_ms", 22), ("p50_ms", 3), ("p95_ms", percentiles[94]),
+                           ("p99_ms", percentiles[98])):
+            self.assertAlmostEqual(load[key], value, msg=key)
+        self.assertEqual((read["name"], read["level"], read["total_ms"], read["self_ms"]), ("read", "application", 55, 55))
+        self.assertEqual((gemm["name"], gemm["level"], gemm["count"], gemm["total_ms"]), ("gemm", "library", 5, 5))
+
+    def test_runs_at_fewer_levels_are_the_same_work_again(self):
+        self.program(("A/M", "A/M/Lib"))
+        self.assertEqual([row["count"] for row in self.rows()], [5, 5, 5])
+
+    def test_top_and_sort(self):
+        self.program()
+        self.assertEqual([row["name"] for row in self.rows("--top", "1")], ["load"])
+        self.assertEqual([row["name"] for row in self.rows("--sort", "self_ms", "--top", "2")], ["load", "read"])
+
+    def test_without_ranges(self):
+        self.program(lengths=())
+        result = xsp("analyze", "ranges", self.path, check=1)
+        self.assertIn(b"no range", result.stderr)
+
+    def services(self):
+        def spans(name, lengths, first):
+            return {"resource": {"attributes": [{"key": "service.name", "value": {"stringValue": name}}]}, "scopeSpans": [{"spans": [
+                {"traceId": "1" * 32, "spanId": f"{first + number:016x}", "name": "GET /", "startTimeUnixNano": str(UNIX_START),
+                 "endTimeUnixNano": str(UNIX_START + length * MS)} for number, length in enumerate(lengths)]}]}
+        source = self.path.with_suffix(".json")
+        source.write_text(json.dumps({"resourceSpans": [spans("shop", (10, 20, 30), 1), spans("stock", (5,), 9)]}))
+        xsp("import", source, "-o", self.path, check=0)
+
+    def test_services_are_told_apart(self):
+        self.services()
+        self.assertEqual([(row["service"], row["name"], row["count"], row["p50_ms"]) for row in self.rows()],
+                         [("shop", "GET /", 3, 20), ("stock", "GET /", 1, 5)])
+
+    def test_the_summary_of_a_file_without_models_has_them(self):
+        """No dead end: neither an error nor advice that does not suit a service."""
+        self.services()
+        result = xsp("analyze", self.path, check=0)
+        self.assertNotIn(b"cannot answer", result.stderr)
+        self.assertIn(b"stock", result.stdout)
+        summary = xsp_json("analyze", self.path, "--json")
+        self.assertEqual([row["service"] for row in summary["ranges"]["rows"]], ["shop", "stock"])
+        self.program()
+        self.assertNotIn("ranges", xsp_json("analyze", self.path, "--json"))
+
+
+if __name__ == "__main__":
+    unittest.main()
