@@ -43,6 +43,15 @@ static enum status show_help(const struct verb *verb, struct error *err)
   return output_buf(&text, err);
 }
 
+// Of xsp alone: where to begin. Still wrong use, for a script whose verb is empty.
+static enum status show_start(struct error *err)
+{
+  struct buf text = {0};
+  help_start(&text);
+  XSP_TRY(output_buf(&text, err));
+  return STATUS_USE;
+}
+
 static enum status run_verb(const struct verb *verb, int count, char **texts, struct error *err)
 {
   struct invocation invocation;
@@ -59,7 +68,7 @@ static enum status run_verb(const struct verb *verb, int count, char **texts, st
 static enum status run(int argc, char **argv, const struct verb **ret_verb, struct error *err)
 {
   if (argc < 2)
-    return error_set(err, STATUS_USE, "wrong use", NULL, "`xsp help`", "a verb is missing");
+    return show_start(err);
   if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
     return show_help(NULL, err);
   const char *name = text_is_one_of(argv[1], "--version", "-V") ? "version" : argv[1];

@@ -96,6 +96,15 @@ static void put_overview(unsigned width, struct buf *out)
                 "Exit status: 0 done, 1 the answer is no, 2 wrong use or bad input, 3 the environment failed.\n");
 }
 
+void help_start(struct buf *out)
+{
+  buf_text(out, "xsp shows one machine-learning workload through every level of its stack.\n\n"
+                "  xsp run -- python3 train.py        trace a program: what takes its time, on which line\n"
+                "  xsp profile model.onnx             measure a model: latency, layers, kernels, overhead\n"
+                "  xsp report trace.json.gz --open    see a trace in the browser, also one of another profiler\n\n"
+                "`xsp help` lists all verbs, `xsp help VERB` explains one.\n");
+}
+
 void help_text(const struct verb *verb, unsigned width, struct buf *out)
 {
   width = width == 0 || width > 100 ? 100 : width < 50 ? 50 : width;
