@@ -12,6 +12,7 @@ const struct importer *const importers[] = {
     &importer_otlp_proto,
     &importer_otlp_journal,
     &importer_loadgen,
+    &importer_rocprof,
     &importer_nvprof,
     &importer_onednn,
     &importer_tf_timeline,

@@ -114,7 +114,7 @@ static enum status refuse(const struct nsys_database *database, struct error *er
   } others[] = {
       {"StringTable", "it is an nvprof database, which Nsight Systems replaced", "nsys profile, then nsys export"},
       {"rocpd_api", "it is a database of rocmProfileData (.rpd)", "rpd2tracing, and --format chrome"},
-      {"rocpd_", "it is a rocpd database of rocprofv3", "rocpd convert to a Chrome trace"},
+      {"rocpd_", "it is a rocpd database of rocprofv3", "rocprofv3 --output-format json"},
       {"xsp_", "it is an .xsp file already", "xsp info, or xsp analyze"},
       {"chunk", "it is an .xsp file already", "xsp info, or xsp analyze"},
   };
