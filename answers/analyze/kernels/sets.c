@@ -259,10 +259,10 @@ enum status kernels_each_batch(struct question *question,
   if (without_model > 0)
     kernels_note_no_model(question);
   if (*ret_count == 0 && only != 0)
-    return advise(question,
-                  question_lacks(question, err, "there is no run with the kernel level at batch size %lld",
-                                 (long long)only),
-                  err);
+    return advise(
+        question,
+        question_lacks(question, err, "there is no run with the kernel level at batch size %lld", (long long)only),
+        err);
   if (*ret_count == 0)
     return advise(question, question_lacks(question, err, "there is no run with the kernel level"), err);
   question->has_several_batches = *ret_count > 1;

@@ -61,6 +61,5 @@ enum status layer_row_tags_read(const struct run_columns *columns, const uint32_
   for (size_t i = 0; i < LAYER_TAGS; i++)
     if (!store_find_string(store, names[i], strlen(names[i]), &reading.keys[i]))
       reading.keys[i] = 0;
-  return store_walk_tags_of(store, columns->run->run->run_id, reading.keys, LAYER_TAGS, visit_tags, &reading,
-                            err);
+  return store_walk_tags_of(store, columns->run->run->run_id, reading.keys, LAYER_TAGS, visit_tags, &reading, err);
 }
