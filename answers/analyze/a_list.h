@@ -28,6 +28,7 @@ extern const struct analysis analysis_a19; // a19_input.c
 extern const struct analysis analysis_a20; // a20_generations.c
 extern const struct analysis analysis_a21; // ranks/a21_ranks.c
 extern const struct analysis analysis_a22; // lines/a22_lines.c
+extern const struct analysis analysis_a23; // kernels/a23_implementations.c
 extern const struct analysis analysis_a24; // ranks/a24_collectives.c
 extern const struct analysis analysis_t8;  // t8_models.c
 extern const struct analysis analysis_t9;  // t9_depth.c

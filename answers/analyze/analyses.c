@@ -35,6 +35,7 @@ const struct analysis *const analyses[] = {
     &analysis_a20,
     &analysis_a21,
     &analysis_a22,
+    &analysis_a23,
     &analysis_a24,
     &analysis_t8,
     &analysis_t9,

@@ -3,9 +3,11 @@
 // value per observation.
 #include "analyze/kernels/kernels.h"
 
+#include "base/map.h"
 #include "base/saturate.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct group_scratch {
@@ -49,15 +51,18 @@ static uint32_t group_of(const struct kernel_groups *groups, size_t kernel)
     return is_listed ? (uint32_t)(3 * (size_t)item->layer / groups->kernels->layers_listed) : UINT32_MAX;
   case GROUPS_NAMES:
     return item->name_group;
+  case GROUPS_LAYER_NAMES:
+    return groups->number[kernel];
   default:
     return kernel < groups->count ? (uint32_t)kernel : UINT32_MAX;
   }
 }
 
-static struct kernel_groups group(struct question *question, const struct kernels *kernels, enum groups_kind kind,
-                                  size_t count)
+static struct kernel_groups group_numbered(struct question *question, const struct kernels *kernels,
+                                           enum groups_kind kind, size_t count, const uint32_t *number)
 {
-  struct kernel_groups groups = {.question = question, .kernels = kernels, .count = count, .kind = kind};
+  struct kernel_groups groups = {
+      .question = question, .kernels = kernels, .count = count, .kind = kind, .number = number};
   groups.first = arena_alloc_array(question->scratch, count + 2, sizeof *groups.first);
   groups.row = arena_alloc_array(question->scratch, kernels->count + 1, sizeof *groups.row);
   start_scratch(question, &groups);
@@ -70,6 +75,52 @@ static struct kernel_groups group(struct question *question, const struct kernel
     if (group_of(&groups, k) != UINT32_MAX)
       groups.row[groups.first[group_of(&groups, k) + 1]++] = (uint32_t)k;
   return groups;
+}
+
+static struct kernel_groups group(struct question *question, const struct kernels *kernels, enum groups_kind kind,
+                                  size_t count)
+{
+  return group_numbered(question, kernels, kind, count, NULL);
+}
+
+static int compare_first(const void *left, const void *right, void *context)
+{
+  const struct kernel *kernels = context;
+  const uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+  if (kernels[a].layer != kernels[b].layer)
+    return kernels[a].layer < kernels[b].layer ? -1 : 1;
+  return a < b ? -1 : a > b;
+}
+
+struct kernel_groups kernels_group_by_layer_and_name(struct question *question, const struct kernels *kernels)
+{
+  uint32_t *number = arena_alloc_array(question->scratch, kernels->count + 1, sizeof *number);
+  uint32_t *first = arena_alloc_array(question->scratch, kernels->count + 1, sizeof *first);
+  struct map groups = {0}; // by layer and name: the first kernel, then the group's number
+  size_t count = 0;
+  for (size_t k = 0; k < kernels->measured; k++) {
+    bool is_new;
+    const struct kernel *item = &kernels->items[k];
+    if (item->layer >= kernels->layers_listed)
+      continue;
+    (void)map_at(&groups, (struct map_key){item->layer + UINT64_C(1), item->name_group}, &is_new);
+    if (is_new)
+      first[count++] = (uint32_t)k;
+  }
+  if (count > 0)
+    qsort_r(first, count, sizeof *first, compare_first, kernels->items);
+  for (size_t g = 0; g < count; g++) {
+    const struct kernel *item = &kernels->items[first[g]];
+    *map_find(&groups, (struct map_key){item->layer + UINT64_C(1), item->name_group}) = g;
+  }
+  for (size_t k = 0; k < kernels->count; k++) {
+    const struct kernel *item = &kernels->items[k];
+    const uint64_t *found =
+        k < kernels->measured ? map_find(&groups, (struct map_key){item->layer + UINT64_C(1), item->name_group}) : NULL;
+    number[k] = found != NULL ? (uint32_t)*found : UINT32_MAX;
+  }
+  map_done(&groups);
+  return group_numbered(question, kernels, GROUPS_LAYER_NAMES, count, number);
 }
 
 struct kernel_groups kernels_group_each(struct question *question, const struct kernels *kernels)
@@ -164,7 +215,8 @@ static void add_up(struct kernel_groups *groups, size_t group, struct sums *sums
       add_metrics(groups, kernel, observation, sums);
     }
   }
-  bool is_there_without = groups->kind != GROUPS_EACH && groups->kind != GROUPS_NAMES;
+  bool is_there_without =
+      groups->kind != GROUPS_EACH && groups->kind != GROUPS_NAMES && groups->kind != GROUPS_LAYER_NAMES;
   for (uint32_t i = 0; is_there_without && i < calls->observation_count; i++)
     if (scratch->calls[i] == 0 && is_there(groups, group, i))
       scratch->touched[scratch->touched_count++] = i;

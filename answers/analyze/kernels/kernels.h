@@ -101,13 +101,22 @@ struct figure kernels_layer(struct question *question, const struct kernels *ker
 double kernels_layer_gpu_ms(struct question *question, const struct kernels *kernels, size_t layer); // union; as A13
 
 // ---- groups ---------------------------------------------------------------------------------------------------------
-enum groups_kind { GROUPS_EACH, GROUPS_NAMES, GROUPS_LAYERS, GROUPS_THIRDS, GROUPS_ALL_LAYERS, GROUPS_ALL };
+enum groups_kind {
+  GROUPS_EACH,
+  GROUPS_NAMES,
+  GROUPS_LAYER_NAMES,
+  GROUPS_LAYERS,
+  GROUPS_THIRDS,
+  GROUPS_ALL_LAYERS,
+  GROUPS_ALL
+};
 struct kernel_groups {
   struct question *question;
   const struct kernels *kernels;
   size_t count;
-  enum groups_kind kind; // a layer, a third or a model without kernels has 0, not nothing
-  uint32_t *first, *row; // kernels of group g: row[first[g]] … row[first[g + 1] - 1]
+  enum groups_kind kind;  // a layer, a third or a model without kernels has 0, not nothing
+  const uint32_t *number; // GROUPS_LAYER_NAMES: by kernel; UINT32_MAX: in none
+  uint32_t *first, *row;  // kernels of group g: row[first[g]] … row[first[g + 1] - 1]
   struct group_scratch *scratch;
 };
 struct kernel_figures {
@@ -125,6 +134,8 @@ struct kernel_figures {
 extern const struct kernel_figures kernel_figures_none;
 struct kernel_groups kernels_group_each(struct question *question, const struct kernels *kernels); // group = item
 struct kernel_groups kernels_group_by_name(struct question *question, const struct kernels *kernels);
+// Layer by layer, in the order in which a layer's kernels run first; without kernels that no latency set has, or that are in no layer.
+struct kernel_groups kernels_group_by_layer_and_name(struct question *question, const struct kernels *kernels);
 struct kernel_groups kernels_group_by_layer(struct question *question, const struct kernels *kernels);
 void kernel_groups_figures(struct kernel_groups *groups, size_t group, struct kernel_figures *ret_figures);
 // Of the layers, by position.

@@ -23,7 +23,8 @@ enum status survey_question(struct survey *survey, const struct survey_item *ite
   request->by = NULL;
   request->cache = NULL;
   if (survey->view == NULL) {
-    const struct view_choice choice = {.of_cold_runs = survey->request->cold, .signature = survey->request->signature};
+    struct view_choice choice = view_choice_of(survey->request);
+    choice.batch = 0; // a table has several
     survey->view = arena_alloc(&survey->asked, sizeof *survey->view);
     XSP_TRY(survey_check(survey, item, view_load(&item->of, &choice, &survey->asked, survey->view, err)));
   }
