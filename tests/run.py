@@ -10,6 +10,7 @@ import faulthandler
 import os
 import pathlib
 import runpy
+import signal
 import sys
 
 SOURCE = pathlib.Path(__file__).resolve().parents[1]
@@ -23,6 +24,8 @@ def main():
                 "XSP_TEST_DATA": os.devnull, "XSP_PEAKS": "skip", "ORT_DISABLE_TELEMETRY": "1"}
     for name, value in defaults.items():
         os.environ.setdefault(name, str(value))
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # a shell's "&" in a script: tests send it, and children would ignore it, too
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     if "XSP_TEST_SECONDS" in os.environ:
         faulthandler.dump_traceback_later(int(os.environ["XSP_TEST_SECONDS"]), exit=True)
     # Module names are unique in tests/, as ctest's names are.
