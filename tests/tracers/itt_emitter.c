@@ -85,6 +85,9 @@ static void case_tasks(void)
   struct itt_domain *library = itt.domain_create("oneDNN");
   itt.task_begin(library, none, none, text("convolution"));
   itt.task_end(library);
+  struct itt_domain *creation = itt.domain_create("dnnl::primitive::create");
+  itt.task_begin(creation, none, none, text("a primitive"));
+  itt.task_end(creation);
   struct itt_domain *torch = itt.domain_create("PyTorch");
   itt.task_begin(torch, none, none, text("aten::mm"));
   itt.task_end(torch);

@@ -108,9 +108,10 @@ class Emitter(Case):
         first, second = trace.one("first"), trace.one("second")
         self.assertLess(first["end_ns"], second["end_ns"])
         self.assertEqual(second["tags"]["domain"], "other domain")
-        self.assertEqual(trace.one("convolution")["level"], "library")
+        self.assertEqual((trace.one("convolution")["level"], trace.one("convolution")["category"]), ("library", None))
+        self.assertEqual((trace.one("a primitive")["level"], trace.one("a primitive")["category"]), ("library", "create"))
         self.assertEqual(trace.one("aten::mm")["level"], "layer")
-        self.assertEqual(len(trace.spans), 9, trace.names())  # and the one named by a function
+        self.assertEqual(len(trace.spans), 10, trace.names())  # and the one named by a function
         self.assertNotIn("left out", trace.reported)
 
     def test_ranges_end_anywhere(self):

@@ -13,7 +13,7 @@
 
 struct implementations { // over all experiments
   struct survey *survey;
-  struct interner layers; // keys of layers: position and name
+  struct interner layers;       // keys of layers: position and name
   VECTOR(struct chosen) chosen; // by layer: what the run before it took
   int64_t changes;
 };
@@ -141,8 +141,8 @@ static enum status answer_all(struct survey *survey, struct error *err)
     survey_next(survey);
   }
   if (status == STATUS_OK && survey->table.row_count == 0)
-    status = survey_lacks(survey, err,
-                          "no experiment has a run with layers and kernels (--kernel-level library takes library calls)");
+    status = survey_lacks(
+        survey, err, "no experiment has a run with layers and kernels (--kernel-level library takes library calls)");
   table_summary(&survey->table, "layers", cell_int((int64_t)interner_count(&of.layers)));
   table_summary(&survey->table, "layers_that_change", cell_int(of.changes));
   interner_done(&of.layers);

@@ -117,6 +117,16 @@ static const struct annotation_text *look_up(struct key *key)
 }
 
 // ---- making
+// oneDNN announces the creation of primitives, too, in a domain of its own: that is no part of what computes a layer.
+static bool is_creation(const struct annotation_text *text, unsigned level)
+{
+  static const char ending[] = "::create";
+  const char *name = annotation_domain_name(text->domain);
+  const size_t length = strlen(name);
+  return level == XSP_LEVEL_LIBRARY && length >= sizeof ending - 1 &&
+         strcmp(name + length - (sizeof ending - 1), ending) == 0;
+}
+
 // The site's name and domain stay as long as the process; the session copies them anyway.
 static struct xsp_site *make_site(const struct annotation_text *text, unsigned level, bool is_step)
 {
@@ -129,6 +139,8 @@ static struct xsp_site *make_site(const struct annotation_text *text, unsigned l
     category = NULL;
   }
   uint32_t shown_hash = shown == NULL ? 0 : (uint32_t)hash_bytes(1, shown, strlen(shown));
+  if (category == NULL && is_creation(text, level))
+    category = "create";
   struct xsp_site *site = xsp_site_create_variant(annotation_tracer, (enum xsp_level)level, text->text, category,
                                                   annotation_domain_number(text->domain) ^ shown_hash << 12);
   if (site == NULL)

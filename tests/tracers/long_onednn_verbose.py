@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""oneDNN's primitives in PyTorch as xsp records them, against what oneDNN's own log (ONEDNN_VERBOSE) says of the same run: as many
+of each kind, with the same times."""
+import collections
+import json
+import os
+import pathlib
+import statistics
+import subprocess
+import tempfile
+import unittest
+
+import torch_environment
+
+XSP = pathlib.Path(os.environ["XSP_BUILD"]) / "xsp"
+PROGRAM = """
+import torch
+torch.set_num_threads(1)
+torch.manual_seed(0)
+net = torch.nn.Sequential(torch.nn.Conv2d(3, 32, 3, padding=1), torch.nn.ReLU(), torch.nn.Conv2d(32, 64, 3, padding=1)).eval()
+x = torch.randn(4, 3, 96, 96)
+with torch.inference_mode():
+    for _ in range(20):
+        net(x)
+"""
+
+
+class Verbose(unittest.TestCase):
+    def test_primitives_and_their_times(self):
+        with tempfile.TemporaryDirectory(prefix="xsp-test-verbose-") as name:
+            path = pathlib.Path(name) / "out.xsp"
+            done = subprocess.run([XSP, "run", "-q", "-o", path, "--", torch_environment.torch_python(), "-c", PROGRAM],
+                                  capture_output=True, text=True, check=True, env={**os.environ, "ONEDNN_VERBOSE": "1"})
+            rows = subprocess.run([XSP, "sql", path, "--json", "select name, duration_ns / 1e6 as ms from span where"
+                                   " tracer = 'itt' and category is null order by start_ns"],
+                                  capture_output=True, check=True).stdout
+            layers = json.loads(subprocess.run(
+                [XSP, "analyze", "A11", path, "--json", "--kernel-level", "library", "--stat", "mean"],
+                capture_output=True, check=True).stdout)
+        theirs = collections.defaultdict(list)
+        for line in done.stdout.splitlines():
+            fields = line.split(",")
+            if fields[0] == "onednn_verbose" and "exec" in fields:
+                theirs[fields[fields.index("exec") + 2]].append(float(fields[-1]))
+        if not theirs:
+            self.skipTest("PyTorch does not use oneDNN here")
+        ours = collections.defaultdict(list)
+        for row in json.loads(rows):
+            ours[row["name"]].append(row["ms"])
+        self.assertEqual({kind: len(times) for kind, times in ours.items()}, {kind: len(times) for kind, times in theirs.items()})
+        self.assertIn("convolution", ours)
+        for kind, times in theirs.items():
+            # The log's clocks are around the task, and what it costs; a thread may lose its processor between two clocks.
+            apart = statistics.median(abs(a - b) for a, b in zip(ours[kind], times))
+            self.assertLess(apart, 0.02 * statistics.median(times) + 0.01, kind)
+        self.assertEqual(sum(row["count"] for row in layers["rows"]) * layers["run_set"]["observations"],
+                         sum(len(times) for times in theirs.values()))
+
+
+if __name__ == "__main__":
+    unittest.main()
