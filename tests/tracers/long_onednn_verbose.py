@@ -5,7 +5,6 @@ import collections
 import json
 import os
 import pathlib
-import statistics
 import subprocess
 import tempfile
 import unittest
@@ -50,9 +49,8 @@ class Verbose(unittest.TestCase):
         self.assertEqual({kind: len(times) for kind, times in ours.items()}, {kind: len(times) for kind, times in theirs.items()})
         self.assertIn("convolution", ours)
         for kind, times in theirs.items():
-            # The task contains the writing of the log's line; a thread may lose its processor between two clocks.
-            apart = statistics.median(abs(a - b) for a, b in zip(ours[kind], times))
-            self.assertLess(apart, 0.05 * statistics.median(times) + 0.2, kind)
+            # The least are without the loss of a processor; the task contains the writing of the log's line.
+            self.assertLess(abs(min(ours[kind]) - min(times)), 0.05 * min(times) + 0.2, kind)
         self.assertEqual(sum(row["count"] for row in layers["rows"]) * layers["run_set"]["observations"],
                          sum(len(times) for times in theirs.values()))
 
