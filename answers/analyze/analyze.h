@@ -21,7 +21,8 @@ struct analyze_cache {
   struct arena lasting;          // of the others
   struct experiment_runs *experiments;
   size_t experiment_count;
-  struct view **views; // one per experiment; NULL: not loaded yet
+  struct view **views,
+      **views_of_all; // one per experiment, of its main and of all kinds of calls; NULL: not loaded yet
 };
 void analyze_cache_done(struct analyze_cache *cache);
 struct analyze_request {

@@ -4,6 +4,8 @@
 #include "analyze/cache.h"
 #include "analyze/experiments.h"
 
+#include <string.h>
+
 #define SHARED_BYTES_MOST ((size_t)1 << 30) // what a question keeps beyond it would be more than it needs at a time
 
 struct cached_rows {
@@ -33,7 +35,8 @@ enum status analyze_cache_experiments(struct analyze_cache *cache, struct store 
   if (cache->experiments == NULL) {
     XSP_TRY(experiments_list(stores, store_count, &cache->lasting, &cache->experiments, &cache->experiment_count, NULL,
                              err));
-    cache->views = arena_alloc_array(&cache->lasting, cache->experiment_count, sizeof *cache->views);
+    cache->views = arena_alloc_array(&cache->lasting, cache->experiment_count + 1, sizeof *cache->views);
+    cache->views_of_all = arena_alloc_array(&cache->lasting, cache->experiment_count + 1, sizeof *cache->views);
   }
   *ret_experiments = cache->experiments;
   *ret_count = cache->experiment_count;
@@ -53,14 +56,15 @@ enum status analyze_cache_view(struct analyze_cache *cache, const struct experim
                                const struct view_choice *choice, struct arena *arena, struct view **ret_view,
                                struct error *err)
 {
-  static const struct view_choice usual;
-  if (cache == NULL || choice->of_cold_runs || choice->of_library_calls || choice->signature != NULL)
+  bool is_of_all = choice->signature != NULL && strcmp(choice->signature, VIEW_ALL_KINDS) == 0;
+  const struct view_choice usual = {.signature = is_of_all ? VIEW_ALL_KINDS : NULL};
+  if (cache == NULL || choice->of_cold_runs || choice->of_library_calls || (choice->signature != NULL && !is_of_all))
     return load_view(of, choice, arena, ret_view, err);
-  struct view **place = &cache->views[of - cache->experiments];
+  struct view **place = &(is_of_all ? cache->views_of_all : cache->views)[of - cache->experiments];
   if (*place == NULL)
     XSP_TRY(load_view(of, &usual, &cache->lasting, place, err));
   *ret_view = *place;
-  bool may_differ = choice->batch != 0 && (*place)->kind_count > 1;
+  bool may_differ = choice->batch != 0 && (*place)->kind_count > 1 && !is_of_all;
   return may_differ ? load_view(of, choice, arena, ret_view, err) : STATUS_OK;
 }
 

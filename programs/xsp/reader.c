@@ -222,7 +222,9 @@ enum status answers_add(struct answers *answers, const char *id, struct store *c
 {
   struct table *tables = NULL;
   size_t count = 0;
-  XSP_TRY(analyze_run(id, stores, store_count, request, &answers->arena, &tables, &count, err));
+  struct analyze_request asked = *request;
+  asked.cache = answers->cache;
+  XSP_TRY(analyze_run(id, stores, store_count, &asked, &answers->arena, &tables, &count, err));
   for (size_t i = 0; i < count; i++)
     *vector_add(&answers->tables) = tables[i];
   return STATUS_OK;
@@ -249,6 +251,7 @@ enum status answers_put_causes(struct answers *answers, struct store *store, str
   struct cause *causes;
   size_t count;
   analyze_request_init(&request);
+  request.cache = answers->cache;
   XSP_TRY(analyze_causes(&store, 1, &request, &answers->arena, &causes, &count, err));
   report_causes(causes, count, out);
   return STATUS_OK;

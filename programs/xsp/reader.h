@@ -49,8 +49,12 @@ void verb_reader_files_close(struct reader_files *files);
 enum status verb_reader_files_visit(const char *const *paths, size_t path_count, reader_visit *visit, void *context,
                                     struct reader_files *ret_files, struct error *err) MUST_CHECK;
 
-// Tables of several analyses, to be printed together. Starts as {0}.
+// Tables of several analyses, to be printed together. Starts as {0}, or with a cache that other answers about the same files share;
+// it must live as long as the tables.
+#define ANSWERS_CACHE_BYTES                                                                                            \
+  ((size_t)1 << 30) // of {.bytes_most = …}: what summaries ask reads a file of ten million spans once
 struct answers {
+  struct analyze_cache *cache; // NULL: none
   struct arena arena;
   VECTOR(struct table) tables;
 };

@@ -282,7 +282,7 @@ static enum status cause_of(const struct experiment_runs *experiment, const stru
   static const struct analysis analysis = {.id = "the cause"};
   struct arena scratch = {0};
   struct question question;
-  struct view *view = arena_alloc(arena, sizeof *view);
+  struct view *view;
   analyze_cache_next_question(request->cache);
   *ret_cause = (struct cause){.store = experiment->store,
                               .experiment_id = experiment->experiment->experiment_id,
@@ -291,7 +291,7 @@ static enum status cause_of(const struct experiment_runs *experiment, const stru
                               .unattributed_pct = NAN};
   const struct view_choice choice = {.signature = request->signature != NULL ? request->signature : VIEW_ALL_KINDS,
                                      .batch = request->batch};
-  XSP_TRY(view_load(experiment, &choice, arena, view, err));
+  XSP_TRY(analyze_cache_view(request->cache, experiment, &choice, arena, &view, err));
   enum status status = question_start(&question, &analysis, request, view, arena, &scratch, err);
   if (status == STATUS_OK)
     status = find_cause(&question, ret_cause, err);
@@ -313,7 +313,7 @@ enum status analyze_causes(struct store *const *stores, size_t store_count, cons
   asked.batch = request->batch;
   asked.cache = request->cache;
   *ret_count = 0;
-  enum status status = experiments_list(stores, store_count, arena, &experiments, &count, NULL, err);
+  enum status status = analyze_cache_experiments(request->cache, stores, store_count, arena, &experiments, &count, err);
   if (status != STATUS_OK)
     return status == STATUS_NO ? STATUS_OK : status; // none
   *ret_causes = arena_alloc_array(arena, count + 1, sizeof **ret_causes);

@@ -17,6 +17,7 @@ static const char *const summary_ids[] = {"A1", "A2", "A10", "ranges"}; // the l
 #define SUMMARY_IDS (sizeof summary_ids / sizeof summary_ids[0])
 
 struct summary {
+  struct analyze_cache cache;
   struct answers answers;
   struct cause *causes;
   size_t cause_count;
@@ -53,8 +54,10 @@ static bool has_services(const struct summary *summary)
 static enum status ask(struct summary *summary, struct store *const *stores, size_t count,
                        const struct analyze_request *request, struct error *err)
 {
+  struct analyze_request of_causes = *request;
+  of_causes.cache = &summary->cache;
   XSP_TRY(
-      analyze_causes(stores, count, request, &summary->answers.arena, &summary->causes, &summary->cause_count, err));
+      analyze_causes(stores, count, &of_causes, &summary->answers.arena, &summary->causes, &summary->cause_count, err));
   struct error no_models = {0};
   for (size_t i = 0; i < SUMMARY_IDS; i++) {
     struct analyze_request asked = *request;
@@ -148,7 +151,8 @@ static enum status print_json(const struct summary *summary, struct error *err)
 enum status analyze_summary(struct store *const *stores, size_t count, const struct analyze_request *request,
                             enum report_format format, const char *path, struct error *err)
 {
-  struct summary summary = {0};
+  struct summary summary = {.cache = {.bytes_most = ANSWERS_CACHE_BYTES}};
+  summary.answers.cache = summary.findings.cache = &summary.cache;
   enum status status = ask(&summary, stores, count, request, err);
   if (status == STATUS_OK && format == REPORT_JSON)
     status = print_json(&summary, err);
@@ -168,5 +172,6 @@ enum status analyze_summary(struct store *const *stores, size_t count, const str
   }
   answers_done(&summary.answers);
   answers_done(&summary.findings);
+  analyze_cache_done(&summary.cache);
   return status;
 }

@@ -35,13 +35,14 @@ static void put_rows(struct json_writer *json, const struct table *table)
   json_array_end(json);
 }
 
-static enum status put_cause(struct json_writer *json, struct store *store, struct arena *arena, struct error *err)
+static enum status put_cause(struct json_writer *json, struct store *store, struct answers *answers, struct error *err)
 {
   struct analyze_request request;
   struct cause *causes;
   size_t count;
   analyze_request_init(&request);
-  XSP_TRY(analyze_causes(&store, 1, &request, arena, &causes, &count, err));
+  request.cache = answers->cache;
+  XSP_TRY(analyze_causes(&store, 1, &request, &answers->arena, &causes, &count, err));
   json_key(json, "cause");
   if (count == 0) {
     json_null(json);
@@ -67,14 +68,15 @@ static enum status put_all(const struct run_experiment_options *options, const s
   struct store *store = result->store;
   struct json_writer json;
   struct run_lines lines;
+  struct analyze_cache cache = {.bytes_most = ANSWERS_CACHE_BYTES};
   json_start(&json, out);
   json_object(&json);
   json_member_string(&json, "command", options->command_line);
   json_member_double(&json, "duration_ms", (double)(result->first.end_ns - result->first.start_ns) / 1e6);
   json_member_int(&json, "exit_status", result->exit_status);
-  enum status status = run_lines_load(store, &lines, err);
+  enum status status = run_lines_load(store, &cache, &lines, err);
   if (status == STATUS_OK)
-    status = store_is_folded(store) ? STATUS_OK : put_cause(&json, store, &lines.answers.arena, err);
+    status = store_is_folded(store) ? STATUS_OK : put_cause(&json, store, &lines.answers, err);
   if (status == STATUS_OK) {
     json_member_double(&json, "covered_pct", lines.covered_pct);
     json_key(&json, "lines");
@@ -83,6 +85,7 @@ static enum status put_all(const struct run_experiment_options *options, const s
     buf_text(out, "\n");
   }
   run_lines_done(&lines);
+  analyze_cache_done(&cache);
   return status;
 }
 

@@ -36,11 +36,12 @@ static enum status has_steps(struct store *store, struct arena *arena, bool *ret
   return STATUS_OK;
 }
 
-enum status run_lines_load(struct store *store, struct run_lines *ret_lines, struct error *err)
+enum status run_lines_load(struct store *store, struct analyze_cache *cache, struct run_lines *ret_lines,
+                           struct error *err)
 {
   struct answers *answers = &ret_lines->answers;
   bool has = false;
-  *ret_lines = (struct run_lines){.covered_pct = NAN};
+  *ret_lines = (struct run_lines){.answers.cache = cache, .covered_pct = NAN};
   XSP_TRY(has_steps(store, &answers->arena, &has, err));
   XSP_TRY(answers_add_top(answers, "A1", store, NULL, 0, err));
   size_t before = answers->tables.count;

@@ -11,7 +11,9 @@ struct run_lines { // run_lines_done frees it
   const struct table *table; // of A22, the first rows; NULL: there are no samples
   double covered_pct;        // of the program's time; NaN: unknown, or it has no steps
 };
-enum status run_lines_load(struct store *store, struct run_lines *ret_lines, struct error *err) MUST_CHECK;
+// `cache`: see struct answers.
+enum status run_lines_load(struct store *store, struct analyze_cache *cache, struct run_lines *ret_lines,
+                           struct error *err) MUST_CHECK;
 void run_lines_done(struct run_lines *lines);
 // A line for each of the first rows, and one for what observations cover; nothing of what is unknown.
 void run_lines_put(const struct run_lines *lines, struct buf *out);

@@ -236,9 +236,10 @@ static unsigned message_width(void)
   return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 120;
 }
 
-static enum status put_tables(struct buf *out, struct store *store, const struct run_facts *facts, struct error *err)
+static enum status put_tables(struct buf *out, struct store *store, struct analyze_cache *cache,
+                              const struct run_facts *facts, struct error *err)
 {
-  struct answers answers = {0};
+  struct answers answers = {.cache = cache};
   struct table ranges = {0};
   enum status status = STATUS_OK;
   for (size_t i = 0; i < QUESTIONS && status == STATUS_OK; i++) {
@@ -261,13 +262,15 @@ static enum status put_tables(struct buf *out, struct store *store, const struct
 }
 
 // *ret_is_unrecorded: of much of the program nothing was recorded.
-static enum status put_causes(struct buf *out, struct store *store, bool *ret_is_unrecorded, struct error *err)
+static enum status put_causes(struct buf *out, struct store *store, struct analyze_cache *cache,
+                              bool *ret_is_unrecorded, struct error *err)
 {
   struct arena arena = {0};
   struct analyze_request request;
   struct cause *causes;
   size_t count;
   analyze_request_init(&request);
+  request.cache = cache;
   enum status status = analyze_causes(&store, 1, &request, &arena, &causes, &count, err);
   if (status == STATUS_OK)
     report_causes(causes, count, out);
@@ -276,10 +279,10 @@ static enum status put_causes(struct buf *out, struct store *store, bool *ret_is
   return status;
 }
 
-static enum status put_lines(struct buf *out, struct store *store, struct error *err)
+static enum status put_lines(struct buf *out, struct store *store, struct analyze_cache *cache, struct error *err)
 {
   struct run_lines lines;
-  enum status status = run_lines_load(store, &lines, err);
+  enum status status = run_lines_load(store, cache, &lines, err);
   if (status == STATUS_OK)
     run_lines_put(&lines, out);
   run_lines_done(&lines);
@@ -327,9 +330,10 @@ static enum status put_spans(struct buf *out, const struct run_experiment_option
                              struct error *err)
 {
   bool is_unrecorded;
-  enum status status = put_causes(out, result->store, &is_unrecorded, err);
+  struct analyze_cache cache = {.bytes_most = ANSWERS_CACHE_BYTES};
+  enum status status = put_causes(out, result->store, &cache, &is_unrecorded, err);
   if (status == STATUS_OK)
-    status = put_lines(out, result->store, err);
+    status = put_lines(out, result->store, &cache, err);
   put_facts(out, facts, &options->run, &result->first);
   put_messages(out, result->first.messages);
   if (status == STATUS_OK)
@@ -339,7 +343,10 @@ static enum status put_spans(struct buf *out, const struct run_experiment_option
     noise_explain(&result->noise, out);
   if (status == STATUS_OK && options->run.model_range == NULL) // else its matches are the observations
     status = put_models(out, result->store, facts, err);
-  return status == STATUS_OK ? put_tables(out, result->store, facts, err) : status;
+  if (status == STATUS_OK)
+    status = put_tables(out, result->store, &cache, facts, err);
+  analyze_cache_done(&cache);
+  return status;
 }
 
 enum status run_print_summary(const struct run_experiment_options *options, const struct run_experiment_result *result,
