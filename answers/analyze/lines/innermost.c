@@ -28,37 +28,53 @@ static int compare_events(const void *left, const void *right)
   return a->row < b->row ? -1 : a->row > b->row;
 }
 
-// Spans of tracks that have samples, and all samples.
-static size_t list_events(const struct run_columns *columns, const struct store_samples *samples, struct event *events)
+typedef VECTOR(struct event) events;
+
+// Whether one of the samples, the first `sample_count` events in their order, is in the span.
+static bool has_sample(const struct event *samples, size_t sample_count, const struct event *span)
+{
+  size_t low = 0, high = sample_count; // the first that is not before the span
+  while (low < high) {
+    size_t middle = low + (high - low) / 2;
+    const struct event *sample = &samples[middle];
+    if (sample->track < span->track || (sample->track == span->track && sample->at_ns < span->at_ns))
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low < sample_count && samples[low].track == span->track && samples[low].at_ns < span->end_ns;
+}
+
+// All samples, and the spans that have some: few, where operators are short.
+static void list_events(const struct run_columns *columns, const struct store_samples *samples, events *ret_events)
 {
   const struct store_spans *spans = &columns->spans;
-  struct map tracks = {0};
-  size_t count = 0;
-  for (size_t i = 0; i < samples->count; i++) {
-    *map_at(&tracks, map_number(samples->track_id[i]), NULL) = 1;
-    events[count++] = (struct event){samples->time_ns[i], samples->time_ns[i], samples->track_id[i], (uint32_t)i, true};
-  }
+  for (size_t i = 0; i < samples->count; i++)
+    *vector_add(ret_events) =
+        (struct event){samples->time_ns[i], samples->time_ns[i], samples->track_id[i], (uint32_t)i, true};
+  if (samples->count == 0)
+    return;
+  qsort(ret_events->items, samples->count, sizeof *ret_events->items, compare_events);
   for (size_t row = 0; row < spans->count; row++) {
     bool is_open = (spans->flags[row] & STORE_SPAN_OPEN) != 0;
-    if (spans->kind[row] == XSP_KIND_EXECUTION || map_find(&tracks, map_number(spans->track_id[row])) == NULL)
-      continue;
     int64_t end_ns = is_open ? INT64_MAX : saturate_add(spans->start_ns[row], spans->duration_ns[row]);
-    events[count++] = (struct event){spans->start_ns[row], end_ns, spans->track_id[row], (uint32_t)row, false};
+    const struct event span = {spans->start_ns[row], end_ns, spans->track_id[row], (uint32_t)row, false};
+    if (spans->kind[row] != XSP_KIND_EXECUTION && has_sample(ret_events->items, samples->count, &span))
+      *vector_add(ret_events) = span;
   }
-  map_done(&tracks);
-  return count;
 }
 
 uint32_t *innermost_rows(const struct run_columns *columns, const struct store_samples *samples, struct arena *arena)
 {
   uint32_t *rows = arena_alloc_array(arena, samples->count + 1, sizeof *rows);
-  struct event *events = memory_new(samples->count + columns->spans.count + 1, sizeof *events);
+  events listed = {0};
   VECTOR(const struct event *) open = {0};
-  size_t count = list_events(columns, samples, events);
-  qsort(events, count, sizeof *events, compare_events);
-  for (size_t i = 0; i < count; i++) {
-    const struct event *event = &events[i];
-    if (i > 0 && events[i - 1].track != event->track)
+  list_events(columns, samples, &listed);
+  if (listed.count > 0)
+    qsort(listed.items, listed.count, sizeof *listed.items, compare_events);
+  for (size_t i = 0; i < listed.count; i++) {
+    const struct event *event = &listed.items[i];
+    if (i > 0 && listed.items[i - 1].track != event->track)
       open.count = 0;
     while (open.count > 0 && open.items[open.count - 1]->end_ns <= event->at_ns)
       open.count--;
@@ -68,6 +84,6 @@ uint32_t *innermost_rows(const struct run_columns *columns, const struct store_s
       *vector_add(&open) = event;
   }
   vector_done(&open);
-  free(events);
+  vector_done(&listed);
   return rows;
 }
