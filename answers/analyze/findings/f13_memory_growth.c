@@ -91,8 +91,8 @@ static struct map_key place_in_memory(const struct event *event)
 struct reading_tags {
   const struct run_columns *columns;
   const uint32_t *keys;
-  uint32_t memory;      // string id of the category
-  struct event *by_row; // of all rows
+  const uint32_t *event_of; // by row: its place in `events`, + 1; 0: it is none
+  struct event *events;
 };
 
 static enum status visit_tags(void *context, const struct store_tag *tags, size_t count, struct error *err)
@@ -101,10 +101,26 @@ static enum status visit_tags(void *context, const struct store_tag *tags, size_
   (void)err;
   for (size_t i = 0; i < count; i++) {
     uint32_t row = run_columns_row(reading->columns, tags[i].span_id);
-    if (row != ROW_NONE && reading->columns->spans.category[row] == reading->memory)
-      read_tag(&reading->by_row[row], &tags[i], reading->keys);
+    if (row != ROW_NONE && reading->event_of[row] != 0)
+      read_tag(&reading->events[reading->event_of[row] - 1], &tags[i], reading->keys);
   }
   return STATUS_OK;
+}
+
+// Spans of the category, with what their tags tell.
+static enum status list_events(struct memory_run *of, uint32_t memory, const uint32_t *keys, struct arena *arena,
+                               struct error *err)
+{
+  const struct store_spans *spans = &of->columns.spans;
+  uint32_t *event_of = arena_alloc_array(arena, spans->count + 1, sizeof *event_of);
+  for (uint32_t row = 0; row < spans->count; row++) {
+    if (spans->category[row] != memory)
+      continue;
+    *vector_add(&of->events) = (struct event){.start_ns = spans->start_ns[row], .total_bytes = -1, .row = row};
+    event_of[row] = (uint32_t)of->events.count;
+  }
+  struct reading_tags reading = {&of->columns, keys, event_of, of->events.items};
+  return store_walk_tags_of(of->columns.store, of->columns.run->run->run_id, keys, KEYS, visit_tags, &reading, err);
 }
 
 // Those that have a total, of the observations' process, with times that compare with the observations'.
@@ -112,30 +128,28 @@ static enum status read_events(struct memory_run *of, struct arena *arena, struc
 {
   static const char *const names[KEYS] = {"total_bytes", "bytes",       "block_bytes", "address",
                                           "memory_kind", "device_type", "device_index"};
-  const struct store_spans *spans = &of->columns.spans;
   uint32_t keys[KEYS] = {0}, memory = 0, allocate = 0;
+  size_t kept = 0;
   for (size_t i = 0; i < KEYS; i++)
     if (!store_find_string(of->columns.store, names[i], strlen(names[i]), &keys[i]))
       keys[i] = 0;
   (void)store_find_string(of->columns.store, "allocate", 8, &allocate);
   if (!store_find_string(of->columns.store, "memory", 6, &memory) || keys[KEY_TOTAL] == 0)
     return STATUS_OK;
-  struct event *by_row = arena_alloc_array(arena, spans->count + 1, sizeof *by_row);
-  for (size_t row = 0; row < spans->count; row++)
-    by_row[row].total_bytes = -1;
-  struct reading_tags reading = {&of->columns, keys, memory, by_row};
-  XSP_TRY(store_walk_tags_of(of->columns.store, of->columns.run->run->run_id, keys, KEYS, visit_tags, &reading, err));
-  for (uint32_t row = 0; row < spans->count; row++) {
-    by_row[row].row = row;
-    by_row[row].start_ns = spans->start_ns[row];
-    by_row[row].is_allocation = spans->name[row] == allocate;
-    const uint64_t *device = map_find(&of->devices, map_number(spans->track_id[row]));
-    if (by_row[row].total_bytes < 0 || process_of(of, row) != of->process || device == NULL)
+  XSP_TRY(list_events(of, memory, keys, arena, err));
+  bool rises = true;
+  for (size_t i = 0; i < of->events.count; i++) {
+    struct event event = of->events.items[i];
+    event.is_allocation = of->columns.spans.name[event.row] == allocate;
+    const uint64_t *device = map_find(&of->devices, map_number(of->columns.spans.track_id[event.row]));
+    if (event.total_bytes < 0 || process_of(of, event.row) != of->process || device == NULL)
       continue;
-    by_row[row].allocator = allocator_of(of, &by_row[row], *device);
-    *vector_add(&of->events) = by_row[row];
+    event.allocator = allocator_of(of, &event, *device);
+    rises &= kept == 0 || compare_events(&of->events.items[kept - 1], &event) < 0;
+    of->events.items[kept++] = event;
   }
-  if (of->events.count > 0)
+  of->events.count = kept;
+  if (!rises)
     qsort(of->events.items, of->events.count, sizeof *of->events.items, compare_events);
   return STATUS_OK;
 }
