@@ -116,14 +116,19 @@ enum status findings_system(struct findings *findings, const char *key, double *
 }
 
 // Not fnmatch, which turns both into wide characters: names are matched by the million.
-static bool matches(const char *name, const char *pattern)
+static char folded(char c, bool in_any_case)
+{
+  return in_any_case ? (char)tolower((unsigned char)c) : c;
+}
+
+bool findings_matches(const char *name, const char *pattern, bool in_any_case)
 {
   const char *after_star = NULL, *again = NULL; // where to try the last star with one more character
   while (*name != '\0') {
     if (*pattern == '*') {
       after_star = ++pattern;
       again = name;
-    } else if (tolower((unsigned char)*pattern) == tolower((unsigned char)*name)) {
+    } else if (folded(*pattern, in_any_case) == folded(*name, in_any_case)) {
       pattern++;
       name++;
     } else if (after_star != NULL) {
@@ -141,7 +146,7 @@ static bool matches(const char *name, const char *pattern)
 bool findings_name_matches(const char *name, const char *const *patterns, size_t count)
 {
   for (size_t i = 0; i < count; i++)
-    if (matches(name, patterns[i]))
+    if (findings_matches(name, patterns[i], true))
       return true;
   return false;
 }

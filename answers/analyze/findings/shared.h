@@ -26,6 +26,7 @@ bool findings_is_compiled(const struct place *place); // a region of torch.compi
 // module's operations wait for each other.
 bool findings_is_xlas(const struct findings *findings);
 bool findings_runs_graphs(const struct findings *findings); // of a framework other than PyTorch: it chose the operators
+bool findings_matches(const char *name, const char *pattern, bool in_any_case);          // * alone stands for others
 bool findings_name_matches(const char *name, const char *const *patterns, size_t count); // in any case; * alone
 
 // By function of the places: its figures with those of the functions that it calls.

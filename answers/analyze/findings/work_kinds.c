@@ -2,7 +2,8 @@
 // The table of what programs do in their loops beside their models. Called by F29, F6 and F33. Pure.
 #include "analyze/findings/work_kinds.h"
 
-#include <fnmatch.h>
+#include "analyze/findings/shared.h"
+
 #include <string.h>
 #include <xsp/call_path.h>
 
@@ -101,7 +102,7 @@ const struct work_kind work_kinds[WORK_KINDS] = {
 static bool matches(const char *text, const char *const *patterns)
 {
   for (size_t i = 0; i < WORK_PATTERNS_MOST && patterns[i] != NULL; i++)
-    if (text != NULL && fnmatch(patterns[i], text, 0) == 0)
+    if (text != NULL && findings_matches(text, patterns[i], false))
       return true;
   return false;
 }
