@@ -44,12 +44,9 @@ static enum status map_ids(const struct store_spans *spans, const struct parents
   parents->ids_are_dense = is_rising && width + 1 == spans->count;
   if (parents->ids_are_dense || (is_rising && !survey->has_named))
     return STATUS_OK; // unique, and found by arithmetic, or seldom asked for
-  int64_t largest = 0;
-  for (size_t i = 0; i < spans->count; i++)
-    largest = spans->span_id[i] > largest ? spans->span_id[i] : largest;
-  id_map_init(&parents->row_of_id, &parents->arena, spans->count, (uint64_t)largest);
+  parents->row_of_id = arena_alloc(&parents->arena, sizeof *parents->row_of_id);
   for (size_t i = 0; i < spans->count; i++) {
-    uint32_t *row = id_map_slot(&parents->row_of_id, (uint64_t)spans->span_id[i]);
+    uint32_t *row = id_pages_slot(parents->row_of_id, &parents->arena, (uint64_t)spans->span_id[i]);
     if (*row != ROW_NONE)
       return parents_survey_bad_span(err, spans, i, "repeats the id of an earlier span");
     *row = (uint32_t)i;
@@ -71,8 +68,8 @@ uint32_t parents_row_of(const struct parents *parents, const struct store_spans 
     uint64_t row = (uint64_t)span_id - (uint64_t)parents->first_id;
     return row < spans->count ? (uint32_t)row : ROW_NONE;
   }
-  if (parents->row_of_id.value != NULL)
-    return id_map_find(&parents->row_of_id, (uint64_t)span_id);
+  if (parents->row_of_id != NULL)
+    return id_pages_find(parents->row_of_id, (uint64_t)span_id);
   return search_rising(spans, span_id);
 }
 

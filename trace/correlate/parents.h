@@ -26,10 +26,10 @@ struct parents {
   struct id_map slot_of_track;
   uint32_t *forward_row; // rows of tracks that are `is_forward`, by start, what encloses first
   size_t forward_count;
-  struct id_map row_of_id; // empty where ids are dense, or rise and are seldom asked for
-  bool ids_are_dense;      // row = id - first id
-  bool has_links;          // explicit or by correlation: may run in circles
-  bool has_bases;          // some spans were recorded with their basis
+  struct id_pages *row_of_id; // NULL where ids are dense, or rise and are seldom asked for
+  bool ids_are_dense;         // row = id - first id
+  bool has_links;             // explicit or by correlation: may run in circles
+  bool has_bases;             // some spans were recorded with their basis
   bool has_steps, has_open;
   int64_t first_id; // where ids are dense
   struct launches launches;
