@@ -196,7 +196,6 @@ void pytorch_operators_start(void);
 void pytorch_operators_python(const void *address_in_interpreter); // with the interpreter held
 uint32_t pytorch_operators_path(struct pytorch_thread *thread,
                                 const char *name); // of what happens now; 0: not recorded
-uint32_t pytorch_operators_line_path(void); // of Python's functions alone; 0: not recorded, or none on this thread
 // A fused kernel, in the operator that is open on this thread; the caller finishes the span.
 struct xsp_span pytorch_operators_kernel_begins(struct pytorch_thread *thread, const struct pytorch_kernel *kernel,
                                                 const char *name);
@@ -260,7 +259,8 @@ static inline void pytorch_release(const struct python *python, void *object)
 // `module`: torch.distributed.distributed_c10d, with the interpreter held. False: its code has not run yet.
 bool pytorch_collectives_python(const struct python *python, void *module);
 bool pytorch_collectives_starts(const char *name); // whether this operator starts one
-void pytorch_collectives_started(const struct open_operator *opened, const char *name);
+// `path`: of Python's functions that started it; 0: unknown.
+void pytorch_collectives_started(const struct open_operator *opened, const char *name, uint32_t path);
 // Of a range. False: it is no run of a collective.
 bool pytorch_collectives_begins(const void *record, const char *name, struct xsp_span *ret_span);
 

@@ -64,14 +64,14 @@ bool pytorch_collectives_starts(const char *name)
   return strncmp(name, OPERATOR, sizeof OPERATOR - 1) == 0;
 }
 
-void pytorch_collectives_started(const struct open_operator *opened, const char *name)
+void pytorch_collectives_started(const struct open_operator *opened, const char *name, uint32_t path)
 {
   uint64_t number = __atomic_add_fetch(&last_number, 1, __ATOMIC_RELAXED);
   struct started *place = &started[number % STARTED_MOST];
   __atomic_store_n(&place->number, 0, __ATOMIC_RELEASE);
   __atomic_thread_fence(__ATOMIC_SEQ_CST);
   place->span = xsp_span_context(&opened->span);
-  place->path = pytorch_operators_line_path();
+  place->path = path;
   put_kind(place->kind, name + sizeof OPERATOR - 1);
   __atomic_store_n(&place->number, number, __ATOMIC_RELEASE);
 }
@@ -86,9 +86,11 @@ static bool take_started(const char *run, struct started *ret_started)
     uint64_t least = UINT64_MAX;
     for (uint32_t i = 0; i < STARTED_MOST; i++) {
       uint64_t number = __atomic_load_n(&started[i].number, __ATOMIC_ACQUIRE);
+      if (number == 0 || number >= least) // mostly: few have not begun yet
+        continue;
       struct started copy = started[i];
       copy.kind[KIND_SIZE - 1] = 0;
-      if (number == 0 || number >= least || !is_run_of(copy.kind, kind))
+      if (!is_run_of(copy.kind, kind))
         continue;
       least = number;
       oldest = &started[i];

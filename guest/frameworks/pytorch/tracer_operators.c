@@ -136,6 +136,12 @@ static void tag_memory(struct pytorch_thread *thread, const struct open_operator
     xsp_span_tag_int(&opened->span, "alloc_own_bytes", (int64_t)opened->allocated);
 }
 
+// A backward operator, and what is in it, has its forward operator's call path: this is that of the backward pass.
+static uint32_t python_path(void)
+{
+  return records_paths ? python_frames_path() : 0;
+}
+
 static void begin(const void *record, enum scope scope)
 {
   struct pytorch_thread *thread = thread_get();
@@ -169,7 +175,7 @@ static void begin(const void *record, enum scope scope)
   opened->span = xsp_span_start(opened->site);
   tag_sequence(opened);
   if (scope == SCOPE_FUNCTION && pytorch_collectives_starts(name))
-    pytorch_collectives_started(opened, name);
+    pytorch_collectives_started(opened, name, around == NULL ? opened->place.caller : python_path());
   if (pytorch_monitor_wants(XSP_DOMAIN_OPERATOR))
     pytorch_monitor_operator(opened, name, false);
 }
@@ -301,11 +307,6 @@ uint32_t pytorch_operators_path(struct pytorch_thread *thread, const char *name)
   const struct open_operator *around = pytorch_operator_innermost(thread);
   const struct xsp_frame frame = {.size = sizeof frame, .kind = XSP_FRAME_FRAMEWORK, .name = name};
   return xsp_call_path(around != NULL ? around->path : python_frames_path(), &frame);
-}
-
-uint32_t pytorch_operators_line_path(void)
-{
-  return records_paths ? python_frames_path() : 0;
 }
 
 struct xsp_span pytorch_operators_kernel_begins(struct pytorch_thread *thread, const struct pytorch_kernel *kernel,
