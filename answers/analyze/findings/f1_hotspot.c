@@ -68,16 +68,6 @@ static struct name *name_of(struct hotspots *hotspots, uint32_t place)
   return &hotspots->names[interner_at(&hotspots->texts, text, strlen(text))];
 }
 
-// What a library does for operators on threads of its own, where no operator is around: oneDNN's "convolution".
-static bool is_of_pool(const struct places *places, uint32_t place)
-{
-  bool has_operators = places->total.operators.ns > 0 && places->all[place].level == XSP_LEVEL_LIBRARY;
-  for (uint32_t at = place; at != PLACE_NONE && has_operators; at = places->all[at].parent)
-    if (places->all[at].frame_kind != XSP_FRAME_KINDS || places->all[at].level == XSP_LEVEL_LAYER)
-      return false;
-  return has_operators;
-}
-
 static void add_names(struct hotspots *hotspots)
 {
   const struct places *places = hotspots->places;
@@ -85,7 +75,7 @@ static void add_names(struct hotspots *hotspots)
       arena_alloc_array(hotspots->findings->question->scratch, places->count + 1, sizeof *hotspots->names);
   for (uint32_t i = 0; i < places->count; i++) {
     double ns = own_ns(places, &places->all[i]);
-    if (!(ns > 0) || is_of_pool(places, i))
+    if (!(ns > 0) || findings_is_of_pool(places, i))
       continue;
     struct name *name = name_of(hotspots, i);
     if (name->places == 0 || ns > own_ns(places, &places->all[name->place]))

@@ -17,14 +17,15 @@ struct layout {
 };
 
 // The outermost conversion around each place: its own time and that of what it calls count once, for it.
-// What an operator that computes converts for itself on the host, is its own business.
+// What an operator that computes converts for itself on the host is its own business, also on threads of a library.
 static uint32_t *conversions_around(const struct findings *findings, const struct places *places, struct arena *arena)
 {
   uint32_t *conversion = arena_alloc_array(arena, places->count + 1, sizeof *conversion);
   for (uint32_t i = 0; i < places->count; i++) {
     const struct place *place = &places->all[i];
     conversion[i] = place->parent != PLACE_NONE ? conversion[place->parent] : PLACE_NONE;
-    if (conversion[i] == PLACE_NONE && !(place->parent != PLACE_NONE && findings_computes(findings, place->parent)) &&
+    if (conversion[i] == PLACE_NONE && !findings_is_of_pool(places, i) &&
+        !(place->parent != PLACE_NONE && findings_computes(findings, place->parent)) &&
         findings_name_matches(place->name, conversions, sizeof conversions / sizeof conversions[0]))
       conversion[i] = i;
   }

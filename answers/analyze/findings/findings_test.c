@@ -105,7 +105,9 @@ static void test_f1_is_silent_about_threads_of_a_library(void **unused)
       &fixture,
       &(struct store_track){.process_id = 10, .thread_id = 9, .device_id = STORE_NONE, .stream_id = STORE_NONE});
   fixture_span(&fixture, XSP_LEVEL_LIBRARY, "primitive", 100 * US, 700 * US);
+  fixture_span(&fixture, XSP_LEVEL_LIBRARY, "reorder", 800 * US, 100 * US);
   assert_int_equal(ask_rule("F1"), 0);
+  assert_int_equal(ask_rule("F9"), 0);
 }
 
 // Of a file of `xsp run --aggregate`: totals, of what was folded.

@@ -62,10 +62,10 @@ bool findings_is_compiled(const struct place *place)
 // An operator of PyTorch that the program itself calls, and that no layer is made of.
 static bool is_odd(const struct findings *findings, const struct place *place)
 {
-  static const char *const usual[] = {"aten::*rand*",    "aten::*normal*", "aten::*uniform*",  "aten::*attention*",
-                                      "aten::*lstm*",    "aten::*gru*",    "aten::*rnn*",      "aten::einsum",
-                                      "aten::tensordot", "aten::*conv*",   "aten::*mm",        "aten::*linear*",
-                                      "aten::*norm*",    "aten::*loss*",   "aten::*embedding*"};
+  static const char *const usual[] = {
+      "aten::*rand*", "aten::*normal*", "aten::*uniform*",   "aten::*attention*", "aten::*lstm*", "aten::*gru*",
+      "aten::*rnn*",  "aten::einsum",   "aten::tensordot",   "aten::*conv*",      "aten::*mm",    "aten::*linear*",
+      "aten::*norm*", "aten::*loss*",   "aten::*embedding*", "aten::*argm*",      "aten::*topk*", "aten::*softmax*"};
   const struct place *caller = place->parent != PLACE_NONE ? &findings->places->all[place->parent] : NULL;
   return strncmp(place->name, "aten::", 6) == 0 && caller != NULL && caller->frame_kind == XSP_FRAME_PYTHON &&
          !place_is_installed(caller) && !findings_name_matches(place->name, usual, sizeof usual / sizeof usual[0]);
@@ -99,6 +99,15 @@ bool findings_computes(const struct findings *findings, uint32_t place)
     if (is_computing(findings, &places->all[place]))
       return true;
   return false;
+}
+
+bool findings_is_of_pool(const struct places *places, uint32_t place)
+{
+  bool has_operators = places->total.operators.ns > 0 && places->all[place].level == XSP_LEVEL_LIBRARY;
+  for (uint32_t at = place; at != PLACE_NONE && has_operators; at = places->all[at].parent)
+    if (places->all[at].frame_kind != XSP_FRAME_KINDS || places->all[at].level == XSP_LEVEL_LAYER)
+      return false;
+  return has_operators;
 }
 
 enum status findings_system(struct findings *findings, const char *key, double *ret_number, struct error *err)
