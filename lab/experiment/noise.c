@@ -8,6 +8,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -17,6 +18,7 @@
 #define SPREAD_NOISY_PCT 10.0
 #define STOLEN_FAIR_PCT 0.5
 #define STOLEN_NOISY_PCT 3.0
+#define STOLEN_LEAST_PCT 1 // less is no note
 #define OTHER_FAIR_PCT 5.0
 #define OTHER_NOISY_PCT 20.0
 
@@ -132,6 +134,25 @@ enum status noise_record(struct store *store, const struct noise *noise, struct 
   buf_done(&text);
   XSP_TRY(status);
   return store_add_note(store, 0, "noise_grade", grades[noise->grade], err);
+}
+
+enum status noise_record_stolen(struct store *store, const struct disturbance *before, const struct disturbance *after,
+                                struct error *err)
+{
+  double wall = after->wall_s - before->wall_s, machine = wall * (double)sysconf(_SC_NPROCESSORS_ONLN);
+  const struct {
+    const char *key;
+    double pct;
+  } stolen[] = {{"throttled_pct", 100 * (after->throttled_s - before->throttled_s) / wall},
+                {"steal_pct", 100 * (after->steal_s - before->steal_s) / machine}};
+  char text[32];
+  for (size_t i = 0; i < sizeof stolen / sizeof stolen[0]; i++) {
+    if (!(wall > 0) || !(stolen[i].pct >= STOLEN_LEAST_PCT)) // NaN: not readable here
+      continue;
+    snprintf(text, sizeof text, "%.3f", stolen[i].pct);
+    XSP_TRY(store_add_note(store, 0, stolen[i].key, text, err));
+  }
+  return STATUS_OK;
 }
 
 void noise_explain(const struct noise *noise, struct buf *out)

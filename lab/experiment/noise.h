@@ -26,6 +26,10 @@ enum status noise_judge(struct store *store, const struct level_set *levels, con
                         const struct disturbance *after, struct noise *ret_noise, bool *ret_is_known,
                         struct error *err) MUST_CHECK;
 enum status noise_record(struct store *store, const struct noise *noise, struct error *err) MUST_CHECK; // as notes
+// What the CPU quota and the hypervisor took while a program ran, as notes "throttled_pct" (of wall time, of all processors added up) and
+// "steal_pct" (of the machine's CPU time).
+enum status noise_record_stolen(struct store *store, const struct disturbance *before, const struct disturbance *after,
+                                struct error *err) MUST_CHECK;
 // One to four lines for a person, each ending in a newline.
 void noise_explain(const struct noise *noise, struct buf *out);
 

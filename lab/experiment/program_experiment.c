@@ -351,6 +351,7 @@ static enum status finish(struct experiment *experiment, struct error *err)
     XSP_TRY(correlate_context_metrics(experiment->store, err));
   XSP_TRY(absent_levels_say(experiment->store, experiment->options->message, err));
   XSP_TRY(judge_noise(experiment, &after, err));
+  XSP_TRY(noise_record_stolen(experiment->store, &experiment->before, &after, err));
   result->executions = experiment->executions;
   const struct program_parts parts = {experiment->options, result, experiment->store, &experiment->streams};
   if (experiment->options->resolve && !experiment->is_over)
