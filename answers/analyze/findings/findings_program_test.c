@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// F18 to F28, and F34, over programs with known answers: each names its fault with its line, and is silent about the same program without.
+// F18 to F28, F34 and F39 over programs with known answers: each names its fault with its line, and is silent about the same program without.
 #include "analyze/findings/test_findings.h"
 
+#include <math.h>
 #include <xsp/call_path.h>
 
 #define FILE_OF "/home/me/train.py"
@@ -390,6 +391,40 @@ static void test_f34_is_silent(void **unused)
   assert_int_equal(ask_rule("F34"), 0);
 }
 
+// ---- F39 -------------------------------------------------------------------------------------------------------------
+static void noted(const char *key, const char *pct)
+{
+  const struct store_system_value system[] = {{.key = "cpus_allowed", .number = 2, .is_number = true},
+                                              {.key = "cpu_quota", .number = 1.5, .is_number = true}};
+  fixture_experiment_on(&fixture, "train", system, 2);
+  fixture_run(&fixture, "M/L", 1);
+  operator_at(0, "aten::addmm", step(MS), 800 * US);
+  assert_int_equal(store_add_note(fixture.store, 0, key, pct, NULL), STATUS_OK);
+}
+
+static void test_f39(void **unused)
+{
+  (void)unused;
+  noted("throttled_pct", "40");
+  assert_int_equal(ask_rule("F39"), 1);
+  ASSERT_NEAR(found_number(0, "saving_ms"), 0.2); // of two processors, each stopped for a fifth of the time
+}
+
+static void test_f39_is_silent(void **unused)
+{
+  (void)unused;
+  noted("throttled_pct", "4.9");
+  assert_int_equal(ask_rule("F39"), 0);
+}
+
+static void test_f39_of_a_hypervisor(void **unused)
+{
+  (void)unused;
+  noted("steal_pct", "10");
+  assert_int_equal(ask_rule("F39"), 1);
+  assert_true(isnan(found_number(0, "saving_ms")));
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -420,6 +455,9 @@ int main(void)
       TEST(test_f34_of_positions_to_spare),
       TEST(test_f34_of_all_padding),
       TEST(test_f34_is_silent),
+      TEST(test_f39),
+      TEST(test_f39_is_silent),
+      TEST(test_f39_of_a_hypervisor),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -51,6 +51,7 @@ const struct finding_rule *const finding_rules[] = {
     &finding_f36,
     &finding_f37,
     &finding_f38,
+    &finding_f39,
     NULL,
 };
 // clang-format on

@@ -45,5 +45,6 @@ extern const struct finding_rule finding_f35; // f35_each_micro_batch.c
 extern const struct finding_rule finding_f36; // f36_small_collectives.c
 extern const struct finding_rule finding_f37; // f37_late_reduction.c
 extern const struct finding_rule finding_f38; // f38_unused_parameters.c
+extern const struct finding_rule finding_f39; // f39_throttled.c
 
 #endif
