@@ -43,6 +43,26 @@ def decoding():
     return script
 
 
+def job():
+    """Two ranks with steps of 100 ms: rank 1 computes for 80 of them, rank 0 for 40, then both reduce."""
+    script = Script()
+    script.experiment("job")
+    script.run(1, "A/M/L/Lib", batch=None)
+    for rank, computes in enumerate((40, 80)):
+        main, worker = 2 * rank + 1, 2 * rank + 2
+        for track in (main, worker):
+            script.track(track, "python3", process=100 + rank, thread=1000 + track, rank=rank, world_size=2)
+        for step in range(10):
+            start = UNIX_START + 100 * step * MS
+            script.span("training step", start, 100 * MS, track=main)
+            script.span("aten::mm", start, computes * MS, "layer", track=main)
+            begin = start + computes * MS
+            parent = script.span("c10d::all_reduce", begin, MS, "layer", track=main)
+            script.span("gloo:all_reduce", begin + MS, (94 - computes) * MS, "library", track=worker, parent=parent,
+                        category="collective", tags={"bytes": 4096, "group": "0", "sequence": step + 1})
+    return script
+
+
 class ReportProgramsTest(browser.BrowserTest):
     def links(self, window):
         return window.page.get_by_role("navigation", name="Pages").get_by_role("link").all_inner_texts()
@@ -74,6 +94,22 @@ class ReportProgramsTest(browser.BrowserTest):
         self.assertIn("1 request decoded without a cache", window.text())
         self.assertEqual(window.page.locator("main .panel canvas").count(), 2)
         self.assertEqual(browser.violations(window) + window.cut_off(), [])
+
+    def test_ranks(self):
+        trace, page = report_files.written(job, "job")
+        for size, scheme in (((1280, 800), "light"), ((400, 850), "dark")):
+            window = self.open(page, size=size, scheme=scheme)
+            window.open_page("ranks")
+            expected = xsp_json("analyze", "A21", trace, "--json")
+            self.assertEqual(expected["summary"]["slowest_rank"], 1)
+            for row in expected["rows"][:2]:
+                cells = window.page.locator(f"tr[data-rank='{row['rank']}']")
+                titles = cells.locator("td").evaluate_all("(all) => all.map((one) => Number(one.title))")
+                keys = ("step_ms", "own_ms", "compute_ms", "communication_ms", "exposed_ms", "waiting_ms")
+                self.assertEqual(titles, [row[key] for key in keys])
+                self.assertEqual("slowest" in cells.inner_text(), row["rank"] == "1")
+            self.assertEqual(len(browser.rows_of(window.table("A24"))), 1)
+            self.assertEqual(browser.violations(window) + window.cut_off(), [])
 
     def test_a_link_to_such_a_page_has_the_reason(self):
         window = self.open(report_files.written(report_files.many_kernels, "kernels")[1], "#page=input")

@@ -22,6 +22,7 @@ import { Layers } from "./pages/layers";
 import { Lines } from "./pages/lines";
 import { Memory } from "./pages/memory";
 import { Overview } from "./pages/overview";
+import { Ranks } from "./pages/ranks";
 import { RooflinePage } from "./pages/roofline";
 import { Runs } from "./pages/runs";
 import { documentData, experiment, failure, isUnpacking, page, pageTitle, run, startState, type Page } from "./state";
@@ -41,6 +42,7 @@ const VIEWS: Record<Page, () => preact.JSX.Element> = {
   memory: Memory,
   input: Input,
   generations: Generations,
+  ranks: Ranks,
   runs: Runs,
 };
 

@@ -17,6 +17,7 @@ export const PAGES = [
   "memory",
   "input",
   "generations",
+  "ranks",
   "runs",
 ] as const;
 export type Page = (typeof PAGES)[number];

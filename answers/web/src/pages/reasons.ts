@@ -110,6 +110,8 @@ export function reasonOf(page: Page): string {
       return answer("A22") === undefined ? noLines() : "";
     case "input":
       return answer("A19") === undefined ? "No data loader made a batch while it was recorded." : "";
+    case "ranks":
+      return answers("A21").length === 0 ? "The recording is not of several ranks of a job." : "";
     case "generations":
       return answer("A20") === undefined ? "No decoder was called for one token after another." : "";
     case "layers":
