@@ -441,6 +441,9 @@ class AnalyzeTest(CliTest):
         self.fails(2, "analyze", self.folder / "nothing.xsp", mentions=["nothing.xsp"])
         self.fails(2, "analyze", self.file, "A2", mentions=["before the files"])
         self.fails(2, "analyze", "B7", mentions=["no such analysis"])
+        self.assertEqual(xsp("analyze", "summary", self.file, check=0).stdout, text.stdout)
+        self.fails(2, "analyze", "summary", mentions=["file is missing"])
+        self.fails(2, "analyze", "summary", "A2", self.file, mentions=["A2", "summary"])
 
     def test_a_trace_without_steps_names_the_remedy(self):
         for levels, level in (("A/L", "layer"), ("A/M", "application")):

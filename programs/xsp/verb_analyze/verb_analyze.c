@@ -49,11 +49,15 @@ static bool looks_like_file(const char *text)
   return access(text, F_OK) == 0 || strpbrk(text, "./") != NULL;
 }
 
-// The leading arguments that name analyses, none for a summary, then the files.
+// The leading arguments that name analyses, none or the word for a summary, then the files.
 static enum status split_arguments(const struct invocation *invocation, struct question *question, struct error *err)
 {
   const char **arguments = invocation->arguments;
   size_t count = invocation->argument_count, ids = 0;
+  if (strcmp(arguments[0], "summary") == 0 && !looks_like_file(arguments[0])) {
+    arguments++;
+    count--;
+  }
   while (ids < count && analyze_find(arguments[ids]) != NULL)
     ids++;
   if (ids < count && (looks_like_id(arguments[ids]) || (ids == 0 && !looks_like_file(arguments[ids]))))
@@ -64,6 +68,9 @@ static enum status split_arguments(const struct invocation *invocation, struct q
                        "an analysis is named before the files");
   if (ids == count)
     return error_set(err, STATUS_USE, "wrong use", "analyze", "xsp analyze A2 FILE.xsp", "the file is missing");
+  if (ids > 0 && arguments > invocation->arguments)
+    return error_set(err, STATUS_USE, "wrong use", arguments[0], "xsp analyze summary FILE.xsp",
+                     "a summary has its own analyses");
   question->ids = arguments;
   question->id_count = ids;
   question->paths = arguments + ids;
@@ -295,9 +302,11 @@ const struct verb verb_analyze = {
     .summary = "answer questions about a file: model, layers, kernels, overhead",
     .synopsis = "[ID...] FILE|FOLDER... [OPTION...]",
     .description =
-        "Runs the analyses named by ID over the files and prints a table for each. Without an ID: a summary (the cause "
-        "in one sentence, A1, and the first five rows of A2 and A10, where the files have them) and the list of "
-        "analyses.\n\n" VERB_LIST "\n\n"
+        "Runs the analyses named by ID over the files and prints a table for each. Without an ID, or with the word "
+        "summary: "
+        "a summary (the cause in one sentence, A1, and the first five rows of A2 and A10, where the files have them, "
+        "else "
+        "of ranges) and the list of analyses.\n\n" VERB_LIST "\n\n"
         "T8 to T11 have one table over all experiments of all files. "
         "For these a folder means the .xsp files in it, by name, and unreadable files are named and left out.\n\n"
         "Where a file lacks what an analysis needs, the status is 1; of several analyses the possible ones are "
