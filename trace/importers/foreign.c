@@ -50,8 +50,6 @@ static const struct foreign_format *recognise_name(const char *path)
       {".qdrep", {"it is an Nsight Systems report", "nsys export --type sqlite"}},
       {".qdstrm", {"it is an unfinished capture of Nsight Systems", "nsys export --type sqlite of its .nsys-rep"}},
       {".ncu-rep", {"it is an Nsight Compute report", "ncu --import FILE --csv --page raw > FILE.csv"}},
-      {".pftrace", {"it is a Perfetto trace", "the Chrome JSON of the same tool"}},
-      {".perfetto-trace", {"it is a Perfetto trace", "the Chrome JSON of the same tool"}},
   };
   for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
     if (slice_ends_with(slice_of(path), names[i].ending))

@@ -13,6 +13,7 @@ const struct importer *const importers[] = {
     &importer_otlp_journal,
     &importer_loadgen,
     &importer_rocprof,
+    &importer_perfetto,
     &importer_nvprof,
     &importer_onednn,
     &importer_tf_timeline,

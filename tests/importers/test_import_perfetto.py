@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Perfetto's traces: what xsp exported comes back as it was; slices of others, written by Perfetto's own protobuf."""
+import os
+import pathlib
+import unittest
+
+from imported import Imported, real_file
+from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import Trace, TrackEvent
+from scripted import xsp
+
+CORPUS = pathlib.Path(os.environ["XSP_SOURCE"]) / "fuzz" / "corpus"
+SPANS = "select name, level, kind, category, tracer, start_ns, duration_ns, correlation_id, basis, depth from span" \
+        " order by start_ns, duration_ns desc, level, name"
+TAGS = "select s.name, s.start_ns, t.key, t.value, typeof(t.value) as type from tag t join span s using (run_id, span_id)" \
+       " order by s.start_ns, s.duration_ns desc, s.name, t.key, t.value"
+PARENTS = "select s.name, s.start_ns, p.name as parent, p.start_ns as at from span s join span p on p.run_id = s.run_id and" \
+          " p.span_id = s.parent_id order by s.start_ns, s.duration_ns desc, s.level, s.name"
+
+
+def written(*, ends=True):
+    """As another program writes it: texts in place and interned, defaults of a sequence, several clocks."""
+    trace = Trace()
+    packet = trace.packet.add(trusted_packet_sequence_id=1)
+    packet.clock_snapshot.clocks.add(clock_id=6, timestamp=1_000)
+    packet.clock_snapshot.clocks.add(clock_id=1, timestamp=1_700_000_000_000_001_000)
+    process = trace.packet.add(trusted_packet_sequence_id=1).track_descriptor
+    process.uuid, process.process.pid, process.process.process_name = 7, 42, "server"
+    thread = trace.packet.add(trusted_packet_sequence_id=1).track_descriptor
+    thread.uuid, thread.parent_uuid, thread.thread.pid, thread.thread.tid, thread.thread.thread_name = 8, 7, 42, 43, "worker"
+    trace.packet.add(trusted_packet_sequence_id=1).trace_packet_defaults.track_event_defaults.track_uuid = 8
+
+    def event(kind, time, track=None, **fields):
+        packet = trace.packet.add(trusted_packet_sequence_id=1, timestamp=time)
+        packet.track_event.type = kind
+        if track:
+            packet.track_event.track_uuid = track
+        for key, value in fields.items():
+            setattr(packet.track_event, key, value)
+        return packet
+
+    outer = event(TrackEvent.TYPE_SLICE_BEGIN, 2_000, name_iid=1)
+    outer.interned_data.event_names.add(iid=1, name="step 1")
+    outer.track_event.categories.append("training")
+    for key, value in (("int_value", -5), ("double_value", 0.5), ("string_value", "text"), ("bool_value", True)):
+        setattr(outer.track_event.debug_annotations.add(name=key), key, value)
+    event(TrackEvent.TYPE_SLICE_BEGIN, 2_500, name="aten::mm")
+    event(TrackEvent.TYPE_INSTANT, 2_600, name="mark")
+    event(TrackEvent.TYPE_SLICE_END, 3_000)
+    event(TrackEvent.TYPE_SLICE_BEGIN, 2_700, track=9, name="elsewhere")  # a track without a description
+    event(TrackEvent.TYPE_SLICE_END, 2_900, track=9)
+    trace.packet.add(trusted_packet_sequence_id=1, timestamp=1, timestamp_clock_id=64).track_event.type = 1
+    if ends:
+        event(TrackEvent.TYPE_SLICE_END, 4_000)
+        event(TrackEvent.TYPE_SLICE_END, 4_001)  # of nothing
+    trace.packet.add(trusted_packet_sequence_id=1).trigger.trigger_name = "x"
+    return trace.SerializeToString()
+
+
+class Perfetto(Imported):
+    def round_trip(self, path):
+        self.load_files(path)
+        before = [self.rows(query) for query in (SPANS, TAGS, PARENTS)]
+        exported = os.path.join(self.folder, "exported.dat")
+        xsp("export", self.out, "--to", "perfetto", "-o", exported, "--force", check=0)
+        report, _ = self.load_files(exported)
+        self.assertEqual(report["files"][0]["format"], "perfetto")
+        after = [self.rows(query) for query in (SPANS, TAGS, PARENTS)]
+        if before[0] and before[0][0]["start_ns"] != after[0][0]["start_ns"]:  # no Unix time: from the first span on
+            first = before[0][0]["start_ns"]
+            for rows in before:
+                for row in rows:
+                    row.update({key: row[key] - first for key in ("start_ns", "at") if key in row})
+        for rows, expected in zip(after, before):
+            self.assertEqual(rows, expected)
+        return len(before[0])
+
+    def test_what_xsp_exported_comes_back(self):
+        """Spans, tags and parents of other formats' inputs, where the source named no parents."""
+        for name in ("import_rocprof/process", "import_onednn/stamped", "import_nvprof/trace", "import_loadgen/server"):
+            with self.subTest(name):
+                self.assertGreater(self.round_trip(CORPUS / name), 1)
+
+    def test_a_published_trace_comes_back(self):
+        path = real_file("kineto", "hta__critical_path__alexnet__benchmark_result_2869224_1695835535_trace.json.gz")
+        self.assertEqual(self.round_trip(path), 867)
+
+    def test_slices_of_others(self):
+        report, (outer, inner, elsewhere) = self.load(written())
+        self.assertEqual(report["files"][0]["skipped"], {"instant": 1, "of a clock of its sequence": 1, "end without a beginning": 1,
+                                                         "another packet": 1})
+        # The boot clock's zero was at 1,700,000,000 s
+        self.assertEqual((outer["name"], outer["start_ns"], outer["duration_ns"]), ("step 1", 1_700_000_000_000_002_000, 2_000))
+        self.assertEqual((outer["level"], outer["category"], outer["track"], outer["process_id"], outer["thread_id"]),
+                         ("application", "training", "worker", 42, 43))
+        self.assertEqual(outer["tags"], {"int_value": -5, "double_value": 0.5, "string_value": "text", "bool_value": 1})
+        self.assertEqual((inner["level"], inner["parent_id"], inner["duration_ns"]), ("layer", outer["span_id"], 500))
+        self.assertEqual((elsewhere["duration_ns"], elsewhere["process_id"]), (200, None))
+        self.assertEqual(self.rows("select epoch from run"), [{"epoch": "unix"}])
+
+    def test_observations_by_name(self):
+        _, spans = self.load(written(), options=["--model-range", "step *"])
+        self.assertEqual(spans[0]["level"], "model")
+
+    def test_what_cannot_be_read(self):
+        whole = written()
+        report, spans = self.load(written(ends=False))
+        self.assertEqual([span["is_open"] for span in spans], [1, 0, 0])
+        self.assertTrue(any("1 slices did not end" in note for note in report["files"][0]["notes"]))
+        self.refuse(whole[:-3], mentions=["byte"])
+        self.refuse(whole + b"\x0a\x05\x08", mentions=["byte"])
+        self.refuse(whole + b"\x0a\x03\x5a\x05\x08", mentions=["byte"])  # an event longer than its packet
+        self.refuse(whole + b"\x0a\xff\xff\xff\xff\x0f", mentions=["byte"])
+
+
+if __name__ == "__main__":
+    unittest.main()
