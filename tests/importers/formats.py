@@ -51,8 +51,8 @@ def formats():
     return re.findall(r"^  ([a-z][a-z-]*) ", listed, re.MULTILINE)
 
 
-def analyses():
-    return re.findall(r"^  (A\d+) ", run("help", "analyze").stdout, re.MULTILINE)
+# Those that depend on what a format records: levels, metrics, memory, call paths, samples.
+ANALYSES = [f"A{number}" for number in range(1, 18)] + ["A22"]
 
 
 def answers(trace, ids, folder):
@@ -70,7 +70,7 @@ def samples(name):
 
 
 def table():
-    ids, rows = analyses(), []
+    ids, rows = ANALYSES, []
     with tempfile.TemporaryDirectory() as folder:
         for name in WRITERS:
             writers, limits = WRITERS[name]

@@ -659,6 +659,14 @@ class ChromeTest(ImportTest):
     def spans(self, columns="name, start_ns, duration_ns"):
         return self.rows(f"select {columns} from span order by span_id")
 
+    def test_operators_by_category(self):
+        """As MXNet's profiler writes them; a step that --model-range names stays one."""
+        self.take([event(name="Convolution", cat="operator", ph="B", ts=10), event(name="Convolution", cat="operator", ph="E", ts=25),
+                   event(name="MXInvoke", cat="MXNET_C_API"), event(name="step 1", cat="operator")], "--model-range", "step *")
+        self.assertEqual(self.spans("name, level, duration_ns"), [("Convolution", "layer", 15000), ("MXInvoke", "application", 1000),
+                                                                 ("step 1", "model", 1000)])
+        self.assertEqual(dict(self.rows("select key, value from tag where span_id = 1")), {"layer_type": "Convolution"})
+
     def test_levels_are_told_from_names(self):
         self.take([event(name="aten::mm"), event(name="custom, seq = 5, op_id = 6, sizes = [[1, 2], []]"),
                    event(name="cv::dnn::forwardLayer"), event(name="step 1"), event(name="load, seq = x")],

@@ -56,6 +56,12 @@ static void tag_event(struct reading *reading, int64_t span_id, const struct tra
       import_tag(reading->import, &tag);
 }
 
+// Categories that say what a range is where its name does not: MXNet's profiler calls operators so.
+static bool is_operator(const struct trace_event *event)
+{
+  return slice_is(event->category, "operator");
+}
+
 // A span of this event, but for where it lies and how long it lasts. Its tags are handed over at once.
 static struct store_span make_span(struct reading *reading, const struct trace_event *event)
 {
@@ -70,6 +76,10 @@ static struct store_span make_span(struct reading *reading, const struct trace_e
                             .name = import_string(import, range.name, range.name_length),
                             .category = import_slice(reading->import, event->category)};
   tag_event(reading, span.span_id, event);
+  if (is_operator(event) && span.level == XSP_LEVEL_APPLICATION) {
+    span.level = XSP_LEVEL_LAYER;
+    import_tag_text(import, span.span_id, import_word(import, "layer_type"), span.name);
+  }
   if (range.sequence != RANGE_NO_NUMBER)
     import_tag_int(import, span.span_id, import_word(import, "sequence"), range.sequence);
   if (range.op_id != RANGE_NO_NUMBER)
