@@ -36,11 +36,19 @@ if os.uname().machine == "aarch64":
 
 
 def left_behind(folder):
-    """Cgroups, mounts and folders of containers."""
-    found = [str(path) for place in ("/sys/fs/cgroup", "/sys/fs/cgroup/memory") for path in pathlib.Path(place).rglob("xsp-[0-9]*")]
-    found += [line for line in pathlib.Path("/proc/self/mounts").read_text().splitlines() if "xsp-isolation-" in line]
+    """Cgroups, mounts and folders of containers, without those of other evaluations that run at the time: their temporary folder is another."""
+    found = [str(path) for place in ("/sys/fs/cgroup", "/sys/fs/cgroup/memory") for path in pathlib.Path(place).rglob("xsp-[0-9]*")
+             if not is_of_another(path.name[4:], folder)]
+    found += [line for line in pathlib.Path("/proc/self/mounts").read_text().splitlines() if f"{folder}/xsp-isolation-" in line]
     found += [str(path) for pattern in ("xsp-isolation-*", "xsp-work-*") for path in folder.glob(pattern)]
     return set(found)
+
+
+def is_of_another(keeper, folder):
+    try:
+        return f"TMPDIR={folder}".encode() not in pathlib.Path(f"/proc/{keeper}/environ").read_bytes().split(b"\0")
+    except OSError:  # it has ended
+        return False
 
 
 def model(path, constant_bytes=0):
@@ -94,7 +102,7 @@ class IsolationTest(unittest.TestCase):
 
     def evaluate(self, *options, status=0, output="isolated.xsp", **variables):
         environment = {**os.environ, "XSP_IMAGE_CACHE": str(self.folder / "cache"), "TMPDIR": str(self.temporary), **variables}
-        done = subprocess.run(self.command(*options, output=output), capture_output=True, text=True, timeout=100, check=False,
+        done = subprocess.run(self.command(*options, output=output), capture_output=True, text=True, timeout=600, check=False,
                               env={key: value for key, value in environment.items() if value is not None})
         self.assertEqual(done.returncode, status, done.stderr)
         return done
