@@ -6,6 +6,7 @@
 
 #include "frameworks/common/guest.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <xsp/monitor.h>
 
@@ -18,6 +19,7 @@ struct block {         // an allocation that is not a span yet
   uint32_t path, device;
 };
 struct pytorch_blocks { // by a hash of the address: a block in another's place makes that one a span
+  uint32_t forks;       // before which they were allocated
   struct block at[BLOCKS];
 };
 
@@ -26,12 +28,22 @@ static struct xsp_site *allocate_site, *free_site;
 static struct {                     // since the model span before, all threads
   uint64_t allocations, peak_bytes; // atomic; peak: of CPUs' memory
 } seen;
+static uint32_t forks; // that led to this process, since the tracer's start
+
+// Blocks of before are the parent's, which records them; a child has copies of them.
+static void start_clean(void)
+{
+  forks++;
+  seen.allocations = seen.peak_bytes = 0;
+}
 
 enum pytorch_memory pytorch_tensors_start(void)
 {
   const uint32_t levels = xsp_session_levels();
   records_any = (levels & XSP_LEVEL_MASK(XSP_LEVEL_LIBRARY)) != 0;
   records_each = guest_option("each_allocation") != NULL;
+  if (records_any && !records_each)
+    (void)pthread_atfork(NULL, NULL, start_clean);
   if (records_any) {
     allocate_site = xsp_site_create(TRACER, XSP_LEVEL_LIBRARY, "allocate", "memory");
     free_site = xsp_site_create(TRACER, XSP_LEVEL_LIBRARY, "free", "memory");
@@ -74,15 +86,26 @@ static struct block *place_of(struct pytorch_blocks *blocks, const void *address
   return &blocks->at[((uintptr_t)address * UINT64_C(0x9e3779b97f4a7c15) >> 48) % BLOCKS];
 }
 
+// The thread's; NULL: no memory, or none yet.
+static struct pytorch_blocks *blocks_of(struct pytorch_thread *thread, bool may_make)
+{
+  if (thread == NULL || records_each)
+    return NULL;
+  if (thread->blocks == NULL && may_make)
+    thread->blocks = calloc(1, sizeof *thread->blocks);
+  if (thread->blocks != NULL && thread->blocks->forks != forks)
+    *thread->blocks = (struct pytorch_blocks){.forks = forks};
+  return thread->blocks;
+}
+
 static void take_allocation(struct pytorch_thread *thread, const struct block *block)
 {
-  if (thread != NULL && thread->blocks == NULL && !records_each)
-    thread->blocks = calloc(1, sizeof *thread->blocks);
-  if (thread == NULL || thread->blocks == NULL || block->address == NULL) {
+  struct pytorch_blocks *blocks = block->address != NULL ? blocks_of(thread, true) : NULL;
+  if (blocks == NULL) {
     publish(allocate_site, block);
     return;
   }
-  struct block *place = place_of(thread->blocks, block->address);
+  struct block *place = place_of(blocks, block->address);
   if (place->address != NULL)
     publish(allocate_site, place);
   *place = *block;
@@ -90,7 +113,8 @@ static void take_allocation(struct pytorch_thread *thread, const struct block *b
 
 static void take_release(struct pytorch_thread *thread, const struct block *block)
 {
-  struct block *place = thread != NULL && thread->blocks != NULL ? place_of(thread->blocks, block->address) : NULL;
+  struct pytorch_blocks *blocks = blocks_of(thread, false);
+  struct block *place = blocks != NULL ? place_of(blocks, block->address) : NULL;
   if (place != NULL && place->address != NULL && place->address == block->address && place->device == block->device)
     place->address = NULL;
   else
@@ -99,9 +123,11 @@ static void take_release(struct pytorch_thread *thread, const struct block *bloc
 
 void pytorch_tensors_end(struct pytorch_blocks *blocks)
 {
-  for (size_t i = 0; blocks != NULL && i < BLOCKS; i++)
+  for (size_t i = 0; blocks != NULL && blocks->forks == forks && i < BLOCKS; i++) {
     if (blocks->at[i].address != NULL)
       publish(allocate_site, &blocks->at[i]);
+    blocks->at[i].address = NULL;
+  }
 }
 
 // ---- figures of a span of the model ----------------------------------------------------------------------------------------

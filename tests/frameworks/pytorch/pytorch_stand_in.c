@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #define WORDS 40
 struct record { // at::RecordFunction
@@ -166,8 +168,26 @@ static void blocks(void)
   torch_allocate_at(128, 1, 0, -32, 0); // of a GPU
 }
 
+// A child releases a block of its parent's, and allocates one of its own.
+static void fork_with_blocks(void)
+{
+  torch_allocate_at(64, 0, -1, 8, 8);
+  torch_allocate_at(128, 0, -1, 8, 16);
+  pid_t child = fork();
+  if (child == 0) {
+    torch_allocate_at(64, 0, -1, -8, 8);
+    torch_allocate_at(192, 0, -1, 8, 16);
+    exit(0);
+  }
+  waitpid(child, NULL, 0);
+}
+
 int main(int argc, char **argv)
 {
+  if (argc > 1 && strcmp(argv[1], "fork") == 0) {
+    torch_run("aten::linear", 0, 5, 0, fork_with_blocks);
+    return 0;
+  }
   if (argc > 1 && strcmp(argv[1], "blocks") == 0) {
     torch_run("aten::linear", 0, 5, 0, blocks);
     puts("1");

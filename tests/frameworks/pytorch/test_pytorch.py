@@ -185,6 +185,16 @@ class Layouts(Case):
         self.assertEqual(len(sql(path, query)), 20003)
 
 
+    def test_blocks_and_a_fork(self):
+        """The parent's blocks are published once, not by its child, too; a tracer does not learn of the child's end."""
+        _, path = self.traced("./program", "fork", levels="A/M/L/Lib")
+        rows = sql(path, "select s.name, t.value as address, count(distinct k.process_id) as processes, count(*) as n from span s"
+                         " join tag t using (run_id, span_id) join track k using (run_id, track_id)"
+                         " where category = 'memory' and key = 'address' group by 1, 2 order by 1, 2")
+        self.assertEqual([tuple(row.values()) for row in rows], [
+            ("allocate", 64, 1, 1), ("allocate", 128, 1, 1), ("free", 64, 1, 1)])
+
+
 class Doors(Case):
     def imported(self, package):
         done, _ = self.traced(sys.executable, "-B", "-c", f"import {package}; print({package}._C.__name__);"
