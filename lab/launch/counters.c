@@ -27,6 +27,9 @@ static const struct {
     [COUNTER_BUSY_NS] = {"busy_ns", true},
     [COUNTER_FREQUENCY_HZ] = {"frequency_hz", false},
     [COUNTER_ENERGY_J] = {"energy_j", true},
+    [COUNTER_GPU_PCT] = {"gpu_pct", false},
+    [COUNTER_GPU_BYTES] = {"gpu_bytes", false},
+    [COUNTER_GPU_ENERGY_J] = {"energy_j", true},
 };
 
 // ---- series ------------------------------------------------------------------------------------------------------------
@@ -105,6 +108,7 @@ enum status counters_look(struct counters *counters, int64_t *ret_wait_ns, struc
     counters->begin_unix_ns = (int64_t)clock_now_ns(CLOCK_REALTIME);
     cgroup_find(counters->program, &counters->group);
     energy_find(ENERGY_FOLDER, &counters->energy);
+    counters_open_gpus(counters);
   }
   if (now_ns < counters->next_ns) {
     *ret_wait_ns = counters->next_ns - now_ns;
@@ -114,6 +118,7 @@ enum status counters_look(struct counters *counters, int64_t *ret_wait_ns, struc
   set_now(counters, now_ns);
   XSP_TRY(counters_read_processes(counters, err));
   XSP_TRY(counters_read_machine(counters, err));
+  XSP_TRY(counters_read_gpus(counters, err));
   counters->before_ns = counters->now_ns;
   const int64_t share_ns = (now_ns - counters->begin_ns) / APART_SHARE;
   int64_t apart_ns = (int64_t)(clock_now_ns(CLOCK_THREAD_CPUTIME_ID) - before_ns) * COST_SHARE;
@@ -130,6 +135,7 @@ enum status counters_finish(struct counters *counters, struct error *err)
     return STATUS_OK;
   set_now(counters, (int64_t)clock_now_ns(CLOCK_MONOTONIC));
   XSP_TRY(counters_read_machine(counters, err));
+  XSP_TRY(counters_read_gpus(counters, err));
   for (size_t i = 0; i < counters->series.count; i++) {
     struct counter_series *series = &counters->series.items[i];
     if (series->stored_ns != series->last_ns)
@@ -141,6 +147,8 @@ enum status counters_finish(struct counters *counters, struct error *err)
 
 void counters_free(struct counters *counters)
 {
+  if (counters->has_nvml)
+    (void)counters->nvml.shutdown();
   vector_done(&counters->series);
   map_done(&counters->places);
 }

@@ -6,6 +6,7 @@
 
 #include "base/cgroup.h"
 #include "base/map.h"
+#include "base/nvml.h"
 #include "base/vector.h"
 #include "launch/energy.h"
 #include "store/store.h"
@@ -23,6 +24,9 @@ struct counters { // begin with the first three set, the rest zero
   int64_t now_ns, before_ns; // Unix epoch: of this look, and of the one before; 0: there was none
   struct cgroup group;
   struct energy energy;
+  bool has_nvml;
+  struct nvml nvml;
+  unsigned gpu_count;
   VECTOR(struct counter_series) series;
   struct map places; // by what a series is of: its place + 1
 };
@@ -46,6 +50,9 @@ enum counter_name {
   COUNTER_BUSY_NS,  // that the machine's processors worked, for whomever
   COUNTER_FREQUENCY_HZ,
   COUNTER_ENERGY_J,
+  COUNTER_GPU_PCT, // of the time, some kernel ran
+  COUNTER_GPU_BYTES,
+  COUNTER_GPU_ENERGY_J,
   COUNTER_NAMES
 };
 struct counter_series {
@@ -64,6 +71,8 @@ struct counter_of { // what a reading is of; ids 0: does not apply
 enum status counters_put(struct counters *counters, const struct counter_of *of, double value,
                          struct error *err) MUST_CHECK;
 enum status counters_read_processes(struct counters *counters, struct error *err) MUST_CHECK; // counter_processes.c
-enum status counters_read_machine(struct counters *counters, struct error *err) MUST_CHECK;   // counter_machine.c
+void counters_open_gpus(struct counters *counters);                                           // counter_gpus.c
+enum status counters_read_gpus(struct counters *counters, struct error *err) MUST_CHECK;
+enum status counters_read_machine(struct counters *counters, struct error *err) MUST_CHECK; // counter_machine.c
 
 #endif

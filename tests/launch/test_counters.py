@@ -4,6 +4,7 @@ known load reports of itself."""
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -11,6 +12,7 @@ import unittest
 
 BUILD = pathlib.Path(os.environ["XSP_BUILD"]).resolve()
 XSP = BUILD / "xsp"
+COMPILER = shutil.which(os.environ.get("CC", "cc"))
 MEBIBYTE = 1 << 20
 # A thread and a child use a second of CPU time each; the program holds 96 MiB meanwhile and prints what it used.
 GUEST = """
@@ -90,6 +92,52 @@ class Counters(unittest.TestCase):
             counted = row["counted"]
             for i in range(len(counted) - 2):
                 self.assertFalse(counted[i] == counted[i + 1] == counted[i + 2], row["name"])
+
+
+NVML = r"""
+#include <stdio.h>
+struct memory { unsigned long long total, free, used; };
+struct use { unsigned gpu, memory; };
+static unsigned reads;
+int nvmlInit_v2(void) { return 0; }
+int nvmlShutdown(void) { return 0; }
+int nvmlSystemGetDriverVersion(char *text, unsigned size) { return snprintf(text, size, "1.2") < 0; }
+int nvmlSystemGetCudaDriverVersion(int *version) { *version = 12080; return 0; }
+int nvmlDeviceGetCount_v2(unsigned *count) { *count = 2; return 0; }
+int nvmlDeviceGetHandleByIndex_v2(unsigned index, void **device) { *device = (void *)(size_t)(index + 1); return 0; }
+int nvmlDeviceGetName(void *device, char *text, unsigned size) { (void)device; return snprintf(text, size, "GPU") < 0; }
+int nvmlDeviceGetMemoryInfo(void *device, struct memory *memory)
+{
+  *memory = (struct memory){1 << 20, 0, (size_t)device << 10};
+  return 0;
+}
+int nvmlDeviceGetUtilizationRates(void *device, struct use *use) { *use = (struct use){50, 0}; return device == (void *)2; }
+int nvmlDeviceGetTotalEnergyConsumption(void *device, unsigned long long *energy)
+{
+  (void)device;
+  *energy = 1000000 + 1500 * reads++;
+  return 0;
+}
+"""
+
+
+@unittest.skipIf(os.environ.get("XSP_SANITIZE") or COMPILER is None, "preloading into programs that are not sanitized")
+class Gpus(unittest.TestCase):
+    def test_use_memory_and_energy(self):
+        """Of two GPUs, one of which does not say how busy it is."""
+        with tempfile.TemporaryDirectory() as folder:
+            source, library, out = (f"{folder}/{name}" for name in ("nvml.c", "nvml.so", "out.xsp"))
+            pathlib.Path(source).write_text(NVML, encoding="utf-8")
+            subprocess.run([COMPILER, "-shared", "-fPIC", "-o", library, source], check=True)
+            subprocess.run([XSP, "run", "-q", "-o", out, "--", "true"], check=True, capture_output=True,
+                           env={**os.environ, "XSP_LIBRARY_NVML": library})
+            rows = Counters.sql(out, SERIES.replace("process_id", "source"))
+        found = {(row["name"], row["source"]): json.loads(row["counted"]) for row in rows if (row["source"] or "")[:3] == "GPU"}
+        self.assertEqual(sorted(found), [("energy_j", "GPU 0"), ("energy_j", "GPU 1"), ("gpu_bytes", "GPU 0"),
+                                         ("gpu_bytes", "GPU 1"), ("gpu_pct", "GPU 0")])
+        self.assertEqual({key: set(values) for key, values in found.items() if key[0] != "energy_j"},
+                         {("gpu_pct", "GPU 0"): {50}, ("gpu_bytes", "GPU 0"): {1024}, ("gpu_bytes", "GPU 1"): {2048}})
+        self.assertEqual(found["energy_j", "GPU 0"][:2], [0, 3])  # 1.5 J a reading, of two GPUs in turn
 
 
 if __name__ == "__main__":
