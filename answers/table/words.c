@@ -88,6 +88,7 @@ const struct table_word table_words[] = {
     {"interval_from", .rank = 440, .traits = TABLE_ONCE | TABLE_FIXED_WORDS},
     {"iou_pct", .label = "IoU"},
     {"is_latency_bound", .label = "latency-bound", .rank = 260},
+    {"joules_per_input", .label = "energy per input", .unit = "J"},
     {"js_largest_nats", .label = "largest JS"},
     {"js_nats", .label = "JS"},
     {"kernel_latency_from", .label = "kernels from"},

@@ -4,6 +4,7 @@
 #include "analyze/lines/python_time.h"
 #include "analyze/runs/a1_cold.h"
 #include "analyze/runs/a1_coverage.h"
+#include "analyze/runs/a1_energy.h"
 #include "analyze/runs/a1_kinds.h"
 #include "analyze/runs/a1_stages.h"
 #include "analyze/view.h"
@@ -89,9 +90,13 @@ static void summarize_stages(struct question *question, const struct stages *sta
                "preprocess_ms: the inputs are made once for a batch size, in none of its predictions");
 }
 
+struct further { // NaN: unknown
+  double python_ms, cold_ms, joules;
+};
+
 // `question`: of the row's kind of calls, which need not be the table's.
 static void put_row(struct table_builder *table, struct question *question, const struct batches *batches, size_t index,
-                    const struct stages *stages, double python_ms, double cold_ms)
+                    const struct stages *stages, const struct further *further)
 {
   const struct view *view = question->view;
   const struct batch_point *point = &batches->points[index];
@@ -116,8 +121,9 @@ static void put_row(struct table_builder *table, struct question *question, cons
   table_put_optional(table, "compile_ms", cell_real(stages->compile_ms));
   table_put_optional(table, "collective_ms", cell_real(stages->collective_ms));
   table_put_optional(table, "other_ms", cell_real(stages->other_ms));
-  table_put_optional(table, "python_ms", cell_real(python_ms));
-  table_put_optional(table, "cold_ms", cell_real(cold_ms));
+  table_put_optional(table, "python_ms", cell_real(further->python_ms));
+  table_put_optional(table, "cold_ms", cell_real(further->cold_ms));
+  table_put_optional(table, "joules_per_input", cell_real(further->joules));
   analyze_put_from(table, "latency_from", point->from);
 }
 
@@ -150,7 +156,7 @@ static enum status put_other_kinds(struct question *question, struct error *err)
     batches.optimal = batches.maximum = SIZE_MAX; // batch sizes are compared within a kind
     XSP_TRY(load_stages(&other, &batches, &stages, err));
     for (size_t k = 0; k < batches.count; k++)
-      put_row(&question->table, &other, &batches, k, &stages[k], NAN, NAN);
+      put_row(&question->table, &other, &batches, k, &stages[k], &(struct further){NAN, NAN, NAN});
     rows += batches.count;
   }
   return STATUS_OK;
@@ -170,10 +176,10 @@ static enum status answer(struct question *question, struct error *err)
     const struct batch_point *point = &batches.points[i];
     if (only != 0 && point->batch_size != only)
       continue;
-    double python_ms;
-    XSP_TRY(load_python_ms(question, point->set, &python_ms, err));
-    put_row(&question->table, question, &batches, i, &stages[i], python_ms,
-            analyze_cold_median_ms(question, point->batch_size));
+    struct further further = {.cold_ms = analyze_cold_median_ms(question, point->batch_size)};
+    XSP_TRY(load_python_ms(question, point->set, &further.python_ms, err));
+    XSP_TRY(analyze_energy_per_input(question, point, &further.joules, err));
+    put_row(&question->table, question, &batches, i, &stages[i], &further);
     question_uses(question, point->set);
     question_note_from(question, "model", point->from);
     note_whole_runs(question, point->set);

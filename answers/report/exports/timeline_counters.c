@@ -2,6 +2,8 @@
 // Counters of a run as lines that can be drawn: totals become rates, each from one reading to the next. Called by timeline.c.
 #include "report/exports/timeline.h"
 
+#include "base/saturate.h"
+
 #include <inttypes.h>
 #include <string.h>
 
@@ -59,7 +61,7 @@ static void fill_points(const struct store_counter_value *values, size_t count, 
   for (size_t i = 0; i < count; i++) {
     double value = rate == NULL ? values[i].value : 0;
     if (rate != NULL && i + 1 < count && values[i + 1].time_ns > values[i].time_ns) {
-      const double seconds = ((double)values[i + 1].time_ns - (double)values[i].time_ns) / 1e9;
+      const double seconds = (double)saturate_subtract(values[i + 1].time_ns, values[i].time_ns) / 1e9;
       value = (values[i + 1].value - values[i].value) / seconds * rate->factor;
     }
     line->points[i] = (struct timeline_point){values[i].time_ns > first_ns ? values[i].time_ns : first_ns, value};
