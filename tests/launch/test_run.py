@@ -337,8 +337,8 @@ class Environment(RunTest):
         self.has("nvtx", "itt", "opencl", "onnxruntime", "frameworks")
         found = self.variables(OPENCL_LAYERS="/mine.so", LD_PRELOAD="/nothing.so")
         self.assertEqual(found["XSP_TRACERS"],
-                         ",".join(f"@{self.TRACERS}/{name}.so" for name in ("cpu", "cuda", "itt", "levelzero", "mxnet", "nvtx", "onnxruntime", "opencl",
-                                                              "pytorch", "rocm", "tensorflow")))
+                         ",".join(f"@{self.TRACERS}/{name}.so" for name in ("cpu", "cuda", "itt", "jax", "levelzero", "mxnet", "nvtx", "onnxruntime",
+                                                              "opencl", "pytorch", "rocm", "tensorflow")))
         self.assertEqual(found["NVTX_INJECTION64_PATH"], str(self.TRACERS / "nvtx.so"))
         self.assertEqual(found["CUDA_INJECTION64_PATH"], str(self.TRACERS / "cuda.so"))
         self.assertEqual(found["ROCP_TOOL_LIBRARIES"], f"{self.TRACERS / 'rocm.so'}:")
@@ -366,7 +366,7 @@ class Environment(RunTest):
         listed = self.variables(*options).get("XSP_TRACERS", "")
         return {pathlib.Path(path.lstrip("@")).stem for path in listed.split(",") if path}
 
-    FRAMEWORKS = ("mxnet", "onnxruntime", "pytorch", "tensorflow")  # whose tracers record models
+    FRAMEWORKS = ("jax", "mxnet", "onnxruntime", "pytorch", "tensorflow")  # whose tracers record models
 
     def test_levels_choose(self):
         """A program gets only tracers that record at its level set."""
@@ -374,7 +374,7 @@ class Environment(RunTest):
         self.assertEqual(self.tracers("--levels", "M"), {*self.FRAMEWORKS, "cpu"})
         self.assertEqual(self.tracers("--levels", "M/L"), {*self.FRAMEWORKS, "cpu", "nvtx", "itt", "rocm"})
         self.assertEqual(self.tracers("--levels", "M/K"), {*self.FRAMEWORKS, "cpu", "cuda", "levelzero", "opencl", "rocm"})
-        self.assertEqual(self.tracers("--levels", "A"), {"cpu", "nvtx", "itt", "pytorch", "rocm"})
+        self.assertEqual(self.tracers("--levels", "A"), {"cpu", "jax", "nvtx", "itt", "pytorch", "rocm"})
         self.assertEqual(self.tracers("--levels", "M", "--model-range", "step*"), {*self.FRAMEWORKS, "cpu", "nvtx", "itt", "rocm"})
         self.assertEqual(self.tracers("--levels", "K", "--capture-range", "step*"), {"cpu", "cuda", "levelzero", "opencl", "rocm", "nvtx", "itt"})
         self.assertEqual(self.tracers("--levels", "M", "-t", "opencl"), set())
