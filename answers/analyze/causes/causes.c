@@ -220,7 +220,7 @@ static enum status load_figures(struct question *question, const struct view_set
                                 struct error *err)
 {
   struct time_parts parts;
-  XSP_TRY(time_parts_load(question, set, question->scratch, &parts, err));
+  XSP_TRY(time_parts_load(question, set, &parts, err));
   double all_ms = question_model_latency(question, set);
   for (size_t part = 0; part < TIME_PARTS; part++)
     of->part_pct[part] = analyze_share_pct(question_value(question, set, parts.parts[part]), all_ms);

@@ -349,13 +349,17 @@ static void start(const struct view_set *set, struct arena *arena, struct time_p
   ret->kernel_sums = arena_alloc_array(arena, count, sizeof *ret->kernel_sums);
 }
 
-enum status time_parts_load(struct question *question, const struct view_set *set, struct arena *arena,
-                            struct time_parts *ret, struct error *err)
+enum status time_parts_load(struct question *question, const struct view_set *set, struct time_parts *ret,
+                            struct error *err)
 {
+  if (question->parts_set == set) {
+    *ret = *question->parts;
+    return STATUS_OK;
+  }
   const struct view *view = question->view;
   enum status status = STATUS_OK;
   struct parts_names names = {0};
-  start(set, arena, ret);
+  start(set, question->scratch, ret);
   for (size_t i = 0, first = 0; i < set->run_count && status == STATUS_OK; i++) {
     struct arena scratch = {0};
     struct parts_run of = {.run = set->runs[i]};
@@ -387,5 +391,9 @@ enum status time_parts_load(struct question *question, const struct view_set *se
   find_host(view, set, &names.hosts, ret);
   map_done(&names.calls);
   map_done(&names.hosts);
+  if (status == STATUS_OK) {
+    question->parts = memcpy(arena_alloc(question->scratch, sizeof *ret), ret, sizeof *ret);
+    question->parts_set = set;
+  }
   return status;
 }

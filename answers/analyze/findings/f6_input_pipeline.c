@@ -117,7 +117,7 @@ static enum status judge(struct findings *findings, const struct input_lines *li
   struct time_parts parts;
   bool is_ahead;
   XSP_TRY(findings_places(findings, &places, err));
-  XSP_TRY(time_parts_load(question, set, question->scratch, &parts, err));
+  XSP_TRY(time_parts_load(question, set, &parts, err));
   XSP_TRY(loads_ahead(findings, &parts, &is_ahead, err));
   double loader_ms = question_value(question, set, parts.parts[TIME_LOADER]);
   double *saving_ms = arena_alloc_array(question->scratch, set->observation_count + 1, sizeof *saving_ms);

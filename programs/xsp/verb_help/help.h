@@ -7,7 +7,7 @@
 #include "programs/xsp/verb.h"
 
 void help_text(const struct verb *verb, unsigned width, struct buf *out); // for the terminal; NULL: of all verbs
-void help_start(struct buf *out); // a command for each of the three jobs
+void help_start(struct buf *out);                                         // a command for each of the three jobs
 // The description with its list.
 void help_description(const struct verb *verb, struct buf *out);
 void help_man(const struct verb *verb, struct buf *out); // roff; NULL: xsp(1)
