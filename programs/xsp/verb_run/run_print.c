@@ -222,6 +222,7 @@ static bool has_kernels(const struct run_facts *facts)
 
 static const struct question questions[] = {
     {"A1", NULL, TOP_ROWS, has_steps, 0},
+    {"A21", NULL, 0, has_steps, 0}, // of a job of several ranks
     {"L0", NULL, 0, has_sets, 0},
     {"A2", "latency_ms", TOP_ROWS, has_layers, 0},
     {"A6", NULL, TOP_ROWS, has_layers, 2}, // one row: the layers have no types

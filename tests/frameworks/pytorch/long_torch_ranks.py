@@ -34,8 +34,9 @@ class Ranks(unittest.TestCase):
         folder = pathlib.Path(cls.temporary.name) / name
         folder.mkdir()
         out = folder / "out.xsp"
-        subprocess.run([XSP, "run", "-q", "-o", out, "--", cls.python, PROGRAM, str(ranks), str(sleep_s), str(STEPS), folder],
-                       check=True, timeout=600, stdout=subprocess.DEVNULL)
+        ran = subprocess.run([XSP, "run", "-o", out, "--", cls.python, PROGRAM, str(ranks), str(sleep_s), str(STEPS), folder],
+                             check=True, timeout=600, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        cls.summary = ran.stderr
         return out
 
     def ask(self, *arguments):
@@ -77,6 +78,10 @@ class Ranks(unittest.TestCase):
         for row in answer["rows"]:
             self.assertLessEqual(row["exposed_ms"], row["communication_ms"] + 1e-9)
             self.assertLessEqual(row["own_ms"], row["step_ms"] + 1e-9)
+
+    def test_the_summary_of_the_run_has_the_ranks(self):
+        self.assertRegex(self.summary, r"cause +up to .* rank 1 is the slowest")
+        self.assertRegex(self.summary, r"\nA21 [^\n]*\n(.*\n)+slowest rank +1\n")
 
     def test_collectives_are_summed_up_by_line(self):
         rows = self.ask("analyze", "A24", self.file)["rows"]
