@@ -178,6 +178,15 @@ class RanksTest(unittest.TestCase):
         self.assertIn("all_reduce (train.py:9)", finding["title"])
         self.assertEqual(finding["numbers"]["line_excess_ms"], 40)
 
+    def test_a_rank_that_waits_for_a_processor(self):
+        """Both ranks need as much CPU time: what else ran on the machine is no fault of the program."""
+        main = self.trace.context("main", file="train.py", line=9)
+        self.job()
+        for rank in (0, 1):
+            for step in range(STEPS):
+                self.trace.sample("cpu", UNIX_START + (100 * step + 40) * MS, 40 * MS, main, 2 * rank + 1)
+        self.assertNotIn("F31", [row["id"] for row in self.ask("findings")["rows"]])
+
     def exchanges(self, passes, collectives, backward=(10, 60)):
         """A rank's step: backward passes of equal length, and collectives that start at these times, in 1 ms, and last 4 ms."""
         self.trace = Script()

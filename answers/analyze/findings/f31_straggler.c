@@ -82,10 +82,14 @@ static enum status find(struct findings *findings, struct error *err)
     return findings_lack(findings, err, "no collective was found on several ranks");
   double least_pct = findings_threshold(findings, "straggler-difference");
   ranks_slowest(ranks, least_pct, &slowest);
-  if (slowest.rank == RANK_NONE || strcmp(slowest.verdict, "slower") != 0 ||
+  double least_ms = (slowest.others_ms + slowest.difference_ms) * least_pct / 100;
+  if (slowest.rank == RANK_NONE || !(slowest.low_ms >= least_ms) ||
       !(slowest.steps_pct >= findings_threshold(findings, "straggler-steps")))
     return STATUS_OK;
   XSP_TRY(findings_straggler_places(findings, ranks, slowest.rank, &places, err));
+  if (places.sampled_pct <
+      least_pct) // it does no more than the others: it waits for a processor, which no samples show
+    return STATUS_OK;
   add(findings, ranks, &slowest, &places);
   return STATUS_OK;
 }
@@ -96,6 +100,6 @@ const struct finding_rule finding_f31 = {
     .title = "a rank that the others wait for",
     .thresholds = {{"straggler-steps", "%", 70, "steps in which the rank is the slowest, of all, at least"},
                    {"straggler-difference", "%", 5,
-                    "what its own time is longer than the others', of its step, at least"}},
+                    "lower end of the interval of what its own time is longer, of that time, at least"}},
     .find = find,
 };

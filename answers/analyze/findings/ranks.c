@@ -4,6 +4,7 @@
 #include "analyze/lines/paths.h"
 
 #include "base/hash.h"
+#include "base/saturate.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -42,8 +43,8 @@ struct line_times {
   const struct ranks *ranks;
   struct store_call_paths paths;
   size_t rank_count, context_count;
-  double *ns;                // by rank and context of a line of the program, + 1: what its threads do there
-  double *waited_ns;         // the same: waiting in collectives that the line started
+  double *cpu_ns, *wait_ns;  // by rank and context of a line of the program: on a CPU, and in waits
+  double *exchange_ns;       // the same: in collectives that the line started, without compute
   int64_t *from_ns, *to_ns;  // by rank: of its steps in the run
   uint32_t *line_by_context; // UINT32_MAX: not looked up yet
   struct map line_of_place;  // by file and line: the first context that has it
@@ -104,28 +105,31 @@ static enum status add_samples(struct line_times *of, uint32_t run, struct error
     if (rank == NULL || *rank == RANK_NONE || samples.time_ns[i] < of->from_ns[*rank] ||
         samples.time_ns[i] > of->to_ns[*rank])
       continue;
-    *at(of, of->ns, (uint32_t)*rank, line_of(of, samples.context_id[i])) += (double)samples.duration_ns[i];
+    double *values = samples.kind[i] == SAMPLE_CPU ? of->cpu_ns : of->wait_ns;
+    *at(of, values, (uint32_t)*rank, line_of(of, samples.context_id[i])) += (double)samples.duration_ns[i];
   }
   map_done(&rank_of);
   arena_done(&arena);
   return status;
 }
 
-// Only what stands still is waiting: the collectives of a rank share its stalled time.
-static void add_waiting(struct line_times *of)
+// The collectives of a rank share its time in communication without compute.
+static void add_exchanges(struct line_times *of)
 {
   const struct ranks *ranks = of->ranks;
-  double *waiting_ns = arena_alloc_array(ranks->question->scratch, of->rank_count + 1, sizeof *waiting_ns);
-  double *stalled_ns = arena_alloc_array(ranks->question->scratch, of->rank_count + 1, sizeof *stalled_ns);
-  for (size_t i = 0; i < ranks->collectives.count; i++)
-    waiting_ns[ranks->collectives.items[i].rank] += (double)collective_waiting_ns(ranks, &ranks->collectives.items[i]);
-  for (size_t i = 0; i < ranks->steps.count; i++)
-    stalled_ns[ranks->steps.items[i].rank] += (double)ranks->steps.items[i].stalled_ns;
+  double *all_ns = arena_alloc_array(ranks->question->scratch, of->rank_count + 1, sizeof *all_ns);
+  double *exposed_ns = arena_alloc_array(ranks->question->scratch, of->rank_count + 1, sizeof *exposed_ns);
   for (size_t i = 0; i < ranks->collectives.count; i++) {
     const struct collective *one = &ranks->collectives.items[i];
-    if (waiting_ns[one->rank] > 0)
-      *at(of, of->waited_ns, one->rank, line_of(of, one->context_id)) +=
-          (double)collective_waiting_ns(ranks, one) / waiting_ns[one->rank] * stalled_ns[one->rank];
+    all_ns[one->rank] += (double)saturate_subtract(one->end_ns, one->arrival_ns);
+  }
+  for (size_t i = 0; i < ranks->steps.count; i++)
+    exposed_ns[ranks->steps.items[i].rank] += (double)ranks->steps.items[i].exposed_ns;
+  for (size_t i = 0; i < ranks->collectives.count; i++) {
+    const struct collective *one = &ranks->collectives.items[i];
+    if (all_ns[one->rank] > 0)
+      *at(of, of->exchange_ns, one->rank, line_of(of, one->context_id)) +=
+          (double)saturate_subtract(one->end_ns, one->arrival_ns) / all_ns[one->rank] * exposed_ns[one->rank];
   }
 }
 
@@ -136,28 +140,38 @@ static double steps_of(const struct line_times *of, uint32_t rank)
   return steps > 0 ? (double)steps : NAN;
 }
 
+// What the rank does at the line in a step, by samples: waits in collectives are not its own.
+static double own_ns(const struct line_times *of, uint32_t rank, uint32_t line)
+{
+  // Of no line: threads of pools, and of the backend, that wait for work.
+  double waits_ns = line == 0 ? 0 : *at(of, of->wait_ns, rank, line) - *at(of, of->exchange_ns, rank, line);
+  return (*at(of, of->cpu_ns, rank, line) + fmax(waits_ns, 0)) / steps_of(of, rank);
+}
+
 // What the rank takes longer at the line, in a step, than the others on average.
 static double excess_ns(const struct line_times *of, uint32_t slow, uint32_t line)
 {
-  double own_ns = 0, others_ns = 0, others = 0;
+  double slow_ns = 0, others_ns = 0, others = 0;
   for (uint32_t rank = 0; rank < of->rank_count; rank++) {
-    double ns = (*at(of, of->ns, rank, line) - *at(of, of->waited_ns, rank, line)) / steps_of(of, rank);
+    double ns = own_ns(of, rank, line);
     if (isnan(ns))
       continue;
-    *(rank == slow ? &own_ns : &others_ns) += ns;
+    *(rank == slow ? &slow_ns : &others_ns) += ns;
     others += rank != slow;
   }
-  return others > 0 ? own_ns - others_ns / others : NAN;
+  return others > 0 ? slow_ns - others_ns / others : NAN;
 }
 
 static void choose(struct line_times *of, uint32_t slow, struct straggler_places *ret_places)
 {
-  double most_ns = 0, most_waited_ns = 0;
+  double most_ns = 0, most_waited_ns = 0, all_ns = excess_ns(of, slow, 0), slow_ns = own_ns(of, slow, 0);
   for (uint32_t line = 1; line < of->context_count; line++) {
     double ns = excess_ns(of, slow, line), waited_ns = 0;
     for (uint32_t rank = 0; rank < of->rank_count; rank++)
-      waited_ns += rank != slow ? *at(of, of->waited_ns, rank, line) : 0;
+      waited_ns += rank != slow ? *at(of, of->exchange_ns, rank, line) : 0;
     const struct store_frame *frame = path_frame(&of->paths, line);
+    all_ns += ns;
+    slow_ns += own_ns(of, slow, line);
     if (ns > most_ns) {
       most_ns = ns;
       ret_places->slow_file = frame->file;
@@ -170,6 +184,7 @@ static void choose(struct line_times *of, uint32_t slow, struct straggler_places
       ret_places->wait_line = frame->line;
     }
   }
+  ret_places->sampled_pct = analyze_share_pct(all_ns, slow_ns);
 }
 
 static const char *most_waited(const struct ranks *ranks, uint32_t slow)
@@ -197,12 +212,13 @@ enum status findings_straggler_places(struct findings *findings, const struct ra
 {
   struct arena *arena = findings->question->scratch;
   struct line_times of = {.ranks = ranks, .rank_count = ranks->items.count};
-  *ret_places = (struct straggler_places){.wait_name = most_waited(ranks, rank), .slow_ms = NAN};
+  *ret_places = (struct straggler_places){.wait_name = most_waited(ranks, rank), .slow_ms = NAN, .sampled_pct = NAN};
   XSP_TRY(store_call_paths(findings->question->view->store, arena, &of.paths, err));
   of.context_count = of.paths.context_count + 1;
   size_t values = of.rank_count * of.context_count;
-  of.ns = arena_alloc_array(arena, values, sizeof *of.ns);
-  of.waited_ns = arena_alloc_array(arena, values, sizeof *of.waited_ns);
+  of.cpu_ns = arena_alloc_array(arena, values, sizeof *of.cpu_ns);
+  of.wait_ns = arena_alloc_array(arena, values, sizeof *of.wait_ns);
+  of.exchange_ns = arena_alloc_array(arena, values, sizeof *of.exchange_ns);
   of.from_ns = arena_alloc_array(arena, of.rank_count, sizeof *of.from_ns);
   of.to_ns = arena_alloc_array(arena, of.rank_count, sizeof *of.to_ns);
   of.line_by_context = arena_alloc_array(arena, of.context_count, sizeof *of.line_by_context);
@@ -211,7 +227,7 @@ enum status findings_straggler_places(struct findings *findings, const struct ra
   for (uint32_t i = 0; i < ranks->run_count && status == STATUS_OK; i++)
     status = add_samples(&of, i, err);
   if (status == STATUS_OK) {
-    add_waiting(&of);
+    add_exchanges(&of);
     choose(&of, rank, ret_places);
   }
   map_done(&of.line_of_place);

@@ -13,6 +13,7 @@ struct straggler_places {
   const char *slow_file, *wait_file; // NULL: unknown
   int64_t slow_line, wait_line;      // 0: unknown
   double slow_ms;                    // what the slow rank takes longer at slow_line, in a step
+  double sampled_pct;                // the same at all lines, of what the rank's samples show; NaN: no samples
   const char *wait_name;             // the collective with most waiting of the others: "all_reduce"
 };
 // By samples: the line of the program at which the rank takes longer than the others do, waiting for others left out; and the line at

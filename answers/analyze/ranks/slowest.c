@@ -70,10 +70,9 @@ static void count_slowest(struct meetings *of)
 }
 
 // In each meeting: own time of the rank less the mean of the others', and how long the others stood still.
-static size_t compare_with_others(const struct meetings *of, uint32_t rank, double *differences, double *ret_stalled_ms)
+static size_t compare_with_others(const struct meetings *of, uint32_t rank, double *differences, double *stalled_ms)
 {
   size_t count = 0;
-  double stalled_ns = 0;
   for (size_t first = 0, end, slowest; first < of->count; first = end) {
     double own_ns = NAN, others_ns = 0, others_stalled_ns = 0;
     end = next_meeting(of, first, &slowest);
@@ -88,10 +87,9 @@ static size_t compare_with_others(const struct meetings *of, uint32_t rank, doub
     double others = (double)(end - first - 1);
     if (isnan(own_ns))
       continue;
-    differences[count++] = (own_ns - others_ns / others) / 1e6;
-    stalled_ns += others_stalled_ns / others;
+    differences[count] = (own_ns - others_ns / others) / 1e6;
+    stalled_ms[count++] = others_stalled_ns / others / 1e6;
   }
-  *ret_stalled_ms = count > 0 ? stalled_ns / 1e6 / (double)count : NAN;
   return count;
 }
 
@@ -128,7 +126,9 @@ void ranks_slowest(const struct ranks *ranks, double threshold_pct, struct slowe
   if (ret_slowest->rank == RANK_NONE)
     return;
   double *differences = arena_alloc_array(arena, of.count + 1, sizeof *differences);
-  size_t count = compare_with_others(&of, ret_slowest->rank, differences, &ret_slowest->waiting_ms);
+  double *stalled_ms = arena_alloc_array(arena, of.count + 1, sizeof *stalled_ms);
+  size_t count = compare_with_others(&of, ret_slowest->rank, differences, stalled_ms);
+  ret_slowest->waiting_ms = count > 0 ? estimate_trimmed(stalled_ms, count).mean : NAN;
   struct estimate estimate = estimate_trimmed(differences, count);
   double reach_ms = estimate_reach(estimate, 0.95), own_ms = rank_figure_ms(ranks, ret_slowest->rank, rank_step_own_ns);
   ret_slowest->steps_pct = analyze_share_pct((double)of.times_slowest[ret_slowest->rank], (double)of.compared);
