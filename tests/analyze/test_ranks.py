@@ -119,6 +119,11 @@ class RanksTest(unittest.TestCase):
         self.assertEqual([(row["rank"], row["steps"]) for row in rows], [("0", 10), ("1", 10), ("2", 4), ("all", 24)])
         self.assertEqual([row["state"] for row in rows], [None, None, "6 steps fewer, ended 0.6 s earlier", None])
 
+    def test_a_rank_that_dies_in_a_step(self):
+        self.job()
+        self.collective(0, 100 * STEPS, 100 * STEPS + 50, STEPS + 1)
+        self.assertEqual([row["state"] for row in self.ask("A21")["rows"]], [None, "is not in 1 collectives of the others", None])
+
     def test_collectives(self):
         self.job()
         self.collective(0, 1000, 1010, 90, "broadcast", size=64)

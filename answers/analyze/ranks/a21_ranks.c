@@ -78,6 +78,8 @@ static const char *state_of(const struct ranks *ranks, const struct rank *rank)
   if (rank->steps < most)
     return arena_format(ranks->question->arena, "%zu steps fewer, ended %.3g s earlier", most - rank->steps,
                         (double)(last_ns - rank->last_ns) / 1e9);
+  if (rank->missed > 0)
+    return arena_format(ranks->question->arena, "is not in %zu collectives of the others", rank->missed);
   return NULL;
 }
 

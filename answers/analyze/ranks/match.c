@@ -105,6 +105,20 @@ static void add_match(struct ranks *ranks, size_t first, size_t end)
       (struct collective_match){.count = count, .last = last, .last_arrival_ns = waits ? last_ns : INT64_MIN};
 }
 
+// Between `first` and `end` are all of a kind in a group; counts, by rank, those in which others are without it.
+static void count_missed(struct ranks *ranks, size_t first, size_t end)
+{
+  const struct collective *all = ranks->collectives.items;
+  size_t *times = memory_new(ranks->items.count, sizeof *times), instances = 0;
+  for (size_t i = first; i < end; i++) {
+    times[all[i].rank]++;
+    instances += i == first || !ranks_are_one_instance(&all[i], &all[i - 1]);
+  }
+  for (size_t i = 0; i < ranks->items.count; i++)
+    ranks->items.items[i].missed += times[i] > 0 && times[i] < instances ? instances - times[i] : 0;
+  free(times);
+}
+
 void ranks_match(struct ranks *ranks)
 {
   struct collective *all = ranks->collectives.items;
@@ -120,6 +134,12 @@ void ranks_match(struct ranks *ranks)
          end < count && compare_places(&all[first], &all[end]) == 0 && all[first].sequence == all[end].sequence;)
       end++;
     add_match(ranks, first, end);
+  }
+  for (size_t first = 0, end; first < count; first = end) {
+    for (end = first + 1; end < count && compare_places(&all[first], &all[end]) == 0;)
+      end++;
+    if (ranks_wait_for_all(ranks, &all[first]))
+      count_missed(ranks, first, end);
   }
 }
 

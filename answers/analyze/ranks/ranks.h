@@ -41,6 +41,7 @@ struct rank {
   const char *host;
   int64_t peak_bytes;          // less than 0: not recorded
   size_t steps, collectives;   // warm-ups do not count
+  size_t missed;               // collectives of others, in which it is at other times
   size_t first_step, end_step; // places in `by_rank`, warm-ups included
   int64_t last_ns;             // end of its last span
 };
