@@ -32,12 +32,27 @@ static void add_main(struct waits *waits, const struct work_path *path, uint8_t 
     waits->other_ns += ns;
 }
 
-// Waits for locks are not what keeps another thread from making its result.
-static void add_other(struct waits *waits, const struct work_path *path, uint32_t context_id, uint8_t kind, double ns)
+// The innermost line of the program below which no library computes models; 0: none. Libraries may call it: TensorFlow calls a
+// generator of the program.
+static uint32_t own_work(const struct waits *waits, uint32_t context_id)
 {
-  if (kind == SAMPLE_LOCK || path->is_models)
+  for (uint32_t id = context_id; id != 0; id = (uint32_t)waits->paths.contexts[id - 1].parent_id) {
+    const struct store_frame *frame = own_lines_frame(&waits->lines, id);
+    if (own_lines_is_own(frame))
+      return id;
+    if (work_owner_of(frame) == WORK_MODELS || work_kind_of(frame) == WORK_IMPORT)
+      return 0;
+  }
+  return 0;
+}
+
+// Waits for locks are not what keeps another thread from making its result.
+static void add_other(struct waits *waits, uint32_t context_id, uint8_t kind, double ns)
+{
+  uint32_t own = kind != SAMPLE_LOCK && context_id != 0 ? own_work(waits, context_id) : 0;
+  if (own == 0)
     return;
-  own_lines_add(&waits->lines, path->own, 0, ns);
+  own_lines_add(&waits->lines, own, 0, ns);
   waits->works_ns += ns;
   waits->python_ns += kind == SAMPLE_CPU && path_code_of(&waits->paths, context_id) == PATH_PYTHON ? ns : 0;
 }
@@ -50,13 +65,12 @@ static void add_samples(struct waits *waits, const struct store_samples *samples
     const uint64_t *at = map_find(track_of, map_number(samples->track_id[i]));
     const struct work_path *path =
         samples->context_id[i] != 0 ? work_path_of(&waits->work_paths, samples->context_id[i]) : NULL;
-    if (at == NULL || path == NULL || path->own == 0 || path->is_module || path->kind == WORK_INPUT)
-      continue;
     double ns = (double)samples->duration_ns[i];
-    if (tracks[*at].thread_id != tracks[*at].process_id) {
-      add_other(waits, path, samples->context_id[i], samples->kind[i], ns);
+    if (at != NULL && tracks[*at].thread_id != tracks[*at].process_id)
+      add_other(waits, samples->context_id[i], samples->kind[i], ns);
+    if (at == NULL || tracks[*at].thread_id != tracks[*at].process_id || path == NULL || path->own == 0 ||
+        path->is_module || path->kind == WORK_INPUT)
       continue;
-    }
     add_main(waits, path, samples->kind[i], ns);
     first_ns = samples->time_ns[i] < first_ns ? samples->time_ns[i] : first_ns;
     last_ns = samples->time_ns[i] > last_ns ? samples->time_ns[i] : last_ns;

@@ -318,7 +318,8 @@ static void test_f32_is_silent_about_two_threads(void **unused)
 }
 
 // ---- F33 -------------------------------------------------------------------------------------------------------------
-// The main thread takes a batch from a queue for 4 ms of 10, and runs a model for some; a thread makes batches (train.py:22).
+// The main thread takes a batch from a queue for 4 ms of 10, and runs a model for some; a library has a
+// thread make batches (train.py:22).
 static void producer_with(int64_t model_ms)
 {
   start_with(0);
@@ -330,7 +331,8 @@ static void producer_with(int64_t model_ms)
   for (int i = 0; i < 20; i++)
     fixture_sample(&fixture, SAMPLE_CPU, i * STEP + 9 * MS, model_ms * MS + 1);
   fixture.thread = thread(8);
-  fixture.context_id = python(0, "produce.<locals>.<listcomp>", FILE_OF, 22);
+  uint32_t library = python(0, "FuncRegistry.__call__", SITE "tensorflow/python/ops/script_ops.py", 200);
+  fixture.context_id = python(library, "produce.<locals>.<listcomp>", FILE_OF, 22);
   samples_of_steps(4);
 }
 
