@@ -276,7 +276,7 @@ double fixture_summary(const struct fixture *fixture, const char *key)
 const char *fixture_summary_text(const struct fixture *fixture, const char *key)
 {
   const struct table_cell *cell = find_summary(fixture, key);
-  return cell->type == CELL_TEXT ? cell->value.text : NULL;
+  return cell->type == CELL_TEXT || cell->type == CELL_JSON ? cell->value.text : NULL;
 }
 
 bool fixture_has_column(const struct fixture *fixture, const char *key)

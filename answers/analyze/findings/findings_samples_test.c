@@ -152,14 +152,14 @@ static void test_predict_again_and_again(void **unused)
   ASSERT_NEAR(found_number(0, "saving_ms"), 2);
 }
 
-// A model computes 5 ms of a step in operators; update (train.py:12) takes some ms in Python.
+// A model computes 4 ms of a step in operators; update (train.py:12) takes some ms in Python.
 static void own_code(int64_t model_ms, int64_t update_ms)
 {
   start_with(0);
   uint32_t main = fixture.context_id;
   fixture.context_id = fixture_frame(&fixture, main, XSP_FRAME_FRAMEWORK, "aten::addmm", NULL, 0);
   for (int i = 0; i < 20; i++)
-    fixture_span(&fixture, XSP_LEVEL_LAYER, "aten::addmm", i * STEP, 5 * MS);
+    fixture_span(&fixture, XSP_LEVEL_LAYER, "aten::addmm", i * STEP, 4 * MS);
   fixture.context_id = python(main, "Linear.forward", SITE "torch/nn/modules/linear.py", 134);
   samples_of_steps(model_ms);
   fixture.context_id = python(main, "update", FILE_OF, 12);
@@ -209,6 +209,31 @@ static void test_waits_for_a_processor(void **unused)
   own_code(2, 2);
   assert_int_equal(ask_rule("F29"), 1);
   ASSERT_NEAR(found_number(0, "saving_ms"), 5);
+}
+
+// ---- the first sentence without a finding ----------------------------------------------------------------------------
+static const char *first_sentence(void)
+{
+  ask_rule("F7");
+  return fixture_summary_text(&fixture, "cause");
+}
+
+static void test_the_line_of_a_program_without_layers(void **unused)
+{
+  (void)unused;
+  start_with(2);
+  fixture.context_id = python(fixture.context_id, "score.<locals>.<listcomp>", FILE_OF, 11);
+  for (int i = 0; i < 20; i++)
+    fixture_sample(&fixture, SAMPLE_IO, i * STEP + 9 * MS, 6 * MS);
+  assert_non_null(
+      strstr(first_sentence(), "75 % of the main thread's time is in score, which mostly waits, train.py:11"));
+}
+
+static void test_the_line_outside_of_layers(void **unused)
+{
+  (void)unused;
+  own_code(1, 4);
+  assert_non_null(strstr(first_sentence(), "the program's line with most time is in update, train.py:12"));
 }
 
 // ---- F6 --------------------------------------------------------------------------------------------------------------
@@ -395,6 +420,8 @@ int main(void)
       TEST(test_a_little_own_code_is_none),
       TEST(test_waits_for_a_processor),
       TEST(test_a_long_start),
+      TEST(test_the_line_of_a_program_without_layers),
+      TEST(test_the_line_outside_of_layers),
       TEST(test_f6_names_the_line_of_the_data_set),
       TEST(test_f6_of_processes_that_decode),
       TEST(test_f6_is_silent_about_enough_processes),

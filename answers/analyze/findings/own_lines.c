@@ -69,8 +69,7 @@ void own_lines_done(struct own_lines *lines)
   vector_done(&lines->items);
 }
 
-// A comprehension is code of the function around it: "produce.<locals>.<listcomp>" -> "produce".
-static const char *function_of(struct findings *findings, const char *name)
+const char *own_lines_function(struct findings *findings, const char *name)
 {
   const char *end = name != NULL ? strstr(name, ".<locals>.<") : NULL;
   if (name == NULL)
@@ -82,7 +81,7 @@ void finding_at_own_line(struct findings *findings, struct finding *finding, con
                          const struct own_line *line)
 {
   const struct store_frame *frame = own_lines_frame(lines, line->context);
-  finding->context = findings_keep(findings, function_of(findings, frame->name));
+  finding->context = findings_keep(findings, own_lines_function(findings, frame->name));
   finding->context_id = line->context;
   finding->file = findings_keep(findings, frame->file);
   finding->line = frame->line;

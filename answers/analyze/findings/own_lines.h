@@ -22,6 +22,8 @@ bool own_lines_is_own(const struct store_frame *frame); // Python code of no ins
 void own_lines_add(struct own_lines *lines, uint32_t context_id, unsigned kind, double ns);
 // The innermost line that has most of the kind's `total_ns`; where none has, the one with most. NULL: there is none.
 const struct own_line *own_lines_main(const struct own_lines *lines, unsigned kind, double total_ns);
+// A comprehension is code of the function around it: "produce.<locals>.<listcomp>" -> "produce". NULL -> "the program".
+const char *own_lines_function(struct findings *findings, const char *name);
 void own_lines_done(struct own_lines *lines);
 // Fills context, context_id, file and line of the finding.
 void finding_at_own_line(struct findings *findings, struct finding *finding, const struct own_lines *lines,

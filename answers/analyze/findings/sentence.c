@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The first sentence about a program: its top finding with share and line; without one, where its time goes. Called by findings.c.
+#include "analyze/findings/own_lines.h"
 #include "analyze/findings/shared.h"
 #include "analyze/installed.h"
 #include "analyze/lines/lines.h"
@@ -64,7 +65,9 @@ static const char *main_operator(struct findings *findings)
 }
 
 // The program's own line with most time, by samples; imports do not count. False: it has no samples, or no such line.
-static enum status load_line(struct findings *findings, struct line *ret_line, bool *ret_has, struct error *err)
+// *ret_pct: its share of the main thread's time.
+static enum status load_line(struct findings *findings, struct line *ret_line, bool *ret_has, double *ret_pct,
+                             struct error *err)
 {
   struct question question;
   struct lines lines;
@@ -78,6 +81,7 @@ static enum status load_line(struct findings *findings, struct line *ret_line, b
       continue;
     *ret_line = *line;
     *ret_has = true;
+    *ret_pct = fmin(analyze_share_pct(line_ns(line), lines.main_ns), 100);
   }
   return status == STATUS_NO ? STATUS_OK : status;
 }
@@ -98,17 +102,24 @@ static enum status describe_outside(struct findings *findings, struct first_sent
   struct arena *arena = findings->question->arena;
   struct line line = {.file = NULL};
   bool has_line;
-  XSP_TRY(load_line(findings, &line, &has_line, err));
+  double line_pct = NAN;
+  XSP_TRY(load_line(findings, &line, &has_line, &line_pct, err));
   if (!has_line && name == NULL) // the rules of the cause know of ranges, too
     return STATUS_OK;
   sentence->text = arena_format(arena, "%.3g %% of the %s is in no recorded layer", 100 - pct,
                                 is_of_program(findings) ? "loop" : "time");
   sentence->share_pct = 100 - pct;
   if (has_line) {
+    const char *waits = line.waiting_ns > line_ns(&line) / 2 ? ", which mostly waits" : "";
     const char *callee =
         line.hottest != NULL ? arena_format(arena, " (most in %s)", findings_name(findings, line.hottest)) : "";
-    sentence->text = arena_format(arena, "%s; the program's line with most time is in %s%s%s", sentence->text,
-                                  findings_name(findings, line.function), callee, rows_text(findings));
+    bool has_share = name == NULL && line_pct > 0; // of a program without layers
+    const char *begin = has_share ? arena_format(arena, "%.3g %% of the main thread's time is in", line_pct)
+                                  : arena_format(arena, "%s; the program's line with most time is in", sentence->text);
+    sentence->share_pct = has_share ? line_pct : sentence->share_pct;
+    sentence->text =
+        arena_format(arena, "%s %s%s%s%s", begin, findings_name(findings, own_lines_function(findings, line.function)),
+                     callee, waits, rows_text(findings));
     put_place(findings, sentence, findings_keep(findings, line.file), line.line);
   } else if (name != NULL)
     sentence->text =
