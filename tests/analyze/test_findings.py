@@ -60,6 +60,21 @@ class Steps(Files):
         return done.returncode, done.stdout, done.stderr
 
 
+class Sentence(Files):
+    def test_layers_that_are_all_inside_a_compiled_region(self):
+        """The region is a wrapper and the kernels have no types: there is no operator to name, and a sentence all the same."""
+        script = scripted.Script()
+        script.experiment()
+        script.run(1, "M/L", 1)
+        script.track(1, "main")
+        script.span("net", scripted.UNIX_START, 10**9)
+        region = script.span("Torch-Compiled Region: 0/0", scripted.UNIX_START, 10**9, "layer")
+        for number in range(4):
+            script.span(f"cpp_fused_{number}", scripted.UNIX_START + number * 10**6, 10**5, "layer", parent=region)
+        table = findings(script.write(self.folder / "compiled.xsp"))
+        self.assertEqual(table["rows"], [])
+
+
 class Small(Steps):
     def test_rows(self):
         table = findings(self.steps())

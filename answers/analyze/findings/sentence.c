@@ -139,9 +139,9 @@ static enum status describe(struct findings *findings, struct first_sentence *se
   if (pct < 50)
     return describe_outside(findings, sentence, pct, name, err);
   sentence->share_pct = pct;
-  sentence->text =
-      arena_format(arena, "the model's layers take %.3g %% of the %s, most in %s%s", pct,
-                   is_of_program(findings) ? "loop" : "time", findings_name(findings, name), rows_text(findings));
+  sentence->text = arena_format(arena, "the model's layers take %.3g %% of the %s%s%s%s", pct,
+                                is_of_program(findings) ? "loop" : "time", name != NULL ? ", most in " : "",
+                                name != NULL ? findings_name(findings, name) : "", rows_text(findings));
   uint32_t place = findings_busiest_place(findings);
   if (place != PLACE_NONE)
     put_place(findings, sentence, findings_keep(findings, findings->places->all[place].file),
