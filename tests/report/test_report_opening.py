@@ -91,6 +91,15 @@ class ReportOpeningTest(browser.BrowserTest):
         self.assertEqual(self.button(window, "Steps").count(), 0)
         self.assertNotIn("view", window.state())
 
+    def test_opens_on_the_range_that_the_page_was_made_for(self):
+        trace, _ = report_files.written(late, "late")
+        window = self.open(report_files.report(trace, "part", "--range", "9s-10s"), "#page=timeline")
+        self.assertEqual(self.in_view(window), f"{9 * SECOND}-{10 * SECOND}")
+        self.button(window, "All").click()
+        self.assertLess(browser.range_ns(self.in_view(window))[0], 0)
+        self.button(window, "Range").click()
+        self.assertEqual(self.in_view(window), f"{9 * SECOND}-{10 * SECOND}")
+
     def test_time_order_follows_the_selected_range_first(self):
         """The opening is nobody's choice: a range that the reader selects comes before it."""
         window = self.opened(late, "late", "#page=flame&flame=time")
@@ -99,6 +108,30 @@ class ReportOpeningTest(browser.BrowserTest):
         self.assertGreater(low, self.STEPS[0] - SECOND)
         window.go("#page=flame&flame=time&select=1000000000-2000000000")
         self.assertEqual(drawn.get_attribute("data-view"), "1000000000-2000000000")
+
+    def test_a_compiled_region_opens_to_its_kernels(self):
+        """By name, that with the most time first; eight names, of which six are shown at first."""
+        def compiled():
+            script = Script()
+            script.experiment("compiled")
+            script.run(1, "M/L", 1)
+            script.track(1, "main")
+            script.span("net", UNIX_START, SECOND)
+            region = script.span("Torch-Compiled Region: 0/0", UNIX_START, SECOND, "layer")
+            for number in range(16):
+                script.span(f"cpp_fused_{number % 8}", UNIX_START + number * 1_000_000, (number % 8 + 1) * 100_000, "layer",
+                            parent=region)
+            return script
+        window = self.opened(compiled, "compiled", "#page=timeline&span=1")
+        details = window.page.get_by_role("region", name="Selected span")
+        kernels = details.get_by_role("button", name="cpp_fused_")
+        self.assertEqual(kernels.all_inner_texts(), [f"cpp_fused_{number}" for number in (7, 6, 5, 4, 3, 2)])
+        self.assertIn("16 children", details.inner_text())
+        self.assertIn("2× 1.6 ms", details.inner_text())
+        details.get_by_role("button", name="and 2 more names").click()
+        self.assertEqual(kernels.count(), 8)
+        kernels.first.click()
+        self.assertIn("800 µs", details.inner_text())
 
     def test_processes_and_threads_have_the_names_of_their_roles(self):
         window = self.opened(loading, "loading")

@@ -79,20 +79,29 @@ export const failure = signal("");
 export const run = computed<RunFacts | undefined>(() =>
   documentData.value?.runs.find((facts) => facts.run === runAt.value),
 );
-// What the timeline shows at first: the observations, where much of the run is outside of them (imports, the end). Null: all.
-export const opening = computed<Range | null>(() => {
-  const facts = run.value;
-  if (facts === undefined || facts.observations.length === 0 || documentData.value!.range_ns !== null) return null;
-  if (served === "live") return null; // it follows what comes
+// From the first observation's start to the last one's end, with some room.
+function observedRange({ observations }: RunFacts): Range {
   let from = Infinity,
     to = 0;
-  for (const [start, duration] of facts.observations) {
+  for (const [start, duration] of observations) {
     from = Math.min(from, start);
     to = Math.max(to, start + duration);
   }
   const room = (to - from) * 0.01;
-  return to > from && to - from + 2 * room < OPENED_MOST * facts.end_ns ? { from: from - room, to: to + room } : null;
+  return { from: from - room, to: to + room };
+}
+// What the timeline shows at first, where that is much less than the run: the range that the page was made for (xsp report
+// --range), else the observations, without imports and the end. Null: all.
+export const opening = computed<Range | null>(() => {
+  const facts = run.value;
+  if (facts === undefined || served === "live") return null; // that follows what comes
+  const part = documentData.value!.range_ns,
+    range = part === null ? observedRange(facts) : { from: part[0], to: Math.min(part[1], facts.end_ns) };
+  return range.to > range.from && range.to - range.from < OPENED_MOST * facts.end_ns ? range : null;
 });
+export const openingName = computed(() =>
+  documentData.value!.range_ns !== null ? "Range" : observationWord.value === "step" ? "Steps" : "Predictions",
+);
 export const isAtOpening = () => view.value === null || view.value === opening.value;
 // What an observation of the chosen run is called.
 export const observationWord = computed(() => (/step/i.test(run.value?.observed ?? "") ? "step" : "prediction"));

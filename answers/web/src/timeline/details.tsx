@@ -20,6 +20,7 @@ import { cell, count, digits, plural, time } from "../format";
 import { focus, page, search, selected } from "../state";
 import { SourceLink } from "../widgets/source_link";
 import { arrangement, isShown, showAllTracks } from "./layout";
+import { Within } from "./within";
 import { backwards, children, executions, forwardOf } from "./links";
 import { useLoaded } from "./loaded";
 import { fileOf } from "./notes";
@@ -200,7 +201,7 @@ function Chains({ data, names, span }: { data: Spans; names: string[]; span: num
       {backward.length > 0 && <Fact name="backward in">{some(backward, (i) => time(data.duration[i]))}</Fact>}
       {inside.length > 0 && (
         <Fact name={`${plural(inside.length, "child").replace("childs", "children")}`}>
-          {some(inside, (i) => time(data.duration[i]))}
+          <Within key={span} data={data} names={names} inside={inside} />
         </Fact>
       )}
     </dl>

@@ -7,8 +7,8 @@ import { plural } from "../format";
 import {
   documentData,
   drawable,
-  observationWord,
   opening,
+  openingName,
   overview,
   run,
   selected,
@@ -123,10 +123,10 @@ function Tools({ data }: { data: Spans }) {
         <button
           type="button"
           aria-pressed={view.value === opening.value}
-          title={`Show all ${observationWord.value}s`}
+          title={`Show the ${openingName.value.toLowerCase()} (0 shows all, and again this)`}
           onClick={() => (view.value = opening.value)}
         >
-          {observationWord.value === "step" ? "Steps" : "Predictions"}
+          {openingName.value}
         </button>
       )}
       <button
