@@ -34,6 +34,7 @@ WRITERS = {
     "ncu": ("Nsight Compute, forms of published files", "no starts; clocks are locked and caches emptied, so durations are not those of the program"),
     "perf": ("perf, default fields of its manual", "events other than clocks count no time"),
     "perfetto": ("xsp, Perfetto's own protobuf", "Chrome's events count from clocks of their sequence"),
+    "proton": ("Triton's Proton, the form of published files", "sums over all executions; no times, threads or order"),
     "rocprof": ("rocprofv3, the form that rocprofiler-sdk's sources write", "the order of its members varies; names are apart from records"),
     "xplane": ("JAX 0.4 to 0.10, TensorFlow 2", "`trace.json.gz` beside it ends at a million events; the profile does not"),
     "chrome": ("any", "Python's `json.dump` writes NaN and Infinity"),
