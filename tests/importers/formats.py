@@ -24,6 +24,7 @@ WRITERS = {
     "otlp": ("any SDK, OpenTelemetry Collector 0.161", "Go's marshaller writes unknown members of values"),
     "otlp-proto": ("any SDK, OpenTelemetry Collector 0.161", "none known"),
     "otlp-journal": ("xsp", "none known"),
+    "caffe": ("Caffe 1.0, the form of its sources", "means only, no starts, types or shapes"),
     "loadgen": ("LoadGen 6.0.17", "texts in two pairs of quotes are no JSON"),
     "nvprof": ("nvprof, forms of published files", "no threads; metrics have no times; sizes are rounded"),
     "onednn": ("oneDNN 2.6.3 and 3.13.3, older forms of its manual", "times in steps of 0.244 µs; no threads; no starts without `ONEDNN_VERBOSE_TIMESTAMP=1`"),

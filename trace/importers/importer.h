@@ -184,6 +184,7 @@ extern const struct importer importer_loadgen;
 extern const struct importer importer_rocprof;
 extern const struct importer importer_perfetto;
 extern const struct importer importer_proton;
+extern const struct importer importer_caffe;
 extern const struct importer importer_nvprof;
 extern const struct importer importer_onednn;
 extern const struct importer importer_tf_timeline;

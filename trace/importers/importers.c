@@ -15,6 +15,7 @@ const struct importer *const importers[] = {
     &importer_rocprof,
     &importer_perfetto,
     &importer_proton,
+    &importer_caffe,
     &importer_nvprof,
     &importer_onednn,
     &importer_tf_timeline,
