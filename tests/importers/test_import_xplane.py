@@ -106,6 +106,29 @@ class Xplane(unittest.TestCase):
         self.assertEqual(self.recompiled(xspace.shape(11, 9, 2)), [None, "other shapes or types"])
         self.assertIn("another function object", self.recompiled(xspace.shape(11, 2, 2))[1])
 
+    def test_parts_that_follow_each_other_are_one_profile(self):
+        second = 1_700_000_010_000_000_000
+        _, spans = self.load(xspace.space(*xspace.loop_program()) + xspace.threads({9: 4711})
+                             + xspace.space(*xspace.loop_program(second)) + xspace.threads({9: 4711}))
+        runs = [span["start_ns"] for span in spans if span["name"] == "jit_loop" and span["category"] is None]
+        # run ids are those of the first part again: one execution that goes on, as one that a part's end cuts
+        self.assertEqual(runs, [1_700_000_000_000_000_500, 1_700_000_000_000_100_500])
+        copies = [span for span in spans if span["name"] == "copy.1"]
+        self.assertEqual([copy["start_ns"] // 10**10 for copy in copies], [170_000_000, 170_000_000, 170_000_001, 170_000_001])
+        self.assertEqual(len({copy["track_id"] for copy in copies}), 1)
+        self.assertEqual({copy["thread_id"] for copy in copies}, {4711})
+
+    def test_no_step_has_the_time_between_parts(self):
+        parts = b""
+        for start_ns in (10**18, 2 * 10**18):
+            host = xspace.Plane("/host:CPU", process_id=7)
+            host.line(1, "python3", 0, [xspace.operation("a", at, 5, start_ns // 10**18 * 100 + at, at, "jit_train")
+                                        for at in (0, 10)])
+            parts += xspace.space(host, xspace.Plane("Task Environment", profile_start_time=start_ns))
+        self.load(parts)
+        self.assertEqual(self.rows("select start_ns % 1000000 as start_ns, duration_ns from observation order by observation"),
+                         2 * [{"start_ns": 0, "duration_ns": 5000}, {"start_ns": 5000, "duration_ns": 10_000}])
+
     def test_ranges_and_what_is_left_out(self):
         report, spans = self.load_loop()
         mine = next(span for span in spans if span["name"] == "mine")

@@ -101,7 +101,7 @@ def loop_module(name="jit_loop", parameters=(shape(11, 2, 2),)):
                   [("train.py", 7), ("train.py", 8), ("layers.py", 9)])
 
 
-def loop_program():
+def loop_program(start_ns=1_700_000_000_000_000_000):
     """Two executions of a module with a loop of three turns: in the first one, the loop's event ends within its body, which
     goes on in another thread."""
     host = Plane("/host:CPU", process_id=77)
@@ -122,7 +122,7 @@ def loop_program():
         ("ThreadpoolListener::Record", 91 * 10**6, 0, {"_p": 9}), ("$train.py:3 main", 0, 99 * 10**6, {})])
     modules = Plane("/host:metadata", jax_version=b"0.10.2")
     modules.add_module("jit_loop(3)", loop_module())
-    return host, modules, Plane("Task Environment", profile_start_time=1_700_000_000_000_000_000)
+    return host, modules, Plane("Task Environment", profile_start_time=start_ns)
 
 
 def device_program():

@@ -8,7 +8,7 @@
 //   DIR/process-N    one per process image that records: who it is, what it dropped
 //   DIR/ring-N       one per thread at a time: producer state, open spans, records
 //   DIR/tracer-PID   of a tracer in that process, for a moment: what its framework writes about itself. Of nobody else's
-//   DIR/tracer-PID-N.xplane.pb  what JAX's profiler recorded in that process; read when the program has ended
+//   DIR/tracer-PID.xplane.pb  what JAX's profiler recorded in that process; read when the program has ended
 //
 // What is used of a file has storage first (a full /dev/shm must not become SIGBUS). All integers are little-endian,
 // naturally aligned. A reader trusts nothing: every offset and count is checked against the file's size.

@@ -6,6 +6,7 @@
 // XLA has one profiler a process. Where the program uses it itself, ours ends.
 #include "frameworks/jax/tracer.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -14,8 +15,18 @@ static const struct jax_hooks *the_hooks;
 static char folder[256];   // the session's
 static void *the_session;  // owned; NULL: not recording
 static void *the_profiler; // jaxlib's module, owned
+static void *the_class;    // its ProfilerSession, owned
 static pid_t owner;        // the process that records: a forked one has the objects, too
-static unsigned number;    // of profiles that were written
+
+// A part of the profile is in the program's memory until it is written. Parts are as long as gives a size between these.
+#define PART_SECONDS 5.0
+#define PART_SECONDS_LEAST 2.0
+#define PART_SECONDS_MOST 240.0
+#define PART_BYTES_LEAST (UINT64_C(8) << 20)
+#define PART_BYTES_MOST (UINT64_C(32) << 20)
+#define LIMIT_BYTES (UINT64_C(128) << 20)
+static double part_seconds;
+static uint64_t written_bytes;
 
 // ---- objects ---------------------------------------------------------------------------------------------------------
 
@@ -25,10 +36,9 @@ static void release(void *object)
     py->decref(object);
 }
 
-// object.name(argument), new; NULL: it failed, and no error is left set.
-static void *call_method(void *object, const char *name, void *argument)
+// function(argument), new; NULL: it failed, and no error is left set.
+static void *call_with(void *method, void *argument)
 {
-  void *method = object != NULL ? py->get_attribute(object, name) : NULL;
   void *arguments = method != NULL ? py->new_tuple(argument != NULL) : NULL;
   void *result = NULL;
   if (arguments != NULL && argument != NULL) {
@@ -38,8 +48,15 @@ static void *call_method(void *object, const char *name, void *argument)
   if (arguments != NULL)
     result = py->call_object(method, arguments);
   release(arguments);
-  release(method);
   py->error_clear();
+  return result;
+}
+
+static void *call_method(void *object, const char *name, void *argument)
+{
+  void *method = object != NULL ? py->get_attribute(object, name) : NULL;
+  void *result = call_with(method, argument);
+  release(method);
   return result;
 }
 
@@ -70,20 +87,25 @@ static bool is_ours(void)
   return the_session != NULL && owner == getpid();
 }
 
-static void stop_recording(void)
+// False: not recording, or no room.
+static bool stop_recording(void)
 {
   if (!is_ours())
-    return;
-  void *session = the_session, *profile = call_method(session, "stop", NULL);
+    return false;
+  void *session = the_session;
+  the_session = NULL; // "stop" lets other threads run
+  void *profile = call_method(session, "stop", NULL);
   char *bytes;
   intptr_t length;
-  the_session = NULL;
+  uint64_t written = 0;
   if (!bytes_of(profile, &bytes, &length))
     the_hooks->report("JAX's profiler returned no profile");
-  else if (!the_hooks->write(folder, number++, bytes, (size_t)length))
-    the_hooks->report("there is no room for JAX's profile in the session's folder: it is left out");
+  else if ((written = the_hooks->write(folder, bytes, (size_t)length)) == 0)
+    the_hooks->report("there is no room for JAX's profile in the session's folder: what ran last is left out");
+  written_bytes = written > 0 ? written : written_bytes;
   release(profile);
   release(session);
+  return written > 0;
 }
 
 static void start_recording(void)
@@ -94,35 +116,65 @@ static void start_recording(void)
     (void)py->set_attribute(options, "python_tracer_level", level);
   release(level);
   py->error_clear();
-  the_session = call_method(the_profiler, "ProfilerSession", options);
+  the_session = call_with(the_class, options);
   release(options);
   owner = getpid();
   if (the_session == NULL)
     the_hooks->report("JAX's profiler could not be started: JAX's modules and operations are not recorded");
 }
 
+static double number_option(const char *name, double otherwise)
+{
+  const char *text = the_hooks->option(name);
+  double number = text != NULL ? strtod(text, NULL) : 0;
+  return number > 0 ? number : otherwise;
+}
+
+// What was recorded is written, and recording goes on. 0: it is over.
+static double next_part(void)
+{
+  uint64_t before = written_bytes;
+  if (!stop_recording())
+    return 0;
+  if ((double)written_bytes >= number_option("limit", (double)LIMIT_BYTES)) {
+    the_hooks->report("JAX's profile reached its limit: what ran from then on is not in it; "
+                      "to record more: -t auto,jax:limit=BYTES");
+    return 0;
+  }
+  start_recording();
+  if (written_bytes - before < PART_BYTES_LEAST && 2 * part_seconds <= PART_SECONDS_MOST)
+    part_seconds *= 2;
+  else if (written_bytes - before > PART_BYTES_MOST && part_seconds / 2 >= PART_SECONDS_LEAST)
+    part_seconds /= 2;
+  return part_seconds;
+}
+
 // ---- what the program does -------------------------------------------------------------------------------------------
+
+static bool end_recording(void)
+{
+  jax_parts_end();
+  return stop_recording();
+}
 
 static void *at_exit(void *self, void *arguments)
 {
-  stop_recording();
+  (void)end_recording();
   py->incref(py->none);
   return py->none;
 }
 
 static void *leaves(void *original, void *arguments, void *keywords) // os._exit: no handlers run
 {
-  stop_recording();
+  (void)end_recording();
   return py->call(original, arguments, keywords);
 }
 
 // The program profiles itself: there is one profiler only.
 static void *profiles(void *original, void *arguments, void *keywords)
 {
-  if (is_ours()) {
-    stop_recording();
+  if (end_recording())
     the_hooks->report("the program started JAX's profiler itself: what ran from then on is in its own profile only");
-  }
   return py->call(original, arguments, keywords);
 }
 
@@ -156,9 +208,14 @@ static void *makes_client(void *original, void *arguments, void *keywords)
       py->error_clear();
       release(extension);
     }
-    if (the_profiler != NULL) {
+    the_class = the_profiler != NULL ? py->get_attribute(the_profiler, "ProfilerSession") : NULL;
+    py->error_clear();
+    if (the_class != NULL) {
       start_recording();
       watch(the_profiler);
+      part_seconds = number_option("part", PART_SECONDS);
+      if (the_session != NULL && !jax_parts_begin(py, part_seconds, next_part))
+        the_hooks->report("no thread could be had: JAX's profile is in memory until the program ends");
     }
   }
   return py->call(original, arguments, keywords);

@@ -6,7 +6,8 @@
 
 const struct jax_hooks *xsp_jax(void)
 {
-  static const struct jax_hooks hooks = {.size = sizeof hooks, .write = jax_profile_write, .report = guest_report};
+  static const struct jax_hooks hooks = {
+      .size = sizeof hooks, .write = jax_profile_write, .option = guest_option, .report = guest_report};
   (void)xsp_tracer_join(guest_tracer());
   return &hooks;
 }
@@ -25,6 +26,9 @@ const struct guest_library guest_library = {
     .level_mask =
         XSP_LEVEL_MASK(XSP_LEVEL_APPLICATION) | XSP_LEVEL_MASK(XSP_LEVEL_MODEL) | XSP_LEVEL_MASK(XSP_LEVEL_LAYER),
     .examine = examine,
+    .options = (const struct xsp_tracer_option[]){{"part", "SECONDS", "how long the first part of the profile is"},
+                                                  {"limit", "BYTES", "of the profile: then recording ends"},
+                                                  {0}},
 };
 
 const struct xsp_tracer *xsp_tracer_entry(const struct xsp_host *host);

@@ -12,17 +12,26 @@
 // Offered by jax.so (JAX_HOOKS_SYMBOL).
 struct jax_hooks {
   size_t size;
-  // Writes a profile into the session's folder, and after it which threads of this process live. False: there is no room.
-  bool (*write)(const char *session, unsigned number, const char *bytes, size_t length);
-  void (*report)(const char *message); // to xsp, for its notes on the run
+  // Adds a profile to the process's file in the session's folder, and after it which threads of this process live. Returns how
+  // many bytes the file has then; 0: there is no room, and it is as it was.
+  uint64_t (*write)(const char *session, const char *bytes, size_t length);
+  const char *(*option)(const char *name); // of the tracer; NULL: not given
+  void (*report)(const char *message);     // to xsp, for its notes on the run
 };
 #define JAX_HOOKS_SYMBOL "xsp_jax"
 XSP_API const struct jax_hooks *xsp_jax(void);
 
 // ---- tracer_profile.c
-bool jax_profile_write(const char *session, unsigned number, const char *bytes, size_t length);
+uint64_t jax_profile_write(const char *session, const char *bytes, size_t length);
 
 // ---- door_recording.c: `module`, jaxlib's own, makes clients of devices and is complete. `session`: the session's folder.
 void jax_record(const struct python *python, void *module, const struct jax_hooks *hooks, const char *session);
+
+// ---- door_parts.c: a thread of xsp's
+// Has the interpreter call `part` on its main thread, after `seconds`, then after as many as it returned; 0: no more. False:
+// there is no thread.
+bool jax_parts_begin(const struct python *python, double seconds, double (*part)(void));
+// There is no call from now on. With the interpreter held.
+void jax_parts_end(void);
 
 #endif

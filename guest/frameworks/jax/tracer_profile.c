@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes profiles into the session's folder, as DIR/tracer-PID-N.xplane.pb (trace/format/session.h). A profile numbers threads by a
+// Writes profiles into the session's folder, as DIR/tracer-PID.xplane.pb (trace/format/session.h). A profile numbers threads by a
 // hash: a plane after it has the kernel's numbers, as XSpaces that follow each other are one. Called by tracer.c.
 #include "frameworks/common/threads.h"
 #include "frameworks/jax/tracer.h"
@@ -79,16 +79,17 @@ static bool write_threads(int file)
   return is_written;
 }
 
-bool jax_profile_write(const char *session, unsigned number, const char *bytes, size_t length)
+uint64_t jax_profile_write(const char *session, const char *bytes, size_t length)
 {
   char path[320];
-  snprintf(path, sizeof path, "%s/tracer-%d-%u.xplane.pb", session, (int)getpid(), number);
-  int file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-  if (file < 0)
-    return false;
-  bool is_written = write_all(file, bytes, length) && write_threads(file);
-  close(file);
-  if (!is_written)
-    (void)unlink(path);
-  return is_written;
+  snprintf(path, sizeof path, "%s/tracer-%d.xplane.pb", session, (int)getpid());
+  int file = open(path, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+  off_t before = file >= 0 ? lseek(file, 0, SEEK_END) : -1, after = -1;
+  if (before >= 0 && write_all(file, bytes, length) && write_threads(file))
+    after = lseek(file, 0, SEEK_CUR);
+  if (before >= 0 && after < 0 && ftruncate(file, before) != 0)
+    (void)unlink(path); // half a profile would cost the whole ones before it
+  if (file >= 0)
+    close(file);
+  return after > 0 ? (uint64_t)after : 0;
 }

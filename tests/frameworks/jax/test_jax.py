@@ -22,21 +22,33 @@ static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, .m_name = "_jax",
 PyMODINIT_FUNC PyInit__jax(void) { return PyModule_Create(&definition); }
 """
 PROFILER = """
+import os
 import pathlib
+import time
 active = None
+sessions = 0
 class ProfileOptions:
     python_tracer_level = 1
 class ProfilerSession:
     def __init__(self, options=None):
-        global active
+        global active, sessions
         if active is not None:
             raise RuntimeError("only one profile may be run at a time")
+        sessions += 1
         active, self.level = self, options.python_tracer_level if options else 1
     def stop(self):
         global active
         assert active is self
         active = None
         return pathlib.Path(__file__).with_name("profile.pb").read_bytes()
+def wait_for_sessions(count):
+    end = time.monotonic() + 60
+    while sessions < count and time.monotonic() < end:
+        os.stat(".")  # lets others have the interpreter, as calls into XLA do
+def wait_for_the_end():
+    end = time.monotonic() + 60
+    while active is not None and time.monotonic() < end:
+        os.stat(".")
 def start_server(port):
     ProfilerSession()
 """
@@ -66,14 +78,14 @@ class Jax(unittest.TestCase):
     def setUp(self):
         self.profile.write_bytes(xspace.space(*xspace.loop_program()))
 
-    def run_program(self, text, *options, status=0):
+    def run_program(self, text, *options, status=0, tracer="jax"):
         """What it printed, which is what it prints without xsp; and xsp's own lines."""
         path = self.folder / "program.py"
         path.write_text(BEGIN + text)
         environment = {name: value for name, value in os.environ.items() if name not in ("LD_PRELOAD", "PYTHONPATH")}
         self.trace = self.folder / "trace.xsp"
         command, results = [sys.executable, str(path)], []
-        for prefix in ([], [XSP, "run", "-f", "-t", "jax", "-o", self.trace, *options, "--"]):
+        for prefix in ([], [XSP, "run", "-f", "-t", tracer, "-o", self.trace, *options, "--"]):
             done = subprocess.run([*prefix, *command], capture_output=True, text=True, timeout=WAIT_S, env=environment,
                                   stdin=subprocess.DEVNULL)
             self.assertEqual(done.returncode, status, done.stderr)
@@ -99,6 +111,19 @@ class Jax(unittest.TestCase):
         track, = sql(self.trace, "select distinct t.process_id from span s join track t using (run_id, track_id)"
                                  " where s.name = 'mine'")
         self.assertEqual(track["process_id"], 77)
+
+    PARTS = "traced = 'XSP_SESSION' in os.environ\nif traced: _profiler.wait_for_sessions(COUNT)\n"
+
+    def test_a_long_program_has_parts(self):
+        self.run_program(self.PARTS.replace("COUNT", "3"), tracer="jax:part=0.01")
+        self.assertEqual(self.levels()["layer"] % 16, 0)
+        self.assertGreaterEqual(self.levels()["layer"], 3 * 16)
+
+    def test_a_profile_ends_at_its_limit(self):
+        text = self.run_program(self.PARTS.replace("COUNT", "1") + "if traced: _profiler.wait_for_the_end()",
+                                tracer="jax:part=0.01:limit=100")
+        self.assertIn("reached its limit", text)
+        self.assertEqual(self.levels(), self.ALL)
 
     def test_threads_have_the_kernels_numbers(self):
         host, *rest = xspace.loop_program()

@@ -50,6 +50,12 @@ enum status xplane_track(struct xplane *x, struct xplane_line *line, struct erro
   struct slice shown = line->plane->kind == PLANE_HOST ? thread_name(line->name) : line->name;
   if (line->track_id != 0)
     return STATUS_OK;
+  const struct map_key key = {xplane_owner(x, line->plane), (uint64_t)line->id};
+  const uint64_t *known = map_find(&x->track_at, key);
+  if (known != NULL) {
+    line->track_id = (uint32_t)*known;
+    return STATUS_OK;
+  }
   snprintf(name, sizeof name, "%.*s", (int)shown.length, shown.length > 0 ? shown.data : "");
   track.name = name;
   track.process_id = line->plane->process_id;
@@ -61,7 +67,9 @@ enum status xplane_track(struct xplane *x, struct xplane_line *line, struct erro
     track.device_id = line->plane->ordinal;
     track.stream_id = stream_of(line->name);
   }
-  return import_track(x->import, &track, &line->track_id, err);
+  XSP_TRY(import_track(x->import, &track, &line->track_id, err));
+  *map_at(&x->track_at, key, NULL) = line->track_id;
+  return STATUS_OK;
 }
 
 // ---- tags ------------------------------------------------------------------------------------------------------------

@@ -4,7 +4,7 @@
 // Called by xplane.c in the second and third pass.
 #include "importers/xplane/xplane.h"
 
-#include "base/sorted.h"
+#include "base/hash.h"
 
 #include <stdlib.h>
 
@@ -18,9 +18,8 @@ static int64_t number(const struct xplane_event *event, enum xplane_stat stat)
 static struct map_key run_key(const struct xplane *x, const struct xplane_plane *plane,
                               const struct xplane_event *event, uint32_t module_name)
 {
-  uint64_t place = (uint64_t)(plane - x->planes.items) + 1;
-  return (struct map_key){(uint64_t)module_name << 32 ^ place << 20 ^ (uint64_t)number(event, STAT_device_ordinal),
-                          (uint64_t)number(event, STAT_run_id)};
+  uint64_t part = hash_pair(xplane_owner(x, plane), (uint64_t)number(event, STAT_device_ordinal), module_name + 1u);
+  return (struct map_key){part, (uint64_t)number(event, STAT_run_id)};
 }
 
 static bool is_operation(const struct xplane_event *event)
@@ -47,7 +46,7 @@ bool xplane_run_of(struct xplane *x, const struct xplane_plane *plane, const str
 
 static struct map_key producer_key(const struct xplane *x, const struct xplane_plane *plane, int64_t producer)
 {
-  return (struct map_key){(uint64_t)(plane - x->planes.items) + 1, (uint64_t)producer};
+  return (struct map_key){xplane_owner(x, plane), (uint64_t)producer};
 }
 
 static uint32_t run_seen(struct xplane *x, const struct xplane_plane *plane, const struct xplane_event *event)
@@ -158,7 +157,8 @@ enum status xplane_add_runs(struct xplane *x, struct error *err)
   for (size_t i = 0; i < x->runs.count && status == STATUS_OK; i++) {
     const struct xplane_run *run = &x->runs.items[i];
     bool is_new;
-    uint64_t *place = map_at(&tracks, (struct map_key){(uint64_t)run->plane + 1, (uint64_t)run->device}, &is_new);
+    uint64_t *place = map_at(
+        &tracks, (struct map_key){xplane_owner(x, &x->planes.items[run->plane]), (uint64_t)run->device}, &is_new);
     if (is_new) {
       char name[64];
       struct store_track track = IMPORT_NO_PLACE;

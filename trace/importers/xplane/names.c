@@ -242,7 +242,7 @@ static void keep_fact(struct xplane *x, const struct xplane_value *value)
     plane->process_id = value->integer;
   else if (slice_is(name, "profile_start_time") && value->type == VALUE_INT && value->integer > 0) {
     x->has_start = true;
-    x->start_ns = value->integer;
+    plane->start_ns = value->integer;
   } else if (slice_is(name, "jax_version") && value->type == VALUE_TEXT)
     import_framework(x->import, "jax", text);
   else if (slice_is(name, "jaxlib_version") && value->type == VALUE_TEXT)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Steps of a program that marks none: what it repeats is the module that takes most time. A step lasts from the end of one of
 // its executions to the end of the next, so that steps tile the loop: other modules, compilations and waits between count. Called by
-// executions.c.
+// executions.c. The first step of a part of a profile begins with its execution: while a part is written, the program waits.
 #include "importers/xplane/xplane.h"
 
 #include <stdlib.h>
@@ -54,8 +54,11 @@ void xplane_steps_make(struct xplane *x)
   }
   if (x->steps.count > 0)
     qsort(x->steps.items, x->steps.count, sizeof *x->steps.items, compare_ends);
-  for (size_t i = 1; i < x->steps.count; i++)
-    x->steps.items[i].start_ns = x->steps.items[i - 1].end_ns;
+  for (size_t i = 1; i < x->steps.count; i++) {
+    struct xplane_step *step = &x->steps.items[i];
+    bool is_first = x->runs.items[step->run].plane != x->runs.items[step[-1].run].plane; // nothing is known in between
+    step->start_ns = is_first ? (step->start_ns > step[-1].end_ns ? step->start_ns : step[-1].end_ns) : step[-1].end_ns;
+  }
 }
 
 // One that ends a step is in it, though the execution before it may still run when it starts.

@@ -88,13 +88,13 @@ static bool read_stat(const struct xplane *x, const struct xplane_line *line, st
 }
 
 // Times relative to the line, in picoseconds, become the file's, in nanoseconds, rounded down. NULL: they are good.
-static const char *set_times(const struct xplane *x, const struct xplane_line *line, int64_t offset_ps,
-                             int64_t duration_ps, struct xplane_event *event)
+static const char *set_times(const struct xplane_line *line, int64_t offset_ps, int64_t duration_ps,
+                             struct xplane_event *event)
 {
-  int64_t end_ps, length_ns, line_ns = line->timestamp_ns;
+  int64_t end_ps, length_ns, line_ns = line->timestamp_ns, start_ns = line->plane->start_ns;
   if (duration_ps < 0)
     return "negative duration";
-  if (line_ns < x->start_ns && __builtin_add_overflow(line_ns, x->start_ns, &line_ns)) // else it is no offset
+  if (line_ns < start_ns && __builtin_add_overflow(line_ns, start_ns, &line_ns)) // else it is no offset
     return "time beyond 64 bits";
   if (__builtin_add_overflow(offset_ps, duration_ps, &end_ps) ||
       __builtin_add_overflow(line_ns, offset_ps / PS_PER_NS, &event->start_ns) ||
@@ -128,7 +128,7 @@ static enum status read_event(struct xplane *x, struct xplane_line *line, struct
   const uint64_t *place = map_find(&line->plane->events, map_number(name));
   const char *reason = place == NULL ? "no name"
                        : is_sum      ? "sum of events"
-                                     : set_times(x, line, offset_ps, duration_ps, &event);
+                                     : set_times(line, offset_ps, duration_ps, &event);
   if (reason != NULL) {
     if (x->pass == PASS_SPANS)
       import_skip(x->import, reason);
@@ -286,10 +286,22 @@ static enum status walk(struct xplane *x, enum xplane_pass pass, struct error *e
 
 // ---- the file --------------------------------------------------------------------------------------------------------
 
+// XSpaces that follow each other are one: each ends with the plane that has its start.
+static void spread_starts(struct xplane *x)
+{
+  int64_t start_ns = 0;
+  for (size_t i = x->planes.count; i-- > 0;) {
+    struct xplane_plane *plane = &x->planes.items[i];
+    start_ns = plane->start_ns != 0 ? plane->start_ns : start_ns;
+    plane->start_ns = start_ns;
+  }
+}
+
 static enum status read_passes(struct xplane *x, struct error *err)
 {
   XSP_TRY(walk(x, PASS_NAMES, err));
   xplane_modules_end(x);
+  spread_starts(x);
   (void)import_run(x->import, &(struct store_run){.epoch_is_unix = x->has_start});
   xplane_events_start(x);
   XSP_TRY(walk(x, PASS_SURVEY, err));
@@ -328,6 +340,7 @@ static enum status read_file(struct import *import, struct error *err)
   map_done(&x.run_at);
   map_done(&x.end_at);
   map_done(&x.thread_at);
+  map_done(&x.track_at);
   map_done(&x.function_at);
   interner_done(&x.texts);
   return status;

@@ -63,6 +63,7 @@ struct xplane_plane {
   int64_t ordinal;    // "/device:GPU:4": 4
   int64_t process_id; // STORE_NONE: not recorded
   bool is_tpu;
+  int64_t start_ns;         // Unix time that its times count from; 0: not recorded
   struct map events, stats; // the plane's numbers → event_names, stat_names, + 1
 };
 
@@ -179,8 +180,7 @@ struct xplane {
   VECTOR(struct xplane_event_name) event_names;
   VECTOR(struct xplane_stat_name) stat_names;
   bool has_start, has_host;
-  bool has_steps;   // that the program marked
-  int64_t start_ns; // Unix time that the file's times count from
+  bool has_steps; // that the program marked
 
   VECTOR(struct xplane_module) modules;
   VECTOR(uint32_t) module_order; // by name, program
@@ -195,6 +195,7 @@ struct xplane {
   VECTOR(struct xplane_control) controls;
   VECTOR(uint32_t) control_order; // by run, operation, start
   struct map end_at;              // {plane + 1, producer} → when it ended
+  struct map track_at;            // {whose, line's number} → track
   struct map thread_at;           // a line's number → the kernel's number of its thread, in files of `xsp run`
   size_t next_control;            // of PASS_SPANS
 
@@ -208,6 +209,15 @@ struct xplane {
 #undef X
   } strings; // of import_string
 };
+
+// Of planes of one process or device, also of several XSpaces that follow each other: the same number.
+static inline uint64_t xplane_owner(const struct xplane *x, const struct xplane_plane *plane)
+{
+  if (plane->kind == PLANE_DEVICE)
+    return UINT64_C(1) << 40 | (uint64_t)(plane->ordinal & UINT32_MAX);
+  return plane->process_id != STORE_NONE ? UINT64_C(2) << 40 | (uint64_t)(plane->process_id & UINT32_MAX)
+                                         : (uint64_t)(plane - x->planes.items) + 1;
+}
 
 static inline struct slice xplane_text(const struct xplane *x, uint32_t text)
 {
