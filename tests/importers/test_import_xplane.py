@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Profiles of XLA (JAX, TensorFlow): executions of modules, operations in loops that go on in other threads, fused operations
 with their sources, compilations, streams of devices. Files are written field by field; the figures are worked out there."""
+import json
 import os
 import unittest
 
@@ -187,6 +188,16 @@ class Xplane(unittest.TestCase):
         report, spans = self.load(xspace.space(host, modules, environment))
         self.assertIn("jit_loop(3)", report["files"][0]["notes"][0])
         self.assertEqual(sum(span["level"] == "layer" for span in spans), 16)
+
+    def test_the_other_form_of_a_profile(self):
+        name = {"ph": "M", "pid": 701, "name": "process_name", "args": {"name": "/host:CPU"}}
+        event = {"ph": "X", "pid": 701, "tid": 1, "ts": 1, "dur": 2, "name": "copy.1"}
+        report, _ = self.load(json.dumps({"traceEvents": [name, event]}).encode())
+        self.assertIn("xplane.pb", report["files"][0]["notes"][0])
+        self.assertEqual(len(report["files"][0]["notes"]), 1)
+        many = json.dumps(event) + "," + (json.dumps({**event, "ph": "i"}) + ",") * 999_998
+        report, _ = self.load(('{"traceEvents":[' + many + json.dumps(name) + "]}").encode())
+        self.assertIn("million", report["files"][0]["notes"][1])
 
     def test_a_pipe_is_refused_where_it_is_read_again(self):
         host = xspace.Plane("/host:CPU")

@@ -22,6 +22,8 @@ static int recognize(struct slice head, bool is_all)
 }
 
 // ---- reading ---------------------------------------------------------------------------------------------------------
+#define XLA_EVENTS_MOST 1000000u // of its trace.json.gz
+
 struct reading {
   struct import *import;
   struct event_tracks tracks;
@@ -32,6 +34,7 @@ struct reading {
   struct map thread_names;  // (pid, tid) → text
   int64_t last_span_id;
   uint64_t event_count;
+  bool is_of_xla; // a process has the name that its profiler gives
 };
 
 // An argument as a tag under its own key; objects and arrays as their JSON text. False: it gives none.
@@ -161,6 +164,7 @@ static void read_metadata(struct reading *reading, const struct trace_event *eve
     return;
   uint32_t text = import_slice(reading->import, name->value.raw),
            pid = import_slice(reading->import, event->process_id.raw);
+  reading->is_of_xla = reading->is_of_xla || slice_is(name->value.raw, "/host:CPU");
   if (slice_is(event->name, "process_name"))
     *map_at(&reading->process_names, map_number(pid), NULL) = text;
   if (slice_is(event->name, "thread_name"))
@@ -218,6 +222,16 @@ static enum status read_event(void *context, const struct trace_event *event, st
   return STATUS_OK;
 }
 
+// JAX and TensorFlow write a profile twice; this form leaves out much of it.
+static void note_xla(const struct reading *reading)
+{
+  import_note(reading->import, "it is a profile of JAX or TensorFlow: NAME.xplane.pb next to it has its modules, loops "
+                               "and source lines, too");
+  if (reading->event_count >= XLA_EVENTS_MOST)
+    import_note(reading->import, "XLA writes a million events of a profile into this form: the others are missing, but "
+                                 "in NAME.xplane.pb they are");
+}
+
 static enum status read_events(struct reading *reading, struct error *err)
 {
   struct trace_ending ending;
@@ -232,6 +246,8 @@ static enum status read_events(struct reading *reading, struct error *err)
                 misnamed == 1 ? " has" : "s have");
   if (ending.is_unclosed)
     import_note(reading->import, "the file ends without its closing bracket");
+  if (reading->is_of_xla)
+    note_xla(reading);
   if (reading->event_count == 0)
     import_note(reading->import, "it holds no events");
   name_tracks(reading);
