@@ -93,13 +93,15 @@ class Figures(unittest.TestCase):
             self.assertLess(int(cpu_ns) - LATE_NS, total)
             self.assertLess(total, int(cpu_ns) + LATE_NS)  # it goes on after it was read
             # While another thread prepares call paths, a thread has none.
-            known = [sample for sample in samples if sample.path]
-            total = sum(sample.ns for sample in known)
+            # Before its function begins, it may be in the loader.
+            named = [(sample.ns, [name for name in map(symbols.name, sample.path) if name]) for sample in samples]
+            known = [(ns, names) for ns, names in named if names]
+            self.assertGreater(len(known), 0.9 * len([sample for sample in samples if sample.path]))
+            total = sum(ns for ns, _ in known)
             by_function = collections.Counter()
-            for sample in known:
-                names = [name for name in map(symbols.name, sample.path) if name]
-                self.assertEqual(names[:1], ["three_to_seven"], sample)
-                by_function[names[1] if len(names) > 1 else None] += sample.ns
+            for ns, names in known:
+                self.assertEqual(names[0], "three_to_seven", names)
+                by_function[names[1] if len(names) > 1 else None] += ns
             self.within_error(by_function["light"], total, 0.3, len(known))
             self.within_error(by_function["heavy"], total, 0.7, len(known))
 
