@@ -19,7 +19,9 @@
 
 struct work_total { // of a kind
   double ns;
-  uint32_t bins; // a bit for each in which it happens
+  uint32_t bins;                  // a bit for each in which it happens
+  double once_ns, observation_ns; // most from the start of an observation to that of the next; of the one at hand
+  size_t observation;             // the one at hand
 };
 struct works {
   struct findings *findings;
@@ -113,10 +115,16 @@ static enum status load_main(struct works *works, const struct view_run *run, st
 }
 
 // `part`: which of the bins it is in.
-static void add_sample(struct works *works, const struct main_sample *sample, unsigned part)
+static void add_sample(struct works *works, const struct main_sample *sample, unsigned part, size_t observation)
 {
-  works->totals[sample->kind].ns += sample->ns;
-  works->totals[sample->kind].bins |= 1u << part;
+  struct work_total *total = &works->totals[sample->kind];
+  if (total->observation != observation)
+    total->observation_ns = 0;
+  total->observation = observation;
+  total->observation_ns += sample->ns;
+  total->once_ns = fmax(total->once_ns, total->observation_ns);
+  total->ns += sample->ns;
+  total->bins |= 1u << part;
   own_lines_add(&works->lines, work_path_of(&works->work_paths, sample->context_id)->own, sample->kind, sample->ns);
   if (sample->kind == WORK_OWN)
     works->own_ns[sample->context_id] += sample->ns;
@@ -127,13 +135,16 @@ static enum status add_run(struct works *works, const struct view_run *run, stru
   struct arena arena = {0};
   struct main_samples samples = {.all_ns = 0};
   double passed_ns[WORK_KINDS] = {0}, all_passed_ns = 0;
+  size_t observation = 0;
   enum status status = load_main(works, run, &arena, &samples, err);
   for (size_t i = 0; status == STATUS_OK && i < samples.items.count; i++) {
     const struct main_sample *sample = &samples.items.items[i];
     double other_ns = fmax(samples.all_ns - samples.ns[sample->kind], 1);
     double other_passed_ns = all_passed_ns - passed_ns[sample->kind];
+    while (observation + 1 < run->observation_count && run->observations[observation + 1].start_ns <= sample->time_ns)
+      observation++;
     if (sample->kind != WORK_NONE)
-      add_sample(works, sample, (unsigned)fmin(other_passed_ns / other_ns * BINS, BINS - 1));
+      add_sample(works, sample, (unsigned)fmin(other_passed_ns / other_ns * BINS, BINS - 1), observation);
     all_passed_ns += sample->ns;
     passed_ns[sample->kind] += sample->ns;
   }
@@ -212,11 +223,13 @@ static bool is_judged(const struct works *works, unsigned kind)
   return kind != WORK_OWN || (places != NULL && places->total.operators.ns > 0);
 }
 
+// What one step has most of may be there only, such as the compilation of a first call.
 static void judge(struct works *works, unsigned kind)
 {
   struct findings *findings = works->findings;
   const struct work_total *total = &works->totals[kind];
-  double ms = total->ns * per_sampled(works) / 1e6 / (double)findings->set->observation_count;
+  double again_ns = findings->set->observation_count > 1 ? total->ns - total->once_ns : total->ns;
+  double ms = again_ns * per_sampled(works) / 1e6 / (double)findings->set->observation_count;
   double least_pct = findings_threshold(findings, kind == WORK_OWN ? "work_in_loop-own" : "work_in_loop-share");
   const struct own_line *found = own_lines_main(&works->lines, kind, total->ns);
   if (found != NULL && is_judged(works, kind) && analyze_share_pct(ms, findings->loop_ms) >= least_pct &&

@@ -80,6 +80,21 @@ static void test_one_checkpoint_is_none(void **unused)
   assert_int_equal(ask_rule("F29"), 0);
 }
 
+// All that a short loop has of samples is in its first step.
+static void test_what_one_step_has_is_none(void **unused)
+{
+  (void)unused;
+  start_with(0);
+  uint32_t main = fixture.context_id, save = save_in(main);
+  for (int i = 0; i < 20; i++) {
+    fixture.context_id = save;
+    fixture_sample(&fixture, SAMPLE_CPU, 4 * i * MS / 10 + 1, 3 * MS);
+    fixture.context_id = python(main, "forward", SITE "torch/nn/modules/linear.py", 134);
+    fixture_sample(&fixture, SAMPLE_CPU, 4 * i * MS / 10 + 2, MS / 10);
+  }
+  assert_int_equal(ask_rule("F29"), 0);
+}
+
 static void test_a_saving_thread_is_none(void **unused)
 {
   (void)unused;
@@ -411,6 +426,7 @@ int main(void)
   const struct CMUnitTest tests[] = {
       TEST(test_checkpoints_in_each_step),
       TEST(test_one_checkpoint_is_none),
+      TEST(test_what_one_step_has_is_none),
       TEST(test_a_saving_thread_is_none),
       TEST(test_work_at_several_lines),
       TEST(test_a_blocked_event_loop),
