@@ -87,8 +87,9 @@ static enum status find(struct findings *findings, struct error *err)
       !(slowest.steps_pct >= findings_threshold(findings, "straggler-steps")))
     return STATUS_OK;
   XSP_TRY(findings_straggler_places(findings, ranks, slowest.rank, &places, err));
-  if (places.sampled_pct <
-      least_pct) // it does no more than the others: it waits for a processor, which no samples show
+  // Where samples show less than half of it, it mostly waits for a processor, which they do not show.
+  double difference_pct = analyze_share_pct(slowest.difference_ms, slowest.others_ms + slowest.difference_ms);
+  if (places.sampled_pct < fmax(least_pct, difference_pct / 2))
     return STATUS_OK;
   add(findings, ranks, &slowest, &places);
   return STATUS_OK;
