@@ -80,6 +80,15 @@ static void test_one_checkpoint_is_none(void **unused)
   assert_int_equal(ask_rule("F29"), 0);
 }
 
+static void test_running_compiled_code_is_no_compilation(void **unused)
+{
+  (void)unused;
+  start();
+  fixture.context_id = python(fixture.context_id, "__call__", SITE "torch/_inductor/output_code.py", 600);
+  samples_of_steps(2);
+  assert_int_equal(ask_rule("F29"), 0);
+}
+
 // All that a short loop has of samples is in its first step.
 static void test_what_one_step_has_is_none(void **unused)
 {
@@ -426,6 +435,7 @@ int main(void)
   const struct CMUnitTest tests[] = {
       TEST(test_checkpoints_in_each_step),
       TEST(test_one_checkpoint_is_none),
+      TEST(test_running_compiled_code_is_no_compilation),
       TEST(test_what_one_step_has_is_none),
       TEST(test_a_saving_thread_is_none),
       TEST(test_work_at_several_lines),

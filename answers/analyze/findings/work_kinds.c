@@ -52,7 +52,7 @@ const struct work_kind work_kinds[WORK_KINDS] = {
      "jit or compile a function once, outside of the loop: a new lambda or closure is a new function; keep shapes "
      "equal",
      {"*/jax/_src/compiler.py", "*/jax/_src/interpreters/*.py", "*/torch/_dynamo/convert_frame.py",
-      "*/torch/_inductor/*", "*/framework/func_graph.py", "*/jax/_src/linear_util.py",
+      "*/torch/_inductor/compile_fx.py", "*/framework/func_graph.py", "*/jax/_src/linear_util.py",
       "*/polymorphic_function/tracing_compilation.py"},
      {NULL}},
     {"eager",
