@@ -68,6 +68,15 @@ static struct name *name_of(struct hotspots *hotspots, uint32_t place)
   return &hotspots->names[interner_at(&hotspots->texts, text, strlen(text))];
 }
 
+// Of the operators on the host, and of the program's loop: where they take little of it, no operator is its hotspot.
+static bool is_hot(const struct hotspots *hotspots, double ns)
+{
+  double of_loop_pct =
+      analyze_share_pct(findings_per_observation_ms(hotspots->findings, ns), hotspots->findings->loop_ms);
+  return analyze_share_pct(ns, hotspots->total_ns) > hotspots->least_pct &&
+         (hotspots->places->has_devices || !(of_loop_pct <= hotspots->least_pct));
+}
+
 static void add_names(struct hotspots *hotspots)
 {
   const struct places *places = hotspots->places;
@@ -82,8 +91,7 @@ static void add_names(struct hotspots *hotspots)
       name->place = i;
     name->own_ns += ns;
     name->places++;
-    if (!places->has_contexts || findings_computes(hotspots->findings, i) ||
-        analyze_share_pct(ns, hotspots->total_ns) <= hotspots->least_pct)
+    if (!places->has_contexts || findings_computes(hotspots->findings, i) || !is_hot(hotspots, ns))
       continue;
     name->is_found = true;
     add(hotspots, i, ns, 1);
@@ -100,8 +108,7 @@ static enum status find(struct findings *findings, struct error *err)
   size_t count = interner_count(&hotspots.texts);
   for (size_t i = 0; i < count; i++) {
     const struct name *name = &hotspots.names[i];
-    if (!name->is_found && !findings_computes(findings, name->place) &&
-        analyze_share_pct(name->own_ns, hotspots.total_ns) > hotspots.least_pct)
+    if (!name->is_found && !findings_computes(findings, name->place) && is_hot(&hotspots, name->own_ns))
       add(&hotspots, name->place, name->own_ns, name->places);
   }
   interner_done(&hotspots.texts);
@@ -112,7 +119,8 @@ const struct finding_rule finding_f1 = {
     .id = "F1",
     .key = "hotspot",
     .title = "hotspots",
-    .thresholds = {{"hotspot-share", "%", 10, "own time of a context, of the device time, else of the CPU time"}},
+    .thresholds = {{"hotspot-share", "%", 10,
+                    "own time of a context, of the device time, else of the operators' time and the loop"}},
     .takes_folded = true,
     .is_general = true,
     .find = find,
