@@ -67,6 +67,19 @@ static uint64_t listener_ticks(const struct runner_state *runner)
   return runner->model.own_ticks != NULL ? runner->model.own_ticks() : 0;
 }
 
+// CLOCK_MONOTONIC at `ticks`, a moment ago. Of a few readings of both clocks the one that took least: one may be interrupted.
+static uint64_t ns_at(const struct runner_state *runner, uint64_t ticks)
+{
+  uint64_t least = UINT64_MAX, found_ns = 0;
+  for (int i = 0; i < 3; i++) {
+    uint64_t before = xsp_clock_ticks(), now_ns = clock_now_ns(CLOCK_MONOTONIC), took = xsp_clock_ticks() - before;
+    if (took < least)
+      found_ns = now_ns - (uint64_t)ticks_to_ns(runner, before + took / 2 - ticks);
+    least = took < least ? took : least;
+  }
+  return found_ns;
+}
+
 static struct xsp_span emit_interval(struct runner_state *runner, struct xsp_site *site,
                                      const struct predictor_interval *interval)
 {
@@ -137,7 +150,7 @@ static enum status predict(struct runner_state *runner, int64_t batch, const cha
   uint64_t listener_before = listener_ticks(runner);
   struct xsp_span span = xsp_span_start(runner->site);
   uint64_t begin = xsp_clock_ticks();
-  tag_model(&span, runner, runner->arrival_ns != 0 ? clock_now_ns(CLOCK_MONOTONIC) : 0);
+  tag_model(&span, runner, runner->arrival_ns != 0 ? ns_at(runner, span.start) : 0);
   runner->model.model_span = xsp_span_context(&span);
   uint64_t own = xsp_clock_ticks() - begin;
   enum status status = runner->predictor->predict(&runner->model, runner->inputs.tensors, err);
