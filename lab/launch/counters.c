@@ -131,8 +131,11 @@ enum status counters_look(struct counters *counters, int64_t *ret_wait_ns, struc
 
 enum status counters_finish(struct counters *counters, struct error *err)
 {
-  if (counters->begin_ns == 0)
+  int64_t wait_ns;
+  if (counters->store == NULL)
     return STATUS_OK;
+  if (counters->begin_ns == 0) // it ended before the first look
+    XSP_TRY(counters_look(counters, &wait_ns, err));
   set_now(counters, (int64_t)clock_now_ns(CLOCK_MONOTONIC));
   XSP_TRY(counters_read_machine(counters, err));
   XSP_TRY(counters_read_gpus(counters, err));
