@@ -257,7 +257,7 @@ static struct xsp_site *site_of(const char *name, const struct group *group)
 bool pytorch_collectives_begins(const void *record, const char *name, struct xsp_span *ret_span)
 {
   const char *run = run_name(name);
-  struct started started_by;
+  struct started started_by = {0};
   int64_t bytes;
   if (run == NULL)
     return false;
