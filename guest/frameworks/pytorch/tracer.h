@@ -230,6 +230,8 @@ void pytorch_threads_python(const struct python *python, void *torch_module);
 // ---- tracer_compile.c: compilations of torch.compile
 // `module`: torch._dynamo.callback, with the interpreter held. False: its code has not run yet.
 bool pytorch_compile_python(const struct python *python, void *module);
+// What is compiled, and why: modules torch._dynamo.convert_frame and .utils, NULL: not imported yet. False: not at its end.
+bool pytorch_compile_reasons_python(const struct python *python, void *convert_frame, void *utils);
 // Replaces `object.NAME` by the definition's function, whose `self` is the original. `is_method`: of a class.
 bool pytorch_compile_replace(const struct python *python, void *object, struct python_definition *definition,
                              bool is_method);

@@ -177,8 +177,8 @@ static bool open_backward_door(void *torch_c)
   return is_it;
 }
 
-// The doors of modules, compilations, fused kernels, data loaders and process groups were tried.
-static bool is_open, is_compile_open, is_fused_open, is_input_open, is_collective_open;
+// The doors of modules, compilations and their reasons, fused kernels, data loaders and process groups were tried.
+static bool is_open, is_compile_open, is_reason_open, is_fused_open, is_input_open, is_collective_open;
 
 static void try_module_door(void)
 {
@@ -205,6 +205,13 @@ static void try_compile_door(void)
   py->error_clear();
 }
 
+static void try_reason_door(void)
+{
+  void *convert_frame = dict_item(modules_by_name(), "torch._dynamo.convert_frame");
+  is_reason_open = convert_frame != NULL && pytorch_compile_reasons_python(
+                                                py, convert_frame, dict_item(modules_by_name(), "torch._dynamo.utils"));
+}
+
 static void try_input_door(void)
 {
   void *module = dict_item(modules_by_name(), "torch.utils.data._utils.fetch");
@@ -227,7 +234,7 @@ static void try_fused_door(void)
 // Python calls it for each import, before the module's code runs: the first import after Module is defined.
 static int audit(const char *event, void *arguments, void *data)
 {
-  if ((is_open && is_compile_open && is_fused_open && is_input_open && is_collective_open) ||
+  if ((is_open && is_compile_open && is_reason_open && is_fused_open && is_input_open && is_collective_open) ||
       strcmp(event, "import") != 0)
     return 0;
   void *type, *value, *traceback;
@@ -236,6 +243,8 @@ static int audit(const char *event, void *arguments, void *data)
     try_module_door();
   if (!is_compile_open)
     try_compile_door();
+  if (!is_reason_open)
+    try_reason_door();
   if (!is_fused_open)
     try_fused_door();
   if (!is_input_open)

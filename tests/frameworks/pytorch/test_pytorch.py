@@ -51,6 +51,53 @@ class CppScheduling:
         return f"cpp_fused_{source}"
 """,
 }
+DYNAMO = {
+    "_dynamo/callback.py": INDUCTOR["_dynamo/callback.py"],
+    "_dynamo/utils.py": "graph_break_reasons = []\n",
+    "_dynamo/convert_frame.py": """
+from torch._dynamo import utils
+from torch._dynamo.callback import callback_handler
+def get_and_maybe_log_recompilation_reasons(reasons):
+    return reasons
+def _compile(code, reasons, breaks=()):
+    assert get_and_maybe_log_recompilation_reasons(reasons) is reasons
+    callback_handler.run_start_callbacks(None)
+    utils.graph_break_reasons.extend(breaks)
+    callback_handler.run_end_callbacks(None)
+    if breaks is DOUBLE:
+        _compile(code, None)
+        raise KeyError("as it was")
+    return code
+DOUBLE = []
+""",
+}
+COMPILE = """
+import torch
+from types import SimpleNamespace as Thing
+from torch._dynamo.convert_frame import DOUBLE, _compile as missed
+from torch._dynamo import convert_frame
+import csv  # any: the tracer is asked at each import
+
+class Net:
+    def forward(self):
+        pass
+
+code = Net.forward.__code__
+at = [Thing(filename="lib.py", lineno=3), Thing(filename="net.py", lineno=12)]
+assert convert_frame._compile(code, []) is code
+convert_frame._compile(code, ["0/0: size of x", "1/0: y"])
+convert_frame._compile(code, [7], [Thing(reason="item()\\nand more", user_stack=at), Thing(reason="later", user_stack=[])])
+convert_frame._compile(Thing(co_name="old", co_firstlineno="?"), 5, [Thing(reason="print", user_stack=[])])
+try:
+    convert_frame._compile(code, ["0/1: z"], DOUBLE)
+except KeyError as error:
+    print(error)
+convert_frame.callback_handler.run_start_callbacks(None)
+convert_frame.callback_handler.run_end_callbacks(None)
+"""
+COMPILED = "select " + ", ".join(f"(select value from tag t where t.run_id = s.run_id and t.span_id = s.span_id and key = '{key}')"
+                                 f" as {key}" for key in ("function", "line", "reason", "graph_break", "break_source")
+                                 ) + " from span s where category = 'compile' order by start_ns"
 FUSED = """
 import torch
 from types import SimpleNamespace as Thing
@@ -211,16 +258,34 @@ class Doors(Case):
         self.assertEqual(done.stdout, "torch._C\nTrue\n")
         self.assertIn("not traced", done.stderr)
 
+    def with_modules(self, files):
+        """A package torch with these files, next to a library of PyTorch's."""
+        self.build("-o", "libtorch_cpu.so", SOURCE, "-shared", "-fPIC")
+        self.module("torch", "-Wl,--no-as-needed", *LINKED)
+        for name, text in files.items():
+            path = self.folder / "torch" / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+
+    @unittest.skipUnless(HAS_HEADERS, "no headers of this Python")
+    def test_reasons_of_compilations(self):
+        """A compilation has its function, the first guard that failed, and its first graph break; odd objects have none. The
+        program sees its own exceptions."""
+        self.with_modules(DYNAMO)
+        done, path = self.traced(sys.executable, "-B", "-c", COMPILE)
+        self.assertEqual(done.stdout, "'as it was'\n", done.stderr)
+        function = "Net.forward" if sys.version_info >= (3, 11) else "forward"
+        line = COMPILE.splitlines().index("    def forward(self):") + 1
+        self.assertEqual([tuple(row.values()) for row in sql(path, COMPILED)], [
+            (function, line, None, None, None), (function, line, "0/0: size of x", None, None),
+            (function, line, None, "item()", "net.py:12"), ("old", None, None, "print", None),
+            (function, line, "0/1: z", None, None), (function, line, None, None, None), (None, None, None, None, None)])
+
     @unittest.skipUnless(HAS_HEADERS, "no headers of this Python")
     def test_fused_kernels(self):
         """A kernel is a layer with the operators and lines that define_kernel had, each once and sorted; those of a compilation
         before are forgotten. Kernels that run in a compilation, and what is no kernel, are not recorded."""
-        self.build("-o", "libtorch_cpu.so", SOURCE, "-shared", "-fPIC")
-        self.module("torch", "-Wl,--no-as-needed", *LINKED)
-        for name, text in INDUCTOR.items():
-            path = self.folder / "torch" / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, encoding="utf-8")
+        self.with_modules(INDUCTOR)
         done, path = self.traced(sys.executable, "-B", "-c", FUSED)
         self.assertTrue(done.stdout.startswith("3 2 1\ninteger division or modulo by zero\n5\nTrue\n"), done.stdout)
         first = ("cpp_fused_first_0", "layer", "fused", "application", "aten::add aten::cos aten::mul aten::sin",
