@@ -41,6 +41,34 @@ def training():
     return script
 
 
+def with_counters():
+    """A run of 1 s: the machine is busy in its second half, a thread all the time; a quota that is never used up."""
+    script = Script()
+    script.experiment("counted")
+    script.run(1, "M", 1)
+    script.track(1, "main")
+    second = 10**9
+    script.span("net", UNIX_START, second)
+    ends = UNIX_START, UNIX_START + second // 2, UNIX_START + second
+    script.counter("busy_ns", list(zip(ends, (0, 0, second))), total=True)
+    script.counter("rss_bytes", list(zip(ends, (2_000_000, 4_000_000, 4_000_000))), process=100)
+    script.counter("cgroup_throttled_ns", list(zip(ends, (0, 0, 0))), total=True)
+    script.counter("cpu_ns", list(zip(ends, (0, second // 2, second))), total=True, process=100, thread=100)
+    script.counter("run_queue_ns", list(zip(ends, (0, 0, 1000))), total=True, process=100, thread=100)
+    return script
+
+
+# Of a canvas: how many pixels of the row of a counter (its middle) are filled in the first and in the second half of the run.
+FILLED = """([row, rows]) => {
+  const canvas = document.querySelector(".timeline-counters canvas"), { width, height } = canvas;
+  const side = Math.round((216 / canvas.clientWidth) * width), half = (width - side) >> 1;
+  const copy = Object.assign(document.createElement("canvas"), { width, height }).getContext("2d");
+  copy.drawImage(canvas, 0, 0);
+  const pixels = copy.getImageData(side, Math.floor(((row + 0.6) / rows) * height), 2 * half, 1).data;
+  const alpha = Array.from({ length: 2 * half }, (_, i) => pixels[4 * i + 3] > 0);
+  return [alpha.slice(5, half - 5), alpha.slice(half + 5, -10)].map((part) => part.filter(Boolean).length / part.length);
+}"""
+
 MIDDLE_OF_CANVAS = """() => {
   const canvas = document.querySelector(".timeline canvas"), { width, height } = canvas;
   const copy = Object.assign(document.createElement("canvas"), { width: Math.floor(0.1 * width), height });
@@ -71,6 +99,26 @@ class ReportTimelineTest(browser.BrowserTest):
     def view(self, window):
         state = window.state()
         return range_ns(state["view"]) if "view" in state else None
+
+    def test_counters_over_time(self):
+        window = self.timeline(files=report_files.written(with_counters, "counters"))
+        counters = window.page.locator(".timeline-counters")
+        self.assertEqual(counters.locator("canvas").get_attribute("aria-label"),
+                         "Counters over time: busy up to 200 %; rss up to 4 MB")
+        window.frames(2)
+        first, second = window.page.evaluate(FILLED, [0, 2])
+        self.assertEqual((first, second), (0, 1))
+        window.go("#page=timeline&view=0-400000000")
+        window.frames(4)
+        self.assertEqual(window.page.evaluate(FILLED, [0, 2]), [0, 0])
+        counters.get_by_role("button", name="show 1 counter of threads").click()
+        window.frames(2)
+        self.assertIn("cpu, thread 100 up to 100 %", counters.locator("canvas").get_attribute("aria-label"))
+        picture = 'document.querySelector(".timeline-counters canvas").toDataURL()'
+        away, box = window.page.evaluate(picture), counters.locator("canvas").bounding_box()
+        window.page.mouse.move(box["x"] + 300, box["y"] + 10)
+        window.frames(2)
+        self.assertNotEqual(window.page.evaluate(picture), away)  # a line, and the values at its time
 
     def test_keys_zoom_and_pan(self):
         window = self.timeline()

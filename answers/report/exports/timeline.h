@@ -50,6 +50,7 @@ struct timeline_counter {
   int64_t counter_id;
   const char *name, *unit; // "cpu, thread 7", "%"; unit "": the name ends in it
   size_t process;          // index into timeline.processes
+  bool is_of_thread;
   struct timeline_point *points;
   size_t point_count;
 };

@@ -92,6 +92,7 @@ enum status timeline_load_counters(struct timeline *timeline, struct arena *aren
     line->counter_id = counters[i].counter_id;
     line->process = process_of(run, counters[i].process_id, &is_own);
     line->name = name_line(&counters[i], rate != NULL ? rate->ending : "", is_own, arena);
+    line->is_of_thread = counters[i].thread_id != STORE_NONE;
     line->unit = rate != NULL ? rate->unit : "";
     line->points = arena_alloc_array(arena, at - first + 1, sizeof *line->points);
     fill_points(values + first, at - first, timeline->first_ns - run->shift_ns, rate, line);

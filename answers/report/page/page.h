@@ -11,7 +11,7 @@
 #include "report/page/spans.h"
 #include "report/report.h"
 
-#define PAGE_VERSION 4 // of the document; answers/web/src/data.ts reads this one
+#define PAGE_VERSION 5 // of the document; answers/web/src/data.ts reads this one
 #define PAGE_TAG_BLOCK 4096
 #define PAGE_TAG_BYTES_MOST (32u << 20) // of all packed tags; further ones are counted
 #define PAGE_OVERVIEW_SPANS 40000u      // rectangles of a run whose spans a server has
@@ -72,6 +72,9 @@ void page_put_contexts(const struct timeline_run *run, const struct page_spans *
                        const struct context_paths *paths, int64_t first_ns, struct page_names *names, struct buf *out);
 // The same of a run whose spans were folded, without totals by name.
 void page_put_folded(const struct stacks *stacks, int64_t run_id, const struct context_paths *paths, struct buf *out);
+// counters.c: a member `counters`; times are from `first_ns`.
+void page_put_counters(struct json_writer *json, const struct timeline *timeline, const struct timeline_run *run,
+                       int64_t first_ns);
 // tags.c: the parts of a run's tags, as far as they fit. Returns how many tags were left out.
 size_t page_put_tags(struct page *page, size_t run, const struct timeline_run *timeline_run,
                      const struct page_spans *spans);

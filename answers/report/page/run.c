@@ -268,6 +268,7 @@ static enum status put_object(struct page *page, const struct shown *shown, cons
   for (enum stacks_sampled which = 0; which < STACKS_SAMPLED; which++)
     put_samples(json, sample_keys[which], &page->files[page->runs[shown->run].file].stacks.sampled[which],
                 run->run->run_id);
+  page_put_counters(json, timeline, run, shown->first_ns);
   XSP_TRY(put_observations(json, timeline->store, run, shown->first_ns, arena, err));
   json_member_object(json, "columns");
   for (int column = 0; column < PAGE_COLUMNS; column++)

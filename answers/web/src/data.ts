@@ -8,7 +8,7 @@ import { ask, askEarly, broken, fromBase64, loadJson, loadJsonOrNull, unpackExac
 export const LEVELS = ["application", "model", "layer", "library", "kernel"] as const;
 export const KINDS = ["sync", "launch", "execution"] as const;
 export const BASES = ["none", "explicit", "correlation", "containment", "ambiguous"] as const;
-const PAGE_VERSION = 4;
+const PAGE_VERSION = 5;
 
 export interface Column {
   key: string;
@@ -87,10 +87,20 @@ export interface RunFacts {
   wait_samples: Samples; // and of their waits
   observed: string | null; // name of the first observation's span; null: the run is the only one
   observations: [start: number, duration: number, warmup: number][]; // start from first_ns
+  counters: Counter[];
   columns: Record<string, number>; // bytes a value
   has_windows?: boolean; // the server has all spans of the run; here is an overview
   tag_block: number; // places a block of tags; 0: no tags here
   tags_left_out: number;
+}
+// What the machine, a process or a thread used over time: from each time on it has the value.
+export interface Counter {
+  name: string; // "cpu", "busy", "rss_bytes"
+  unit: string; // "%"; "": the name ends in it
+  pid: number; // of whose process it is, or is shown with
+  is_of_thread: boolean;
+  time: number[]; // from first_ns; of a page's text from the time before
+  value: number[];
 }
 export interface Experiment {
   file: number;
@@ -205,6 +215,15 @@ function unpackObservations(packed: unknown, place: number): RunFacts["observati
   for (const i of warmup) if (observations[i] !== undefined) observations[i][2] = 1;
   return observations;
 }
+function unpackCounters(counters: unknown, place: number): Counter[] {
+  const isBroken = ({ time, value }: Counter) =>
+    !Array.isArray(time) || time.length !== value?.length || ![...time, ...value].every(Number.isFinite);
+  if (!Array.isArray(counters) || counters.some(isBroken)) throw broken(`the counters of run ${place} are malformed`);
+  return counters.map((counter: Counter) => {
+    let at = 0;
+    return { ...counter, time: counter.time.map((more) => (at += more)) };
+  });
+}
 const SPANS_MOST = 1 << 26; // more than any page has: the numbers are wrong
 const isCount = (value: unknown, most = SPANS_MOST) =>
   typeof value === "number" && Number.isInteger(value) && value >= 0 && value <= most;
@@ -272,6 +291,7 @@ export function checkDocument(document_: Document_, version = ""): Document_ {
   document_.runs.forEach((facts, place) => {
     try {
       facts.observations = unpackObservations(facts.observations, place);
+      facts.counters = unpackCounters(facts.counters, place);
       checkRun(facts, place, document_);
     } catch (error) {
       throw error instanceof TypeError ? broken(`the facts of run ${place} are malformed`) : error;

@@ -19,6 +19,7 @@ import {
 } from "../state";
 import { Aggregates } from "./aggregates";
 import { rowsWithLinks } from "./arrows";
+import { Counters } from "./counters";
 import { SpanDetails } from "./details";
 import { FindingBar } from "./finding_bar";
 import { keysOn } from "./keys";
@@ -83,6 +84,7 @@ function Tracks({ data, whole, names }: { data: Spans; whole: Spans; names: stri
         </div>
         <div class="timeline-size" style={{ height: `${layout.height}px` }} />
       </div>
+      <Counters data={whole} />
       {layout.leftOut > 0 && (
         <p class="left-out" role="status">
           {plural(layout.leftOut, "track")} hidden{" "}
