@@ -8,50 +8,95 @@
 #include "frameworks/jax/tracer.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #define SECOND_NS 1000000000
+#define LOOK_NS (SECOND_NS / 50) // how often the process's memory is read, at most
 
 static int (*add_call)(int (*function)(void *), void *argument); // Py_AddPendingCall
-static double (*the_part)(void);
-static int64_t pause_ns; // atomic; until the next call; 0: there is no other
+static void (*the_part)(void);
+static sem_t asked;               // posted by jax_parts_next
+static int64_t due_ns, due_bytes; // atomic; of the call that is asked for
+static bool is_over;              // atomic
+
+static int64_t now_ns(void)
+{
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (int64_t)now.tv_sec * SECOND_NS + now.tv_nsec;
+}
+
+int64_t jax_process_bytes(void)
+{
+  char text[128];
+  int file = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+  ssize_t length = file >= 0 ? read(file, text, sizeof text - 1) : -1;
+  if (file >= 0)
+    close(file);
+  text[length > 0 ? length : 0] = '\0';
+  const char *resident = strchr(text, ' ');
+  return resident != NULL ? strtoll(resident, NULL, 10) * sysconf(_SC_PAGESIZE) : 0;
+}
+
+void jax_parts_next(double seconds, int64_t bytes)
+{
+  __atomic_store_n(&due_bytes, bytes, __ATOMIC_RELEASE);
+  __atomic_store_n(&due_ns, now_ns() + (int64_t)(seconds * SECOND_NS), __ATOMIC_RELEASE);
+  (void)sem_post(&asked);
+}
+
+void jax_parts_end(void)
+{
+  __atomic_store_n(&is_over, true, __ATOMIC_RELEASE);
+}
 
 static int call(void *unused)
 {
   (void)unused;
-  if (__atomic_load_n(&pause_ns, __ATOMIC_ACQUIRE) != 0)
-    __atomic_store_n(&pause_ns, (int64_t)(the_part() * SECOND_NS), __ATOMIC_RELEASE);
+  the_part();
   return 0;
+}
+
+static void rest(int64_t ns)
+{
+  struct timespec left = {ns / SECOND_NS, ns % SECOND_NS};
+  while (clock_nanosleep(CLOCK_MONOTONIC, 0, &left, &left) == EINTR)
+    ;
 }
 
 static void *run(void *unused)
 {
   (void)unused;
-  for (int64_t ns; (ns = __atomic_load_n(&pause_ns, __ATOMIC_ACQUIRE)) > 0;) {
-    struct timespec rest = {ns / SECOND_NS, ns % SECOND_NS};
-    while (clock_nanosleep(CLOCK_MONOTONIC, 0, &rest, &rest) == EINTR)
+  for (;;) {
+    while (sem_wait(&asked) != 0)
       ;
-    if (__atomic_load_n(&pause_ns, __ATOMIC_ACQUIRE) > 0)
-      (void)add_call(call, NULL); // full: the next time
+    int64_t due = __atomic_load_n(&due_ns, __ATOMIC_ACQUIRE), bytes = __atomic_load_n(&due_bytes, __ATOMIC_ACQUIRE);
+    for (int64_t ns; (ns = due - now_ns()) > 0 && (bytes == 0 || jax_process_bytes() < bytes);)
+      rest(bytes > 0 && ns > LOOK_NS ? LOOK_NS : ns);
+    while (!__atomic_load_n(&is_over, __ATOMIC_ACQUIRE) && add_call(call, NULL) != 0)
+      rest(LOOK_NS); // too many calls wait
   }
   return NULL;
 }
 
-bool jax_parts_begin(const struct python *python, double seconds, double (*part)(void))
+bool jax_parts_begin(const struct python *python, void (*part)(void))
 {
   pthread_t thread;
   pthread_attr_t attributes;
   sigset_t all, before;
   void *symbol = python->symbol("Py_AddPendingCall");
   memcpy(&add_call, &symbol, sizeof add_call);
-  if (symbol == NULL || pthread_attr_init(&attributes) != 0)
+  if (symbol == NULL || sem_init(&asked, 0, 0) != 0 || pthread_attr_init(&attributes) != 0)
     return false;
   the_part = part;
-  __atomic_store_n(&pause_ns, (int64_t)(seconds * SECOND_NS), __ATOMIC_RELEASE);
   sigfillset(&all);
   bool has_thread = pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED) == 0 &&
                     pthread_sigmask(SIG_SETMASK, &all, &before) == 0;
@@ -61,9 +106,4 @@ bool jax_parts_begin(const struct python *python, double seconds, double (*part)
   }
   pthread_attr_destroy(&attributes);
   return has_thread;
-}
-
-void jax_parts_end(void)
-{
-  __atomic_store_n(&pause_ns, 0, __ATOMIC_RELEASE);
 }

@@ -6,27 +6,31 @@
 // XLA has one profiler a process. Where the program uses it itself, ours ends.
 #include "frameworks/jax/tracer.h"
 
+#include "frameworks/jax/pace.h"
+
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 static const struct python *py;
 static const struct jax_hooks *the_hooks;
 static char folder[256];   // the session's
-static void *the_session;  // owned; NULL: not recording
+static void *the_session;  // owned; NULL: not recording, or between two parts
 static void *the_profiler; // jaxlib's module, owned
 static void *the_class;    // its ProfilerSession, owned
 static pid_t owner;        // the process that records: a forked one has the objects, too
+static bool is_on;         // parts are recorded, with or without pauses
 
-// A part of the profile is in the program's memory until it is written. Parts are as long as gives a size between these.
-#define PART_SECONDS 5.0
-#define PART_SECONDS_LEAST 2.0
-#define PART_SECONDS_MOST 240.0
-#define PART_BYTES_LEAST (UINT64_C(8) << 20)
-#define PART_BYTES_MOST (UINT64_C(32) << 20)
+// A part of the profile is in the program's memory until it is written, which takes about 5 us for each event.
+#define FIRST_SECONDS 5.0
 #define LIMIT_BYTES (UINT64_C(128) << 20)
-static double part_seconds;
-static uint64_t written_bytes;
+#define COST_PERCENT 10.0
+#define MISSES_MOST 25u // so often a part's end waits for a call that may compile
+static struct pace pace;
+static double first_s, began_s, paused_s; // when the first part began, when this one did; pauses in all
+static int64_t began_bytes;               // what the process had then
 
 // ---- objects ---------------------------------------------------------------------------------------------------------
 
@@ -82,17 +86,19 @@ static bool bytes_of(void *object, char **ret_bytes, intptr_t *ret_length)
 
 // ---- recording -------------------------------------------------------------------------------------------------------
 
-static bool is_ours(void)
+static double now_s(void)
 {
-  return the_session != NULL && owner == getpid();
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-// False: not recording, or no room.
+// False: there is no room.
 static bool stop_recording(void)
 {
-  if (!is_ours())
-    return false;
   void *session = the_session;
+  double end_s = now_s();
+  int64_t end_bytes = jax_process_bytes();
   the_session = NULL; // "stop" lets other threads run
   void *profile = call_method(session, "stop", NULL);
   char *bytes;
@@ -102,9 +108,13 @@ static bool stop_recording(void)
     the_hooks->report("JAX's profiler returned no profile");
   else if ((written = the_hooks->write(folder, bytes, (size_t)length)) == 0)
     the_hooks->report("there is no room for JAX's profile in the session's folder: what ran last is left out");
-  written_bytes = written > 0 ? written : written_bytes;
   release(profile);
   release(session);
+  if (written > 0)
+    jax_pace_wrote(&pace, &(struct pace_part){.recorded_seconds = end_s - began_s,
+                                              .write_seconds = now_s() - end_s,
+                                              .bytes = (double)written - pace.written_bytes,
+                                              .growth_bytes = end_bytes - began_bytes});
   return written > 0;
 }
 
@@ -119,7 +129,10 @@ static void start_recording(void)
   the_session = call_with(the_class, options);
   release(options);
   owner = getpid();
-  if (the_session == NULL)
+  began_s = now_s();
+  began_bytes = jax_process_bytes();
+  is_on = the_session != NULL;
+  if (!is_on)
     the_hooks->report("JAX's profiler could not be started: JAX's modules and operations are not recorded");
 }
 
@@ -130,32 +143,118 @@ static double number_option(const char *name, double otherwise)
   return number > 0 ? number : otherwise;
 }
 
-// What was recorded is written, and recording goes on. 0: it is over.
-static double next_part(void)
+// ---- parts -----------------------------------------------------------------------------------------------------------
+
+enum call { CALL_OTHER, CALL_MISSES, CALL_COMPILES };
+
+// Of functions of JAX 0.4 to 0.10. cache_miss runs calls that are not compiled yet, and those that its C++ cannot run.
+static enum call kind_of(const char *function)
 {
-  uint64_t before = written_bytes;
-  if (!stop_recording())
-    return 0;
-  if ((double)written_bytes >= number_option("limit", (double)LIMIT_BYTES)) {
+  static const char *const compile[] = {"trace_to_jaxpr_dynamic", "lower_sharding_computation", "from_hlo",
+                                        "compile_or_get_cached"};
+  for (size_t i = 0; i < sizeof compile / sizeof compile[0]; i++)
+    if (strcmp(function, compile[i]) == 0)
+      return CALL_COMPILES;
+  return strcmp(function, "cache_miss") == 0 ? CALL_MISSES : CALL_OTHER;
+}
+
+// What the interpreter is within.
+static enum call call_around(void)
+{
+  void *symbol = py->symbol("PyEval_GetFrame");
+  void *(*current)(void);
+  memcpy(&current, &symbol, sizeof current);
+  void *frame = current != NULL ? current() : NULL;
+  enum call found = CALL_OTHER;
+  if (frame != NULL)
+    py->incref(frame);
+  while (frame != NULL && frame != py->none && found != CALL_COMPILES) {
+    void *code = py->get_attribute(frame, "f_code"), *name = code != NULL ? py->get_attribute(code, "co_name") : NULL;
+    const char *text = name != NULL ? py->text(name) : NULL;
+    enum call kind = text != NULL ? kind_of(text) : CALL_OTHER;
+    found = kind > found ? kind : found;
+    void *outer = py->get_attribute(frame, "f_back");
+    release(name);
+    release(code);
+    release(frame);
+    frame = outer;
+  }
+  release(frame);
+  py->error_clear();
+  return found;
+}
+
+// The event of a call that compiles would be in no part if one ended within it.
+static bool is_compiling(void)
+{
+  static unsigned misses;
+  enum call call = call_around();
+  misses = call == CALL_MISSES ? misses + 1 : 0;
+  if (call == CALL_COMPILES)
+    began_bytes = jax_process_bytes(); // the rest is the compiler's
+  return call == CALL_COMPILES || (call == CALL_MISSES && misses < MISSES_MOST);
+}
+
+static void begin_part(void)
+{
+  start_recording();
+  if (is_on)
+    jax_parts_next(pace.part_seconds, began_bytes + pace.growth_bytes);
+}
+
+static void end_part(void)
+{
+  bool is_written = stop_recording(); // other threads ran meanwhile
+  is_on = is_on && is_written && pace.written_bytes < pace.limit_bytes;
+  if (pace.written_bytes >= pace.limit_bytes)
     the_hooks->report("JAX's profile reached its limit: what ran from then on is not in it; "
                       "to record more: -t auto,jax:limit=BYTES");
-    return 0;
+  if (is_on && pace.pause_seconds > 0) {
+    began_s = now_s();
+    jax_parts_next(pace.pause_seconds, 0);
+  } else if (is_on) {
+    begin_part();
   }
-  start_recording();
-  if (written_bytes - before < PART_BYTES_LEAST && 2 * part_seconds <= PART_SECONDS_MOST)
-    part_seconds *= 2;
-  else if (written_bytes - before > PART_BYTES_MOST && part_seconds / 2 >= PART_SECONDS_LEAST)
-    part_seconds /= 2;
-  return part_seconds;
+}
+
+// A part is over, or a pause.
+static void next_part(void)
+{
+  if (!is_on || owner != getpid())
+    return;
+  if (the_session == NULL) {
+    paused_s += now_s() - began_s;
+    begin_part();
+  } else if (is_compiling()) {
+    jax_parts_next(PACE_PART_LEAST, 0);
+  } else {
+    end_part();
+  }
+}
+
+// False: there is no recording of ours.
+static bool end_recording(void)
+{
+  static char text[256];
+  if (!is_on || owner != getpid())
+    return false;
+  is_on = false;
+  jax_parts_end();
+  if (the_session != NULL)
+    (void)stop_recording();
+  else
+    paused_s += now_s() - began_s;
+  if (paused_s > 0) {
+    snprintf(text, sizeof text,
+             "JAX's profile has %.1f of %.1f s (parts: %u): the program would wait too long for all of it; "
+             "to record more: -t auto,jax:cost=PERCENT:limit=BYTES",
+             pace.recorded_seconds, now_s() - first_s, pace.parts);
+    the_hooks->report(text);
+  }
+  return true;
 }
 
 // ---- what the program does -------------------------------------------------------------------------------------------
-
-static bool end_recording(void)
-{
-  jax_parts_end();
-  return stop_recording();
-}
 
 static void *at_exit(void *self, void *arguments)
 {
@@ -211,11 +310,17 @@ static void *makes_client(void *original, void *arguments, void *keywords)
     the_class = the_profiler != NULL ? py->get_attribute(the_profiler, "ProfilerSession") : NULL;
     py->error_clear();
     if (the_class != NULL) {
+      pace = (struct pace){.cost = number_option("cost", COST_PERCENT) / 100,
+                           .limit_bytes = number_option("limit", (double)LIMIT_BYTES),
+                           .part_seconds = number_option("part", FIRST_SECONDS),
+                           .growth_bytes = PACE_GROWTH_BYTES};
+      first_s = now_s();
       start_recording();
       watch(the_profiler);
-      part_seconds = number_option("part", PART_SECONDS);
-      if (the_session != NULL && !jax_parts_begin(py, part_seconds, next_part))
+      if (is_on && !jax_parts_begin(py, next_part))
         the_hooks->report("no thread could be had: JAX's profile is in memory until the program ends");
+      else if (is_on)
+        jax_parts_next(pace.part_seconds, began_bytes + pace.growth_bytes);
     }
   }
   return py->call(original, arguments, keywords);

@@ -27,7 +27,8 @@ const struct guest_library guest_library = {
         XSP_LEVEL_MASK(XSP_LEVEL_APPLICATION) | XSP_LEVEL_MASK(XSP_LEVEL_MODEL) | XSP_LEVEL_MASK(XSP_LEVEL_LAYER),
     .examine = examine,
     .options = (const struct xsp_tracer_option[]){{"part", "SECONDS", "how long the first part of the profile is"},
-                                                  {"limit", "BYTES", "of the profile: then recording ends"},
+                                                  {"limit", "BYTES", "of the profile, at most"},
+                                                  {"cost", "PERCENT", "of the time, to write the profile: more pauses"},
                                                   {0}},
 };
 

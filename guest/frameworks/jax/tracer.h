@@ -28,10 +28,12 @@ uint64_t jax_profile_write(const char *session, const char *bytes, size_t length
 void jax_record(const struct python *python, void *module, const struct jax_hooks *hooks, const char *session);
 
 // ---- door_parts.c: a thread of xsp's
-// Has the interpreter call `part` on its main thread, after `seconds`, then after as many as it returned; 0: no more. False:
-// there is no thread.
-bool jax_parts_begin(const struct python *python, double seconds, double (*part)(void));
+// Has the interpreter call `part` on its main thread, each time that jax_parts_next asks for. False: there is no thread.
+bool jax_parts_begin(const struct python *python, void (*part)(void));
+// The next call is in so many seconds, or when the process has `bytes` of memory, if that is before; 0: however much it has.
+void jax_parts_next(double seconds, int64_t bytes);
 // There is no call from now on. With the interpreter held.
 void jax_parts_end(void);
+int64_t jax_process_bytes(void); // of memory; 0: unknown
 
 #endif

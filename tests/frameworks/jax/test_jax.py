@@ -125,6 +125,27 @@ class Jax(unittest.TestCase):
         self.assertIn("reached its limit", text)
         self.assertEqual(self.levels(), self.ALL)
 
+    def test_a_profile_that_takes_long_to_write_has_pauses(self):
+        text = self.run_program(self.PARTS.replace("COUNT", "1") + "if traced: _profiler.wait_for_the_end()",
+                                tracer="jax:part=0.01:cost=0.0001")
+        self.assertIn("(parts: 1)", text)
+        self.assertEqual(self.levels(), self.ALL)
+
+    def test_no_part_ends_within_a_compilation(self):
+        self.run_program("""
+def wakings():
+    return sum(int(line.split()[1]) for task in os.listdir("/proc/self/task") if int(task) != os.getpid()
+               for line in open(f"/proc/self/task/{task}/status") if line.startswith("voluntary"))
+def from_hlo():
+    most = wakings() + 60
+    while wakings() < most:
+        pass
+if "XSP_SESSION" in os.environ:
+    from_hlo()
+    assert _profiler.sessions == 1, _profiler.sessions
+    _profiler.wait_for_sessions(2)
+""", tracer="jax:part=0.01")
+
     def test_threads_have_the_kernels_numbers(self):
         host, *rest = xspace.loop_program()
         self.profile.write_bytes(xspace.space(host, *rest) + xspace.threads({9: 4711}))
