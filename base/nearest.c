@@ -2,6 +2,7 @@
 // Edit distance with transpositions between short words. Used by option parsing and by main. Pure.
 #include "base/nearest.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define WORD_MAXIMUM 40
@@ -47,4 +48,13 @@ void nearest_offer(struct nearest *nearest, const char *candidate)
     nearest->distance = distance;
     nearest->best = candidate;
   }
+}
+
+void nearest_advice(const struct nearest *nearest, const char *prefix, const char *otherwise, char *ret_text,
+                    size_t size)
+{
+  if (nearest->best != NULL)
+    snprintf(ret_text, size, "%s%s, or %s", prefix, nearest->best, otherwise);
+  else
+    snprintf(ret_text, size, "%s", otherwise);
 }

@@ -12,5 +12,8 @@ struct nearest {
 };
 void nearest_start(struct nearest *nearest, const char *word);
 void nearest_offer(struct nearest *nearest, const char *candidate); // candidate must outlive the search
+// For an error's advice: "BEST, or OTHERWISE", or OTHERWISE alone. `prefix` precedes BEST.
+void nearest_advice(const struct nearest *nearest, const char *prefix, const char *otherwise, char *ret_text,
+                    size_t size);
 
 #endif

@@ -42,6 +42,8 @@ struct report_export_options {
   const char *metric; // write_metric; NULL: what the format is of
 };
 extern const struct report_export *const report_exports[]; // perfetto, chrome, otlp, …; ends with NULL
+// STATUS_USE, with the nearest name as advice, where there is no such format.
+enum status report_export_find(const char *name, const struct report_export **ret_export, struct error *err) MUST_CHECK;
 // Writes a file next to `path`, then renames it; refuses an existing path unless `force`. "-": writes to stdout; where its
 // reader has gone away the status is STATUS_SYSTEM and *err stays empty.
 enum status report_export_file(struct store *store, const char *format, const char *path,

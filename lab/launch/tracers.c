@@ -70,10 +70,7 @@ static enum status no_such_tracer(const struct choice *choice, const char *name,
   nearest_start(&nearest, name);
   for (size_t i = 0; i < choice->names.count; i++)
     nearest_offer(&nearest, choice->names.items[i]);
-  if (nearest.best != NULL)
-    snprintf(advice, sizeof advice, "-t %s; `xsp check` lists them", nearest.best);
-  else
-    snprintf(advice, sizeof advice, "`xsp check` lists them");
+  nearest_advice(&nearest, "-t ", "`xsp check`, which lists them", advice, sizeof advice);
   return error_set(err, STATUS_USE, "no such tracer", name, advice, "xsp has none of this name");
 }
 

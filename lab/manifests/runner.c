@@ -21,8 +21,7 @@ enum status manifest_predictor(const struct manifest *manifest, const struct pre
   nearest_start(&nearest, manifest->framework);
   for (size_t i = 0; predictors[i] != NULL; i++)
     nearest_offer(&nearest, predictors[i]->name);
-  snprintf(advice, sizeof advice, "%s%sxsp check, which names all", nearest.best != NULL ? nearest.best : "",
-           nearest.best != NULL ? ", or " : "");
+  nearest_advice(&nearest, "", "`xsp check`, which names all", advice, sizeof advice);
   return manifest_wrong(manifest, manifest->framework_line, STATUS_INPUT, advice, err, "there is no framework %s",
                         manifest->framework);
 }

@@ -66,11 +66,9 @@ static enum status unknown_option(const struct verb *verb, const char *text, siz
   const struct option_description *option;
   for (size_t i = 0; (option = verb_option_at(verb, i)) != NULL; i++)
     nearest_offer(&nearest, option->name);
-  char advice[160];
-  if (nearest.best != NULL)
-    snprintf(advice, sizeof advice, "--%s, or `xsp help %s`", nearest.best, verb->name);
-  else
-    snprintf(advice, sizeof advice, "`xsp help %s`", verb->name);
+  char help[32], advice[160];
+  snprintf(help, sizeof help, "`xsp help %s`", verb->name);
+  nearest_advice(&nearest, "--", help, advice, sizeof advice);
   return error_set(err, STATUS_USE, "wrong use", name, advice, "`xsp %s` has no such option", verb->name);
 }
 

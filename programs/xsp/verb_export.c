@@ -32,7 +32,8 @@ static enum status chosen_format(const struct invocation *invocation, const char
       *ret_format = report_exports[i]->name;
     longest = length > longest ? length : longest;
   }
-  return *ret_format != NULL ? STATUS_OK
+  const struct report_export *export;
+  return *ret_format != NULL ? report_export_find(*ret_format, &export, err)
                              : error_set(err, STATUS_USE, "wrong use", path, "--to perfetto, or `xsp help export`",
                                          "its ending is of no known format");
 }

@@ -97,6 +97,32 @@ class WrongUseTest(CliTest):
         self.fails(2, "analyze", self.file, "A2", mentions=["analysis"])
         self.fails(2, "analyze", "A2", "B7", self.file, mentions=["B7"])
 
+    def test_the_nearest_name_is_suggested(self):
+        model = self.folder / "model.onnx"
+        model.touch()
+        out = self.folder / "out"
+        for arguments, nearest in ((["analyze", "finding", self.file], "findings"), (["analyze", "sumary", self.file], "summary"),
+                                   (["analyze", "implementation", self.file], "implementations"),
+                                   (["export", self.file, "--to", "perfeto", "-o", out], "perfetto"),
+                                   (["import", self.file, "--from", "kinetto", "-o", out], "--from kineto"),
+                                   (["check", "onnxruntme"], "onnxruntime"),
+                                   (["profile", model, "--framework", "onnxruntim"], "--framework onnxruntime")):
+            with self.subTest(arguments[-1]):
+                self.fails(2, *arguments, mentions=[f"try: {nearest}, or "])
+        self.fails(125, "run", "-t", "pytorh", "--", "true", mentions=["try: -t pytorch, or "])
+
+    def test_wrong_use_comes_before_an_output_that_exists(self):
+        out = self.folder / "kept.xsp"
+        out.touch()
+        for status, mention, arguments in ((2, "perfeto", ("export", "missing.xsp", "--to", "perfeto", "-o", out)),
+                                           (2, "kinetto", ("import", "missing", "--from", "kinetto", "-o", out)),
+                                           (2, "level", ("profile", "missing.onnx", "--levels", "Q", "-o", out)),
+                                           (125, "pytorh", ("run", "-t", "pytorh", "-o", out, "--", "true")),
+                                           (125, "level", ("run", "--levels", "Q", "-o", out, "--", "true"))):
+            with self.subTest(arguments[0]):
+                self.fails(status, *arguments, mentions=[mention])
+        self.assertEqual(out.read_bytes(), b"")
+
     def test_hostile_arguments_are_escaped(self):
         error = self.fails(2, "info", "\x1b[31m\nFOLDER", mentions=["\\x1b[31m\\n"])
         self.assertNotIn("\x1b", error)

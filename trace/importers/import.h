@@ -74,6 +74,8 @@ const char *import_recognise(const char *path);
 enum status import_mark_warmups(struct store *store, const struct import_file *files, size_t count,
                                 const struct import_options *options, struct error *err) MUST_CHECK;
 
+// STATUS_USE, with the nearest name as advice, where there is no format of this name. NULL is one: by content.
+enum status import_format_check(const char *name, struct error *err) MUST_CHECK;
 // The names of the formats, in the order of help, and what each is; NULL after the last.
 const char *import_format_at(size_t index, const char **ret_summary);
 

@@ -5,6 +5,7 @@
 
 #include "base/buf.h"
 #include "base/debug.h"
+#include "base/nearest.h"
 #include "importers/sink.h"
 
 #include <inttypes.h>
@@ -16,12 +17,23 @@
 
 static enum status named_importer(const char *name, const struct importer **ret_importer, struct error *err)
 {
-  for (size_t i = 0; importers[i] != NULL; i++)
-    if (strcmp(importers[i]->name, name) == 0) {
-      *ret_importer = importers[i];
+  struct nearest nearest;
+  nearest_start(&nearest, name);
+  for (size_t i = 0; importers[i] != NULL; i++) {
+    *ret_importer = importers[i];
+    if (strcmp(importers[i]->name, name) == 0)
       return STATUS_OK;
-    }
-  return error_set(err, STATUS_USE, "cannot import", "--from", FORMATS_ADVICE, "there is no format \"%s\"", name);
+    nearest_offer(&nearest, importers[i]->name);
+  }
+  char advice[96];
+  nearest_advice(&nearest, "--from ", FORMATS_ADVICE, advice, sizeof advice);
+  return error_set(err, STATUS_USE, "cannot import", "--from", advice, "there is no format \"%s\"", name);
+}
+
+enum status import_format_check(const char *name, struct error *err)
+{
+  const struct importer *importer;
+  return name != NULL ? named_importer(name, &importer, err) : STATUS_OK;
 }
 
 // The importer that claims the file with most certainty.

@@ -3,6 +3,7 @@
 #include "report/exports/exports.h"
 
 #include "base/file_place.h"
+#include "base/nearest.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -21,19 +22,18 @@ const struct report_export *const report_exports[] = {
     &report_export_pprof,      NULL,
 };
 
-static enum status find_export(const char *name, const struct report_export **ret_export, struct error *err)
+enum status report_export_find(const char *name, const struct report_export **ret_export, struct error *err)
 {
-  for (size_t i = 0; report_exports[i] != NULL; i++)
-    if (strcmp(report_exports[i]->name, name) == 0) {
-      *ret_export = report_exports[i];
-      return STATUS_OK;
-    }
-  char advice[192] = "";
+  struct nearest nearest;
+  nearest_start(&nearest, name);
   for (size_t i = 0; report_exports[i] != NULL; i++) {
-    size_t used = strlen(advice);
-    const char *separator = i == 0 ? "" : report_exports[i + 1] == NULL ? " or " : ", ";
-    snprintf(advice + used, sizeof advice - used, "%s%s", separator, report_exports[i]->name);
+    *ret_export = report_exports[i];
+    if (strcmp(report_exports[i]->name, name) == 0)
+      return STATUS_OK;
+    nearest_offer(&nearest, report_exports[i]->name);
   }
+  char advice[96];
+  nearest_advice(&nearest, "", "`xsp help export`, which lists them", advice, sizeof advice);
   return error_set(err, STATUS_USE, "cannot export", name, advice, "no such export format");
 }
 
@@ -118,7 +118,7 @@ enum status report_export_file(struct store *store, const char *format, const ch
 {
   const struct report_page_file source = {store, NULL};
   const struct report_export *export = NULL;
-  XSP_TRY(find_export(format, &export, err));
+  XSP_TRY(report_export_find(format, &export, err));
   if (is_stdout(path) && export->needs_file != NULL)
     return error_set(err, STATUS_USE, "cannot write to stdout", format, "-o OUT", "%s", export->needs_file);
   if (options->is_raw && export->write_raw == NULL)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // xsp analyze: one or several analyses of one or several files, as tables.
 #include "base/interner.h"
+#include "base/nearest.h"
 #include "programs/xsp/output.h"
 #include "programs/xsp/reader.h"
 #include "programs/xsp/verb_analyze/analyze_summary.h"
@@ -35,12 +36,16 @@ static bool looks_like_id(const char *text)
 
 static enum status unknown_analysis(const char *text, struct error *err)
 {
-  char advice[256];
-  size_t used = 0;
+  struct nearest nearest;
+  nearest_start(&nearest, text);
+  nearest_offer(&nearest, "summary");
   for (size_t i = 0; analyses[i] != NULL; i++) {
-    const char *joint = i == 0 ? "" : analyses[i + 1] != NULL ? ", " : " or ";
-    used += (size_t)snprintf(advice + used, sizeof advice - used, "%s%s", joint, analyses[i]->id);
+    nearest_offer(&nearest, analyses[i]->id);
+    if (analyses[i]->name != NULL)
+      nearest_offer(&nearest, analyses[i]->name);
   }
+  char advice[96];
+  nearest_advice(&nearest, "", "`xsp help analyze`, which lists them", advice, sizeof advice);
   return error_set(err, STATUS_USE, "wrong use", text, advice, "no such analysis");
 }
 

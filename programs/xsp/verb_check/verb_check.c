@@ -78,9 +78,8 @@ static enum status check_name(const char *name, const struct check_subjects *sub
       return STATUS_OK;
     nearest_offer(&nearest, subjects->list.items[i].name);
   }
-  char advice[128] = "`xsp check`, which names all";
-  if (nearest.best != NULL)
-    snprintf(advice, sizeof advice, "%s, or `xsp check`, which names all", nearest.best);
+  char advice[128];
+  nearest_advice(&nearest, "", "`xsp check`, which names all", advice, sizeof advice);
   return error_set(err, STATUS_USE, "wrong use", name, advice, "no such predictor or tracer");
 }
 

@@ -52,6 +52,7 @@ static enum status read_given(const struct invocation *invocation, struct arena 
 static enum status read_options(const struct invocation *invocation, struct import_options *options, struct error *err)
 {
   options->format = invocation_value(invocation, invocation_has(invocation, "from") ? "from" : "format");
+  XSP_TRY(import_format_check(options->format, err));
   options->layer = invocation_value(invocation, "layer");
   options->model_range = invocation_value(invocation, "model-range");
   XSP_TRY(invocation_unsigned(invocation, "threads", 1, THREADS_MOST, &options->threads, err));

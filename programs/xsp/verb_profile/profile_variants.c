@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads --framework and --library of `xsp profile` into variants. Called by profile_model.c.
+#include "base/nearest.h"
 #include "base/slice.h"
 #include "programs/xsp/verb_profile/profile.h"
 
@@ -61,6 +62,17 @@ static enum status unknown_kind(const char *model_path, struct error *err)
                    "no framework is known for files of this name");
 }
 
+static enum status unknown_framework(const char *name, struct error *err)
+{
+  char advice[96];
+  struct nearest nearest;
+  nearest_start(&nearest, name);
+  for (size_t i = 0; predictors[i] != NULL; i++)
+    nearest_offer(&nearest, predictors[i]->name);
+  nearest_advice(&nearest, "--framework ", "`xsp check`, which names all", advice, sizeof advice);
+  return error_set(err, STATUS_USE, "no such framework", "--framework", advice, "no predictor is called '%s'", name);
+}
+
 enum status profile_variants(const struct invocation *invocation, const char *frameworks, const char *model_path,
                              struct arena *arena, struct profile_options *profile, struct error *err)
 {
@@ -75,8 +87,7 @@ enum status profile_variants(const struct invocation *invocation, const char *fr
     const char *name = arena_copy(arena, part.data, part.length);
     const struct predictor *predictor = predictor_find(name);
     if (predictor == NULL)
-      return error_set(err, STATUS_USE, "no such framework", "--framework", "xsp check, which names all",
-                       "no predictor is called '%s'", name);
+      return unknown_framework(name, err);
     XSP_TRY(add_framework(invocation, profile, predictor, err));
   }
   return invocation->argument_count > 1 // of several models, each has its framework

@@ -97,12 +97,21 @@ static const struct verb_example examples[] = {
     {0},
 };
 
-static enum status level_sets(const struct invocation *invocation, struct profile_options *profile, struct error *err)
+// Before the model is read: what is wrong with the command line comes first.
+static enum status given_level_sets(const struct invocation *invocation, struct profile_options *profile,
+                                    struct error *err)
 {
   const char *text = invocation_value(invocation, "levels");
   XSP_TRY(option_level_sets(text, profile->sets, PROFILE_SETS_MAXIMUM, &profile->set_count, err));
-  if (invocation_has(invocation, "serialize"))
-    XSP_TRY(option_add_serial_set(profile->sets, PROFILE_SETS_MAXIMUM, &profile->set_count, err));
+  return invocation_has(invocation, "serialize")
+             ? option_add_serial_set(profile->sets, PROFILE_SETS_MAXIMUM, &profile->set_count, err)
+             : STATUS_OK;
+}
+
+static enum status check_level_sets(const struct invocation *invocation, struct profile_options *profile,
+                                    struct error *err)
+{
+  const char *text;
   bool has_metrics = false;
   for (size_t i = 0; (text = invocation_value_at(invocation, "tracer", i)) != NULL; i++)
     has_metrics |= launch_tracer_has_metrics(text);
@@ -223,8 +232,9 @@ static enum status fill_runner(const struct invocation *invocation, struct profi
 static enum status fill_options(const struct invocation *invocation, struct profile_options *profile,
                                 struct arena *arena, struct error *err)
 {
+  XSP_TRY(given_level_sets(invocation, profile, err));
   XSP_TRY(fill_runner(invocation, profile, arena, err));
-  XSP_TRY(level_sets(invocation, profile, err));
+  XSP_TRY(check_level_sets(invocation, profile, err));
   if (profile->batch_count == 0) // else the manifest has them
     XSP_TRY(batch_sizes(invocation, profile, err));
   XSP_TRY(invocation_unsigned(invocation, "runs", 1, 1000000, &profile->runs, err));

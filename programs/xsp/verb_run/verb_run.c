@@ -284,13 +284,13 @@ static enum status fill(struct request *request, struct error *err)
                            &experiment->run.flight_recorder_bytes, err));
   XSP_TRY(invocation_bytes(request->invocation, "memory-limit", 1 << 20, UINT64_C(1) << 40,
                            &experiment->run.memory_limit_bytes, err));
-  XSP_TRY(fill_output(request, err));
-  XSP_TRY(run_json_check(request->invocation, err));
   experiment->command_line = command_line(request);
   struct chosen_tracers tracers; // a wrong name is wrong use, reported before a file is made
   struct launch_options everything = experiment->run;
   everything.levels = (struct level_set){.mask = XSP_LEVEL_MASK_ALL};
   XSP_TRY(launch_tracers_choose(&everything, &request->arena, &tracers, err));
+  XSP_TRY(fill_output(request, err));
+  XSP_TRY(run_json_check(request->invocation, err));
   XSP_TRY(publish_options(request->invocation, &request->publisher, err));
   experiment->run.hands_trace = request->publisher != NULL; // else the server never gets the program's span
   XSP_TRY(run_stream_open(request->invocation, request->publisher, experiment, &request->stream, err));
