@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A program whose span has the native functions that called it. #line gives the lines that the test compares.
+#include "tracers/frames/find_object.h"
 #include "tracers/frames/frames.h"
 
 #include <xsp/call_path.h>
@@ -31,6 +32,7 @@ __attribute__((noinline)) static void outer(struct xsp_site *site)
 int main(void)
 {
   struct xsp_site *site = xsp_site_create("operator", XSP_LEVEL_LAYER, "native_frames", NULL);
+  find_object_setup();
   if (!frames_native_setup(NULL))
     return 1;
 #line 300

@@ -3,6 +3,7 @@
 // without Python's lock. They take no lock, and allocate only when a thread first comes here.
 #include "frameworks/common/guest.h"
 #include "frameworks/pytorch/tracer.h"
+#include "tracers/frames/find_object.h"
 #include "tracers/frames/frames.h"
 
 #include <stdio.h>
@@ -279,8 +280,9 @@ void pytorch_operators_start(void)
   records_shapes = records_shapes && has_values;
   paths_mode = call_paths_mode();
   records_paths = paths_mode != CALL_PATHS_NONE;
+  find_object_setup();
   if (paths_mode == CALL_PATHS_FULL && !frames_native_setup(NULL))
-    guest_report("call paths have no native functions: no memory");
+    guest_report("call paths have no native functions: no memory, or glibc is older than 2.35");
   xsp_monitor_provide(path_now);
   add(SCOPE_BACKWARD, (void *)start_backward);
   // TorchScript, custom classes, the lite interpreter and the static runtime announce functions, too.

@@ -3,7 +3,8 @@
 // interposes passes on.
 #include "tracers/cpu/cpu.h"
 
-#include <dlfcn.h>
+#include "tracers/frames/find_object.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <xsp/tracer.h>
@@ -105,6 +106,7 @@ __attribute__((constructor)) static void load(void)
   if (rate == 0)
     return;
   int saved_errno = errno, number = cpu_signals_choose();
+  find_object_setup();
   if (number == 0)
     cpu_say("not sampled: the program was started without a free real-time signal");
   else if (cpu_sampler_start(number))

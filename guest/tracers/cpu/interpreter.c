@@ -4,10 +4,9 @@
 // that this works for interpreters with all modules built in, and for embedded ones.
 #include "tracers/cpu/cpu.h"
 
+#include "tracers/frames/find_object.h"
 #include "tracers/frames/python.h"
 
-#include <dlfcn.h>
-#include <link.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -28,14 +27,13 @@ static int set_up(void *address)
 // Of the library or program of `caller`; NULL: it is not the interpreter.
 static void *find_add_pending(const void *caller)
 {
-  struct dl_find_object object;
-  if (_dl_find_object((void *)(uintptr_t)caller, &object) != 0)
+  struct link_map *map = find_object_map(caller);
+  if (map == NULL)
     return NULL;
-  const char *name = object.dlfo_link_map->l_name;
+  const char *name = map->l_name;
   void *library = dlopen(name[0] != '\0' ? name : NULL, RTLD_LAZY | RTLD_NOLOAD);
   void *found = library != NULL ? dlsym(library, ADD_PENDING) : NULL;
-  struct dl_find_object where;
-  bool is_its_own = found != NULL && _dl_find_object(found, &where) == 0 && where.dlfo_link_map == object.dlfo_link_map;
+  bool is_its_own = found != NULL && find_object_map(found) == map;
   if (library != NULL)
     dlclose(library);
   dlerror(); // our failed lookups are not the program's errors

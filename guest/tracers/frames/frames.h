@@ -25,7 +25,7 @@ struct frames_place {
   const void *stack; // in the stack frame of the function that began it: an object of that function. NULL: unknown
 };
 
-// Once, after python_frames_setup if there is Python. `in_interpreter`: an address in its library or program; NULL: none.
+// Once, after find_object_setup, and after python_frames_setup if there is Python. `in_interpreter`: an address in its library or program; NULL: none.
 // False: native frames cannot be read, CALL_PATHS_FULL is then as CALL_PATHS_LIGHT.
 bool frames_native_setup(const void *in_interpreter);
 

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Native functions of the calling thread, joined with Python's frames and the operators around them. Called by tracers at
 // operators, where callers are recorded in full.
+#include "tracers/frames/find_object.h"
 #include "tracers/frames/frames.h"
 #include "tracers/frames/hash_cache.h"
 #include "tracers/frames/unwind.h"
 
-#include <dlfcn.h>
 #include <limits.h>
-#include <link.h>
 #include <unistd.h>
 #include <xsp/call_path.h>
 
@@ -22,9 +21,9 @@ bool frames_native_setup(const void *in_interpreter)
 {
   ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
   program[length > 0 ? length : 0] = '\0';
-  if (in_interpreter != NULL && _dl_find_object((void *)(uintptr_t)in_interpreter, &interpreter) != 0)
+  if (in_interpreter != NULL && !find_object(in_interpreter, &interpreter))
     return false;
-  if (_dl_find_object((void *)(uintptr_t)frames_native_setup, &own) != 0)
+  if (!find_object((const void *)(uintptr_t)frames_native_setup, &own))
     return false;
   is_on = (paths.sets != NULL || hash_cache_map(&paths)) && unwind_setup();
   return is_on;
@@ -93,7 +92,7 @@ static uint32_t append(uint32_t caller, uintptr_t pc)
     return path;
   struct dl_find_object found;
   struct xsp_frame frame = {.size = sizeof frame, .kind = XSP_FRAME_NATIVE, .address = pc};
-  if (_dl_find_object((void *)pc, &found) == 0) {
+  if (find_object((const void *)pc, &found)) {
     frame.module = found.dlfo_link_map->l_name[0] != '\0' ? found.dlfo_link_map->l_name : program;
     frame.address = pc - found.dlfo_link_map->l_addr;
   }
@@ -145,7 +144,7 @@ uint32_t frames_path_at(const struct unwind_place *place)
 {
   struct native_stack stack;
   if (!is_on)
-    return 0;
+    return python_frames_path_checked(false);
   unwind_begin(place->sp);
   walk(*place, OWN_LEFT_OUT, 0, 0, &stack);
   return join_paths(python_frames_path_checked(stack.stop == STOP_INTERPRETER), &stack);

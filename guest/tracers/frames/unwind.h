@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One step of unwinding the calling thread's own stack. x86-64: by the unwind tables (.eh_frame) that every function there has,
 // read once per instruction and then cached as a rule of 32 bits; no other library is needed. Elsewhere: by frame pointers.
-// Never allocates or locks: glibc's _dl_find_object does not.
+// Never allocates or locks: find_object() does not.
 #ifndef XSP_TRACERS_FRAMES_UNWIND_H
 #define XSP_TRACERS_FRAMES_UNWIND_H
 

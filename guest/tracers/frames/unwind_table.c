@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads .eh_frame of loaded libraries: which rule holds at an instruction (DWARF 5 §6.4, LSB's .eh_frame_hdr). Called by
 // unwind.c for instructions that are not cached. What compilers do not emit at calls on x86-64 gives no rule.
+#include "tracers/frames/find_object.h"
 #include "tracers/frames/unwind.h"
 
 #if defined(__x86_64__)
-#include <dlfcn.h>
 #include <string.h>
 
 enum { DWARF_BP = 6, DWARF_SP = 7, DWARF_RETURN = 16 };
@@ -334,7 +334,7 @@ struct unwind_rule unwind_rule_of(uintptr_t pc)
   struct cfi_row row = {.end_register = UINT64_MAX}, initial = {0};
   uintptr_t begin = 0;
   const struct unwind_rule none = {UNWIND_NONE, UNWIND_BP_KEPT, 0};
-  if (_dl_find_object((void *)pc, &found) != 0)
+  if (!find_object((const void *)pc, &found))
     return none;
   const uint8_t *function = find_function((const uint8_t *)found.dlfo_eh_frame, pc, &begin);
   if (function == NULL || !read_function(function, begin, pc, &entry) || !run(entry.common, &entry, 0, &initial, &row))

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Unwinding equals glibc's backtrace(), through functions of all shapes: with and without a frame pointer, with a stack
 // frame of varying size, aligned anew, recursive, called back from the C library, on a thread, and at its end.
+#include "tracers/frames/find_object.h"
 #include "tracers/frames/frames.h"
 #include "tracers/frames/unwind.h"
 
@@ -149,6 +150,7 @@ static int setup(void **state)
 
 int main(void)
 {
+  find_object_setup();
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_all_shapes),
       cmocka_unit_test(test_threads),

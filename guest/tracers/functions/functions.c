@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // functions.so: the half that is in the program. Finds the audit module's table, sends the stubs to the trampoline, makes
 // sites at first calls, ends spans that an exception leaves, and reports the functions found.
+#include "tracers/frames/find_object.h"
 #include "tracers/functions/frame.h"
 #include "tracers/functions/keep.h"
 #include "tracers/functions/symbols.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <gnu/libc-version.h>
 #include <pthread.h>
@@ -81,10 +81,9 @@ typedef _Unwind_Ptr (*get_address_fn)(struct _Unwind_Context *);
 // library that called. One that does not export them leaves the span open.
 static void *symbol_of_caller(void *caller, const char *name)
 {
-  struct dl_find_object object; // lock-free, unlike dlsym
+  struct link_map *map = find_object_map(caller); // lock-free, unlike dlsym
   struct symbols symbols;
-  if (_dl_find_object(caller, &object) != 0 || object.dlfo_link_map == NULL ||
-      !functions_symbols_open(object.dlfo_link_map, &symbols))
+  if (map == NULL || !functions_symbols_open(map, &symbols))
     return NULL;
   uint32_t i = functions_symbols_next(&symbols, name, 0);
   return i == 0 ? NULL : (void *)(symbols.base + symbols.table[i].st_value);
@@ -158,6 +157,7 @@ static int start(const struct xsp_host *started_by)
     return -EINVAL;
   }
   functions_keep_prepare();
+  find_object_setup();
   table = door;
   pthread_atfork(functions_pause, functions_resume, functions_resume); // after libxsp's: ours is the inner in the child
   // Partner: send() in audit.c, which has an entry complete before it looks for the trampoline.

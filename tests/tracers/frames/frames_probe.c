@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // guest/tracers/frames for tests in real interpreters: loaded with ctypes. Keeps call paths in a table of its own, so that no
 // session is needed and calls of xsp_call_path are counted.
+#include "tracers/frames/find_object.h"
 #include "tracers/frames/frames.h"
 
 #include <dlfcn.h>
@@ -120,6 +121,7 @@ EXPORT uint32_t probe_native(uint32_t path, const char **ret_module, uint64_t *r
 // ---- native frames
 EXPORT bool probe_native_setup(const void *in_interpreter)
 {
+  find_object_setup();
   return frames_native_setup(in_interpreter);
 }
 
