@@ -32,7 +32,8 @@ static inline double jax_pace_next_seconds(const struct pace *pace, const struct
   double next = part->recorded_seconds * 2, affordable = part->write_seconds / pace->cost;
   if (part->write_seconds > PACE_WRITE_SECONDS / 2)
     next = part->recorded_seconds * PACE_WRITE_SECONDS / part->write_seconds;
-  if (part->recorded_seconds < 0.7 * pace->last_part && part->write_seconds > 0.8 * pace->last_write && next < affordable)
+  if (part->recorded_seconds < 0.7 * pace->last_part && part->write_seconds > 0.8 * pace->last_write &&
+      next < affordable)
     next = affordable;
   if (part->bytes * next > left_bytes / 4 * part->recorded_seconds)
     next = left_bytes / 4 * part->recorded_seconds / part->bytes;
@@ -55,7 +56,8 @@ static inline void jax_pace_wrote(struct pace *pace, const struct pace_part *par
   pace->passed_seconds += pace->pause_seconds;
   pace->last_part = part->recorded_seconds;
   pace->last_write = part->write_seconds;
-  if (part->growth_bytes >= pace->growth_bytes && part->bytes < (double)part->growth_bytes / 16) // the program's own memory
+  if (part->growth_bytes >= pace->growth_bytes &&
+      part->bytes < (double)part->growth_bytes / 16) // the program's own memory
     pace->growth_bytes = part->growth_bytes * 4;
 }
 

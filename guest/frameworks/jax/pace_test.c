@@ -18,8 +18,7 @@ struct course {
 
 static struct pace start(double limit_bytes)
 {
-  return (struct pace){
-      .cost = 0.1, .limit_bytes = limit_bytes, .part_seconds = 5, .growth_bytes = PACE_GROWTH_BYTES};
+  return (struct pace){.cost = 0.1, .limit_bytes = limit_bytes, .part_seconds = 5, .growth_bytes = PACE_GROWTH_BYTES};
 }
 
 static struct course run(struct pace *pace, struct program program, double seconds)
