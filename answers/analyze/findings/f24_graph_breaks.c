@@ -3,6 +3,7 @@
 // decides by a tensor's value, or calls what it cannot follow.
 #include "analyze/findings/rules.h"
 #include "analyze/findings/shared.h"
+#include "analyze/runs/compilations.h"
 
 #include <math.h>
 #include <string.h>
@@ -35,7 +36,23 @@ static double operators_ns(const struct places *places)
   return ns;
 }
 
-static void add(struct findings *findings, double regions, uint32_t most)
+// What the first graph break that is known was: "; the first: Unsupported Tensor.item() call".
+static enum status find_break(struct findings *findings, const char **ret_text, struct error *err)
+{
+  *ret_text = "";
+  for (size_t i = 0; i < findings->set->run_count && !findings->places->is_folded; i++) {
+    struct compilations found;
+    XSP_TRY(compilations_load(findings->question, findings->set->runs[i], &found, err));
+    for (size_t k = 0; k < found.count; k++)
+      if (found.items[k].graph_break != NULL) {
+        *ret_text = arena_format(findings->question->arena, "; the first: %s", found.items[k].graph_break);
+        return STATUS_OK;
+      }
+  }
+  return STATUS_OK;
+}
+
+static void add(struct findings *findings, double regions, uint32_t most, const char *first_break)
 {
   struct finding *finding = findings_add(findings);
   double operators_ms = findings_per_observation_ms(findings, operators_ns(findings->places));
@@ -46,12 +63,13 @@ static void add(struct findings *findings, double regions, uint32_t most)
   finding->share_pct = analyze_share_pct(finding->time_ms, findings->loop_ms);
   finding->saving_ms = finding->time_ms * (1 - 1 / regions);
   finding->saving_basis = "time outside of operators: guards, and entering and leaving a region, as if there were one";
-  finding->title = arena_format(
-      findings->question->arena,
-      "graph breaks: the compiled model runs as %.0f separate graphs per observation instead of one", regions);
+  finding->title =
+      arena_format(findings->question->arena,
+                   "graph breaks: the compiled model runs as %.0f separate graphs per observation instead of one%s",
+                   regions, first_break);
   finding->advice =
       "take .item(), print() and branches on values of tensors out of the model (torch.where, torch.cond); "
-      "TORCH_LOGS=graph_breaks names each, fullgraph=True refuses them";
+      "xsp analyze compilation names them, fullgraph=True refuses them";
   finding->threshold = findings_threshold_of(findings, "graph_breaks-regions");
   finding->confidence = CONFIDENCE_HIGH;
   finding_number(finding, "regions", regions);
@@ -79,8 +97,11 @@ static enum status find(struct findings *findings, struct error *err)
   }
   if (regions == 0)
     return findings_lack(findings, err, "it has no compiled regions of PyTorch");
-  if (regions >= findings_threshold(findings, "graph_breaks-regions"))
-    add(findings, regions, most);
+  const char *first_break;
+  if (regions < findings_threshold(findings, "graph_breaks-regions"))
+    return STATUS_OK;
+  XSP_TRY(find_break(findings, &first_break, err));
+  add(findings, regions, most, first_break);
   return STATUS_OK;
 }
 

@@ -3,86 +3,43 @@
 #include "analyze/findings/own_lines.h"
 #include "analyze/findings/rules.h"
 #include "analyze/findings/shared.h"
-#include "base/saturate.h"
+#include "analyze/runs/compilations.h"
 #include "base/vector.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
-struct compile_time {
-  int64_t start_ns, end_ns;
+struct reason { // of compilations that are alike
+  struct compilation first;
+  double ns;
 };
 struct compiling {
   double ns, observations; // of all observations, and in how many; without the first of each run
   uint32_t place;
   double most_ns;
+  VECTOR(struct reason) reasons;
   // Where no compilation has a place, by samples of main threads within them: the program's line with most.
   struct store_call_paths paths;
   struct own_lines lines;
   double sampled_ns;
+  const bool *counts; // of the run's compilations, whose samples are added
 };
 
-static int compare_starts(const void *left, const void *right)
+static void add_sample(void *context, size_t compilation, uint32_t context_id, double ns)
 {
-  const struct compile_time *a = left, *b = right;
-  return (a->start_ns > b->start_ns) - (a->start_ns < b->start_ns);
+  struct compiling *compiling = context;
+  if (!compiling->counts[compilation])
+    return;
+  own_lines_add(&compiling->lines, context_id, 0, ns);
+  compiling->sampled_ns += ns;
 }
 
-// Sorts them, and joins those that overlap. Returns how many are left.
-static size_t join(struct compile_time *items, size_t count)
+static void add_reason(struct compiling *compiling, const struct compilation *one)
 {
-  size_t last = 0;
-  if (count > 0)
-    qsort(items, count, sizeof *items, compare_starts);
-  for (size_t i = 1; i < count; i++)
-    if (items[i].start_ns > items[last].end_ns)
-      items[++last] = items[i];
-    else if (items[i].end_ns > items[last].end_ns)
-      items[last].end_ns = items[i].end_ns;
-  return count > 0 ? last + 1 : 0;
-}
-
-// `items` are joined. Samples are in no order.
-static bool is_within(const struct compile_time *items, size_t count, int64_t time_ns)
-{
-  size_t low = 0, high = count;
-  while (low < high) {
-    size_t middle = low + (high - low) / 2;
-    if (items[middle].end_ns < time_ns)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return low < count && items[low].start_ns <= time_ns;
-}
-
-static enum status add_samples(struct findings *findings, const struct view_run *run, struct compile_time *items,
-                               size_t count, struct compiling *ret, struct error *err)
-{
-  struct store *store = findings->question->view->store;
-  struct arena arena = {0};
-  struct store_samples samples;
-  struct store_track *tracks;
-  size_t track_count = 0;
-  struct map is_main = {0};
-  count = join(items, count);
-  enum status status = store_load_samples(store, run->run->run_id, &arena, &samples, err);
-  if (status == STATUS_OK)
-    status = store_tracks(store, run->run->run_id, &arena, &tracks, &track_count, err);
-  for (size_t i = 0; status == STATUS_OK && i < track_count; i++)
-    if (tracks[i].thread_id == tracks[i].process_id)
-      *map_at(&is_main, map_number((uint64_t)tracks[i].track_id), NULL) = 1;
-  for (size_t i = 0; status == STATUS_OK && i < samples.count; i++) {
-    if (samples.context_id[i] == 0 || !is_within(items, count, samples.time_ns[i]) ||
-        map_find(&is_main, map_number(samples.track_id[i])) == NULL)
-      continue;
-    own_lines_add(&ret->lines, samples.context_id[i], 0, (double)samples.duration_ns[i]);
-    ret->sampled_ns += (double)samples.duration_ns[i];
-  }
-  map_done(&is_main);
-  arena_done(&arena);
-  return status;
+  size_t at = 0;
+  while (at < compiling->reasons.count && !(compilation_is_of_one(&compiling->reasons.items[at].first, one) &&
+                                            compilation_is_alike(&compiling->reasons.items[at].first, one)))
+    at++;
+  if (at == compiling->reasons.count)
+    *vector_add(&compiling->reasons) = (struct reason){.first = *one};
+  compiling->reasons.items[at].ns += (double)one->duration_ns;
 }
 
 // Whether a line is known, of it or of what calls it.
@@ -94,37 +51,64 @@ static bool has_line(const struct findings *findings, uint32_t place)
 }
 
 static enum status add_run(struct findings *findings, const struct places_run *places, const struct view_run *run,
-                           uint32_t compile, struct compiling *ret, struct error *err)
+                           struct compiling *ret, struct error *err)
 {
-  enum { COLUMNS = STORE_BIT(STORE_CATEGORY) | STORE_BIT(STORE_START_NS) | STORE_BIT(STORE_DURATION_NS) };
-  struct run_columns columns;
-  struct arena arena = {0};
-  VECTOR(struct compile_time) intervals = {0};
-  enum status status = run_columns_load(findings->question, run, COLUMNS, &arena, &columns, err);
-  if (status == STATUS_OK) {
-    bool *compiles = arena_alloc_array(&arena, run->observation_count + 1, sizeof *compiles);
-    for (size_t row = 0; row < columns.spans.count; row++) {
-      uint32_t observation;
-      if (columns.spans.category[row] != compile || !run_columns_observation(&columns, row, &observation) ||
-          observation == 0 || run->observations[observation].warmup)
-        continue;
-      double ns = (double)columns.spans.duration_ns[row];
-      ret->observations += !compiles[observation];
-      compiles[observation] = true;
-      ret->ns += ns;
-      int64_t start_ns = columns.spans.start_ns[row];
-      *vector_add(&intervals) = (struct compile_time){start_ns, saturate_add(start_ns, columns.spans.duration_ns[row])};
-      if (places->place_of[row] != PLACE_NONE && ns > ret->most_ns) {
-        ret->most_ns = ns;
-        ret->place = places->place_of[row];
-      }
+  struct compilations found;
+  struct arena *scratch = findings->question->scratch;
+  XSP_TRY(compilations_load(findings->question, run, &found, err));
+  bool *compiles = arena_alloc_array(scratch, run->observation_count + 1, sizeof *compiles);
+  bool *counts = arena_alloc_array(scratch, found.count + 1, sizeof *counts);
+  for (size_t i = 0; i < found.count; i++) {
+    const struct compilation *one = &found.items[i];
+    if (one->observation < 1 || (size_t)one->observation >= run->observation_count ||
+        run->observations[one->observation].warmup)
+      continue;
+    counts[i] = true;
+    ret->observations += !compiles[one->observation];
+    compiles[one->observation] = true;
+    ret->ns += (double)one->duration_ns;
+    add_reason(ret, one);
+    uint32_t place = places->place_of[one->row];
+    if (place != PLACE_NONE && (double)one->duration_ns > ret->most_ns) {
+      ret->most_ns = (double)one->duration_ns;
+      ret->place = place;
     }
   }
-  arena_done(&arena);
-  if (status == STATUS_OK)
-    status = add_samples(findings, run, intervals.items, intervals.count, ret, err);
-  vector_done(&intervals);
-  return status;
+  ret->counts = counts;
+  return compilations_samples(findings->question, run, &found, add_sample, ret, err);
+}
+
+// What most of the time goes to.
+static const struct compilation *main_reason(const struct compiling *compiling)
+{
+  const struct reason *most = &compiling->reasons.items[0];
+  for (size_t i = 1; i < compiling->reasons.count; i++)
+    if (compiling->reasons.items[i].ns > most->ns)
+      most = &compiling->reasons.items[i];
+  return &most->first;
+}
+
+static const char *advice_for(enum compilation_kind kind, bool is_xlas)
+{
+  if (is_xlas && kind != COMPILATION_SHAPE)
+    return "jit a function once, outside of the loop (a new lambda is a new function); xsp analyze compilation has all "
+           "reasons";
+  if (kind == COMPILATION_SHAPE)
+    return is_xlas ? "keep shapes equal: pad to a few sizes; xsp analyze compilation has all reasons"
+                   : "keep shapes equal: pad to a few sizes, or mark_dynamic() or dynamic=True; xsp analyze "
+                     "compilation has all reasons";
+  return "keep values that are compiled in equal, or pass numbers as tensors; compile a function once, outside of the "
+         "loop; xsp analyze compilation has all reasons";
+}
+
+// As loop_ms, with the observations that the statistic leaves out: they may be those that compile.
+static double mean_loop_ms(const struct findings *findings)
+{
+  const struct view_set *set = findings->set;
+  double sum_ms = 0;
+  for (size_t i = 0; i < set->observation_count; i++)
+    sum_ms += set->latencies_ms[i];
+  return findings->loop_ms - findings->latency_ms + sum_ms / (double)set->observation_count;
 }
 
 static void add(struct findings *findings, const struct compiling *compiling)
@@ -138,17 +122,16 @@ static void add(struct findings *findings, const struct compiling *compiling)
     finding_at_place(findings, finding, compiling->place);
   finding->context = findings_is_xlas(findings) ? "jax.jit" : "torch.compile";
   finding->time_ms = compiling->ns / 1e6 / count;
-  finding->share_pct = analyze_share_pct(finding->time_ms, findings->loop_ms);
-  finding->saving_ms = finding->time_ms;
-  finding->saving_basis = "time of compilations after the first observation, as if there were none";
-  finding->title = arena_format(
-      findings->question->arena, "the model is compiled again in %.0f of %.0f observations, %s each on average",
-      compiling->observations, count, findings_time(findings, compiling->ns / 1e6 / compiling->observations));
-  finding->advice = findings_is_xlas(findings)
-                        ? "jit a function once, outside of the loop (a new lambda is a new function), and keep shapes "
-                          "equal; tag reason of the compilations has what differed (docs/jax.md)"
-                        : "keep shapes and values that are compiled in equal: pad to a few sizes, mark_dynamic() or "
-                          "dynamic=True, numbers as tensors; TORCH_LOGS=recompiles has the reasons";
+  finding->share_pct = analyze_share_pct(finding->time_ms, mean_loop_ms(findings));
+  finding->saving_ms = finding->share_pct / 100 * findings->loop_ms;
+  finding->saving_basis = "the share of the loop that compilations after the first observation take";
+  const struct compilation *reason = main_reason(compiling);
+  finding->title = arena_format(findings->question->arena,
+                                "%s is compiled again in %.0f of %.0f observations, %s each on average%s%s",
+                                reason->function != NULL ? reason->function : "the model", compiling->observations,
+                                count, findings_time(findings, compiling->ns / 1e6 / compiling->observations),
+                                reason->reason != NULL ? ": " : "", reason->reason != NULL ? reason->reason : "");
+  finding->advice = advice_for(reason->kind, findings_is_xlas(findings));
   finding->threshold = findings_threshold_of(findings, "recompilation-observations");
   finding->confidence = CONFIDENCE_HIGH;
   finding_number(finding, "observations", compiling->observations);
@@ -166,9 +149,10 @@ static enum status find(struct findings *findings, struct error *err)
   compiling.lines.paths = &compiling.paths;
   enum status status = STATUS_OK;
   for (size_t i = 0; i < findings->set->run_count && status == STATUS_OK; i++)
-    status = add_run(findings, &places->runs[i], findings->set->runs[i], compile, &compiling, err);
+    status = add_run(findings, &places->runs[i], findings->set->runs[i], &compiling, err);
   if (status == STATUS_OK && compiling.observations >= findings_threshold(findings, "recompilation-observations"))
     add(findings, &compiling);
+  vector_done(&compiling.reasons);
   own_lines_done(&compiling.lines);
   return status;
 }

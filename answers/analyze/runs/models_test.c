@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <xsp/call_path.h>
 
 #include <cmocka.h>
 
@@ -73,6 +74,91 @@ static void test_a1_statistics_per_batch(void **unused)
   fixture.request.optimal = NULL;
   fixture.request.statistic = "average";
   assert_int_equal(fixture_ask(&fixture, "A1"), STATUS_USE);
+  fixture_done(&fixture);
+}
+
+struct compiled { // by PyTorch
+  const char *id, *trigger, *function, *reason, *graph_break;
+};
+
+static void compiled(struct fixture *fixture, const struct compiled *of, uint32_t path, int64_t start_ns, int64_t ms)
+{
+  fixture->context_id = path;
+  int64_t id = fixture_span_in(fixture, XSP_LEVEL_APPLICATION, "compile", "torch.compile", start_ns, ms * MS);
+  const char *const texts[][2] = {{"compile_id", of->id},           {"trigger", of->trigger},
+                                  {"function", of->function},       {"reason", of->reason},
+                                  {"graph_break", of->graph_break}, {"file", "/home/me/net.py"}};
+  for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
+    if (texts[i][1] != NULL && (strcmp(texts[i][0], "file") != 0 || of->function != NULL))
+      fixture_words(fixture, id, texts[i][0], texts[i][1]);
+  if (of->function != NULL)
+    fixture_int(fixture, id, "line", 8);
+}
+
+static void check_compiled(const struct fixture *fixture, size_t row, const char *function, const char *kind,
+                           const char *reason, double line, double count, double total_ms, double max_ms)
+{
+  assert_string_equal(fixture_text(fixture, row, "function"), function);
+  assert_string_equal(fixture_text(fixture, row, "kind"), kind);
+  const char *found = fixture_text(fixture, row, "reason");
+  assert_string_equal(found != NULL ? found : "", reason);
+  ASSERT_NEAR(fixture_number(fixture, row, "line"), line);
+  ASSERT_NEAR(fixture_number(fixture, row, "count"), count);
+  ASSERT_NEAR(fixture_number(fixture, row, "total_ms"), total_ms);
+  ASSERT_NEAR(fixture_number(fixture, row, "max_ms"), max_ms);
+}
+
+// By function, kind and reason without its values; the longest first. Gradients have the name of their function.
+static void test_a25(void **unused)
+{
+  (void)unused;
+  struct fixture fixture;
+  fixture_start(&fixture);
+  fixture_run(&fixture, "A/M/L", 1);
+  uint32_t module = fixture_frame(&fixture, 0, XSP_FRAME_PYTHON, "<module>", "/home/me/train.py", 40),
+           main = fixture_frame(&fixture, module, XSP_FRAME_PYTHON, "main", "/home/me/train.py", 30),
+           library = fixture_frame(&fixture, main, XSP_FRAME_PYTHON, "wrap", "/usr/lib/python3/dist-packages/a.py", 1);
+  (void)fixture_span_in(&fixture, XSP_LEVEL_APPLICATION, "program", "python3 train.py", 0, 1000 * MS);
+  struct compiled of = {"0/0", "DYNAMO", "Net.forward", NULL, "item()"},
+                  backward = {"0/0", "LAZY_BACKWARD", NULL, NULL, NULL};
+  compiled(&fixture, &of, library, 10 * MS, 100);
+  compiled(&fixture, &backward, main, 110 * MS, 40);
+  of = (struct compiled){"1/0", "DYNAMO", "Net.torch_dynamo_resume_in_forward_at_9", NULL, NULL};
+  compiled(&fixture, &of, library, 150 * MS, 10);
+  of = (struct compiled){"0/1", "DYNAMO", "Net.forward",
+                         "0/0: tensor 'x' size mismatch at index 0. expected 4, actual 5", NULL};
+  compiled(&fixture, &of, library, 200 * MS, 70);
+  of.id = "0/2", of.reason = "0/1: tensor 'x' size mismatch at index 0. expected 5, actual 6";
+  compiled(&fixture, &of, library, 300 * MS, 80);
+  of.id = "0/3", of.reason = "0/2: L['scale'] == 1.5          # h * scale  # net.py:9";
+  compiled(&fixture, &of, module, 400 * MS, 5);
+  fixture_ready(&fixture);
+  assert_int_equal(fixture_ask(&fixture, "compilation"), STATUS_OK);
+  assert_int_equal(fixture.tables[0].row_count, 5);
+  check_compiled(&fixture, 0, "Net.forward", "new shape", "tensor 'x' size mismatch at index 0. expected 4, actual 5",
+                 30, 2, 150, 80);
+  check_compiled(&fixture, 1, "Net.forward", "first", "", 30, 1, 100, 100);
+  assert_string_equal(fixture_text(&fixture, 1, "graph_break"), "item()");
+  check_compiled(&fixture, 2, "Net.forward", "gradients", "", 30, 1, 40, 40);
+  ASSERT_NEAR(fixture_number(&fixture, 2, "function_line"), 8);
+  check_compiled(&fixture, 3, "Net.torch_dynamo_resume_in_forward_at_9", "after a graph break", "", 30, 1, 10, 10);
+  check_compiled(&fixture, 4, "Net.forward", "guard", "L['scale'] == 1.5", 40, 1, 5, 5);
+  ASSERT_NEAR(fixture_number(&fixture, 0, "share_pct"), 100 * 150 / 305.0);
+  ASSERT_NEAR(fixture_summary(&fixture, "compile_count"), 6);
+  ASSERT_NEAR(fixture_summary(&fixture, "recompile_count"), 3);
+  ASSERT_NEAR(fixture_summary(&fixture, "compile_total_ms"), 305);
+  ASSERT_NEAR(fixture_summary(&fixture, "of_program_pct"), 30.5);
+  fixture_done(&fixture);
+}
+
+static void test_a25_of_a_program_that_compiles_nothing(void **unused)
+{
+  (void)unused;
+  struct fixture fixture;
+  fixture_start(&fixture);
+  predictions(&fixture, "M", 1, (const int64_t[]){1000, 1000, 1000}, 3);
+  fixture_ready(&fixture);
+  assert_int_equal(fixture_ask(&fixture, "A25"), STATUS_NO);
   fixture_done(&fixture);
 }
 
@@ -411,6 +497,8 @@ static void test_l0_by_layer_gives_back_ten_microseconds_a_kernel(void **unused)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_a25),
+      cmocka_unit_test(test_a25_of_a_program_that_compiles_nothing),
       cmocka_unit_test(test_a1_statistics_per_batch),
       cmocka_unit_test(test_a1_keeps_cold_runs_apart),
       cmocka_unit_test(test_cold_runs_alone),
