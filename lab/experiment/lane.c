@@ -35,10 +35,34 @@ enum status lane_drain(struct lane *lane, struct store *store, struct store_run 
   return STATUS_OK;
 }
 
+// Other lanes may have run since: their time is between two readings, and outside of this run's observations.
+static enum status look_at_counters(struct lane *lane, struct error *err)
+{
+  int64_t wait_ns;
+  return lane->counters.store == NULL ? STATUS_OK : counters_look(&lane->counters, &wait_ns, err);
+}
+
+enum status lane_begin(struct lane *lane, struct store *store, const struct store_run *run, struct error *err)
+{
+  counters_free(&lane->counters);
+  lane->counters = (struct counters){.store = store, .run_id = run->run_id, .program = lane->runner.child.process};
+  return look_at_counters(lane, err);
+}
+
+enum status lane_end(struct lane *lane, struct error *err)
+{
+  XSP_TRY(counters_finish(&lane->counters, err));
+  counters_free(&lane->counters);
+  lane->counters = (struct counters){0};
+  return STATUS_OK;
+}
+
 enum status lane_observe(struct lane *lane, struct store *store, struct store_run *run, enum runner_inference kind,
                          struct error *err)
 {
+  XSP_TRY(look_at_counters(lane, err));
   XSP_TRY(runner_predict(&lane->runner, run->batch_size, kind, err));
+  XSP_TRY(look_at_counters(lane, err));
   return lane_drain(lane, store, run, err);
 }
 
@@ -57,6 +81,7 @@ enum status lane_drain_final(struct lane *lane, struct store *store, struct stor
 
 void lane_close(struct lane *lane)
 {
+  counters_free(&lane->counters);
   runner_close(&lane->runner);
   collect_close(lane->session, true);
   *lane = (struct lane){0};

@@ -10,11 +10,16 @@ struct lane {
   struct runner runner;
   struct collect_session *session;
   struct collect_counts counted; // totals already assigned to runs
+  struct counters counters;      // of the run that is measured
 };
 
 // Starts the runner and waits until its model is open. `tracers`: XSP_TRACERS or NULL.
 enum status lane_start(struct lane *lane, const struct runner_options *options, struct level_set levels,
                        const char *tracers, struct error *err) MUST_CHECK;
+// The run that is measured from here to lane_end: counters are read between its inferences.
+enum status lane_begin(struct lane *lane, struct store *store, const struct store_run *run,
+                       struct error *err) MUST_CHECK;
+enum status lane_end(struct lane *lane, struct error *err) MUST_CHECK;
 // One inference, drained into `run`.
 enum status lane_observe(struct lane *lane, struct store *store, struct store_run *run, enum runner_inference kind,
                          struct error *err) MUST_CHECK;

@@ -154,7 +154,8 @@ static enum status begin(void *context, size_t lane, size_t batch, struct error 
   DEBUG(experiment, "run %lld: lane %zu, batch size %lld, level mask %#x", (long long)run->run_id, lane,
         (long long)run->batch_size, run->levels.mask);
   XSP_TRY(store_add_run(experiment->store, run, err));
-  return blame(experiment, lane, runner_prepare(&experiment->lanes[lane].runner, run->batch_size, err), err);
+  XSP_TRY(blame(experiment, lane, runner_prepare(&experiment->lanes[lane].runner, run->batch_size, err), err));
+  return lane_begin(&experiment->lanes[lane], experiment->store, run, err);
 }
 
 static enum status commit(struct experiment *experiment, struct error *err)
@@ -190,6 +191,7 @@ static enum status end(void *context, size_t lane, size_t batch, struct error *e
 {
   struct experiment *experiment = context;
   struct store_run *run = run_of(experiment, lane, batch);
+  XSP_TRY(lane_end(&experiment->lanes[lane], err));
   return blame(experiment, lane, lane_flush(&experiment->lanes[lane], experiment->store, run, err), err);
 }
 

@@ -4,6 +4,7 @@
 #define XSP_LAUNCH_LAUNCH_H
 
 #include "launch/attach.h"       // a process that runs already joins a session
+#include "launch/counters.h"     // what a program uses over time
 #include "launch/environment.h"  // which tracers a program gets, and its environment
 #include "launch/execution.h"    // one execution of any program, drained into one run
 #include "launch/file_name.h"    // what an output and a program are called

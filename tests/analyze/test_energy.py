@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""joules_per_input of A1: the energy of all meters while a script's observations ran, over their inputs."""
+"""joules_per_input of A1, T8 and T11: the energy of all meters while a script's observations ran, over their inputs."""
 import pathlib
 import unittest
 
@@ -20,8 +20,8 @@ class Energy(unittest.TestCase):
         for number in range(5):  # the first one is a warm-up: 10 ms each, 10 ms apart
             self.script.span("net", UNIX_START + 20 * number * MS, 10 * MS, tags={"warmup": 1} if number == 0 else {})
 
-    def joules(self):
-        [row] = xsp_json("analyze", "A1", self.script.write(self.folder / "energy.xsp"), "--json")["rows"]
+    def joules(self, analysis="A1"):
+        [row] = xsp_json("analyze", analysis, self.script.write(self.folder / "energy.xsp"), "--json")["rows"]
         return row.get("joules_per_input")
 
     def meter(self, source, end_ms, watts, name="energy_j"):
@@ -29,13 +29,25 @@ class Energy(unittest.TestCase):
         self.script.counter(name, [(UNIX_START + round(ms * MS), joules) for ms, joules in times], total=True, source=source)
 
     def test_all_meters_of_the_machine(self):
-        """From 20 to 90 ms, of 16 inputs; a part of a package is in the package."""
+        """During 40 ms, of 16 inputs; a part of a package is in the package."""
         self.meter("package-0", 200, watts=80)
         self.meter("dram-0", 200, watts=20)
         self.meter("core-0", 200, watts=70)
         self.meter("GPU 0", 100, watts=300)
         self.meter("package-0", 200, watts=1, name="other_j")
-        self.assertAlmostEqual(self.joules(), 400 * 0.07 / 16)
+        for analysis in ("A1", "T11"):
+            self.assertAlmostEqual(self.joules(analysis), 400 * 0.04 / 16)
+        self.assertIsNone(self.joules("T8"))  # neither an optimal batch size nor 1
+
+    def test_one_input(self):
+        self.script = Script()
+        self.script.experiment()
+        self.script.run(1, "M", batch=1)
+        self.script.track()
+        self.script.span("net", UNIX_START, 10 * MS)
+        self.script.span("net", UNIX_START + 5 * MS, 10 * MS, track=None)  # of its 10 ms 5 are within the first
+        self.meter("package-0", 20, watts=100)
+        self.assertAlmostEqual(self.joules("T8"), 100 * 0.015 / 2)
 
     def test_unknown(self):
         self.assertIsNone(self.joules())

@@ -96,6 +96,14 @@ class ProfileTest(unittest.TestCase):
         for batch, expected in ((1, 1.45e6), (4, 1.45e6 * 1.75)):
             fastest = min(row["duration_ns"] for row in rows if row["batch_size"] == batch and not row["warmup"])
             self.assertGreaterEqual(fastest, expected * CLOCK)
+        # Each run has counters of its own, from before its first observation; the runner of a level set is another process.
+        counted = self.sql("""select r.levels, count(distinct r.run_id) as runs, count(distinct process_id) as runners,
+            min(first_ns <= (select min(start_ns) from observation o where o.run_id = r.run_id)) as is_before
+            from run r join (select run_id, process_id, min(time_ns) as first_ns from counter join counter_value
+            using (run_id, counter_id) where name = 'cpu_ns' and thread_id is null group by run_id, process_id) using (run_id)
+            group by r.levels order by r.levels""")
+        self.assertEqual([tuple(row.values()) for row in counted], [("M", 2, 1, 1), ("M/L", 2, 1, 1)])
+        self.assertEqual(self.sql("select count(distinct run_id) as n from counter where name = 'busy_ns'"), [{"n": 4}])
 
     def test_layers_and_tables(self):
         xsp("profile", self.model(), "--runs", 5, "-o", self.output)

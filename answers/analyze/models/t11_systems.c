@@ -4,6 +4,7 @@
 #include "analyze/a_list.h"
 #include "analyze/kernels/a15_kernel_models.h"
 #include "analyze/models/survey_systems.h"
+#include "analyze/runs/a1_energy.h"
 #include "base/vector.h"
 
 #include <math.h>
@@ -28,6 +29,7 @@ struct row {
   const struct batches *batches;
   const struct batch_point *point;
   const struct kernel_model *kernels; // NULL: none
+  double joules_per_input;            // NaN: unknown
   double throughput_of_first;         // of the group's first system at this batch size; NaN: unknown
 };
 struct group { // one model in one framework
@@ -57,6 +59,7 @@ static void put_row(struct survey *survey, const struct row *row)
   table_put(table, "latency_ms", cell_real(point->latency.value));
   table_put(table, "kernel_latency_ms", cell_real(row->kernels == NULL ? NAN : row->kernels->figures.latency.value));
   table_put(table, "gpu_latency_ms", cell_real(row->kernels == NULL ? NAN : row->kernels->gpu_ms));
+  table_put_optional(table, "joules_per_input", cell_real(row->joules_per_input));
   table_put(table, "is_optimal", cell_bool(index == row->batches->optimal));
   table_put(table, "is_maximum", cell_bool(index == row->batches->maximum));
   analyze_put_spread(table, &point->latency); // of the model's latency
@@ -83,6 +86,7 @@ static enum status add_batch(struct survey *survey, struct question *question, c
     XSP_TRY(survey_check(survey, row->item, kernel_model_load(question, batch_size, roofs, &kernels, err)));
     row->kernels = &kernels;
   }
+  XSP_TRY(survey_check(survey, row->item, analyze_energy_per_input(question, row->point, &row->joules_per_input, err)));
   row->throughput_of_first =
       row->item->system_number == group->first->system_number ? NAN : find_throughput(group, batch_size);
   if (is_first)

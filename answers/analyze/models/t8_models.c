@@ -5,8 +5,17 @@
 
 #include "analyze/a_list.h"
 #include "analyze/layers/a6_type_latency.h"
+#include "analyze/runs/a1_energy.h"
 
 #include <math.h>
+
+static enum status read_energy(const struct question *question, const struct batches *batches,
+                               struct model_summary *ret, struct error *err)
+{
+  const struct batch_point *point =
+      batches->optimal != SIZE_MAX ? &batches->points[batches->optimal] : batches_find(batches, 1);
+  return point == NULL ? STATUS_OK : analyze_energy_per_input(question, point, &ret->joules_per_input, err);
+}
 
 static void read_latency(struct survey *survey, const struct batches *batches, struct model_summary *ret)
 {
@@ -38,12 +47,14 @@ enum status model_summary_load(struct survey *survey, const struct survey_item *
   *ret = (struct model_summary){.online_ms = NAN,
                                 .online = {.occurrence = NAN},
                                 .maximum_per_s = NAN,
+                                .joules_per_input = NAN,
                                 .convolution_pct = NAN,
                                 .dominant_pct = NAN};
   XSP_TRY(survey_question(survey, item, 0, false, &question, err));
   XSP_TRY(survey_check(survey, item, question_batches(question, &batches, err)));
   if (batches.count > 0)
     read_latency(survey, &batches, ret);
+  XSP_TRY(survey_check(survey, item, read_energy(question, &batches, ret, err)));
   XSP_TRY(survey_question(survey, item, survey->request->batch, false, &question, err));
   enum status status = type_latencies_load(question, &latencies, err);
   if (status == STATUS_NO)
@@ -96,6 +107,7 @@ static void put_row(struct survey *survey, const struct survey_item *item, const
   table_put(table, "maximum_throughput_per_s", cell_real(model->maximum_per_s));
   table_put(table, "maximum_throughput_batch", cell_int_if(model->has_maximum, model->maximum_batch));
   table_put(table, "optimal_batch", cell_int_if(model->has_optimal, model->optimal_batch));
+  table_put_optional(table, "joules_per_input", cell_real(model->joules_per_input));
   table_put_as(table, "batch_size", "layers at", cell_int_if(model->layer_batch != 0, model->layer_batch));
   table_put(table, "convolution_pct_of_model", cell_real(model->convolution_pct));
   table_put(table, "dominant_layer_type", cell_text(model->dominant_type));

@@ -8,6 +8,7 @@
 struct model_summary { // NaN, NULL, 0: unknown
   bool has_latency, has_layers;
   double online_ms, maximum_per_s;
+  double joules_per_input;              // at the optimal batch size, else at 1
   struct figure online;                 // its values are valid until survey_next
   int64_t maximum_batch, optimal_batch; // 0: none
   bool has_maximum, has_optimal;

@@ -10,29 +10,39 @@
 // What a total had counted at a time, between two readings evenly. NaN: the time is not between two.
 static double total_at(const struct store_counter_value *values, size_t count, int64_t time_ns)
 {
-  for (size_t i = 0; i + 1 < count; i++)
-    if (values[i].time_ns <= time_ns && time_ns <= values[i + 1].time_ns) {
-      const double apart = (double)saturate_subtract(values[i + 1].time_ns, values[i].time_ns);
-      const double share = apart > 0 ? (double)saturate_subtract(time_ns, values[i].time_ns) / apart : 0;
-      return values[i].value + share * (values[i + 1].value - values[i].value);
-    }
-  return NAN;
+  size_t low = 0, high = count; // the first reading after the time
+  while (low < high) {
+    const size_t middle = low + (high - low) / 2;
+    if (values[middle].time_ns <= time_ns)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  if (low == 0 || (low == count && values[low - 1].time_ns < time_ns))
+    return NAN;
+  if (low == count)
+    return values[low - 1].value;
+  const double apart = (double)saturate_subtract(values[low].time_ns, values[low - 1].time_ns);
+  const double share = (double)saturate_subtract(time_ns, values[low - 1].time_ns) / apart;
+  return values[low - 1].value + share * (values[low].value - values[low - 1].value);
 }
 
-// Of the run's observations that are no warm-up: from the first's start to the last's end. False: there is none.
-static bool find_window(const struct view_run *run, int64_t *ret_start_ns, int64_t *ret_end_ns, size_t *ret_count)
+// While an observation ran that is no warm-up; where several overlap, once. Between those of a leveled experiment other
+// runs are measured.
+static double grown_meanwhile(const struct view_run *run, const struct store_counter_value *values, size_t count)
 {
-  *ret_count = 0;
+  int64_t counted_ns = INT64_MIN;
+  double sum = 0;
   for (size_t i = 0; i < run->observation_count; i++) {
     const struct store_observation *one = &run->observations[i];
     const int64_t end_ns = saturate_add(one->start_ns, one->duration_ns);
-    if (one->warmup)
+    if (one->warmup || end_ns <= counted_ns)
       continue;
-    *ret_start_ns = *ret_count == 0 || one->start_ns < *ret_start_ns ? one->start_ns : *ret_start_ns;
-    *ret_end_ns = *ret_count == 0 || end_ns > *ret_end_ns ? end_ns : *ret_end_ns;
-    ++*ret_count;
+    sum += total_at(values, count, end_ns) -
+           total_at(values, count, one->start_ns > counted_ns ? one->start_ns : counted_ns);
+    counted_ns = end_ns;
   }
-  return *ret_count > 0;
+  return sum;
 }
 
 // A package's parts, but for its memory, are in the package's energy.
@@ -46,13 +56,14 @@ static bool is_meter(const struct store_counter *counter)
 static enum status add_run(struct store *store, const struct view_run *run, double *joules, size_t *observations,
                            struct error *err)
 {
-  int64_t start_ns = 0, end_ns = 0;
-  size_t count, value_count, at = 0, seen;
+  size_t count, value_count, at = 0, seen = 0;
   struct store_counter *counters;
   struct store_counter_value *values;
   struct arena arena = {0};
   double sum = NAN;
-  if (!find_window(run, &start_ns, &end_ns, &seen))
+  for (size_t i = 0; i < run->observation_count; i++)
+    seen += !run->observations[i].warmup;
+  if (seen == 0)
     return STATUS_OK;
   enum status status = store_counters(store, run->run->run_id, &arena, &counters, &count, err);
   if (status == STATUS_OK)
@@ -62,8 +73,7 @@ static enum status add_run(struct store *store, const struct view_run *run, doub
     while (at < value_count && values[at].counter_id <= counters[i].counter_id)
       at++;
     if (is_meter(&counters[i]))
-      sum = (isnan(sum) ? 0 : sum) + total_at(values + first, at - first, end_ns) -
-            total_at(values + first, at - first, start_ns);
+      sum = (isnan(sum) ? 0 : sum) + grown_meanwhile(run, values + first, at - first);
   }
   arena_done(&arena);
   *joules += sum;

@@ -5,8 +5,8 @@
 
 #include "analyze/view.h"
 
-// Joules from the first observation's start to the last one's end, warm-up left out, of all meters of the machine together, over the
-// inputs of these observations. NaN: no meter was read, or not from before the first to after the last, or the batch size is unknown.
+// Joules while the observations ran, warm-up left out, of all meters of the machine together, over the inputs of these observations.
+// NaN: no meter was read, or not from before the first to after the last, or the batch size is unknown.
 enum status analyze_energy_per_input(const struct question *question, const struct batch_point *point,
                                      double *ret_joules, struct error *err) MUST_CHECK;
 
