@@ -43,6 +43,7 @@ bool lines_by_parse(const char *text, enum lines_by *ret_by)
 static void line_add(struct line *line, const struct time_of *time)
 {
   line->samples += time->samples;
+  line->squares += time->squares;
   line->python_ns += time->ns[PART_PYTHON];
   line->native_ns += time->ns[PART_NATIVE];
   line->operator_ns += time->ns[PART_OPERATOR];
@@ -172,10 +173,10 @@ static void add_totals(const struct times *times, struct lines *lines)
   }
 }
 
-double lines_error_ns(int64_t part, int64_t all, double ns)
+double lines_error_ns(double part_ns, double part_squares, double all_ns, double all_squares)
 {
-  double share = all > 0 ? (double)part / (double)all : NAN;
-  return ERROR_95 * ns * sqrt(share * (1 - share) / (double)all);
+  const double share = all_ns > 0 ? part_ns / all_ns : NAN, rest = 1 - share;
+  return ERROR_95 * sqrt(rest * rest * part_squares + share * share * (all_squares - part_squares));
 }
 
 static void group(struct grouping *grouping, struct lines *lines)
@@ -193,11 +194,12 @@ static void group(struct grouping *grouping, struct lines *lines)
   lines->items = arena_alloc_array(grouping->question->scratch, lines->count + 1, sizeof *lines->items);
   for (size_t i = 0; i < lines->count; i++) {
     lines->items[i] = grouping->rows.items[i];
-    if (lines->items[i].samples > 0)
-      lines->items[i].error_ns =
-          lines_error_ns(lines->items[i].samples, lines->total.samples, line_cpu_ns(&lines->total));
+    struct line *line = &lines->items[i];
+    if (line->samples > 0)
+      line->error_ns =
+          lines_error_ns(line_cpu_ns(line), line->squares, line_cpu_ns(&lines->total), lines->total.squares);
     else
-      lines->items[i].error_ns = NAN;
+      line->error_ns = NAN;
   }
   qsort(lines->items, lines->count, sizeof *lines->items, compare_lines);
 }

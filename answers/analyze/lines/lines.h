@@ -14,6 +14,7 @@ struct line {                  // a row; what it is by decides which of the name
   const char *name;            // of a thread or a process
   int64_t process_id, thread_id;
   int64_t samples; // on a CPU
+  double squares;  // of their times, in ns²
   double python_ns, native_ns, operator_ns;
   double waiting_ns;   // whole waits: without an error
   double error_ns;     // of the time on a CPU, half of the 95 % interval; NaN: no sample
@@ -42,8 +43,9 @@ static inline double line_ns(const struct line *line)
 // Of the set with most levels that has samples. STATUS_NO where none has. Names live in the question's scratch.
 enum status lines_load(struct question *question, enum lines_by by, struct lines *ret_lines,
                        struct error *err) MUST_CHECK;
-// Half of the 95 % interval of a share of `ns` that `part` of `all` samples have: of the binomial distribution.
-double lines_error_ns(int64_t part, int64_t all, double ns);
+// Half of the 95 % interval of `part_ns`, the time of some of the samples whose time is `all_ns`; `_squares`: of the single samples'
+// times. Samples stand for different times, so their numbers alone give too little.
+double lines_error_ns(double part_ns, double part_squares, double all_ns, double all_squares);
 bool lines_by_parse(const char *text, enum lines_by *ret_by); // "line", "function", …
 
 #endif

@@ -106,7 +106,8 @@ static void test_by_line(void **state)
   assert_string_equal(fixture_text(&fixture, 1, "function"), "step");
   ASSERT_NEAR(fixture_number(&fixture, 1, "line"), 20);
   check_row(1, 4, 20, 50, 30, 0); // of 7 samples, 126 ms on CPUs
-  ASSERT_NEAR(fixture_number(&fixture, 1, "error_ms"), 1.96 * 126 * sqrt(4.0 / 7 * 3 / 7 / 7));
+  ASSERT_NEAR(fixture_number(&fixture, 1, "error_ms"),
+              1.96 / 126 * sqrt(26.0 * 26 * 3600 + 100.0 * 100 * 426)); // 3600: 10² + …
   ASSERT_NEAR(fixture_number(&fixture, 1, "time_pct"), 10);
   assert_string_equal(fixture_text(&fixture, 1, "hottest"), "dot (core.py)");
   // No line of the user's: the innermost that is known. The wait is in no row.
@@ -234,7 +235,7 @@ static void test_python_of_observations(void **state)
   assert_int_equal(fixture_ask(&fixture, "A1"), STATUS_OK);
   ASSERT_NEAR(fixture_number(&fixture, 0, "python_ms"), 10);
   char error[32];
-  snprintf(error, sizeof error, "± %.2g ms", 1.96 * 40 * sqrt(2.0 / 3 * 1 / 3 / 3) / 2);
+  snprintf(error, sizeof error, "± %.2g ms", 1.96 * sqrt(0.25 * (12 * 12 + 8 * 8) + 0.25 * 20 * 20) / 2);
   assert_true(fixture_has_note(&fixture, error));
   fixture_done(&fixture);
 }

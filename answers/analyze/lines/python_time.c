@@ -14,8 +14,8 @@ struct python_place { // of a kept observation
   int64_t start_ns, end_ns;
 };
 struct counted {
-  int64_t samples, in_python; // on a CPU, in kept observations
-  double ns, python_ns;
+  int64_t samples; // on a CPU, in kept observations
+  double ns, squares, python_ns, python_squares;
 };
 
 static int compare_places(const void *left, const void *right)
@@ -74,11 +74,13 @@ static enum status count_run(struct question *question, const struct view_set *s
   for (size_t i = 0; i < samples.count; i++) {
     if (samples.kind[i] != SAMPLE_CPU || !is_within(places, place_count, samples.track_id[i], samples.time_ns[i]))
       continue;
+    const double ns = (double)samples.duration_ns[i];
     bool is_in_python = parts[i] == PART_PYTHON;
     counted->samples++;
-    counted->in_python += is_in_python;
-    counted->ns += (double)samples.duration_ns[i];
-    counted->python_ns += is_in_python ? (double)samples.duration_ns[i] : 0;
+    counted->ns += ns;
+    counted->squares += ns * ns;
+    counted->python_ns += is_in_python ? ns : 0;
+    counted->python_squares += is_in_python ? ns * ns : 0;
   }
   return STATUS_OK;
 }
@@ -113,9 +115,10 @@ enum status python_time_load(struct question *question, const struct view_set *s
   }
   if (status == STATUS_OK && counted.samples > 0 && set->kept_count > 0) {
     double kept = (double)set->kept_count;
-    *ret_time =
-        (struct python_time){.ms = counted.python_ns / kept / 1e6,
-                             .error_ms = lines_error_ns(counted.in_python, counted.samples, counted.ns) / kept / 1e6};
+    *ret_time = (struct python_time){
+        .ms = counted.python_ns / kept / 1e6,
+        .error_ms =
+            lines_error_ns(counted.python_ns, counted.python_squares, counted.ns, counted.squares) / kept / 1e6};
   }
   return status;
 }

@@ -83,8 +83,10 @@ static void add_samples(struct adding *adding, const uint8_t *parts)
 {
   const struct store_samples *samples = &adding->samples;
   for (size_t i = 0; i < samples->count; i++) {
-    struct time_of time = {.samples = samples->kind[i] == SAMPLE_CPU};
-    time.ns[parts[i]] = (double)samples->duration_ns[i];
+    const double ns = (double)samples->duration_ns[i];
+    const bool is_on_cpu = samples->kind[i] == SAMPLE_CPU;
+    struct time_of time = {.samples = is_on_cpu, .squares = is_on_cpu ? ns * ns : 0};
+    time.ns[parts[i]] = ns;
     time_add(&adding->times->of_context[samples->context_id[i]], &time);
     time_add(&thread_of(adding, samples->track_id[i])->time, &time);
   }

@@ -16,6 +16,7 @@ enum sample_part {
 }; // as enum path_code, and waits
 struct time_of {
   int64_t samples; // on a CPU
+  double squares;  // of their times, in ns²
   double ns[SAMPLE_PARTS];
 };
 struct thread_time {
@@ -37,6 +38,7 @@ static inline double time_ns(const struct time_of *time)
 static inline void time_add(struct time_of *to, const struct time_of *from)
 {
   to->samples += from->samples;
+  to->squares += from->squares;
   for (size_t i = 0; i < SAMPLE_PARTS; i++)
     to->ns[i] += from->ns[i];
 }
