@@ -157,9 +157,9 @@ static enum status run(const struct invocation *invocation, struct error *err)
 
 static const struct option_description options[] = {
     {"to", 0, "FORMAT", NULL, 0,
-     "perfetto, chrome, otlp, otlp-proto, sqlite, csv, speedscope, folded or pprof. Without it: what the output's "
-     "ending says (.pftrace, .json, .jsonl or .otlp, .pb or .otlp-proto, .sqlite or .db, .csv, .speedscope.json, "
-     ".folded, .pb.gz)."},
+     "perfetto, chrome, otlp, otlp-proto, sqlite, csv, speedscope, folded, pprof or otlp-profiles. Without it: what "
+     "the output's ending says (.pftrace, .json, .jsonl or .otlp, .pb or .otlp-proto, .sqlite or .db, .csv, "
+     ".speedscope.json, .folded, .pb.gz, .otlp-profiles)."},
     {"output", 'o', "OUT", NULL, 0,
      "The file to write. It appears when it is complete. -: stdout, in every format but sqlite."},
     {"raw", 0, NULL, NULL, 0,
@@ -187,7 +187,7 @@ static const struct verb_example examples[] = {
 static void put_formats(struct buf *out)
 {
   for (size_t i = 0; report_exports[i] != NULL; i++)
-    buf_format(out, "%s  %-10s  %s", i > 0 ? "\n" : "", report_exports[i]->name, report_exports[i]->summary);
+    buf_format(out, "%s  %-13s  %s", i > 0 ? "\n" : "", report_exports[i]->name, report_exports[i]->summary);
 }
 
 const struct verb verb_export = {

@@ -288,7 +288,7 @@ class HelpTest(CliTest):
         self.assertEqual(complete("export", "--fo"), ["--force"])
         self.assertEqual(complete("analyze", "A1"), ["A1", "A10", "A11", "A12", "A13", "A14", "A15", "A16", "A17", "A18", "A19"])
         self.assertEqual(complete("analyze", "A1", str(self.file)[:-1]), [str(self.file)])
-        self.assertEqual(complete("export", "--to", "otlp-"), ["otlp-proto"])
+        self.assertEqual(complete("export", "--to", "otlp-pr"), ["otlp-proto", "otlp-profiles"])
         for words in (["--format", "m"], ["--format", "=", "m"]):
             self.assertEqual(complete("info", *words), ["markdown"])
         self.assertEqual(complete("info", "--format", "="), ["text", "markdown", "csv", "json"])

@@ -42,7 +42,7 @@ NAMES = {
     "größer": "größer",
 }
 FORMATS = {"perfetto": b"\n", "chrome": b"{", "otlp": b"{", "otlp-proto": b"\n", "csv": b"run_id", "speedscope": b"{",
-           "folded": b"", "pprof": b"\x1f\x8b"}
+           "folded": b"", "pprof": b"\x1f\x8b", "otlp-profiles": b"\n"}
 
 
 class HostileNames(unittest.TestCase):

@@ -6,6 +6,8 @@ import pathlib
 import unittest
 
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+from opentelemetry.proto.profiles.v1development.profiles_pb2 import ProfilesData
+from opentelemetry.proto.trace.v1.trace_pb2 import TracesData
 
 from scripted import UNIX_START, Script, temporary_folder, xsp
 
@@ -224,6 +226,62 @@ class Stacks(unittest.TestCase):
         self.assertEqual(self.folded("--metric", "wait_ns"), WAITS)
         self.assertEqual(self.folded("--metric", "io_ns"), {("main (train.py:3)",): 100})
         self.assertEqual(self.folded(), {chain: own for chain, (_, own) in STACKS.items() if own > 0})
+
+    def otlp_profiles(self):
+        """{(type, unit): [(chain, attributes, link, values, times from UNIX_START)]}, by OpenTelemetry's own messages."""
+        data = ProfilesData.FromString(self.export("out.otlp-profiles", "--force").read_bytes())
+        tables, found = data.dictionary, {}
+        texts = tables.string_table
+        for field in tables.DESCRIPTOR.fields:  # place 0 is empty in all
+            first = getattr(tables, field.name)[0]
+            self.assertEqual(first if isinstance(first, str) else first.ByteSize(), "" if isinstance(first, str) else 0)
+
+        def name(place):
+            location = tables.location_table[place]
+            function, line = tables.function_table[location.lines[0].function_index], location.lines[0].line
+            file, module = texts[function.filename_strindex], tables.mapping_table[location.mapping_index].filename_strindex
+            return (texts[function.name_strindex] + (f" ({file}:{line})" if file else "")
+                    + (f" [{texts[module]}]" if module else ""))
+
+        def attribute(place):
+            pair = tables.attribute_table[place]
+            return texts[pair.key_strindex], getattr(pair.value, pair.value.WhichOneof("value"))
+        for resource in data.resource_profiles:
+            self.assertIn(("xsp.levels", "A/L/Lib/K"), {(pair.key, pair.value.string_value)
+                                                        for pair in resource.resource.attributes})
+            for profile in resource.scope_profiles[0].profiles:
+                kind = texts[profile.sample_type.type_strindex], texts[profile.sample_type.unit_strindex]
+                for sample in profile.samples:
+                    link = tables.link_table[sample.link_index]
+                    chain = tuple(map(name, reversed(tables.stack_table[sample.stack_index].location_indices)))
+                    found.setdefault(kind, []).append(
+                        (chain, dict(map(attribute, sample.attribute_indices)), (link.trace_id, link.span_id),
+                         list(sample.values), [time - UNIX_START for time in sample.timestamps_unix_nano]))
+        return found
+
+    def test_otlp_profiles(self):
+        """Samples of threads as they were taken, with links to the spans of the traces."""
+        script = threads()
+        script.sample("cpu", UNIX_START + 650, 8, 2, span=1)
+        script.sample("cpu", UNIX_START + 600, 9, 2, span=1)
+        script.write(self.trace)
+        traces = TracesData.FromString(self.export("out.otlp-proto").read_bytes())
+        [program] = [span for span in traces.resource_spans[0].scope_spans[0].spans if span.name == "program"]
+        main, forward = (MAIN,), (MAIN, FORWARD)
+        thread, none = {"thread.id": 100, "thread.name": "main thread"}, (b"", b"")
+        found = self.otlp_profiles()
+        self.assertEqual(sorted(found), [("cpu", "nanoseconds"), ("wait", "nanoseconds")])
+        self.assertCountEqual(found["cpu", "nanoseconds"], [
+            ((), thread, none, [7], [800]), (main, thread, none, [30], [20]), (forward, thread, none, [25, 20], [400, 700]),
+            (forward, thread, (program.trace_id, program.span_id), [9, 8], [600, 650])])
+        self.assertCountEqual(found["wait", "nanoseconds"], [
+            (main, thread | {"xsp.wait": "sleep"}, none, [400], [900]),
+            (main, thread | {"xsp.wait": "io"}, none, [100], [990])])
+
+    def test_samples_of_instructions_in_otlp_profiles(self):
+        sampled().write(self.trace)
+        self.assertCountEqual(self.otlp_profiles()["samples", "count"],
+                              [(chain, {}, (b"", b""), [samples], []) for chain, samples in SAMPLED.items()])
 
     def folded(self, *options):
         lines = self.export("out.folded", "--force", *options).read_text().splitlines()

@@ -13,7 +13,7 @@ TABLES = ("experiment", "system", "workload", "evaluation", "output", "run", "ob
 READERS = [("info", "x.xsp"), ("info", "x.xsp", "--json"), ("analyze", "L0", "A1", "A2", "A5", "x.xsp", "--json"),
            ("check", "--links=x.xsp"), ("sql", "x.xsp", "select * from span"), ("sql", "x.xsp", "select * from tag"),
            *(("export", "x.xsp", "--to", form, "-o", "-")
-             for form in ("perfetto", "chrome", "otlp", "otlp-proto", "csv", "speedscope", "folded", "pprof")),
+             for form in ("perfetto", "chrome", "otlp", "otlp-proto", "csv", "speedscope", "folded", "pprof", "otlp-profiles")),
            ("report", "x.xsp", "-o", "-")]
 COPIES = [("export", "x.xsp", "--to", "sqlite", "-o", "out", "--force"), ("recover", "x.xsp", "-o", "out", "--force")]
 SIZE = rb"(?m)^x.xsp: format 1, .*|\"size_bytes\": ?[0-9]+"  # of the file itself, in info

@@ -15,11 +15,17 @@
 #include <unistd.h>
 
 const struct report_export *const report_exports[] = {
-    &report_export_perfetto,   &report_export_chrome,
-    &report_export_otlp,       &report_export_otlp_proto,
-    &report_export_sqlite,     &report_export_csv,
-    &report_export_speedscope, &report_export_folded,
-    &report_export_pprof,      NULL,
+    &report_export_perfetto,
+    &report_export_chrome,
+    &report_export_otlp,
+    &report_export_otlp_proto,
+    &report_export_sqlite,
+    &report_export_csv,
+    &report_export_speedscope,
+    &report_export_folded,
+    &report_export_pprof,
+    &report_export_otlp_profiles,
+    NULL,
 };
 
 enum status report_export_find(const char *name, const struct report_export **ret_export, struct error *err)

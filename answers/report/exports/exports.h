@@ -9,6 +9,7 @@ extern const struct report_export report_export_perfetto;
 extern const struct report_export report_export_chrome;
 extern const struct report_export report_export_otlp;
 extern const struct report_export report_export_otlp_proto;
+extern const struct report_export report_export_otlp_profiles;
 extern const struct report_export report_export_sqlite;
 extern const struct report_export report_export_csv;
 extern const struct report_export report_export_speedscope;

@@ -152,9 +152,7 @@ static void put_messages(struct writer *writer, int64_t span_id)
 static void put_id(struct writer *writer, enum otlp_field_id field, int64_t span_id)
 {
   uint8_t bytes[8];
-  uint64_t id = (writer->facts.span_base + (uint64_t)span_id) & INT64_MAX;
-  for (size_t i = 0; i < sizeof bytes; i++)
-    bytes[i] = (uint8_t)(id >> (56 - 8 * i));
+  otlp_facts_span_id(&writer->facts, span_id, bytes);
   otlp_out_id(&writer->out, field, bytes, sizeof bytes);
 }
 

@@ -91,6 +91,13 @@ static bool read_hex(const char *text, uint8_t ret_bytes[16])
          memcmp(ret_bytes, zero, sizeof zero) != 0;
 }
 
+void otlp_facts_span_id(const struct otlp_facts *facts, int64_t span_id, uint8_t ret_bytes[8])
+{
+  const uint64_t id = (facts->span_base + (uint64_t)span_id) & INT64_MAX;
+  for (size_t i = 0; i < 8; i++)
+    ret_bytes[i] = (uint8_t)(id >> (56 - 8 * i));
+}
+
 void otlp_facts_trace(const struct otlp_facts *facts, uint32_t trace_id, uint8_t ret_bytes[16], const char **ret_text)
 {
   *ret_text = NULL;

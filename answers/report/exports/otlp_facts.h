@@ -49,6 +49,8 @@ int64_t otlp_facts_observation(const struct otlp_facts *facts, int64_t span_id);
 // The parent of a span that is outside the file, in a trace that it continues; false: none is recorded.
 bool otlp_facts_remote_parent(struct store *store, const struct otlp_facts *facts, int64_t span_id,
                               uint8_t ret_bytes[8]);
+void otlp_facts_span_id(const struct otlp_facts *facts, int64_t span_id,
+                        uint8_t ret_bytes[8]); // in the file that is written
 // A trace as 16 bytes. *ret_text: its text, where it is not their hex form; else NULL.
 void otlp_facts_trace(const struct otlp_facts *facts, uint32_t trace_id, uint8_t ret_bytes[16], const char **ret_text);
 
