@@ -5,12 +5,13 @@ import os
 import resource
 import signal
 import unittest
+import urllib.request
 
 import otlp
 from collector import Collector, collector_program
 from otlp import request, span
 from otlp_receiver import unused_port
-from scripted import leveled, xsp, xsp_json
+from scripted import UNIX_START, leveled, xsp, xsp_json
 from server import JSON, Server, files, names, rows, wait_for
 from test_serve import ServeTest
 
@@ -183,6 +184,28 @@ class AsServer(CollectorTest):
                     self.published("export", source, "--to", form, "--publish", collector.url, check=0)
                     self.assertEqual(collector.stop(), 0)
                 self.check_collected(source)
+
+    def test_profiles(self):
+        """What `xsp export --to otlp-profiles` writes is a request. The Collector rewrites the dictionary, not the samples."""
+        script = leveled()
+        script.context("main", file="train.py", line=3)
+        for number in range(3):
+            script.sample("cpu", UNIX_START + 100 * number, 40 + number, 1, span=1)
+        source, profiles = script.write(self.parent / "a.xsp"), self.parent / "a.otlp-profiles"
+        xsp("export", source, "-o", profiles, check=0)
+        with self.to_file(signal="profiles") as collector:
+            request = urllib.request.Request(f"{collector.url}/v1development/profiles", profiles.read_bytes(),
+                                             {"Content-Type": "application/x-protobuf"})
+            urllib.request.urlopen(request, timeout=60).close()
+            self.assertEqual(collector.stop(), 0)
+        collected = json.loads(self.file.read_text())
+        [sample] = [sample for resource in collected["resourceProfiles"] for scope in resource["scopeProfiles"]
+                    for profile in scope.get("profiles", []) for sample in profile["samples"]]
+        self.assertEqual([int(value) for value in sample["values"]], [40, 41, 42])
+        self.assertEqual([int(time) - UNIX_START for time in sample["timestampsUnixNano"]], [0, 100, 200])
+        self.assertIn("train.py", collected["dictionary"]["stringTable"])
+        link = collected["dictionary"]["linkTable"][sample["linkIndex"]]
+        self.assertEqual(int(link["spanId"], 16), 1)
 
     @unittest.skipIf(os.environ.get("XSP_SANITIZE"), "an instrumented libxsp.so cannot be preloaded into programs")
     def test_run(self):

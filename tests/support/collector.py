@@ -60,23 +60,24 @@ def collector_program():
 
 
 class Collector:
-    """Receives OTLP/HTTP at `url`. `exporters` and `processors` are parts of its configuration, which is YAML: JSON is YAML, too.
+    """Receives OTLP/HTTP at `url`: traces, or another `signal`. `exporters` and `processors` are parts of its configuration, which is YAML: JSON is YAML, too.
     Use it in `with`: what is left then is killed."""
 
-    def __init__(self, folder, exporters, processors=None, port=0):
+    def __init__(self, folder, exporters, processors=None, port=0, signal="traces"):
         processors = {} if processors is None else processors
         self.port = port or unused_port()
         self.url = f"http://127.0.0.1:{self.port}"
         config = {"receivers": {"otlp": {"protocols": {"http": {"endpoint": f"127.0.0.1:{self.port}"}}}},
                   "processors": processors, "exporters": exporters,
                   "service": {"telemetry": {"metrics": {"level": "none"}, "logs": {"encoding": "json"}},
-                              "pipelines": {"traces": {"receivers": ["otlp"], "processors": list(processors),
-                                                       "exporters": list(exporters)}}}}
+                              "pipelines": {signal: {"receivers": ["otlp"], "processors": list(processors),
+                                                     "exporters": list(exporters)}}}}
         (folder / "collector.json").write_text(json.dumps(config))
         self.log = folder / "collector.log"
         with open(self.log, "ab") as log:
-            self.process = subprocess.Popen([collector_program(), "--config", f"file:{folder / 'collector.json'}"], stdout=log,
-                                            stderr=log, stdin=subprocess.DEVNULL)
+            self.process = subprocess.Popen([collector_program(), "--feature-gates=service.profilesSupport", "--config",
+                                             f"file:{folder / 'collector.json'}"],
+                                            stdout=log, stderr=log, stdin=subprocess.DEVNULL)
         end = time.monotonic() + START_S
         while not self.answers():
             if self.process.poll() is not None or time.monotonic() > end:
