@@ -102,6 +102,7 @@ static void place_chain(struct placing *placing, uint32_t place)
 static void count_span(struct context *context, const struct context_spans *spans, uint32_t place)
 {
   int64_t start_ns = spans->start_ns[place];
+  context->first = context->count > 0 ? context->first : place;
   context->count += spans->stands_for != NULL ? spans->stands_for[place] : 1;
   context->self_ns = saturate_add(context->self_ns, spans->self_ns[place]);
   context->first_ns = start_ns < context->first_ns ? start_ns : context->first_ns;

@@ -15,6 +15,7 @@ struct context {
   uint32_t parent;  // its id; CONTEXT_NONE: at the top
   uint32_t name;    // the caller's number
   uint8_t level;    // of its first span
+  uint32_t first;   // place of that span in the call that added it; count 0: none
   int64_t count;    // spans
   int64_t self_ns;  // sum over its spans, at most INT64_MAX
   int64_t total_ns; // the same of it and all contexts below it

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // pprof's profile (https://github.com/google/pprof/blob/main/proto/profile.proto), as `go tool pprof` and its web viewers
 // read it: a sample a context (stacks.h) with its spans and self time, in gzip; where the file has
-// samples, of instructions or of threads, one more for each of their contexts. A run is a label of its samples.
+// samples, of instructions or of threads, one more for each of their contexts. A run is a label of its samples; level, category and
+// kind of a context's first span are labels, too, for the importer.
 #include "base/interner.h"
 #include "base/wire_write.h"
 #include "report/exports/exports.h"
@@ -92,6 +93,24 @@ static uint64_t run_label(struct pprof *pprof)
   return label;
 }
 
+static void put_label(struct pprof *pprof, const char *key, uint64_t text)
+{
+  size_t place = protobuf_begin(&pprof->profile, SAMPLE_LABEL);
+  protobuf_varint(&pprof->profile, LABEL_KEY, string_of(pprof, key));
+  protobuf_varint(&pprof->profile, LABEL_STR, text);
+  protobuf_end(&pprof->profile, place);
+}
+
+static void put_span_labels(struct pprof *pprof, uint32_t row)
+{
+  const struct store_spans *spans = &pprof->writer.run.spans;
+  const char *category = store_text(pprof->stacks.store, spans->category[row], NULL);
+  put_label(pprof, "level", string_of(pprof, level_name(spans->level[row])));
+  put_label(pprof, "kind", string_of(pprof, kind_name(spans->kind[row])));
+  if (category != NULL && *category != 0)
+    put_label(pprof, "category", string_of(pprof, category));
+}
+
 // Of what the context has, either spans and time, or one kind of samples; STACKS_SAMPLED: the former.
 static void put_sample(struct pprof *pprof, const struct contexts *contexts, uint32_t id, enum stacks_sampled sampled,
                        uint64_t label)
@@ -108,10 +127,9 @@ static void put_sample(struct pprof *pprof, const struct contexts *contexts, uin
   for (enum stacks_sampled which = 0; which < STACKS_SAMPLED; which++)
     if (has_samples(pprof, which))
       protobuf_varint(out, SAMPLE_VALUE, which == sampled ? (uint64_t)context->self_ns : 0);
-  size_t inner = protobuf_begin(out, SAMPLE_LABEL);
-  protobuf_varint(out, LABEL_KEY, string_of(pprof, "run"));
-  protobuf_varint(out, LABEL_STR, label);
-  protobuf_end(out, inner);
+  put_label(pprof, "run", label);
+  if (!is_sampled && !pprof->stacks.is_folded)
+    put_span_labels(pprof, context->first);
   protobuf_end(out, place);
 }
 
