@@ -35,6 +35,7 @@ WRITERS = {
     "ncu": ("Nsight Compute, forms of published files", "no starts; clocks are locked and caches emptied, so durations are not those of the program"),
     "perf": ("perf, its default fields as published; no file of its own was at hand", "events other than clocks count no time"),
     "perfetto": ("xsp, Perfetto's own protobuf", "Chrome's events count from clocks of their sequence"),
+    "pprof": ("xsp, Go 1.26", "sums by call path, no times; no threads"),
     "proton": ("Triton's Proton, the form of published files", "sums over all executions; no times, threads or order"),
     "rocprof": ("rocprofv3, its published form; no file of its own was at hand", "the order of its members varies; names are apart from records"),
     "xplane": ("JAX 0.4 to 0.10, TensorFlow 2", "`trace.json.gz` beside it ends at a million events; the profile does not"),

@@ -122,8 +122,8 @@ enum status import_log(struct import *import, int64_t span_id, int64_t time_ns, 
 
 // ---- call paths
 // The number of a path in this file: the frame `name`, of the library or executable `module` (ids of import_string; 0: not
-// known), called from `caller` (0: it is the outermost). Equal arguments give the equal number. A Python frame may be
-// "file.py(12): function". 0: the path would have more than XSP_CALL_PATH_FRAMES frames, or the frame has neither.
+// known), called from `caller` (0: it is the outermost). Equal arguments give the equal number. A name other than a
+// framework's may be "file.py(12): function". 0: the path would have more than XSP_CALL_PATH_FRAMES frames, or the frame has neither.
 uint32_t import_path(struct import *import, uint32_t caller, enum xsp_frame_kind kind, uint32_t name, uint32_t module);
 // The path of a span of the current run, at any time before the file's end, where ids of spans count up from 1 in the order
 // of import_span.
@@ -183,6 +183,7 @@ extern const struct importer importer_otlp_journal;
 extern const struct importer importer_loadgen;
 extern const struct importer importer_rocprof;
 extern const struct importer importer_perfetto;
+extern const struct importer importer_pprof;
 extern const struct importer importer_proton;
 extern const struct importer importer_caffe;
 extern const struct importer importer_nvprof;

@@ -14,6 +14,7 @@ const struct importer *const importers[] = {
     &importer_loadgen,
     &importer_rocprof,
     &importer_perfetto,
+    &importer_pprof,
     &importer_proton,
     &importer_caffe,
     &importer_nvprof,

@@ -50,7 +50,7 @@ void import_sample(struct import *import, const struct import_sample *sample)
 
 // ---- the file's end --------------------------------------------------------------------------------------------------
 // "file.py(12): function" in place: the file, its line, the function. What looks otherwise is a name.
-static void split_python_name(char *text, struct store_frame *frame)
+static void split_name(char *text, struct store_frame *frame)
 {
   frame->name = text;
   for (char *open = strchr(text, '('); open != NULL; open = strchr(open + 1, '(')) {
@@ -76,8 +76,8 @@ static uint32_t write_frame(struct sink *sink, const struct sink_path *path, str
   buf_put(scratch, "", 1);
   if (scratch->failed)
     return 0;
-  if (path->kind == XSP_FRAME_PYTHON)
-    split_python_name(scratch->data, &frame);
+  if (path->kind != XSP_FRAME_FRAMEWORK)
+    split_name(scratch->data, &frame);
   else
     frame.name = scratch->data;
   frame.module = path->module == 0 ? NULL : import_text(sink->import, path->module, &length);
