@@ -265,6 +265,9 @@ bool pytorch_collectives_starts(const char *name); // whether this operator star
 void pytorch_collectives_started(const struct open_operator *opened, const char *name, uint32_t path);
 // Of a range. False: it is no run of a collective.
 bool pytorch_collectives_begins(const void *record, const char *name, struct xsp_span *ret_span);
+// The same of a send or receive, whose end any thread may report. False: it is none.
+bool pytorch_exchange_begins(const void *record, const char *name);
+void pytorch_exchange_ended(const void *record); // of any range; no effect if it is none
 
 // ---- tracer_loader.c: batches that data loaders make
 // `module`: torch.utils.data._utils.fetch, with the interpreter held. False: its code has not run yet.

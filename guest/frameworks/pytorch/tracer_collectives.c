@@ -15,6 +15,7 @@
 #include <xsp/call_path.h>
 
 #define OPERATOR "c10d::"
+#define WAIT "c10d::wait"
 #define KIND_SIZE 32u
 
 // "c10d::allreduce_" and "gloo:all_reduce" are "allreduce".
@@ -222,16 +223,38 @@ static void *make_group(void *original, void *arguments, void *keywords)
   return result;
 }
 
+// Work.wait() of Python. PyTorch's own waits, such as those of DistributedDataParallel, do not come here.
+static void *wait_for_work(void *original, void *arguments, void *keywords)
+{
+  static struct xsp_site *site;
+  struct pytorch_thread *thread = thread_get();
+  if (thread == NULL || compile_is_running(thread))
+    return py->call(original, arguments, keywords);
+  if (site == NULL) // with the interpreter held
+    site = xsp_site_create(TRACER, XSP_LEVEL_LAYER, WAIT, "");
+  struct xsp_span span = xsp_span_start(site);
+  if (span.start != 0)
+    xsp_span_call_path(&span, pytorch_operators_path(thread, WAIT));
+  void *result = py->call(original, arguments, keywords);
+  xsp_span_finish(&span);
+  return result;
+}
+
 bool pytorch_collectives_python(const struct python *python, void *module)
 {
   static struct python_definition definition = {"_new_process_group_helper", (void *)make_group, 3,
-                                                NULL}; // arguments and keywords
+                                                NULL}, // arguments and keywords
+      wait = {"wait", (void *)wait_for_work, 3, NULL};
   py = python;
   void *last = pytorch_attribute(py, module, "new_subgroups_by_enumeration"); // defined after it
   if (last == NULL)
     return false;
   pytorch_release(py, last);
   (void)pytorch_compile_replace(py, module, &definition, false);
+  void *work = pytorch_attribute(py, module, "Work");
+  if (work != NULL)
+    (void)pytorch_compile_replace(py, work, &wait, true);
+  pytorch_release(py, work);
   return true;
 }
 
@@ -254,26 +277,111 @@ static struct xsp_site *site_of(const char *name, const struct group *group)
   return site;
 }
 
+struct run {
+  struct xsp_site *site;
+  struct xsp_context parent;
+  uint32_t path;
+  int64_t bytes; // -1: unknown
+};
+
+static struct run run_of(const void *record, const char *name, const struct group *group)
+{
+  struct started started_by = {0};
+  struct run run = {.site = site_of(name, group)};
+  if (!pytorch_shapes_bytes(record, &run.bytes))
+    run.bytes = -1;
+  if (!take_started(run_name(name), &started_by))
+    return run;
+  const struct xsp_frame frame = {.size = sizeof frame, .kind = XSP_FRAME_FRAMEWORK, .name = name};
+  run.parent = started_by.span;
+  run.path = started_by.path != 0 ? xsp_call_path(started_by.path, &frame) : 0;
+  return run;
+}
+
 bool pytorch_collectives_begins(const void *record, const char *name, struct xsp_span *ret_span)
 {
-  const char *run = run_name(name);
-  struct started started_by = {0};
-  int64_t bytes;
-  if (run == NULL)
+  if (run_name(name) == NULL)
     return false;
   struct group *group = group_of_thread();
   *ret_span = xsp_span_start(site_of(name, group));
   if (ret_span->start == 0)
     return true;
-  if (strncmp(run, "send", 4) != 0 && strncmp(run, "recv", 4) != 0) // these are between two ranks
-    xsp_span_tag_int(ret_span, "sequence", __atomic_add_fetch(&group->sequence, 1, __ATOMIC_RELAXED));
-  if (pytorch_shapes_bytes(record, &bytes))
-    xsp_span_tag_int(ret_span, "bytes", bytes);
-  if (!take_started(run, &started_by))
-    return true;
-  xsp_span_set_parent(ret_span, started_by.span);
-  const struct xsp_frame frame = {.size = sizeof frame, .kind = XSP_FRAME_FRAMEWORK, .name = name};
-  if (started_by.path != 0)
-    xsp_span_call_path(ret_span, xsp_call_path(started_by.path, &frame));
+  const struct run run = run_of(record, name, group);
+  xsp_span_tag_int(ret_span, "sequence", __atomic_add_fetch(&group->sequence, 1, __ATOMIC_RELAXED));
+  if (run.bytes >= 0)
+    xsp_span_tag_int(ret_span, "bytes", run.bytes);
+  if (run.parent.id != 0)
+    xsp_span_set_parent(ret_span, run.parent);
+  if (run.path != 0)
+    xsp_span_call_path(ret_span, run.path);
   return true;
+}
+
+// ---- between two ranks --------------------------------------------------------------------------------------------------
+// The range of a send or receive begins in the operator that posts it and ends in the program's wait for it, which may be on another
+// thread. In between the thread does other work, so it is on no thread's stack, and published when it ends.
+#define EXCHANGES 256u // at a time; more are not recorded
+
+static struct exchange {
+  const void *record; // atomic, written last; NULL: free
+  uint64_t start;
+  struct run run;
+} exchanges[EXCHANGES];
+static uint32_t open_exchanges; // atomic
+
+bool pytorch_exchange_begins(const void *record, const char *name)
+{
+  static const char taken;
+  const char *run = run_name(name);
+  if (run == NULL || (strncmp(run, "send", 4) != 0 && strncmp(run, "recv", 4) != 0))
+    return false;
+  for (uint32_t i = 0; i < EXCHANGES; i++) {
+    const void *none = NULL;
+    if (!__atomic_compare_exchange_n(&exchanges[i].record, &none, &taken, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+      continue;
+    exchanges[i].run = run_of(record, name, &groups[0]);
+    exchanges[i].start = xsp_clock_ticks();
+    __atomic_add_fetch(&open_exchanges, 1, __ATOMIC_RELAXED);
+    __atomic_store_n(&exchanges[i].record, record, __ATOMIC_RELEASE);
+    break;
+  }
+  return true;
+}
+
+// Exchanges overlap each other and what the program does meanwhile.
+static uint16_t track_of_exchanges(void)
+{
+  static uint16_t kept; // atomic; 0: not made yet
+  uint16_t track = __atomic_load_n(&kept, __ATOMIC_RELAXED), none = 0;
+  if (track != 0)
+    return track;
+  const struct xsp_track_options options = {
+      .size = sizeof options, .name = "send and receive", .device_id = -1, .stream_id = -1};
+  track = xsp_track_create(&options);
+  if (!__atomic_compare_exchange_n(&kept, &none, track, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+    return none; // another thread was faster
+  return track;
+}
+
+void pytorch_exchange_ended(const void *record)
+{
+  if (__atomic_load_n(&open_exchanges, __ATOMIC_RELAXED) == 0)
+    return;
+  for (uint32_t i = 0; i < EXCHANGES; i++) {
+    if (__atomic_load_n(&exchanges[i].record, __ATOMIC_ACQUIRE) != record)
+      continue;
+    const struct exchange ended = exchanges[i];
+    __atomic_sub_fetch(&open_exchanges, 1, __ATOMIC_RELAXED);
+    __atomic_store_n(&exchanges[i].record, NULL, __ATOMIC_RELEASE);
+    const struct xsp_interval interval = {.size = sizeof interval,
+                                          .track = track_of_exchanges(),
+                                          .start = ended.start,
+                                          .end = xsp_clock_ticks(),
+                                          .parent = ended.run.parent,
+                                          .call_path = ended.run.path};
+    const struct xsp_span span = xsp_span_emit(ended.run.site, &interval);
+    if (ended.run.bytes >= 0)
+      xsp_span_tag_int(&span, "bytes", ended.run.bytes);
+    return;
+  }
 }

@@ -184,11 +184,12 @@ static void begin(const void *record, enum scope scope)
 static void begin_range(const void *record)
 {
   struct pytorch_thread *thread = thread_get();
-  if (thread == NULL || thread->depth >= DEPTH_MAXIMUM || compile_is_running(thread))
+  const char *name = torch->name(record);
+  if (thread == NULL || compile_is_running(thread) || pytorch_exchange_begins(record, name) ||
+      thread->depth >= DEPTH_MAXIMUM)
     return;
   struct open_operator *opened = &thread->open[thread->depth++];
   *opened = (struct open_operator){.record = record, .scope = SCOPE_USER};
-  const char *name = torch->name(record);
   if (!pytorch_collectives_begins(record, name, &opened->span))
     opened->span = xsp_span_start(pytorch_steps_range_begins(thread, name));
 }
@@ -209,8 +210,10 @@ static void end(const void *record, void *context)
   uint32_t depth = thread != NULL ? thread->depth : 0;
   while (depth > 0 && thread->open[depth - 1].record != record)
     depth--;
-  if (depth == 0)
+  if (depth == 0) {
+    pytorch_exchange_ended(record);
     return;
+  }
   struct open_operator *opened = &thread->open[depth - 1];
   thread->depth = depth;
   if (opened->scope != SCOPE_USER && pytorch_monitor_wants(XSP_DOMAIN_OPERATOR))

@@ -24,6 +24,8 @@ struct callback {
   bool scopes[10], needs_inputs, needs_outputs, needs_ids;
 };
 void torch_run(const char *name, int scope, int64_t sequence, uint64_t forward_thread, void (*inside)(void));
+void torch_range_begins(const char *name);
+void torch_range_ends(void);
 void torch_allocate(size_t bytes);
 void torch_allocate_on(int type, int index, int64_t bytes, size_t total);
 void torch_allocate_at(uintptr_t address, int type, int index, int64_t bytes, size_t total);
@@ -99,25 +101,45 @@ API(void, note_block, "_ZN3c1025ProfiledCPUMemoryReporter3NewEPvm", (void *repor
 {
 }
 
+static void begin(struct record *record, const char *name, int scope, int64_t sequence, uint64_t forward_thread)
+{
+  is_enabled = false;
+  construct(record, (uint8_t)scope);
+  is_enabled = true;
+  record->name = name;
+  record->words[place(false)] = (uint64_t)sequence;
+  record->words[place(true)] = forward_thread;
+  next_sequence = sequence > next_sequence ? sequence : next_sequence;
+  void *context;
+  for (unsigned i = 0; i < count; i++)
+    if (callbacks[i].scopes[scope])
+      callbacks[i].start(&context, record);
+}
+
+static void end(struct record *record, int scope)
+{
+  for (unsigned i = 0; i < count; i++)
+    if (callbacks[i].scopes[scope])
+      callbacks[i].end(record, NULL);
+}
+
 void torch_run(const char *name, int scope, int64_t sequence, uint64_t forward_thread, void (*inside)(void))
 {
   struct record record;
-  is_enabled = false;
-  construct(&record, (uint8_t)scope);
-  is_enabled = true;
-  record.name = name;
-  record.words[place(false)] = (uint64_t)sequence;
-  record.words[place(true)] = forward_thread;
-  next_sequence = sequence > next_sequence ? sequence : next_sequence;
-  void *contexts[16] = {NULL};
-  for (unsigned i = 0; i < count; i++)
-    if (callbacks[i].scopes[scope])
-      callbacks[i].start(&contexts[i], &record);
+  begin(&record, name, scope, sequence, forward_thread);
   if (inside != NULL)
     inside();
-  for (unsigned i = 0; i < count; i++)
-    if (callbacks[i].scopes[scope])
-      callbacks[i].end(&record, contexts[i]);
+  end(&record, scope);
+}
+
+static struct record later; // a range that ends when the program says so
+void torch_range_begins(const char *name)
+{
+  begin(&later, name, 7, -1, 0);
+}
+void torch_range_ends(void)
+{
+  end(&later, 7);
 }
 
 void torch_allocate(size_t bytes)
@@ -156,6 +178,17 @@ static void range(void)
   torch_run("aten::relu", 0, 6, 0, NULL);
 }
 
+static void post(void)
+{
+  torch_range_begins("gloo:send");
+}
+
+static void wait_for_it(void)
+{
+  torch_run("aten::mm", 0, 5, 0, NULL);
+  torch_range_ends();
+}
+
 // Two that stay, and between them many that do not.
 static void blocks(void)
 {
@@ -186,6 +219,12 @@ int main(int argc, char **argv)
 {
   if (argc > 1 && strcmp(argv[1], "fork") == 0) {
     torch_run("aten::linear", 0, 5, 0, fork_with_blocks);
+    return 0;
+  }
+  if (argc > 1 && strcmp(argv[1], "exchange") == 0) {
+    torch_run("c10d::send", 0, -1, 0, post);
+    torch_run("mine", 7, -1, 0, wait_for_it);
+    torch_run("part 0", 7, -1, 0, NULL);
     return 0;
   }
   if (argc > 1 && strcmp(argv[1], "blocks") == 0) {

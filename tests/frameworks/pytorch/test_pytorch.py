@@ -145,6 +145,26 @@ print(load(cpp_fused_stale_1=kernel)["cpp_fused_stale_1"](10, 2))
 unknown = lambda: 5
 print(load(cpp_fused_other_5=unknown)["cpp_fused_other_5"] is unknown)
 """
+DISTRIBUTED = """
+class Work:
+    def wait(self, timeout=None):
+        if timeout == 0:
+            raise RuntimeError("too late")
+        return timeout
+
+def _new_process_group_helper(): pass
+def new_subgroups_by_enumeration(): pass
+"""
+WAITS = """
+import torch
+from torch.distributed import distributed_c10d
+import csv  # any: the tracer is asked at each import
+print(distributed_c10d.Work().wait(timeout=7))
+try:
+    distributed_c10d.Work().wait(0)
+except RuntimeError as error:
+    print(error)
+"""
 FUSED_SPANS = """
     select s.name, s.level, s.category, p.level as parent,
       (select value from tag where run_id = s.run_id and span_id = s.span_id and key = 'operators') as operators,
@@ -242,6 +262,21 @@ class Layouts(Case):
             ("allocate", 64, 1, 1), ("allocate", 128, 1, 1), ("free", 64, 1, 1)])
 
 
+    def test_a_send_that_ends_in_another_range(self):
+        """It lasts until its own end, below what posted it; the range around that end goes on, and so do later ones."""
+        _, path = self.traced("./program", "exchange", levels="A/M/L/Lib")
+        rows = sql(path, "select s.name, p.name as parent, s.duration_ns is null as is_open, k.name as track from span s"
+                         " join track k using (run_id, track_id) left join span p on p.run_id = s.run_id and p.span_id = s.parent_id"
+                         " where s.tracer = 'pytorch' order by s.start_ns")
+        self.assertEqual([(row["name"], row["parent"], row["is_open"]) for row in rows], [
+            ("c10d::send", "program", 0), ("gloo:send", "c10d::send", 0), ("mine", "program", 0), ("aten::mm", "mine", 0),
+            ("part 0", "program", 0)])
+        self.assertEqual(rows[1]["track"], "send and receive")
+        [sent, mine] = sql(path, "select start_ns + duration_ns as end_ns, start_ns from span where name in ('gloo:send', 'mine')"
+                                 " order by name")
+        self.assertGreater(sent["end_ns"], mine["start_ns"])
+
+
 class Doors(Case):
     def imported(self, package):
         done, _ = self.traced(sys.executable, "-B", "-c", f"import {package}; print({package}._C.__name__);"
@@ -295,6 +330,17 @@ class Doors(Case):
             ("cpp_fused_stale_1", "layer", "fused", "application", None, None)])
         for note in ("unknown way", "TORCHINDUCTOR_FORCE_DISABLE_CACHES"):
             self.assertEqual(done.stderr.count(note), 1, done.stderr)
+
+    @unittest.skipUnless(HAS_HEADERS, "no headers of this Python")
+    def test_waits_for_collectives(self):
+        self.build("-o", "libtorch_cpu.so", SOURCE, "-shared", "-fPIC")
+        self.module("torch", "-Wl,--no-as-needed", *LINKED)
+        (self.folder / "torch" / "distributed").mkdir()
+        (self.folder / "torch" / "distributed" / "distributed_c10d.py").write_text(DISTRIBUTED, encoding="utf-8")
+        done, path = self.traced(sys.executable, "-B", "-c", WAITS)
+        self.assertEqual(done.stdout, "7\ntoo late\n")
+        self.assertEqual(sql(path, "select level, category, duration_ns > 0 as is_complete from span where name = 'c10d::wait'"),
+                         2 * [{"level": "layer", "category": None, "is_complete": 1}])
 
     def test_program_without_pytorch(self):
         done, path = self.traced("cat", "/proc/self/maps")
