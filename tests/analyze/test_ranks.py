@@ -100,6 +100,30 @@ class RanksTest(unittest.TestCase):
         self.assertEqual((row["own_ms"], row["compute_ms"], row["communication_ms"], row["exposed_ms"], row["waiting_ms"]),
                          (80, 60, 55, 35, 40))
 
+    def test_only_the_wait_for_an_asynchronous_collective_is_exposed(self):
+        """Both start one in 1 ms, at 10 and 40, which runs until 60, and wait for it from 55 on. Rank 0 is late for nobody."""
+        self.trace.run(1, "A/M/L/Lib", batch=None)
+        for rank, start in enumerate((10, 40)):
+            self.rank(rank)
+            self.at(rank, "training step", 0, 100, "model")
+            self.collective(rank, start, 60, 1)
+            self.at(rank, "c10d::wait", 55, 61)
+            self.at(rank, "aten::mm", 62, 70)
+        keys = ("own_ms", "compute_ms", "communication_ms", "exposed_ms", "waiting_ms")
+        self.assertEqual([tuple(row[key] for key in keys) for row in self.ask("A21")["rows"]],
+                         [(99, 8, 51, 7, 30), (100, 8, 21, 7, 0), (99.5, 8, 36, 7, 15)])
+
+    def test_a_reduction_that_a_gradient_starts_is_exposed_without_a_wait(self):
+        self.trace.run(1, "A/M/L/Lib", batch=None)
+        for rank in (0, 1):
+            self.rank(rank)
+            self.at(rank, "training step", 0, 100, "model")
+            around = self.at(rank, "torch::autograd::AccumulateGrad", 10, 12)
+            parent = self.at(rank, "c10d::allreduce_", 10, 11, parent=around)
+            self.at(rank, "gloo:all_reduce", 11, 60, "library", True, parent=parent, category="collective")
+            self.at(rank, "c10d::wait", 80, 81)
+        self.assertEqual([row["exposed_ms"] for row in self.ask("A21")["rows"]], [50, 50, 50])  # 51 less AccumulateGrad's own
+
     def test_equal_ranks(self):
         """Each rank is later in half of the steps."""
         self.trace.run(1, "A/M/L/Lib", batch=None)

@@ -15,12 +15,14 @@
   (STORE_BIT(STORE_START_NS) | STORE_BIT(STORE_DURATION_NS) | STORE_BIT(STORE_TRACK_ID) | STORE_BIT(STORE_NAME) |      \
    STORE_BIT(STORE_CATEGORY) | STORE_BIT(STORE_KIND) | STORE_BIT(STORE_FLAGS))
 
-enum part { COMPUTE, COMMUNICATION, WAITING, INPUT, STARTS, PARTS };
+// HELD: communication that the program may stand still for. STALLED: waiting for others in it.
+enum part { COMPUTE, COMMUNICATION, WAITING, INPUT, STARTS, HELD, STALLED, PARTS };
 typedef VECTOR(struct busy_interval) interval_list;
 struct rank_parts {                             // of a rank in a run
   interval_list of[PARTS], with_compute[PARTS]; // with_compute: of a part and of compute
   struct busy busy[PARTS], busy_with_compute[PARTS];
   bool has_devices; // compute is what they do
+  bool has_waits;   // the program's own waits for collectives are recorded
 };
 struct parts_loading {
   struct ranks *ranks;
@@ -36,7 +38,13 @@ struct by_run { // places of steps and collectives, those of a run together; fro
   size_t *first;
 };
 
-enum operator_kind { OPERATOR_COMPUTES = 1, OPERATOR_WRAPS, OPERATOR_COMMUNICATES };
+enum operator_kind { OPERATOR_COMPUTES = 1, OPERATOR_WRAPS, OPERATOR_COMMUNICATES, OPERATOR_WAITS };
+
+static bool is_wait(const char *name) // Work.wait() of the tracer of PyTorch, and wait_tensor of functional collectives
+{
+  const char *colons = strstr(name, "::");
+  return colons != NULL && strncmp(colons, "::wait", 6) == 0;
+}
 
 static enum operator_kind kind_of(struct parts_loading *of, uint32_t name)
 {
@@ -45,9 +53,11 @@ static enum operator_kind kind_of(struct parts_loading *of, uint32_t name)
   if (is_new) {
     size_t length;
     const char *text = store_text(of->store, name, &length);
-    *kind = ranks_starts_collective(text) || ranks_is_collective_kernel(text) ? OPERATOR_COMMUNICATES
-            : range_is_wrapper(text, length)                                  ? OPERATOR_WRAPS
-                                                                              : OPERATOR_COMPUTES;
+    bool communicates = ranks_starts_collective(text) || ranks_is_collective_kernel(text);
+    *kind = communicates && is_wait(text)    ? OPERATOR_WAITS
+            : communicates                   ? OPERATOR_COMMUNICATES
+            : range_is_wrapper(text, length) ? OPERATOR_WRAPS
+                                             : OPERATOR_COMPUTES;
   }
   return (enum operator_kind) * kind;
 }
@@ -88,7 +98,8 @@ static void add_spans(struct parts_loading *of)
     } else if (spans->level[row] == XSP_LEVEL_LAYER && category != of->input && category != of->wrapper &&
                category != of->columns.module && spans->kind[row] != XSP_KIND_EXECUTION) {
       enum operator_kind kind = kind_of(of, spans->name[row]);
-      if (kind == OPERATOR_COMMUNICATES)
+      parts->has_waits |= kind == OPERATOR_WAITS;
+      if (kind == OPERATOR_COMMUNICATES || kind == OPERATOR_WAITS)
         add_to(&parts->of[STARTS], start_ns, end_ns);
       else if (kind == OPERATOR_COMPUTES && !parts->has_devices)
         add_to(&parts->of[COMPUTE], start_ns, end_ns);
@@ -102,8 +113,13 @@ static void add_collectives(struct parts_loading *of, const struct by_run *colle
   for (size_t i = collectives->first[run]; i < collectives->first[run + 1]; i++) {
     const struct collective *one = &ranks->collectives.items[collectives->places[i]];
     struct rank_parts *parts = &of->parts[one->rank];
+    int64_t waited_ns = saturate_add(one->arrival_ns, collective_waiting_ns(ranks, one));
     add_to(&parts->of[COMMUNICATION], one->start_ns, one->end_ns);
-    add_to(&parts->of[WAITING], one->arrival_ns, saturate_add(one->arrival_ns, collective_waiting_ns(ranks, one)));
+    add_to(&parts->of[WAITING], one->arrival_ns, waited_ns);
+    if (parts->has_devices || !parts->has_waits || one->is_of_gradient) {
+      add_to(&parts->of[HELD], one->start_ns, one->end_ns);
+      add_to(&parts->of[STALLED], one->arrival_ns, waited_ns);
+    }
   }
 }
 
@@ -135,20 +151,42 @@ static void subtract(interval_list *of, const struct busy *without)
   of->capacity = rest.capacity;
 }
 
-// An operator that starts a collective, and blocks or hands it on, computes nothing, whatever operator is around it.
+static void add_common(interval_list *to, const struct busy *a, const struct busy *b)
+{
+  for (size_t i = 0, k = 0; i < a->count && k < b->count;) {
+    const struct busy_interval *one = &a->items[i], *other = &b->items[k];
+    add_to(to, one->start_ns > other->start_ns ? one->start_ns : other->start_ns,
+           one->end_ns < other->end_ns ? one->end_ns : other->end_ns);
+    if (one->end_ns < other->end_ns)
+      i++;
+    else
+      k++;
+  }
+}
+
+static void unite_with_compute(struct rank_parts *parts, enum part part)
+{
+  parts->busy[part] = busy_of(parts->of[part].items, parts->of[part].count);
+  append(&parts->with_compute[part], &parts->busy[part]);
+  append(&parts->with_compute[part], &parts->busy[COMPUTE]);
+  parts->busy_with_compute[part] = busy_of(parts->with_compute[part].items, parts->with_compute[part].count);
+}
+
+// An operator that starts a collective or waits for one, and blocks or hands it on, computes nothing, whatever operator is around it.
 static void unite(struct rank_parts *parts)
 {
-  append(&parts->of[COMMUNICATION], &(struct busy){parts->of[STARTS].items, parts->of[STARTS].count});
+  const struct busy starts = {parts->of[STARTS].items, parts->of[STARTS].count};
+  append(&parts->of[COMMUNICATION], &starts);
+  append(&parts->of[HELD], &starts);
   parts->busy[STARTS] = busy_of(parts->of[STARTS].items, parts->of[STARTS].count);
   if (!parts->has_devices)
     subtract(&parts->of[COMPUTE], &parts->busy[STARTS]);
   parts->busy[COMPUTE] = busy_of(parts->of[COMPUTE].items, parts->of[COMPUTE].count);
-  for (enum part part = COMMUNICATION; part <= INPUT; part++) {
+  for (enum part part = COMMUNICATION; part <= INPUT; part++)
     parts->busy[part] = busy_of(parts->of[part].items, parts->of[part].count);
-    append(&parts->with_compute[part], &parts->busy[part]);
-    append(&parts->with_compute[part], &parts->busy[COMPUTE]);
-    parts->busy_with_compute[part] = busy_of(parts->with_compute[part].items, parts->with_compute[part].count);
-  }
+  unite_with_compute(parts, HELD);
+  add_common(&parts->of[STALLED], &parts->busy[WAITING], &parts->busy[STARTS]);
+  unite_with_compute(parts, STALLED);
 }
 
 // Of the part, what lies in no compute: with compute less compute.
@@ -173,8 +211,8 @@ static void fill(struct parts_loading *of, const struct by_run *steps, const str
     step->communication_ns = busy_within_ns(&parts->busy[COMMUNICATION], step->start_ns, step->end_ns);
     step->waiting_ns = busy_within_ns(&parts->busy[WAITING], step->start_ns, step->end_ns);
     step->input_ns = busy_within_ns(&parts->busy[INPUT], step->start_ns, step->end_ns);
-    step->exposed_ns = bare_ns(parts, COMMUNICATION, step->start_ns, step->end_ns);
-    step->stalled_ns = bare_ns(parts, WAITING, step->start_ns, step->end_ns);
+    step->exposed_ns = bare_ns(parts, HELD, step->start_ns, step->end_ns);
+    step->stalled_ns = bare_ns(parts, STALLED, step->start_ns, step->end_ns);
   }
   for (size_t i = collectives->first[run]; i < collectives->first[run + 1]; i++) {
     struct collective *one = &ranks->collectives.items[collectives->places[i]];

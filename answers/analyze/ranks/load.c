@@ -156,6 +156,16 @@ static int64_t arrival_of(const struct loading *loading, size_t row)
   return spans->start_ns[is_start ? parent : row];
 }
 
+// Hooks of DistributedDataParallel run in the operator that adds up a parameter's gradient.
+static bool is_of_gradient(const struct loading *loading, size_t row)
+{
+  uint32_t parent = run_columns_row(&loading->columns, loading->columns.derived.parent_id[row]);
+  uint32_t around =
+      parent != ROW_NONE ? run_columns_row(&loading->columns, loading->columns.derived.parent_id[parent]) : ROW_NONE;
+  return around != ROW_NONE &&
+         strstr(store_text(loading->store, loading->columns.spans.name[around], NULL), "AccumulateGrad") != NULL;
+}
+
 static void add_collectives(struct loading *loading, uint32_t job, struct map *ret_places)
 {
   struct ranks *ranks = loading->ranks;
@@ -180,7 +190,8 @@ static void add_collectives(struct loading *loading, uint32_t job, struct map *r
                                                            .bytes = -1,
                                                            .arrival_ns = arrival_of(loading, row),
                                                            .start_ns = spans->start_ns[row],
-                                                           .end_ns = end_ns};
+                                                           .end_ns = end_ns,
+                                                           .is_of_gradient = is_of_gradient(loading, row)};
     of->collectives++;
   }
 }

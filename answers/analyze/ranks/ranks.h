@@ -17,7 +17,7 @@ struct rank_step {     // an observation of a rank
   bool is_warmup, is_kept; // kept: counts in figures
   int64_t batch_size;      // 0: unknown
   int64_t compute_ns, communication_ns, exposed_ns, waiting_ns;
-  int64_t stalled_ns; // of waiting_ns, without compute of the rank
+  int64_t stalled_ns; // of waiting_ns and exposed_ns
   int64_t input_ns;
 };
 struct collective { // of one rank
@@ -30,6 +30,7 @@ struct collective { // of one rank
   int64_t arrival_ns, start_ns, end_ns; // the rank started it; it runs
   int64_t overlapped_ns;                // with compute of the rank
   int64_t ahead_ns;                     // its rank's clock
+  bool is_of_gradient;                  // started as a gradient became ready: the program has no wait of its own for it
 };
 struct collective_match {
   uint32_t count;          // ranks
