@@ -11,6 +11,7 @@ from opentelemetry.proto.trace.v1.trace_pb2 import TracesData
 from pprof_profile import profile_class
 from scripted import UNIX_START, Script, temporary_folder, xsp
 
+
 def frames_and_kernel(times=1):
     """A program of 1000 ns: main calls forward, which calls conv (300 ns; in it an allocation of 20 ns without a path and a
     launch of 10 ns), and add (10 ns). The kernel takes 400 ns. So often."""

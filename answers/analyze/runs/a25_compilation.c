@@ -117,7 +117,8 @@ static enum status answer_from(struct table_of *of, const struct view_set *set, 
   for (size_t i = 0; i < set->run_count; i++)
     XSP_TRY(add_run(of, set->runs[i], err));
   if (of->count == 0)
-    return question_lacks(question, err, "nothing was compiled: live torch.compile and jax.jit have spans of category compile");
+    return question_lacks(question, err,
+                          "nothing was compiled: live torch.compile and jax.jit have spans of category compile");
   XSP_TRY(analyze_coverage(question, set, &coverage, err));
   question_uses(question, set);
   qsort(of->rows.items, of->rows.count, sizeof *of->rows.items, by_time);
@@ -139,7 +140,8 @@ static enum status answer(struct question *question, struct error *err)
   for (size_t i = 0; i < view->set_count; i++)
     if (deepest == NULL || level_set_count(view->sets[i].levels) > level_set_count(deepest->levels))
       deepest = &view->sets[i];
-  enum status status = deepest != NULL ? answer_from(&of, deepest, err) : question_lacks(question, err, "it has no runs");
+  enum status status =
+      deepest != NULL ? answer_from(&of, deepest, err) : question_lacks(question, err, "it has no runs");
   vector_done(&of.rows);
   own_lines_done(&of.lines);
   return status;

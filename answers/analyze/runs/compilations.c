@@ -69,9 +69,12 @@ static void take_tag(struct question *question, const struct store_tag *tag, con
                      struct loaded *loaded)
 {
   struct compilation *of = &loaded->of;
-  const char **texts[TAGS] = {[TAG_ID] = &loaded->id,         [TAG_TRIGGER] = &loaded->trigger,
-                              [TAG_FUNCTION] = &of->function, [TAG_FILE] = &of->file,
-                              [TAG_REASON] = &of->reason,     [TAG_BREAK] = &of->graph_break,
+  const char **texts[TAGS] = {[TAG_ID] = &loaded->id,
+                              [TAG_TRIGGER] = &loaded->trigger,
+                              [TAG_FUNCTION] = &of->function,
+                              [TAG_FILE] = &of->file,
+                              [TAG_REASON] = &of->reason,
+                              [TAG_BREAK] = &of->graph_break,
                               [TAG_BREAK_SOURCE] = &of->break_source};
   unsigned which = 0;
   while (which < TAGS && keys[which] != tag->key)
@@ -138,8 +141,10 @@ static void name_gradients(loaded_vector *found)
 enum status compilations_load(struct question *question, const struct view_run *run, struct compilations *ret,
                               struct error *err)
 {
-  enum { COLUMNS = STORE_BIT(STORE_CATEGORY) | STORE_BIT(STORE_START_NS) | STORE_BIT(STORE_DURATION_NS) |
-                   STORE_BIT(STORE_CONTEXT_ID) };
+  enum {
+    COLUMNS = STORE_BIT(STORE_CATEGORY) | STORE_BIT(STORE_START_NS) | STORE_BIT(STORE_DURATION_NS) |
+              STORE_BIT(STORE_CONTEXT_ID)
+  };
   struct run_columns columns;
   loaded_vector found = {0};
   uint32_t compile;
@@ -149,13 +154,13 @@ enum status compilations_load(struct question *question, const struct view_run *
   XSP_TRY(run_columns_load(question, run, COLUMNS, question->scratch, &columns, err));
   for (size_t row = 0; row < columns.spans.count; row++)
     if (columns.spans.category[row] == compile)
-      *vector_add(&found) = (struct loaded){
-          .span_id = columns.spans.span_id[row],
-          .of = {.start_ns = columns.spans.start_ns[row],
-                 .duration_ns = columns.spans.duration_ns[row],
-                 .context_id = columns.spans.context_id != NULL ? columns.spans.context_id[row] : 0,
-                 .observation = columns.derived.observation[row],
-                 .row = row}};
+      *vector_add(&found) =
+          (struct loaded){.span_id = columns.spans.span_id[row],
+                          .of = {.start_ns = columns.spans.start_ns[row],
+                                 .duration_ns = columns.spans.duration_ns[row],
+                                 .context_id = columns.spans.context_id != NULL ? columns.spans.context_id[row] : 0,
+                                 .observation = columns.derived.observation[row],
+                                 .row = row}};
   enum status status = found.count > 0 ? take_tags(question, run, &found, err) : STATUS_OK;
   if (status == STATUS_OK && found.count > 0) {
     qsort(found.items, found.count, sizeof *found.items, by_start);
@@ -235,8 +240,7 @@ bool compilation_is_alike(const struct compilation *a, const struct compilation 
   if (a->kind != b->kind || (a->reason == NULL) != (b->reason == NULL))
     return false;
   size_t length = a->reason != NULL ? subject_length(a->reason) : 0;
-  return a->reason == NULL ||
-         (subject_length(b->reason) == length && strncmp(a->reason, b->reason, length) == 0);
+  return a->reason == NULL || (subject_length(b->reason) == length && strncmp(a->reason, b->reason, length) == 0);
 }
 
 bool compilation_is_of_one(const struct compilation *a, const struct compilation *b)
@@ -246,7 +250,7 @@ bool compilation_is_of_one(const struct compilation *a, const struct compilation
 
 const char *compilation_kind_name(enum compilation_kind kind)
 {
-  static const char *const names[COMPILATION_KINDS] = {"first",        "gradients", "after a graph break", "new shape",
-                                                       "new function", "guard"};
+  static const char *const names[COMPILATION_KINDS] = {"first",     "gradients",    "after a graph break",
+                                                       "new shape", "new function", "guard"};
   return names[kind];
 }
