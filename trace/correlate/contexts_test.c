@@ -16,6 +16,8 @@ static void assert_context(const struct contexts *contexts, uint32_t id, struct 
   assert_int_equal(context->parent, expected.parent);
   assert_int_equal(context->name, expected.name);
   assert_int_equal(context->level, expected.level);
+  if (expected.count > 0)
+    assert_int_equal(context->first, expected.first);
   assert_int_equal(context->count, expected.count);
   assert_int_equal(context->self_ns, expected.self_ns);
   assert_int_equal(context->total_ns, expected.total_ns);
@@ -36,14 +38,14 @@ static void equal_chains_share_a_context(void **state)
   struct contexts contexts = {.most = 100};
   contexts_add(&contexts, &two_steps);
   assert_int_equal(contexts.all.count, 3);
-  assert_context(&contexts, 0, (struct context){CONTEXT_NONE, STEP, 1, 2, 30, 333, 1});
-  assert_context(&contexts, 1, (struct context){0, CONV, 2, 2, 3, 303, 2});
-  assert_context(&contexts, 2, (struct context){1, KERNEL, 4, 2, 300, 300, 3});
+  assert_context(&contexts, 0, (struct context){CONTEXT_NONE, STEP, 1, 1, 2, 30, 333, 1});
+  assert_context(&contexts, 1, (struct context){0, CONV, 2, 2, 2, 3, 303, 2});
+  assert_context(&contexts, 2, (struct context){1, KERNEL, 4, 0, 2, 300, 300, 3});
   static const uint32_t expected[] = {2, 0, 1, 0, 1, 2};
   assert_memory_equal(contexts_of, expected, sizeof expected);
   contexts_add(&contexts, &two_steps); // another run's
   assert_int_equal(contexts.all.count, 3);
-  assert_context(&contexts, 0, (struct context){CONTEXT_NONE, STEP, 1, 4, 60, 666, 1});
+  assert_context(&contexts, 0, (struct context){CONTEXT_NONE, STEP, 1, 1, 4, 60, 666, 1});
   assert_int_equal(contexts.folded + contexts.left_out, 0);
   contexts_done(&contexts);
 }
@@ -56,9 +58,9 @@ static void one_name_in_two_places_is_two_contexts(void **state)
   struct contexts contexts = {.most = 100};
   contexts_add(&contexts, &(struct context_spans){5, around, called, NULL, times, times, NULL, NULL, NULL, NULL});
   assert_int_equal(contexts.all.count, 5);
-  assert_context(&contexts, 1, (struct context){0, KERNEL, 0, 1, 2, 2, 2});
-  assert_context(&contexts, 3, (struct context){2, KERNEL, 0, 1, 4, 4, 4});
-  assert_context(&contexts, 0, (struct context){CONTEXT_NONE, CONV, 0, 1, 1, INT64_MAX, 1}); // saturated
+  assert_context(&contexts, 1, (struct context){0, KERNEL, 0, 1, 1, 2, 2, 2});
+  assert_context(&contexts, 3, (struct context){2, KERNEL, 0, 3, 1, 4, 4, 4});
+  assert_context(&contexts, 0, (struct context){CONTEXT_NONE, CONV, 0, 0, 1, 1, INT64_MAX, 1}); // saturated
   contexts_done(&contexts);
 }
 
@@ -79,20 +81,20 @@ static void frames_of_paths_lie_between(void **state)
   struct contexts contexts = {.most = 100};
   contexts_add(&contexts, &spans);
   assert_int_equal(contexts.all.count, 8);
-  assert_context(&contexts, 0, (struct context){CONTEXT_NONE, STEP, 1, 1, 1, 31, 1});
+  assert_context(&contexts, 0, (struct context){CONTEXT_NONE, STEP, 1, 0, 1, 1, 31, 1});
   assert_context(&contexts, 1,
-                 (struct context){0, MAIN, 0, 0, 0, 30, INT64_MAX}); // no span: what its callees add up to
-  assert_context(&contexts, 2, (struct context){1, CONV, 2, 1, 2, 14, 2});
-  assert_context(&contexts, 3, (struct context){2, 60, 3, 1, 4, 4, 4});
-  assert_context(&contexts, 4, (struct context){2, KERNEL, 4, 1, 8, 8, 8});
-  assert_context(&contexts, 5, (struct context){1, RELU, 2, 1, 16, 16, 16}); // main called it, whatever it runs in
-  assert_context(&contexts, 6, (struct context){CONTEXT_NONE, MAIN, 0, 0, 0, 32, INT64_MAX});
+                 (struct context){0, MAIN, 0, 0, 0, 0, 30, INT64_MAX}); // no span: what its callees add up to
+  assert_context(&contexts, 2, (struct context){1, CONV, 2, 1, 1, 2, 14, 2});
+  assert_context(&contexts, 3, (struct context){2, 60, 3, 2, 1, 4, 4, 4});
+  assert_context(&contexts, 4, (struct context){2, KERNEL, 4, 3, 1, 8, 8, 8});
+  assert_context(&contexts, 5, (struct context){1, RELU, 2, 4, 1, 16, 16, 16}); // main called it, whatever it runs in
+  assert_context(&contexts, 6, (struct context){CONTEXT_NONE, MAIN, 0, 0, 0, 0, 32, INT64_MAX});
   contexts_add(&contexts, &spans);
   assert_int_equal(contexts.all.count, 8);
   contexts_done(&contexts);
   contexts = (struct contexts){.most = 2}; // no room beyond main
   contexts_add(&contexts, &spans);
-  assert_context(&contexts, 1, (struct context){0, MAIN, 2, 4, 30, 30, 2});
+  assert_context(&contexts, 1, (struct context){0, MAIN, 2, 1, 4, 30, 30, 2});
   assert_int_equal(contexts.left_out, 1);
   contexts_done(&contexts);
 }
@@ -103,7 +105,7 @@ static void spans_beyond_the_bound_count_above(void **state)
   struct contexts contexts = {.most = 2};
   contexts_add(&contexts, &two_steps);
   assert_int_equal(contexts.all.count, 2);
-  assert_context(&contexts, 1, (struct context){0, CONV, 2, 4, 303, 303, 2});
+  assert_context(&contexts, 1, (struct context){0, CONV, 2, 0, 4, 303, 303, 2});
   assert_int_equal(contexts.folded, 2);
   contexts_done(&contexts);
   contexts = (struct contexts){.most = 0};
