@@ -306,7 +306,7 @@ static double measure(const struct trace *trace, size_t *ret_disagreements)
     struct parents parents;
     struct error error;
     double start = now_ns();
-    if (parents_find(&trace->spans, tracks, 2, &parents, &error) != STATUS_OK) {
+    if (parents_find(&trace->spans, tracks, 2, 0, &parents, &error) != STATUS_OK) {
       fprintf(stderr, "%s\n", error.why);
       exit(2);
     }

@@ -65,6 +65,11 @@ void import_run_set(struct import *import, const struct store_run *run)
   fuzz_run(import);
 }
 
+void import_run_resolution(struct import *import, int64_t resolution_ns)
+{
+  (void)import, (void)resolution_ns;
+}
+
 void import_run_shift(struct import *import, int64_t offset_ns)
 {
   (void)offset_ns;

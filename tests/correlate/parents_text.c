@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A test program: cases of spans as text on stdin, their parents on stdout. tests/correlate/test_parents.py feeds it.
 //
-// A case is a line `case COUNT HAS_CALLER` and COUNT lines `span_id recorded_parent level kind track start end correlation clock
+// A case is a line `case COUNT HAS_CALLER RESOLUTION` and COUNT lines `span_id recorded_parent level kind track start end correlation clock
 // flags process threadless device external_id kernel` (end `open`: never finished; clock 0: wall time; flags: STORE_SPAN_…;
 // the last three: struct correlate_facts). The answer is COUNT lines `parent basis depth self observation kind`.
 #include "correlate/correlate.h"
@@ -72,7 +72,7 @@ static enum status load_facts(void *context, struct correlate_facts *facts, size
   return STATUS_OK;
 }
 
-static bool run_case(size_t count, bool has_caller)
+static bool run_case(size_t count, bool has_caller, int64_t resolution_ns)
 {
   struct arena arena = {0};
   struct store_spans spans = {0};
@@ -82,8 +82,8 @@ static bool run_case(size_t count, bool has_caller)
   for (size_t i = 0; i < count; i++)
     if (!read_span(&spans, i, &tracks[i], &facts[i]))
       return false;
-  const struct correlate_question question = {&spans,     tracks, count,     NULL, 0, STORE_ALL_DERIVED,
-                                              load_facts, facts,  has_caller};
+  const struct correlate_question question = {&spans,     tracks, count,      NULL,         0, STORE_ALL_DERIVED,
+                                              load_facts, facts,  has_caller, resolution_ns};
   struct correlate_answer answer;
   struct error error;
   if (correlate_spans(&question, &arena, &answer, &error) != STATUS_OK) {
@@ -103,8 +103,9 @@ int main(void)
 {
   size_t count;
   unsigned has_caller;
-  while (scanf(" case %zu %u", &count, &has_caller) == 2)
-    if (!run_case(count, has_caller != 0))
+  int64_t resolution_ns;
+  while (scanf(" case %zu %u %" SCNd64, &count, &has_caller, &resolution_ns) == 3)
+    if (!run_case(count, has_caller != 0, resolution_ns))
       return 1;
   return 0;
 }

@@ -85,8 +85,8 @@ def flags_of(span):
     return STEP * span.step | PLACED * span.placed | CALL * span.call | recorded << 4
 
 
-def to_text(spans, has_caller):
-    lines = [f'case {len(spans)} {int(has_caller)}']
+def to_text(spans, has_caller, resolution):
+    lines = [f'case {len(spans)} {int(has_caller)} {resolution}']
     for s in spans:
         end = 'open' if s.end == OPEN else s.end
         lines.append(f'{s.span_id} {s.recorded_parent} {s.level} {s.kind} {s.track} {s.start} {end} {s.correlation} '
@@ -108,13 +108,14 @@ class Parents(unittest.TestCase):
         generator = random.Random(20)
         cases = [(nested_case if i % 3 == 0 else random_case)(generator) for i in range(CASES)]
         have_callers = [generator.random() < 0.2 for _ in cases]
-        output = subprocess.run([PROGRAM], input=''.join(map(to_text, cases, have_callers)), capture_output=True, text=True,
+        resolutions = [generator.choice((0, 0, 1, 2)) for _ in cases]
+        output = subprocess.run([PROGRAM], input=''.join(map(to_text, cases, have_callers, resolutions)), capture_output=True, text=True,
                                 check=True)
         lines = iter(output.stdout.splitlines())
         seen, became = set(), set()
-        for spans, has_caller in zip(cases, have_callers):
+        for spans, has_caller, resolution in zip(cases, have_callers, resolutions):
             answers = [next(lines).split() for _ in spans]
-            expected = rules.parents(spans, has_caller)
+            expected = rules.parents(rules.nested(spans, resolution), has_caller)
             kinds = rules.kinds(spans)
             observations = rules.observations(spans, expected)
             for at, (answer, (parent, basis)) in enumerate(zip(answers, expected)):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """PyTorch profiler traces: real ones against an independent reader and what others published about them, and small ones
 of our own for every generation of the format."""
+import fractions
 import glob
 import gzip
 import json
@@ -660,6 +661,49 @@ class Values(Case):
             self.assertEqual(rows(self.out, "select framework, framework_version from experiment"),
                              [{"framework": "pytorch", "framework_version": "2.4.1"}])
             self.assertIn("rank 3 of 8", " ".join(self.report["files"][0]["notes"]))
+
+
+class RoundedTimes(Case):
+    PARENTS = ("select s.name, p.name as parent, s.basis from span s left join span p on p.run_id = s.run_id and "
+               "p.span_id = s.parent_id")
+    NOTES = "select key, value from note where key in ('time_resolution_ns', 'ends_after_parent') order by key"
+
+    def parents(self, events):
+        out = import_file(self.write(events), self.folder.name)[1]
+        return ({row["name"]: (row["parent"], row["basis"]) for row in rows(out, self.PARENTS)},
+                {row["key"]: row["value"] for row in rows(out, self.NOTES)})
+
+    def test_a_nanosecond(self):
+        parents, notes = self.parents([
+            operator("outer", 1000.001, 10), operator("inner", 1005, 5.002), call(1, 1006, 4.002),
+            kernel(1, 1100, 5),
+            operator("before", 2000, 5.15), call(2, 2005, 7.78, "crosses"), kernel(2, 2100, 4, "next")])
+        self.assertEqual((parents["inner"], parents["k"]), (("outer", "containment"), ("inner", "correlation")))
+        self.assertEqual((parents["crosses"], parents["next"]), ((None, "none"), (None, "correlation")))
+        self.assertEqual(notes, {"time_resolution_ns": "1", "ends_after_parent": "2"})
+
+    def nest(self, count):
+        """Operators that end 10 ns before the one around them, each group after the other, at a Unix time."""
+        for i in range(count):
+            start = 1_700_000_000_000_000 + i * 100 + fractions.Fraction(i * 37 % 1000, 1000)
+            for depth, name in enumerate("abc"):
+                inset = depth * fractions.Fraction(5213, 1000)
+                yield f"{name}{i}", start + inset, 30 - inset - fractions.Fraction(depth, 100)
+
+    def test_doubles_of_unix_times(self):
+        exact = list(self.nest(64))
+        parents, notes = self.parents([operator(name, float(start), float(length)) for name, start, length in exact])
+        self.assertEqual(parents, {f"{name}{i}": (f"{above}{i}", "containment") if above else (None, "none")
+                                   for above, name in zip(("", "a", "b"), "abc") for i in range(64)})
+        self.assertEqual(notes["time_resolution_ns"], "350")
+        self.assertGreater(int(notes["ends_after_parent"]), 10)
+
+    def test_neighbours_stay_neighbours(self):
+        parents, notes = self.parents([
+            event for i in range(64) for event in (operator(f"a{i}", 100 * i, 10), operator(f"b{i}", 100 * i + 10, 1),
+                                                   operator(f"c{i}", 100 * i + 20, 10), operator(f"d{i}", 100 * i + 25, 8))])
+        self.assertEqual({parent for parent, _ in parents.values()}, {None})  # d crosses c by 3 us
+        self.assertEqual(notes, {"time_resolution_ns": "1000"})
 
 
 class Files(Case):

@@ -86,6 +86,28 @@ def kinds(spans):
 
 
 # ---- parents
+def nested(spans, resolution):
+    """The spans as parents are to be found from them, where a source rounds times to `resolution`: on a thread, what outlasts
+    the span it began in by no more than that ends with it. What it truly crosses takes in nothing from there on."""
+    result = list(spans)
+    open_rows = collections.defaultdict(list)  # by track, each in the one before it
+    for at in sorted(range(len(spans)), key=lambda i: (spans[i].start, -spans[i].end, spans[i].level, i)):
+        span = spans[at]
+        if span.track == 0 or span.threadless or span.kind == EXECUTION:
+            continue
+        stack = open_rows[span.track]
+        while stack and result[stack[-1]].end < span.end:
+            outer, limit = spans[stack[-1]], result[stack[-1]].end
+            if (span.end != FOREVER and span.end - outer.end <= resolution < limit - span.start
+                    and outer.level <= span.level):
+                result[at] = span._replace(end=limit)
+                break
+            stack.pop()
+        if span.level < KERNEL and not span.call:
+            stack.append(at)
+    return result
+
+
 def encloses(outer, outer_at, inner, inner_at):
     if outer.start > inner.start or outer.end < inner.end:
         return False

@@ -25,6 +25,7 @@ struct correlate_question { // of one run
   correlate_load_facts *load_facts; // called only where launches share their id; NULL: nothing more is recorded
   void *context;                    // of load_facts
   bool has_caller; // a span outside the run called all of it: the parent of topmost spans (basis explicit, no row)
+  int64_t resolution_ns; // of a source that rounds times; 0: they are exact
 };
 struct correlate_answer { // arrays live in the arena
   struct store_derived derived;

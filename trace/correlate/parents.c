@@ -148,13 +148,14 @@ SWEEP_HOT enum sweep_answer look_up(struct parents_track *track, const struct sw
 static inline bool settle_backward(const struct store_spans *spans, uint32_t row, struct parents_track *track,
                                    struct parents *parents)
 {
-  struct arena *arena = &parents->arena;
   int64_t start = spans->start_ns[row];
   int64_t end = rows_end(spans, row);
   uint8_t level = spans->level[row];
   if (end >= track->last_end && (end > track->last_end || start < track->last_start ||
                                  (start == track->last_start && level <= track->last_level)))
     return false;
+  if (start < track->last_start && (uint64_t)track->last_end - (uint64_t)end - 1 < (uint64_t)parents->resolution_ns)
+    return false; // what ends next began in this one, and may belong in it
   track->last_end = end;
   track->last_start = start;
   track->last_level = level;
@@ -162,7 +163,7 @@ static inline bool settle_backward(const struct store_spans *spans, uint32_t row
   uint8_t marks = parents->basis[row];
   if (!(marks & MARK_NO_CONTAINMENT) && spans->kind[row] != XSP_KIND_EXECUTION) {
     const struct sweep_open *open;
-    enum sweep_answer answer = look_up(track, &span, true, arena, &open);
+    enum sweep_answer answer = look_up(track, &span, true, &parents->arena, &open);
     if (answer != SWEEP_NONE) {
       if (answer == SWEEP_AMBIGUOUS || !open->is_nested ||
           (span.near == span.far && (open->near == span.near || open->far == span.far)))
@@ -173,7 +174,7 @@ static inline bool settle_backward(const struct store_spans *spans, uint32_t row
   } else if (level < SWEEP_LEVELS && track->level[level].count > 0)
     sweep_forget(&track->level[level], &span);
   if (level < SWEEP_LEVELS && !(marks & MARK_CLOSED))
-    sweep_push(&track->level[level], &span, arena);
+    sweep_push(&track->level[level], &span, &parents->arena);
   return true;
 }
 
@@ -340,9 +341,9 @@ static void settle_links(const struct store_spans *spans, const struct parents_s
 }
 
 enum status parents_find(const struct store_spans *spans, const struct store_track *tracks, size_t track_count,
-                         struct parents *ret_parents, struct error *err)
+                         int64_t resolution_ns, struct parents *ret_parents, struct error *err)
 {
-  *ret_parents = (struct parents){0};
+  *ret_parents = (struct parents){.resolution_ns = resolution_ns};
   struct parents_survey survey;
   if (spans->count >= ROW_NONE)
     return error_set(err, STATUS_INPUT, WHAT, NULL, NULL, "a run of %zu spans is too long", spans->count);
@@ -358,7 +359,10 @@ enum status parents_find(const struct store_spans *spans, const struct store_tra
     name_parents(spans, ret_parents);
   collect_forward(spans, ret_parents);
   sort_forward(spans, ret_parents);
-  sweep_forward(spans, ret_parents);
+  struct store_spans nested = *spans;
+  if (parents_nest_ends(ret_parents, &nested))
+    sort_forward(&nested, ret_parents);
+  sweep_forward(&nested, ret_parents);
   settle_links(spans, &survey, ret_parents);
   return STATUS_OK;
 }

@@ -31,7 +31,9 @@ struct parents {
   bool has_links;             // explicit or by correlation: may run in circles
   bool has_bases;             // some spans were recorded with their basis
   bool has_steps, has_open;
-  int64_t first_id; // where ids are dense
+  int64_t first_id;      // where ids are dense
+  int64_t resolution_ns; // of the source's times: ends are out by as much; 0: exact
+  size_t nested_count;   // spans that end after their parent, by no more than that
   struct launches launches;
   struct arena arena, order_arena, links_arena; // the order's: forward_row; the links': launches
 };
@@ -39,7 +41,7 @@ struct parents {
 // Fills *ret_parents, which parents_done frees, also after an error. STATUS_INPUT where ids repeat or a span ends before
 // it starts or beyond int64.
 enum status parents_find(const struct store_spans *spans, const struct store_track *tracks, size_t track_count,
-                         struct parents *ret_parents, struct error *err) MUST_CHECK;
+                         int64_t resolution_ns, struct parents *ret_parents, struct error *err) MUST_CHECK;
 // Afterwards: decides between launches with one id by further facts (struct correlate_question).
 enum status parents_learn(const struct store_spans *spans, correlate_load_facts *load, void *context,
                           struct parents *parents, struct error *err) MUST_CHECK;

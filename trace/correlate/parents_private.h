@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Processes of tracks. Private to correlate.
+// Processes of tracks, and rounded times. Private to correlate.
 //
 // Spans on no thread enclose those of all threads of their process: layers of frameworks that do not report where they
 // ran, ranges that begin on one thread and end on another. Each level of a process (and clock) has one stack for the
@@ -19,5 +19,9 @@ void processes_find(const struct store_spans *spans, const struct store_track *t
 enum sweep_answer processes_look_up(const struct parents *parents, struct parents_track *track,
                                     const struct sweep_span *span, struct arena *arena,
                                     const struct sweep_open **ret_open);
+
+// nest.c: of the rows of parents->forward_row, which is sorted: gives `spans` durations, in the parents' arena, with which those
+// that outlast what they began in by at most parents->resolution_ns end with it, and counts them. False: there are none.
+bool parents_nest_ends(struct parents *parents, struct store_spans *spans);
 
 #endif

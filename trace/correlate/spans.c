@@ -53,7 +53,8 @@ enum status correlate_spans(const struct correlate_question *question, struct ar
 {
   struct relation relation = {.spans = question->spans};
   *ret_answer = (struct correlate_answer){0};
-  enum status status = parents_find(question->spans, question->tracks, question->track_count, &relation.parents, err);
+  enum status status = parents_find(question->spans, question->tracks, question->track_count, question->resolution_ns,
+                                    &relation.parents, err);
   if (status == STATUS_OK)
     status = parents_learn(question->spans, question->load_facts, question->context, &relation.parents, err);
   if (status == STATUS_OK && question->has_caller)

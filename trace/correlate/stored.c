@@ -89,18 +89,6 @@ static enum status find_warmups(struct store *store, int64_t run_id, struct aren
   return STATUS_OK;
 }
 
-static enum status find_caller(struct store *store, int64_t run_id, struct arena *arena, bool *ret_has_caller,
-                               struct error *err)
-{
-  struct store_note *notes;
-  size_t count;
-  XSP_TRY(store_notes(store, run_id, arena, &notes, &count, err));
-  *ret_has_caller = false;
-  for (size_t i = 0; i < count; i++)
-    *ret_has_caller |= notes[i].run_id == run_id && strcmp(notes[i].key, "remote_parent") == 0;
-  return STATUS_OK;
-}
-
 // ---- one run ---------------------------------------------------------------------------------------------------------
 struct run {
   struct store *store;
@@ -112,8 +100,26 @@ struct run {
   struct store_track *tracks;
   size_t track_count;
   struct ids warmups;
-  bool has_caller; // note remote_parent
+  bool has_caller;       // note remote_parent
+  int64_t resolution_ns; // note time_resolution_ns
 };
+
+static enum status find_notes(struct run *run, struct error *err)
+{
+  struct store_note *notes;
+  size_t count;
+  XSP_TRY(store_notes(run->store, run->run_id, &run->arena, &notes, &count, err));
+  for (size_t i = 0; i < count; i++) {
+    if (notes[i].run_id != run->run_id || notes[i].value == NULL)
+      continue;
+    run->has_caller |= strcmp(notes[i].key, "remote_parent") == 0;
+    if (strcmp(notes[i].key, STORE_NOTE_RESOLUTION) == 0)
+      run->resolution_ns = strtol(notes[i].value, NULL, 10);
+  }
+  if (run->resolution_ns < 0 || run->resolution_ns > STORE_RESOLUTION_MOST_NS) // no importer wrote that
+    run->resolution_ns = 0;
+  return STATUS_OK;
+}
 
 static enum status load(struct run *run, struct error *err)
 {
@@ -124,7 +130,7 @@ static enum status load(struct run *run, struct error *err)
   run->spans.correlation_id = links.correlation_id;
   if (run->may_have_steps)
     XSP_TRY(find_steps(run->store, run->run_id, &run->arena, &run->spans, err));
-  XSP_TRY(find_caller(run->store, run->run_id, &run->arena, &run->has_caller, err));
+  XSP_TRY(find_notes(run, err));
   XSP_TRY(store_tracks(run->store, run->run_id, &run->arena, &run->tracks, &run->track_count, err));
   return find_warmups(run->store, run->run_id, &run->arena, &run->warmups, err);
 }
@@ -136,13 +142,15 @@ static enum status find_forward(struct run *run, const struct parents *parents, 
   return forward_find(&source, arena, ret_links, err);
 }
 
-static enum status note_unknown_threads(struct run *run, size_t count, struct arena *arena, struct error *err)
+static enum status note_count(struct run *run, const char *key, size_t count, struct error *err)
 {
-  static const char key[] = "forward_threads_unknown";
+  struct arena *arena = &run->arena;
   struct store_note *notes;
-  size_t note_count;
-  XSP_TRY(store_notes(run->store, run->run_id, arena, &notes, &note_count, err));
-  for (size_t i = 0; i < note_count; i++) // correlated before
+  size_t notes_count;
+  if (count == 0)
+    return STATUS_OK;
+  XSP_TRY(store_notes(run->store, run->run_id, arena, &notes, &notes_count, err));
+  for (size_t i = 0; i < notes_count; i++) // correlated before
     if (notes[i].run_id == run->run_id && strcmp(notes[i].key, key) == 0)
       return STATUS_OK;
   return store_add_note(run->store, run->run_id, key, arena_format(arena, "%zu", count), err);
@@ -156,8 +164,8 @@ static enum status write_forward(struct run *run, const struct parents *parents,
   struct store_derived_source source = {run->spans.count, STORE_BIT(STORE_FORWARD_ID), &links, forward_fill};
   if (status == STATUS_OK && links.count > 0)
     status = store_put_derived_columns(run->store, run->run_id, &source, err);
-  if (status == STATUS_OK && links.unknown_count > 0)
-    status = note_unknown_threads(run, links.unknown_count, &arena, err);
+  if (status == STATUS_OK)
+    status = note_count(run, "forward_threads_unknown", links.unknown_count, err);
   arena_done(&arena);
   return status;
 }
@@ -180,6 +188,7 @@ static enum status write_relation(struct run *run, struct relation *relation, st
   parents_forget_links(&relation->parents);
   arena_done(&run->links_arena);
   run->spans.correlation_id = NULL;
+  XSP_TRY(note_count(run, "ends_after_parent", relation->parents.nested_count, err));
   XSP_TRY(write_forward(run, &relation->parents, err));
   XSP_TRY(layer_index_fill(run->store, run->run_id, relation, observation_count, err));
   relation_forget_tree(relation);
@@ -191,7 +200,7 @@ static enum status write_relation(struct run *run, struct relation *relation, st
 static enum status find_parents(struct run *run, struct parents *parents, struct error *err)
 {
   struct launch_facts_source source = {run->store, run->run_id, &run->spans, run->tracks, run->track_count};
-  XSP_TRY(parents_find(&run->spans, run->tracks, run->track_count, parents, err));
+  XSP_TRY(parents_find(&run->spans, run->tracks, run->track_count, run->resolution_ns, parents, err));
   XSP_TRY(parents_learn(&run->spans, launch_facts_load, &source, parents, err));
   const struct pools_source pools = {run->store, run->run_id, &run->spans, run->tracks, run->track_count};
   XSP_TRY(pools_find(&pools, parents, err));

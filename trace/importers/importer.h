@@ -66,6 +66,7 @@ void import_experiment_model(struct import *import, int64_t experiment_id, const
                              size_t count);
 // For sources that were exported from here: xsp's own share, and what table `note` says of a run (run_id 0: of the file).
 void import_run_own_pct(struct import *import, double own_pct);
+void import_run_resolution(struct import *import, int64_t resolution_ns); // STORE_NOTE_RESOLUTION
 void import_run_note(struct import *import, int64_t run_id, const char *key, const char *value);
 // Facts for the driver's experiments. The first to say something about a key is believed; texts are copied. Files of
 // different GPUs or processors (`gpu`, `cpu_model`) are different experiments.

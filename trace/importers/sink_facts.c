@@ -57,6 +57,14 @@ void import_run_note(struct import *import, int64_t run_id, const char *key, con
                                                          arena_copy(&sink->arena, value, strlen(value))};
 }
 
+void import_run_resolution(struct import *import, int64_t resolution_ns)
+{
+  const char *text = arena_format(&import->sink->arena, "%lld", (long long)resolution_ns);
+  import_run_note(import, import->sink->run->run.run_id, STORE_NOTE_RESOLUTION, text);
+  if (resolution_ns > 1)
+    import_note(import, "times are rounded: a span may end %s ns after its parent", text);
+}
+
 void import_run_shift(struct import *import, int64_t offset_ns)
 {
   import->sink->run->shift_ns = offset_ns;

@@ -236,7 +236,7 @@ static enum status read_events(struct reading *reading, struct error *err)
 {
   struct trace_ending ending;
   XSP_TRY(trace_read(reading->import->input, read_event, NULL, reading, &ending, err));
-  import_note_nonfinite(reading->import, ending.nonfinite_count);
+  import_note_ending(reading->import, &ending);
   XSP_TRY(import_lanes_finish(&reading->lanes, err));
   uint64_t open = reading->lanes.open_count, misnamed = reading->lanes.misnamed_count;
   if (open > 0)

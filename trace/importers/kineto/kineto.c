@@ -165,7 +165,7 @@ static enum status read_file(struct kineto *kineto, struct error *err)
   if (kineto->import->description != NULL)
     XSP_TRY(kineto_describe(kineto, err));
   XSP_TRY(trace_read(kineto->import->input, kineto_event, kineto_top_key, kineto, &ending, err));
-  import_note_nonfinite(kineto->import, ending.nonfinite_count);
+  import_note_ending(kineto->import, &ending);
   import_framework(kineto->import, kineto->paddle.is_writer ? "paddle" : "pytorch", NULL);
   XSP_TRY(kineto_paddle_end(kineto, err));
   XSP_TRY(set_epoch(kineto, err));

@@ -283,7 +283,7 @@ static enum status read_events(struct reading *reading, struct error *err)
 {
   struct trace_ending ending;
   XSP_TRY(trace_read(reading->import->input, read_event, NULL, reading, &ending, err));
-  import_note_nonfinite(reading->import, ending.nonfinite_count);
+  import_note_ending(reading->import, &ending);
   if (ending.is_unclosed)
     import_note(reading->import, "the file ends without its closing bracket: the session was not ended properly");
   if (reading->event_count >= EVENTS_MOST)

@@ -119,7 +119,7 @@ static enum status read_file(struct import *import, struct error *err)
   import_run(import, &(struct store_run){.epoch_is_unix = true});
   import_framework(import, "tensorflow", NULL);
   enum status status = trace_read(import->input, read_event, NULL, &reading, &ending, err);
-  import_note_nonfinite(import, ending.nonfinite_count);
+  import_note_ending(import, &ending);
   if (status == STATUS_OK)
     status = step_finish(&reading.steps, err);
   step_done(&reading.steps);

@@ -63,6 +63,7 @@ void trace_close(struct trace_reader *reader);
 struct trace_ending {
   bool is_unclosed;
   uint64_t nonfinite_count;
+  int64_t resolution_ns; // of starts: what they are multiples of, at most a microsecond
 };
 // All items of a file in order. `key`, for those of TRACE_KEY, may be NULL. *ret_ending: as in struct trace_reader.
 typedef enum status trace_event_function(void *context, const struct trace_event *event, struct error *err);
@@ -101,8 +102,8 @@ bool import_event_tag_scalar(struct import *import, int64_t span_id, uint32_t ke
 // Why events of this phase are no spans; NULL: they are, or metadata.
 const char *trace_phase_reason(char phase);
 
-// A note where values of the file were NaN or infinite.
-void import_note_nonfinite(struct import *import, uint64_t count);
+// Notes what the file's numbers are like: values that are NaN or infinite, the resolution of times.
+void import_note_ending(struct import *import, const struct trace_ending *ending);
 
 // ---- json_time.c: times as traces write them: decimal microseconds with any number of digits, read exactly. Pure.
 // Both texts must be JSON numbers. start = ⌊start µs⌋ and end = ⌊start µs + duration µs⌋ in ns, computed exactly;

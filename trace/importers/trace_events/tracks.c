@@ -96,8 +96,10 @@ bool import_event_tag_scalar(struct import *import, int64_t span_id, uint32_t ke
   return value->type == TRACE_NULL || value->type == TRACE_NONE;
 }
 
-void import_note_nonfinite(struct import *import, uint64_t count)
+void import_note_ending(struct import *import, const struct trace_ending *ending)
 {
+  uint64_t count = ending->nonfinite_count;
   if (count > 0)
     import_note(import, "%" PRIu64 " value%s NaN or infinite: read as null", count, count == 1 ? " is" : "s are");
+  import_run_resolution(import, ending->resolution_ns);
 }
