@@ -18,6 +18,7 @@ static uint32_t sequence_at = UNKNOWN;       // atomic; offset in bytes
 static uint32_t checks;                      // atomic; operators checked
 static uint32_t forward_thread_at = UNKNOWN; // atomic; found at the first backward operator that has one
 static bool is_zero[WORDS];                  // set by the constructor to 0
+static bool is_of_forward[WORDS];            // atomic; set in a forward operator, such as the thread that runs it
 
 struct record {
   _Alignas(16) uint64_t words[WORDS];
@@ -65,6 +66,21 @@ void pytorch_layout_find(void)
     give_up();
 }
 
+static uint64_t word_at(const void *record, uint32_t offset)
+{
+  uint64_t word;
+  memcpy(&word, (const char *)record + offset, sizeof word);
+  return word;
+}
+
+// A forward operator names no forward thread, but the thread that runs it, which may be that of its backward operator, too.
+static void exclude_words(const void *record)
+{
+  for (uint32_t i = 0; i < WORDS; i++)
+    if (is_zero[i] && word_at(record, i * WORD) != 0)
+      __atomic_store_n(&is_of_forward[i], true, __ATOMIC_RELAXED);
+}
+
 int64_t pytorch_layout_sequence(const void *record, bool is_backward)
 {
   uint32_t offset = __atomic_load_n(&sequence_at, __ATOMIC_RELAXED);
@@ -79,18 +95,13 @@ int64_t pytorch_layout_sequence(const void *record, bool is_backward)
       give_up();
       return -1;
     }
+    exclude_words(record);
   }
   return sequence;
 }
 
-static uint64_t word_at(const void *record, uint32_t offset)
-{
-  uint64_t word;
-  memcpy(&word, (const char *)record + offset, sizeof word);
-  return word;
-}
-
-// A field that the constructor sets to 0, after the sequence number, and that with this number names a forward operator.
+// A field that the constructor sets to 0, after the sequence number, that is 0 in forward operators, and that with this number
+// names one.
 uint32_t pytorch_layout_forward_thread(const void *record, int64_t sequence)
 {
   uint32_t known = __atomic_load_n(&forward_thread_at, __ATOMIC_RELAXED);
@@ -98,7 +109,8 @@ uint32_t pytorch_layout_forward_thread(const void *record, int64_t sequence)
     return (uint32_t)word_at(record, known);
   struct operator_place forward;
   for (uint32_t i = sequence_at / WORD + 1; i < WORDS; i++) {
-    uint64_t word = is_zero[i] ? word_at(record, i * WORD) : 0;
+    bool is_possible = is_zero[i] && !__atomic_load_n(&is_of_forward[i], __ATOMIC_RELAXED);
+    uint64_t word = is_possible ? word_at(record, i * WORD) : 0;
     if (word != 0 && word < UINT32_MAX && pytorch_links_find((uint32_t)word, sequence, &forward)) {
       __atomic_store_n(&forward_thread_at, i * WORD, __ATOMIC_RELAXED);
       return (uint32_t)word;

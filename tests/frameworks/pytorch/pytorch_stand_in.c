@@ -3,6 +3,7 @@
 // -DPROGRAM a program that is linked against it. Operators run where the program says; the environment's STAND_IN_LAYOUT says
 // where at::RecordFunction keeps its fields.
 #include <dlfcn.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -24,6 +25,7 @@ struct callback {
   bool scopes[10], needs_inputs, needs_outputs, needs_ids;
 };
 void torch_run(const char *name, int scope, int64_t sequence, uint64_t forward_thread, void (*inside)(void));
+void torch_number_thread(uint64_t number);
 void torch_range_begins(const char *name);
 void torch_range_ends(void);
 void torch_allocate(size_t bytes);
@@ -40,6 +42,7 @@ static struct callback callbacks[16];
 static unsigned count;
 static bool is_enabled = true;
 static int64_t next_sequence;
+static __thread uint64_t thread_number = 7;
 
 static unsigned place(bool of_thread) // of the sequence number, and the forward thread
 {
@@ -59,7 +62,11 @@ API(const char *, record_name, "_ZNK2at14RecordFunction4nameEv", (const struct r
 }
 API(uint64_t, current_thread, "_ZN2at14RecordFunction15currentThreadIdEv", (void))
 {
-  return 7;
+  return thread_number;
+}
+void torch_number_thread(uint64_t number)
+{
+  thread_number = number;
 }
 API(void, construct, "_ZN2at14RecordFunctionC1ENS_11RecordScopeE", (struct record * record, uint8_t scope))
 {
@@ -126,6 +133,18 @@ static void end(struct record *record, int scope)
 void torch_run(const char *name, int scope, int64_t sequence, uint64_t forward_thread, void (*inside)(void))
 {
   struct record record;
+  is_enabled = false;
+  construct(&record, (uint8_t)scope);
+  is_enabled = true;
+  record.name = name;
+  record.words[place(false)] = (uint64_t)sequence;
+  record.words[place(true) - 1] = thread_number;
+  record.words[place(true)] = forward_thread;
+  next_sequence = sequence > next_sequence ? sequence : next_sequence;
+  void *contexts[16] = {NULL};
+  for (unsigned i = 0; i < count; i++)
+    if (callbacks[i].scopes[scope])
+      callbacks[i].start(&contexts[i], &record);
   begin(&record, name, scope, sequence, forward_thread);
   if (inside != NULL)
     inside();
@@ -215,8 +234,31 @@ static void fork_with_blocks(void)
   waitpid(child, NULL, 0);
 }
 
+static void *relu_on_another_thread(void *argument)
+{
+  torch_number_thread(8);
+  torch_run("aten::relu", 0, 6, 0, NULL);
+  return argument;
+}
+
+// The first backward operator runs where its forward operator did; the second one's thread has its number, too.
+static void run_threads(void)
+{
+  pthread_t thread;
+  torch_run("aten::mm", 0, 5, 0, NULL);
+  torch_run("MmBackward0", 1, 5, 7, NULL);
+  torch_run("aten::add", 0, 6, 0, NULL);
+  pthread_create(&thread, NULL, relu_on_another_thread, NULL);
+  pthread_join(thread, NULL);
+  torch_run("ReluBackward0", 1, 6, 8, NULL);
+}
+
 int main(int argc, char **argv)
 {
+  if (argc > 1 && strcmp(argv[1], "threads") == 0) {
+    run_threads();
+    return 0;
+  }
   if (argc > 1 && strcmp(argv[1], "fork") == 0) {
     torch_run("aten::linear", 0, 5, 0, fork_with_blocks);
     return 0;

@@ -222,6 +222,14 @@ class Layouts(Case):
             self.assertEqual(spans, OPERATORS, layout)
             self.assertNotIn("sequence numbers", notes)
 
+    def test_forward_threads(self):
+        for layout in ("usual", "moved"):
+            _, path = self.traced("./program", "threads", STAND_IN_LAYOUT=layout)
+            found = sql(path, "select b.name, f.name as forward from span b join span f on f.run_id = b.run_id and "
+                              "f.span_id = b.forward_id order by b.start_ns")
+            self.assertEqual([tuple(row.values()) for row in found],
+                             [("MmBackward0", "aten::mm"), ("ReluBackward0", "aten::relu")], layout)
+
     def test_unknown_layouts(self):
         """No field like it, or one whose numbers are wrong: operators without numbers, and a note."""
         bare = [(*row[:4], None, None, row[6]) for row in OPERATORS]
