@@ -36,8 +36,8 @@ class Case(unittest.TestCase):
     def backward(self, start, sequence, thread=100, track=1, name="OpBackward0"):
         return self.operator(start, 10, sequence, track, name, forward_thread=thread)
 
-    def numbered(self, start, sequence, number, track=1):
-        return self.operator(start, 10, sequence, track, "OpBackward0", **{"Fwd thread id": number})
+    def numbered(self, start, sequence, number, track=1, name="OpBackward0"):
+        return self.operator(start, 10, sequence, track, name, **{"Fwd thread id": number})
 
     def links(self):
         path = self.script.write(os.path.join(self.folder, "t.xsp"))
@@ -120,6 +120,29 @@ class Numbers(Case):
         self.numbered(100, 7, 1, track=4)
         self.numbered(120, 8, 2, track=4)
         self.assertEqual(self.links(), [first, second])
+
+    def test_names_decide_between_threads_with_the_same_numbers(self):
+        for track, names in ((1, ("aten::mul", "aten::relu_")), (2, ("aten::tanh", "aten::nll_loss_forward"))):
+            for sequence, name in enumerate(names):
+                self.operator(10 * sequence, 5, sequence, track, name)
+        self.numbered(100, 1, 1, track=4, name="NllLossBackward0")
+        self.numbered(120, 0, 1, track=4, name=EVALUATE + "TanhBackward0")
+        self.numbered(140, 1, 2, track=4, name="ReluBackward0")
+        self.numbered(160, 0, 3, track=4, name="ExpBackward0")  # its thread is not in the trace
+        self.assertEqual(self.links(), [4, 3, 2, None])
+
+    def test_a_thread_has_one_number(self):
+        first = self.operator(0, 10, 7, track=1)
+        self.numbered(20, 7, 1, track=4)            # the other thread had not begun
+        second = self.operator(40, 10, 7, track=2)
+        self.numbered(60, 7, 2, track=4)            # both have, but the first is another's
+        self.assertEqual(self.links(), [first, second])
+
+    def test_two_numbers_of_equal_right(self):
+        self.operator(0, 10, 7, track=1)
+        self.numbered(20, 7, 1, track=4)
+        self.numbered(40, 7, 2, track=4)
+        self.assertEqual(self.links(), [None, None])
 
     def test_later_operators_do_not_count(self):
         found = self.operator(0, 10, 7, track=1)

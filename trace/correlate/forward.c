@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Finds forward operators by sequence number and thread; see forward.h. The forward operator is the last one with the number
 // that begins before the backward operator: operators around it, and those before it that need no gradient, see the same
-// number. So does torch.profiler.
+// number. So does torch.profiler. PyTorch's own numbers of threads are found out from sequence numbers and names.
 #include "correlate/forward.h"
 
 #include "base/interner.h"
@@ -14,6 +14,9 @@
 
 #define THREADS_COMPARED 256u // that have one sequence number; with more a thread's number counts as that of several
 #define NO_THREAD UINT32_MAX
+#define FREE UINT32_MAX
+#define CONTESTED (UINT32_MAX - 1) // by numbers of equal right: it is nobody's
+#define ROUNDS_MOST 64u            // of giving threads to numbers, each of which may leave others with one
 
 enum { SEQUENCE, THREAD, NUMBER, KEYS }; // of tags
 static const char *const key_names[KEYS] = {"sequence", "forward_thread", "Fwd thread id"};
@@ -27,15 +30,15 @@ struct backward_operator {
   uint32_t row, process;
   bool is_number; // PyTorch's own
 };
-struct thread_number { // one that backward operators of a process name
-  size_t linked;       // of their operators: have a forward operator on some thread
-  uint32_t thread;     // the one that has them all; NO_THREAD: none, or several
-  uint32_t thread_count;
-  bool is_crowded; // THREADS_COMPARED
+struct thread_number {       // one that backward operators of a process name
+  size_t linked;             // of their operators: have a forward operator on some thread
+  uint32_t thread;           // whose number it is; NO_THREAD: not known
+  uint32_t left_count, left; // of candidates whose threads have no other number yet; the last of them
+  bool is_crowded;           // THREADS_COMPARED
 };
 struct candidate {
   uint32_t number, thread;
-  size_t linked;
+  size_t linked, alike; // alike: linked to an operator of their own name
 };
 struct work {
   const struct forward_source *source;
@@ -49,6 +52,8 @@ struct work {
   VECTOR(struct thread_number) all_numbers;
   struct map candidate_of; // by number and thread: index of…
   VECTOR(struct candidate) candidates;
+  uint32_t *claims;      // by thread: the candidate whose number it has, FREE or CONTESTED
+  const uint32_t *names; // of spans, by row
 };
 
 // ---- threads ---------------------------------------------------------------------------------------------------------
@@ -183,7 +188,31 @@ static const struct forward_operator *find_on(const struct work *work, const str
 static struct thread_number *number_of(struct work *work, const struct backward_operator *backward)
 {
   uint32_t at = number_in(&work->numbers, backward->process, (uint64_t)backward->named);
-  return at < work->all_numbers.count ? &work->all_numbers.items[at] : vector_add(&work->all_numbers);
+  if (at == work->all_numbers.count)
+    *vector_add(&work->all_numbers) = (struct thread_number){.thread = NO_THREAD};
+  return &work->all_numbers.items[at];
+}
+
+// Whether a backward operator ("NativeLayerNormBackward0") is named after this forward operator ("aten::native_layer_norm", also
+// "aten::nll_loss_forward" or "aten::relu_").
+static bool names_are_alike(const char *backward, const char *forward)
+{
+  const char *colon = strrchr(backward, ':');
+  const char *b = colon != NULL ? colon + 1 : backward;
+  colon = strrchr(forward, ':');
+  const char *f = colon != NULL ? colon + 1 : forward;
+  b += strspn(b, " "); // of the engine's step: "autograd::engine::evaluate_function: AddmmBackward0"
+  for (;; b++, f++) {
+    b += strspn(b, "_");
+    f += strspn(f, "_");
+    if (*f == '\0' || (*f | 32) != (*b | 32)) // upper case or lower
+      return strncmp(b, "Backward", 8) == 0 && (*f == '\0' || strcmp(f, "forward") == 0);
+  }
+}
+
+static const char *name_of(const struct work *work, uint32_t row)
+{
+  return store_text(work->source->store, work->names[row], NULL);
 }
 
 // Which threads of its process may have made this operator.
@@ -195,11 +224,13 @@ static void find_candidates(struct work *work, const struct backward_operator *b
   bool is_linked = false;
   while (at < work->forward.count && forward[at].sequence == backward->sequence && compared++ < THREADS_COMPARED) {
     uint32_t thread = forward[at].thread;
-    if (work->process_of_thread.items[thread] == backward->process && find_on(work, backward, thread) != NULL) {
+    const struct forward_operator *found = find_on(work, backward, thread);
+    if (work->process_of_thread.items[thread] == backward->process && found != NULL) {
       uint32_t place = number_in(&work->candidate_of, (uint64_t)(number - work->all_numbers.items), thread);
       if (place == work->candidates.count)
-        *vector_add(&work->candidates) = (struct candidate){(uint32_t)(number - work->all_numbers.items), thread, 0};
+        *vector_add(&work->candidates) = (struct candidate){(uint32_t)(number - work->all_numbers.items), thread, 0, 0};
       work->candidates.items[place].linked++;
+      work->candidates.items[place].alike += names_are_alike(name_of(work, backward->row), name_of(work, found->row));
       is_linked = true;
     }
     at = end_of_begun(work, backward->sequence, thread, INT64_MAX);
@@ -208,29 +239,86 @@ static void find_candidates(struct work *work, const struct backward_operator *b
   number->linked += is_linked;
 }
 
-// A number is of the one thread that has forward operators for all backward operators that name it, as far as any thread
-// has them.
-static void learn_numbers(struct work *work)
+// Sequence numbers begin at 0 on each thread, so other threads may have those of all operators, too; not with their names.
+static bool is_possible(const struct work *work, const struct candidate *candidate)
 {
+  const struct thread_number *number = &work->all_numbers.items[candidate->number];
+  return !number->is_crowded && candidate->linked == number->linked && candidate->alike * 2 > candidate->linked;
+}
+
+// Finds out which numbers have one thread left that may be theirs, and which thread.
+static void find_left(struct work *work)
+{
+  for (size_t i = 0; i < work->all_numbers.count; i++)
+    work->all_numbers.items[i].left_count = 0;
+  for (uint32_t i = 0; i < work->candidates.count; i++) {
+    const struct candidate *candidate = &work->candidates.items[i];
+    struct thread_number *number = &work->all_numbers.items[candidate->number];
+    if (!is_possible(work, candidate) || work->claims[candidate->thread] != FREE)
+      continue;
+    number->left_count++;
+    number->left = i;
+  }
+}
+
+// A thread has one number, so of several that have only this one left, the one with more operators of its own name has it.
+static uint32_t stronger_claim(const struct work *work, uint32_t claim, uint32_t other)
+{
+  if (claim == FREE || claim == CONTESTED)
+    return claim == FREE ? other : CONTESTED;
+  const struct candidate *a = &work->candidates.items[claim], *b = &work->candidates.items[other];
+  double a_share = (double)a->alike / (double)a->linked, b_share = (double)b->alike / (double)b->linked;
+  return a_share > b_share ? claim : b_share > a_share ? other : CONTESTED;
+}
+
+// False: no thread was given to a number.
+static bool give_threads(struct work *work, uint32_t *claims)
+{
+  bool has_any = false;
+  for (size_t i = 0; i < work->process_of_thread.count; i++)
+    claims[i] = FREE;
+  find_left(work);
+  for (size_t i = 0; i < work->all_numbers.count; i++) {
+    const struct thread_number *number = &work->all_numbers.items[i];
+    if (number->left_count != 1)
+      continue;
+    uint32_t *claim = &claims[work->candidates.items[number->left].thread];
+    *claim = stronger_claim(work, *claim, number->left);
+  }
+  for (uint32_t i = 0; i < work->process_of_thread.count; i++) {
+    if (claims[i] == FREE)
+      continue;
+    work->claims[i] = claims[i];
+    has_any = true;
+    if (claims[i] != CONTESTED)
+      work->all_numbers.items[work->candidates.items[claims[i]].number].thread = i;
+  }
+  return has_any;
+}
+
+static enum status learn_numbers(struct work *work, struct error *err)
+{
+  struct store_spans spans;
+  XSP_TRY(
+      store_load_spans(work->source->store, work->source->run_id, STORE_BIT(STORE_NAME), &work->arena, &spans, err));
+  work->names = spans.name;
+  size_t thread_count = work->process_of_thread.count;
+  uint32_t *claims = arena_alloc_array(&work->arena, thread_count + 1, sizeof *claims);
+  work->claims = arena_alloc_array(&work->arena, thread_count + 1, sizeof *work->claims);
+  for (size_t i = 0; i < thread_count; i++)
+    work->claims[i] = FREE;
   for (size_t i = 0; i < work->backward.count; i++)
     if (work->backward.items[i].is_number)
       find_candidates(work, &work->backward.items[i]);
-  for (size_t i = 0; i < work->candidates.count; i++) {
-    const struct candidate *candidate = &work->candidates.items[i];
-    struct thread_number *number = &work->all_numbers.items[candidate->number];
-    if (candidate->linked < number->linked)
-      continue;
-    number->thread = candidate->thread;
-    number->thread_count++;
-  }
+  for (unsigned rounds = ROUNDS_MOST; rounds > 0 && give_threads(work, claims);)
+    rounds--;
+  return STATUS_OK;
 }
 
 static uint32_t thread_of(struct work *work, const struct backward_operator *backward)
 {
-  if (backward->is_number) {
-    const struct thread_number *number = number_of(work, backward);
-    return number->thread_count == 1 && !number->is_crowded ? number->thread : NO_THREAD;
-  }
+  if (backward->is_number)
+    return number_of(work, backward)->thread;
   const struct map_key key = {backward->process, (uint64_t)backward->named};
   const uint64_t *thread = map_find(&work->threads, key);
   return thread != NULL ? (uint32_t)*thread : NO_THREAD;
@@ -260,6 +348,7 @@ static void link_operators(struct work *work, struct arena *arena, struct forwar
 
 static void work_done(struct work *work)
 {
+  arena_done(&work->arena);
   map_done(&work->place_of_track);
   map_done(&work->threads);
   map_done(&work->numbers);
@@ -289,8 +378,10 @@ enum status forward_find(const struct forward_source *source, struct arena *aren
   arena_done(&scratch);
   if (status == STATUS_OK && work.backward.count > 0) {
     sort_forward(&work);
-    learn_numbers(&work);
-    link_operators(&work, arena, ret_links);
+    if (has[NUMBER])
+      status = learn_numbers(&work, err);
+    if (status == STATUS_OK)
+      link_operators(&work, arena, ret_links);
   }
   work_done(&work);
   return status;
