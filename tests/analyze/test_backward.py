@@ -63,6 +63,53 @@ class Case(unittest.TestCase):
         self.assertIn(word, result.stderr.decode())
 
 
+class Checkpointing(Case):
+    """Forward operators that ran again: recompute_ms of them, and forward_ms of the summary."""
+
+    def recomputed(self, script):
+        answer, rows = self.ask(script)
+        parts = [answer["summary"][key] for key in ("forward_ms", "recompute_ms", "backward_ms")]
+        return {name: (row["forward_ms"], row["recompute_ms"], row["backward_ms"]) for name, row in rows.items()}, parts
+
+    def test_reentrant(self):
+        script = Training()
+        script.step(100)
+        script.operator("CheckpointFunction", 0, 10, sequence=0)
+        script.operator("aten::tanh", 1, 8)                       # without a gradient: no number
+        script.backward("CheckpointFunctionBackward", 20, 30, 0)
+        script.operator("aten::tanh", 21, 8, sequence=1)
+        script.backward("TanhBackward0", 30, 5, 1)
+        rows, parts = self.recomputed(script)
+        self.assertEqual(rows["aten::tanh"], (None, 8, 5))
+        self.assertEqual(rows["CheckpointFunction"], (10, None, 17))
+        self.assertEqual(parts, [10, 8, 22])
+
+    def test_not_reentrant(self):
+        script = Training()
+        script.step(100)
+        script.operator("aten::tanh", 0, 8, sequence=0)
+        script.operator("aten::addmm", 10, 10, sequence=1)
+        script.backward("AddmmBackward0", 30, 25, 1)
+        script.operator("aten::tanh", 31, 8, sequence=2)
+        script.operator("aten::mm", 40, 5)                        # the gradient's own
+        script.backward("TanhBackward0", 60, 4, 0)
+        rows, parts = self.recomputed(script)
+        self.assertEqual(rows, {"aten::addmm": (10, None, 17), "aten::tanh": (8, 8, 4)})
+        self.assertEqual(parts, [18, 8, 21])
+
+    def test_a_gradient_that_is_differentiated_computes_nothing_again(self):
+        script = Training()
+        script.step(100)
+        script.operator("aten::mul", 0, 8, sequence=0)
+        script.backward("MulBackward0", 10, 20, 0)
+        script.operator("aten::mul", 11, 5, sequence=1)
+        script.operator("aten::mul", 20, 6, sequence=2)           # its part of the graph is not used
+        script.backward("MulBackward0", 40, 7, 1)
+        rows, parts = self.recomputed(script)
+        self.assertEqual(rows, {"aten::mul": (13, None, 22)})
+        self.assertEqual(parts, [13, None, 22])
+
+
 class ByHand(Case):
     def trace(self):
         script = Training()

@@ -56,7 +56,7 @@ static enum status add_run(struct backward *backward, const struct layers_run *r
   for (size_t i = 0; i < run->rows->count; i++) {
     const struct layer_row *item = &run->rows->items[i];
     uint32_t observation = run->observation_of[item->observation], row = item->row;
-    if (observation == ROW_NONE || !set->is_kept[observation])
+    if (observation == ROW_NONE || !set->is_kept[observation] || item->recomputed == LAYER_RECOMPUTED)
       continue;
     if (item->is_backward)
       row = columns.derived.forward_id != NULL ? run_columns_row(&columns, columns.derived.forward_id[row]) : ROW_NONE;

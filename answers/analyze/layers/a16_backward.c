@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A16, forward and backward by operator (PyTorch): the backward time that each kind of forward operator causes, by names or by
 // modules. Layers are the linked operators with their own times (LAYER_AUTOGRAD), so that the engine's step around a backward
-// operator adds only what is not in the operator.
+// operator adds only what is not in the operator. What activation checkpointing computes again is neither.
 #include "analyze/a_list.h"
 #include "analyze/layers/layers.h"
 
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum part { FORWARD, BACKWARD, BOTH, COUNT, PARTS }; // COUNT: of forward operators
+enum part { FORWARD, RECOMPUTED, BACKWARD, ALL, COUNT, PARTS }; // COUNT: of forward operators
 
 struct group {
   uint32_t text;       // string id of its name
@@ -39,8 +39,12 @@ static void start_group(struct groups *groups, struct group *group, uint32_t tex
 
 static void add(struct group *group, size_t observation, const struct layer_row *item, double latency_ms)
 {
-  const double values[PARTS] = {item->is_backward ? NAN : latency_ms, item->is_backward ? latency_ms : NAN, latency_ms,
-                                item->is_backward ? NAN : 1};
+  enum part kind = item->is_backward ? BACKWARD : item->recomputed != LAYER_COMPUTED_ONCE ? RECOMPUTED : FORWARD;
+  const double values[PARTS] = {[FORWARD] = kind == FORWARD ? latency_ms : NAN,
+                                [RECOMPUTED] = kind == RECOMPUTED ? latency_ms : NAN,
+                                [BACKWARD] = kind == BACKWARD ? latency_ms : NAN,
+                                [ALL] = latency_ms,
+                                [COUNT] = kind == FORWARD ? 1 : NAN};
   for (size_t part = 0; part < PARTS; part++) {
     double *sum = &group->sums[part][observation];
     if (!isnan(values[part]))
@@ -72,8 +76,8 @@ static void add_run(struct groups *groups, const struct layers_run *run)
 static int compare_groups(const void *left, const void *right)
 {
   const struct group *a = left, *b = right;
-  if (a->value[BOTH] != b->value[BOTH])
-    return a->value[BOTH] > b->value[BOTH] ? -1 : 1;
+  if (a->value[ALL] != b->value[ALL])
+    return a->value[ALL] > b->value[ALL] ? -1 : 1;
   return a->text < b->text ? -1 : a->text > b->text;
 }
 
@@ -143,7 +147,7 @@ static void put_row(struct groups *groups, const struct group *group, double mod
   struct table_builder *table = &question->table;
   const char *text = store_text(question->view->store, group->text, NULL);
   const char *name = arena_copy(question->arena, text, strlen(text)); // answers outlive the store
-  struct figure both = question_figure(question, groups->layers.set, group->sums[BOTH]);
+  struct figure all = question_figure(question, groups->layers.set, group->sums[ALL]);
   table_row(table);
   if (groups->by_module)
     table_put(table, "module", cell_text(name));
@@ -151,11 +155,12 @@ static void put_row(struct groups *groups, const struct group *group, double mod
     table_put(table, "operator", cell_text(name));
   table_put(table, "count", cell_number(group->value[COUNT]));
   table_put(table, "forward_ms", cell_real(group->value[FORWARD]));
+  table_put(table, "recompute_ms", cell_real(group->value[RECOMPUTED]));
   table_put(table, "backward_ms", cell_real(group->value[BACKWARD]));
   table_put(table, "backward_ratio", cell_real(group->value[BACKWARD] / group->value[FORWARD]));
-  table_put_share(table, "model_pct", "model", cell_real(analyze_share_pct(both.value, model_ms)));
-  analyze_put_spread(table, &both);
-  analyze_put_partial(table, both.count < groups->layers.observation_count);
+  table_put_share(table, "model_pct", "model", cell_real(analyze_share_pct(all.value, model_ms)));
+  analyze_put_spread(table, &all);
+  analyze_put_partial(table, all.count < groups->layers.observation_count);
   analyze_put_from(table, "latency_from", groups->layers.source.from);
   layer_put_basis(table, &groups->layers.source);
 }
@@ -167,15 +172,19 @@ static enum status summarize(struct groups *groups, double model_ms, const char 
   double rows_sum_ms = 0;
   int64_t unlinked;
   for (size_t i = 0; i < groups->items.count; i++)
-    rows_sum_ms += groups->items.items[i].value[BOTH];
+    rows_sum_ms += groups->items.items[i].value[ALL];
   XSP_TRY(count_unlinked(question, groups->layers.set, &unlinked, err));
   table_summary(table, "forward_ms", cell_real(groups->all.value[FORWARD]));
+  table_summary(table, "recompute_ms", cell_real(groups->all.value[RECOMPUTED]));
   table_summary(table, "backward_ms", cell_real(groups->all.value[BACKWARD]));
   table_summary(table, "backward_ratio", cell_real(groups->all.value[BACKWARD] / groups->all.value[FORWARD]));
   table_summary(table, "without_forward", cell_int(unlinked));
-  analyze_summarize_sums(question, groups->all.value[BOTH], rows_sum_ms);
+  analyze_summarize_sums(question, groups->all.value[ALL], rows_sum_ms);
   table_summary(table, "model_latency_ms", cell_real(model_ms));
   table_summary(table, "model_latency_from", cell_text(model_from));
+  if (groups->all.value[RECOMPUTED] > 0)
+    table_note(&question->table, "recompute_ms is of forward operators that ran again in the backward pass (activation "
+                                 "checkpointing): neither forward nor backward");
   question_note_from(question, "model", model_from);
   layer_source_summarize(question, &groups->layers.source);
   return STATUS_OK;

@@ -5,12 +5,18 @@
 
 #include "analyze/kernels/device_rows.h"
 
+enum layer_recomputed { // of a forward operator in the backward pass: computed again what had not been kept
+  LAYER_COMPUTED_ONCE,
+  LAYER_RECOMPUTED,        // beside the forward pass
+  LAYER_RECOMPUTED_LINKED, // a backward operator is linked to it: what ran in the forward pass has none
+};
 struct layer_row { // one layer span that counts in the chosen mode
   uint32_t row;
   int32_t observation;   // index within the run
   uint32_t name, module; // string ids; module: 0 where it is not recorded
   uint32_t forward;      // LAYER_AUTOGRAD: name of the forward operator, which may be the layer itself
   bool is_backward;
+  enum layer_recomputed recomputed; // LAYER_AUTOGRAD
   bool is_indexed;
   int64_t index; // recorded, else the position
   int64_t start_ns, duration_ns;

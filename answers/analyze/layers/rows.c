@@ -5,6 +5,7 @@
 
 #include "analyze/layers/device_time.h"
 #include "analyze/layers/kinds.h"
+#include "analyze/layers/recomputed.h"
 #include "analyze/layers/row_tags.h"
 #include "base/saturate.h"
 
@@ -28,8 +29,9 @@ struct work {
   const uint8_t *kind;            // by row, of layers: enum layer_kind
   uint32_t *counts_as;            // by row, of layers: the layer that it counts as in this mode; ROW_NONE
   uint32_t *item_of;              // by row, of layers: the item of what it counts as; ROW_NONE
-  uint32_t *forward_of;   // LAYER_AUTOGRAD, by row: forward operator of what it links, which may be itself; ROW_NONE
-  struct layer_span *all; // layers that count, in observations or not
+  uint32_t *forward_of;      // LAYER_AUTOGRAD, by row: forward operator of what it links, which may be itself; ROW_NONE
+  const uint8_t *recomputed; // LAYER_AUTOGRAD, by row: enum layer_recomputed
+  struct layer_span *all;    // layers that count, in observations or not
   size_t all_count;
   struct device_time device_time; // where device rows are asked for
   bool has_device_time;
@@ -101,7 +103,8 @@ static void decide_counting(struct work *work)
       at = path[--depth];
       bool counts = work->mode == LAYER_INNERMOST || (work->mode == LAYER_OUTERMOST && inherited == ROW_NONE) ||
                     (work->mode == LAYER_MODULE && spans->category[at] == work->columns->module) ||
-                    (work->mode == LAYER_AUTOGRAD && work->forward_of[at] != ROW_NONE);
+                    (work->mode == LAYER_AUTOGRAD &&
+                     (work->forward_of[at] != ROW_NONE || work->recomputed[at] != LAYER_COMPUTED_ONCE));
       inherited = counts && may_count(work, at) ? at : inherited;
       work->counts_as[at] = inherited;
     }
@@ -286,8 +289,10 @@ static void name_forward(struct work *work)
 {
   for (size_t i = 0; i < work->rows->count; i++) {
     struct layer_row *item = &work->rows->items[i];
-    uint32_t forward = work->forward_of[item->row], at = work->item_of[forward];
+    uint32_t linked = work->forward_of[item->row], forward = linked != ROW_NONE ? linked : item->row;
+    uint32_t at = work->item_of[forward];
     item->is_backward = forward != item->row;
+    item->recomputed = work->recomputed[item->row];
     item->forward = work->columns->spans.name[forward];
     item->module = at != ROW_NONE ? work->rows->items[at].module : item->module;
   }
@@ -312,11 +317,12 @@ static enum status find_layers(struct work *work, bool with_devices, struct aren
   work->above = rows_of_none(work);
   work->counts_as = rows_of_none(work);
   work->item_of = rows_of_none(work);
+  find_above(work);
   if (work->mode == LAYER_AUTOGRAD) {
     work->forward_of = rows_of_none(work);
     find_forward(work);
+    XSP_TRY(layer_recomputed_find(work->columns, work->above, work->forward_of, work->arena, &work->recomputed, err));
   }
-  find_above(work);
   work->kind = layer_kinds_find(work->columns, work->above, work->arena);
   decide_counting(work);
   sort_layers(work);
