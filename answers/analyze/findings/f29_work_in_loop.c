@@ -4,6 +4,7 @@
 // what each looks like.
 #include "analyze/findings/own_lines.h"
 #include "analyze/findings/rules.h"
+#include "analyze/findings/server.h"
 #include "analyze/findings/shared.h"
 #include "analyze/findings/work_paths.h"
 #include "analyze/lines/paths.h"
@@ -86,14 +87,11 @@ static enum status load_main(struct works *works, const struct view_run *run, st
 {
   struct store *store = works->findings->question->view->store;
   struct store_samples samples;
-  struct store_track *tracks;
-  size_t track_count;
-  struct map is_main = {0};
+  struct map is_main;
+  size_t threads;
   XSP_TRY(store_load_samples(store, run->run->run_id, arena, &samples, err));
-  XSP_TRY(store_tracks(store, run->run->run_id, arena, &tracks, &track_count, err));
-  for (size_t i = 0; i < track_count; i++)
-    if (tracks[i].thread_id == tracks[i].process_id)
-      *map_at(&is_main, map_number((uint64_t)tracks[i].track_id), NULL) = 1;
+  XSP_TRY(server_tracks(works->findings, run, &is_main, &threads, err));
+  double part = threads > 0 ? 1 / (double)threads : 1;
   for (size_t i = 0; i < samples.count; i++) {
     uint32_t context_id = samples.context_id[i];
     const struct work_path *path = context_id != 0 ? work_path_of(&works->work_paths, context_id) : NULL;
@@ -101,8 +99,9 @@ static enum status load_main(struct works *works, const struct view_run *run, st
         map_find(&is_main, map_number(samples.track_id[i])) == NULL)
       continue;
     struct main_sample *sample = vector_add(&ret->items);
-    *sample = (struct main_sample){samples.time_ns[i], (double)samples.duration_ns[i], context_id,
-                                   kind_of_sample(works, path, context_id, samples.kind[i])};
+    unsigned kind = kind_of_sample(works, path, context_id, samples.kind[i]);
+    *sample = (struct main_sample){samples.time_ns[i], (double)samples.duration_ns[i] * part, context_id,
+                                   threads > 0 && kind == WORK_SLEEP ? WORK_NONE : kind}; // F41 is about these waits
     ret->ns[sample->kind] += sample->ns;
     ret->all_ns += sample->ns;
     works->outside_ns += path->is_models ? 0 : sample->ns;

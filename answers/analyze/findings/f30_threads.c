@@ -3,7 +3,11 @@
 // each other at the end of each operator.
 #include "analyze/findings/computing_threads.h"
 #include "analyze/findings/rules.h"
+#include "analyze/findings/server.h"
 #include "analyze/findings/shared.h"
+
+#define THREADS_OF_SERVERS                                                                                             \
+  3 // in times of those that run predictions: these, their clients in the program, and pools of both
 
 static void add(struct findings *findings, const struct computing_threads *most, uint32_t place)
 {
@@ -31,10 +35,13 @@ static enum status find(struct findings *findings, struct error *err)
   struct computing_threads most;
   uint32_t place;
   bool is_asked;
+  const struct server *server;
   XSP_TRY(findings_places(findings, &places, err));
   XSP_TRY(computing_threads_count(findings, &most, err));
   XSP_TRY(computing_threads_place(findings, &place, &is_asked, err));
+  XSP_TRY(findings_server(findings, &server, err));
   if (places->total.operators.ns > 0 && !findings_is_xlas(findings) &&
+      (double)most.threads >= THREADS_OF_SERVERS * (double)server->threads &&
       (double)most.threads > findings_threshold(findings, "threads-times") * most.processors)
     add(findings, &most, place);
   return STATUS_OK;

@@ -2,6 +2,7 @@
 // F33, waits for a thread: the main thread, which runs the model, waits for what another thread makes: by a queue, a lock, or Python's
 // global lock. The line is what that thread does.
 #include "analyze/findings/rules.h"
+#include "analyze/findings/server.h"
 #include "analyze/findings/shared.h"
 #include "analyze/findings/work_paths.h"
 #include "analyze/lines/paths.h"
@@ -123,11 +124,10 @@ static enum status find_waits(struct waits *waits, struct error *err)
 {
   struct findings *findings = waits->findings;
   struct store *store = findings->question->view->store;
-  size_t samples = 0;
-  for (size_t i = 0; i < findings->set->run_count && samples == 0; i++)
-    XSP_TRY(store_count_samples(store, findings->set->runs[i]->run->run_id, &samples, err));
-  if (samples == 0)
-    return findings_lack(findings, err, "it has no samples (xsp run -t cpu)");
+  const struct server *server;
+  XSP_TRY(findings_server(findings, &server, err));
+  if (server->threads > 0) // the main thread runs no model
+    return STATUS_OK;
   XSP_TRY(store_call_paths(store, findings->question->scratch, &waits->paths, err));
   work_paths_start(&waits->work_paths, &waits->paths, findings->question->scratch);
   waits->lines.paths = &waits->paths;

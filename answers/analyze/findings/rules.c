@@ -52,6 +52,9 @@ const struct finding_rule *const finding_rules[] = {
     &finding_f37,
     &finding_f38,
     &finding_f39,
+    &finding_f40,
+    &finding_f41,
+    &finding_f42,
     NULL,
 };
 // clang-format on

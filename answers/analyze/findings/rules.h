@@ -47,4 +47,8 @@ extern const struct finding_rule finding_f37; // f37_late_reduction.c
 extern const struct finding_rule finding_f38; // f38_unused_parameters.c
 extern const struct finding_rule finding_f39; // f39_throttled.c
 
+extern const struct finding_rule finding_f40; // f40_servers.c
+extern const struct finding_rule finding_f41; // f40_servers.c
+extern const struct finding_rule finding_f42; // f40_servers.c
+
 #endif

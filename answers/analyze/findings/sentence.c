@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The first sentence about a program: its top finding with share and line; without one, where its time goes. Called by findings.c.
 #include "analyze/findings/own_lines.h"
+#include "analyze/findings/server.h"
 #include "analyze/findings/shared.h"
 #include "analyze/installed.h"
 #include "analyze/lines/lines.h"
@@ -127,6 +128,16 @@ static enum status describe_outside(struct findings *findings, struct first_sent
   return STATUS_OK;
 }
 
+// Whether an event loop of asyncio calls the model.
+static enum status describe_event_loop(struct findings *findings, const char **ret_begin, struct error *err)
+{
+  const struct server *server;
+  enum status status = findings_server(findings, &server, err);
+  if (status == STATUS_OK && server->in_loop_ns > (server->computes_ns + server->waits_ns) / 2)
+    *ret_begin = "the event loop runs the model itself, and serves nothing else meanwhile: ";
+  return status == STATUS_NO ? STATUS_OK : status;
+}
+
 // What the time goes to, without judging it.
 static enum status describe(struct findings *findings, struct first_sentence *sentence, struct error *err)
 {
@@ -139,7 +150,9 @@ static enum status describe(struct findings *findings, struct first_sentence *se
   if (pct < 50)
     return describe_outside(findings, sentence, pct, name, err);
   sentence->share_pct = pct;
-  sentence->text = arena_format(arena, "the model's layers take %.3g %% of the %s%s%s%s", pct,
+  const char *begin = "";
+  XSP_TRY(describe_event_loop(findings, &begin, err));
+  sentence->text = arena_format(arena, "%sthe model's layers take %.3g %% of the %s%s%s%s", begin, pct,
                                 is_of_program(findings) ? "loop" : "time", name != NULL ? ", most in " : "",
                                 name != NULL ? findings_name(findings, name) : "", rows_text(findings));
   uint32_t place = findings_busiest_place(findings);
