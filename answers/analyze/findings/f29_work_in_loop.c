@@ -7,8 +7,6 @@
 #include "analyze/findings/server.h"
 #include "analyze/findings/shared.h"
 #include "analyze/findings/work_paths.h"
-#include "analyze/lines/paths.h"
-#include "base/interner.h"
 #include "base/saturate.h"
 
 #include <math.h>
@@ -73,15 +71,6 @@ static int compare_samples(const void *left, const void *right)
   return (a->time_ns > b->time_ns) - (a->time_ns < b->time_ns);
 }
 
-// From the first observation to the last: what the program does before and after is in no loop. A program that is one observation
-// has all of it.
-static bool is_in_loop(const struct view_run *run, int64_t time_ns)
-{
-  const struct store_observation *first = &run->observations[0], *last = &run->observations[run->observation_count - 1];
-  return run->observation_count < 2 ||
-         (time_ns >= first->start_ns && time_ns <= saturate_add(last->start_ns, last->duration_ns));
-}
-
 static enum status load_main(struct works *works, const struct view_run *run, struct arena *arena,
                              struct main_samples *ret, struct error *err)
 {
@@ -95,7 +84,7 @@ static enum status load_main(struct works *works, const struct view_run *run, st
   for (size_t i = 0; i < samples.count; i++) {
     uint32_t context_id = samples.context_id[i];
     const struct work_path *path = context_id != 0 ? work_path_of(&works->work_paths, context_id) : NULL;
-    if (path == NULL || path->own == 0 || path->is_module || !is_in_loop(run, samples.time_ns[i]) ||
+    if (path == NULL || path->own == 0 || path->kind == WORK_IMPORT || !findings_is_in_loop(run, samples.time_ns[i]) ||
         map_find(&is_main, map_number(samples.track_id[i])) == NULL)
       continue;
     struct main_sample *sample = vector_add(&ret->items);
@@ -156,32 +145,6 @@ static enum status add_run(struct works *works, const struct view_run *run, stru
 }
 
 // ---- what it says ----------------------------------------------------------------------------------------------------
-// What the line calls for most of the time of WORK_OWN; NULL: its own code has most.
-static const char *callee_of(struct works *works, const struct own_line *line)
-{
-  struct interner names = {0};
-  struct arena *scratch = works->findings->question->scratch;
-  int64_t frame_id = works->paths.contexts[line->context - 1].frame_id;
-  double *ns = arena_alloc_array(scratch, works->paths.context_count + 1, sizeof *ns), most_ns = line->ns / 2;
-  const char *found = NULL;
-  for (uint32_t id = 1; id <= works->paths.context_count; id++) {
-    uint32_t at = works->own_ns[id] > 0 ? id : 0;
-    while (at != 0 && works->paths.contexts[at - 1].frame_id != frame_id)
-      at = (uint32_t)works->paths.contexts[at - 1].parent_id;
-    const char *callee = at != 0 ? path_callee(&works->paths, at, id, scratch) : NULL;
-    if (callee == NULL)
-      continue;
-    double *name_ns = &ns[interner_at(&names, callee, strlen(callee))];
-    *name_ns += works->own_ns[id];
-    if (*name_ns > most_ns) {
-      most_ns = *name_ns;
-      found = callee;
-    }
-  }
-  interner_done(&names);
-  return found;
-}
-
 // Waits for a processor, and short ones, are in no sample: they belong to what is sampled, in models and outside of them.
 static double per_sampled(const struct works *works)
 {
@@ -206,7 +169,8 @@ static void add(struct works *works, unsigned kind, const struct own_line *line)
   finding->saving_basis = "time of the main thread there, by samples, as if it took none";
   finding->title =
       arena_format(findings->question->arena, work_kinds[kind].title, findings_name(findings, finding->context));
-  const char *callee = kind == WORK_OWN ? callee_of(works, line) : NULL;
+  const char *callee =
+      kind == WORK_OWN ? own_lines_callee(findings, &works->paths, works->own_ns, line->context, line->ns / 2) : NULL;
   if (callee != NULL)
     finding->title = arena_format(findings->question->arena, "%s, most in %s", finding->title, callee);
   finding->advice = work_kinds[kind].advice;

@@ -10,8 +10,8 @@
 
 #include <math.h>
 
-#define LEAST_WORK 0.1   // of the main thread's waits, that other threads work outside of models
-#define LEAST_MODELS 0.1 // of the main thread's other time, that it runs models
+#define LEAST_WORK 0.1    // of the main thread's waits, that other threads work outside of models
+#define LEAST_MODELS 0.01 // of the main thread's other time, that it runs models
 
 struct waits {
   struct findings *findings;
@@ -58,8 +58,8 @@ static void add_other(struct waits *waits, uint32_t context_id, uint8_t kind, do
   waits->python_ns += kind == SAMPLE_CPU && path_code_of(&waits->paths, context_id) == PATH_PYTHON ? ns : 0;
 }
 
-static void add_samples(struct waits *waits, const struct store_samples *samples, const struct map *track_of,
-                        const struct store_track *tracks)
+static void add_samples(struct waits *waits, const struct view_run *run, const struct store_samples *samples,
+                        const struct map *track_of, const struct store_track *tracks)
 {
   int64_t first_ns = INT64_MAX, last_ns = INT64_MIN;
   for (size_t i = 0; i < samples->count; i++) {
@@ -67,10 +67,12 @@ static void add_samples(struct waits *waits, const struct store_samples *samples
     const struct work_path *path =
         samples->context_id[i] != 0 ? work_path_of(&waits->work_paths, samples->context_id[i]) : NULL;
     double ns = (double)samples->duration_ns[i];
+    if (!findings_is_in_loop(run, samples->time_ns[i]))
+      continue;
     if (at != NULL && tracks[*at].thread_id != tracks[*at].process_id)
       add_other(waits, samples->context_id[i], samples->kind[i], ns);
     if (at == NULL || tracks[*at].thread_id != tracks[*at].process_id || path == NULL || path->own == 0 ||
-        path->is_module || path->kind == WORK_INPUT)
+        path->kind == WORK_IMPORT || path->kind == WORK_INPUT)
       continue;
     add_main(waits, path, samples->kind[i], ns);
     first_ns = samples->time_ns[i] < first_ns ? samples->time_ns[i] : first_ns;
@@ -93,7 +95,7 @@ static enum status add_run(struct waits *waits, const struct view_run *run, stru
     struct map track_of = {0};
     for (size_t i = 0; i < count; i++)
       *map_at(&track_of, map_number((uint64_t)tracks[i].track_id), NULL) = i;
-    add_samples(waits, &samples, &track_of, tracks);
+    add_samples(waits, run, &samples, &track_of, tracks);
     map_done(&track_of);
   }
   arena_done(&arena);

@@ -115,7 +115,7 @@ static void test_a_saving_thread_is_none(void **unused)
   assert_int_equal(ask_rule("F29"), 0);
 }
 
-// Eager operators at two lines of a function: the line that calls it has them together.
+// Eager operators at two lines of a function: it has them together, the second line most of them.
 static void test_work_at_several_lines(void **unused)
 {
   (void)unused;
@@ -124,10 +124,25 @@ static void test_work_at_several_lines(void **unused)
   for (int i = 0; i < 20; i++) {
     uint32_t line = python(main, "train_step", FILE_OF, 40 + i % 2);
     fixture.context_id = python(line, "matmul", SITE "tensorflow/python/ops/math_ops.py", 5);
-    fixture_sample(&fixture, SAMPLE_CPU, (i * 10 + 9) * MS, 2 * MS);
+    fixture_sample(&fixture, SAMPLE_CPU, (i * 10 + 9) * MS, (2 + i % 2) * MS);
   }
   assert_int_equal(ask_rule("F29"), 1);
-  ASSERT_NEAR(found_number(0, "line"), 30);
+  ASSERT_NEAR(found_number(0, "line"), 41);
+}
+
+// Half of it is at one line of main, which calls a function for it.
+static void test_work_that_a_line_calls(void **unused)
+{
+  (void)unused;
+  start();
+  for (int i = 0; i < 40; i++) {
+    uint32_t caller = python(0, "main", FILE_OF, i % 2 == 0 ? 20 : 21 + i % 6);
+    fixture.context_id = python(caller, i % 2 == 0 ? "save_all" : "save_one", FILE_OF, i % 2 == 0 ? 60 : 70 + i % 6);
+    fixture.context_id = python(fixture.context_id, "save", SITE "torch/serialization.py", 900);
+    fixture_sample(&fixture, SAMPLE_CPU, (i * 5 + 1) * MS, MS);
+  }
+  assert_int_equal(ask_rule("F29"), 1);
+  ASSERT_NEAR(found_number(0, "line"), 60);
 }
 
 static void sleeps(uint32_t caller)
@@ -439,6 +454,7 @@ int main(void)
       TEST(test_what_one_step_has_is_none),
       TEST(test_a_saving_thread_is_none),
       TEST(test_work_at_several_lines),
+      TEST(test_work_that_a_line_calls),
       TEST(test_a_blocked_event_loop),
       TEST(test_a_sleep),
       TEST(test_predict_again_and_again),

@@ -3,6 +3,7 @@
 #include "analyze/findings/shared.h"
 
 #include "base/interner.h"
+#include "base/saturate.h"
 
 #include <string.h>
 #include <xsp/call_path.h>
@@ -19,6 +20,13 @@ const struct place_figures *findings_gather(struct findings *findings)
       place_figures_add(&gathered[parent], &gathered[i - 1]);
   }
   return gathered;
+}
+
+bool findings_is_in_loop(const struct view_run *run, int64_t time_ns)
+{
+  const struct store_observation *first = &run->observations[0], *last = &run->observations[run->observation_count - 1];
+  return run->observation_count < 2 ||
+         (time_ns >= first->start_ns && time_ns <= saturate_add(last->start_ns, last->duration_ns));
 }
 
 uint32_t findings_busiest_place(struct findings *findings)

@@ -43,7 +43,6 @@ const struct work_path *work_path_of(struct work_paths *works, uint32_t context_
       path->own = 0;
     } else if (path->own == 0 && own_lines_is_own(frame)) {
       path->own = id;
-      path->is_module = frame->name != NULL && strcmp(frame->name, "<module>") == 0;
     }
     path->is_in_loop |= path->own != 0 && frame->file != NULL && fnmatch("*/asyncio/*.py", frame->file, 0) == 0;
   }

@@ -6,11 +6,11 @@
 #include "analyze/findings/own_lines.h"
 #include "analyze/findings/work_kinds.h"
 
-struct work_path {                      // of a context
-  uint32_t own;                         // of the program's innermost line around; 0: none
-  uint8_t kind;                         // of its work; WORK_NONE: none of those that frames show
-  bool is_known, is_in_loop, is_module; // below asyncio's event loop; the line is a module's own
-  bool is_models;                       // below the own line a library computes models
+struct work_path {           // of a context
+  uint32_t own;              // of the program's innermost line around; 0: none
+  uint8_t kind;              // of its work; WORK_NONE: none of those that frames show
+  bool is_known, is_in_loop; // is_in_loop: below asyncio's event loop
+  bool is_models;            // below the own line a library computes models
 };
 struct work_paths {
   const struct store_call_paths *paths;
