@@ -257,6 +257,19 @@ static void test_f25(void **unused)
   ASSERT_NEAR(found_number(0, "saving_ms"), 0.15); // the first does not count
 }
 
+// Functions that the loop calls later for the first time.
+static void test_f25_is_silent_about_the_first_of_each_function(void **unused)
+{
+  (void)unused;
+  fixture_run(&fixture, "M/L", 1);
+  for (int i = 0; i < 10; i++) {
+    int64_t id = fixture_span_in(&fixture, XSP_LEVEL_APPLICATION, "compile", "jax.jit compilation", step(MS), 500 * US);
+    fixture_words(&fixture, id, "compile_id", i < 4 ? "4/1" : i % 2 == 0 ? "5/0" : "6/0");
+  }
+  assert_int_equal(ask_rule("F25"), 1);
+  ASSERT_NEAR(found_number(0, "saving_ms"), 0.15);
+}
+
 static void test_f25_is_silent_about_the_first(void **unused)
 {
   (void)unused;
@@ -444,6 +457,7 @@ int main(void)
       TEST(test_f24),
       TEST(test_f24_is_silent_about_one_region),
       TEST(test_f25),
+      TEST(test_f25_is_silent_about_the_first_of_each_function),
       TEST(test_f25_is_silent_about_the_first),
       TEST(test_f26),
       TEST(test_f26_is_silent_at_its_ratio),

@@ -65,6 +65,13 @@ static enum compilation_kind kind_of(const struct loaded *loaded)
                                                                                          : COMPILATION_FIRST;
 }
 
+// PyTorch's "3/0" is the first compilation of its fourth function; JAX's name their function, and the reason where it is not.
+static bool is_first(const struct loaded *loaded, enum compilation_kind kind)
+{
+  const char *number = loaded->id != NULL ? strchr(loaded->id, '/') : NULL;
+  return number != NULL ? strcmp(number, "/0") == 0 : kind == COMPILATION_FIRST && loaded->of.function != NULL;
+}
+
 static void take_tag(struct question *question, const struct store_tag *tag, const uint32_t keys[TAGS],
                      struct loaded *loaded)
 {
@@ -170,6 +177,7 @@ enum status compilations_load(struct question *question, const struct view_run *
     for (size_t i = 0; i < found.count; i++) {
       ret->items[i] = found.items[i].of;
       ret->items[i].kind = kind_of(&found.items[i]);
+      ret->items[i].is_first = is_first(&found.items[i], ret->items[i].kind);
     }
   }
   vector_done(&found);
