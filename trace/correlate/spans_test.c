@@ -57,8 +57,8 @@ static enum status relate(const struct row *rows, size_t count, const int64_t *w
   for (size_t i = 0; i < count; i++)
     for (size_t k = 0; k < step_count; k++)
       spans.flags[i] |= rows[i].id == steps[k] ? STORE_SPAN_STEP : 0;
-  const struct correlate_question question = {&spans, tracks, 2,    warmups, warmup_count, STORE_ALL_DERIVED,
-                                              NULL,   NULL,   false};
+  const struct correlate_question question = {&spans, tracks, 2,     warmups, warmup_count, STORE_ALL_DERIVED,
+                                              NULL,   NULL,   false, 0};
   return correlate_spans(&question, &result->arena, &result->answer, &result->error);
 }
 

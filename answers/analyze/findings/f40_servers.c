@@ -8,7 +8,7 @@
 #include <math.h>
 
 #define LEAST_LOCKS 10
-#define MOST_IDLE 0.1     // of the threads' time: requests wait for them
+#define MOST_IDLE 0.1 // of the threads' time: requests wait for them
 
 static double time_ns(const struct server *server)
 {
@@ -53,16 +53,17 @@ static enum status find_turns(struct findings *findings, struct error *err)
   double least;
   XSP_TRY(load(findings, &server, &is_one, err));
   double pct = is_one ? analyze_share_pct(server->locked_ns, time_ns(server)) : 0;
-  if (!is_one || !server_takes_turns(server) || server->locks < LEAST_LOCKS || server->locks_line == NULL || pct < findings_threshold(findings, "turns-share"))
+  if (!is_one || !server_takes_turns(server) || server->locks < LEAST_LOCKS || server->locks_line == NULL ||
+      pct < findings_threshold(findings, "turns-share"))
     return STATUS_OK;
   XSP_TRY(load_least(findings, server, &least, err));
   double waiting = server->locked_ns / server->window_ns;
   double remains = fmin(fmax(1 / (1 + waiting), least), 1);
   struct finding *finding = add(findings, 1 - remains, pct, "turns-share");
   finding_at_own_line(findings, finding, &server->lines, server->locks_line);
-  finding->title = arena_format(
-      findings->question->arena, "%zu threads take turns at the model: %s waits for a lock, %.1f threads at a time",
-      server->threads, findings_name(findings, finding->context), waiting);
+  finding->title = arena_format(findings->question->arena,
+                                "%zu threads take turns at the model: %s waits for a lock, %.1f threads at a time",
+                                server->threads, findings_name(findings, finding->context), waiting);
   finding->saving_basis = "the time in which threads wait for the lock, as if they worked meanwhile on all processors";
   finding->advice = "hold the lock for less: read, log and answer outside of it; PyTorch and ONNX Runtime let several "
                     "threads call one model; or let one thread take all that wait as one batch";
@@ -74,7 +75,8 @@ const struct finding_rule finding_f40 = {
     .id = "F40",
     .key = "turns",
     .title = "threads of a server that take turns",
-    .thresholds = {{"turns-share", "%", 20, "waits for locks of threads that run predictions, of their time, at least"}},
+    .thresholds = {{"turns-share", "%", 20,
+                    "waits for locks of threads that run predictions, of their time, at least"}},
     .find = find_turns,
 };
 
@@ -89,16 +91,16 @@ static enum status find_few(struct findings *findings, struct error *err)
   XSP_TRY(findings_system(findings, "cpus_allowed", &processors, err));
   double pct = is_one ? analyze_share_pct(server->waits_ns, time_ns(server)) : 0;
   if (!is_one || (double)server->threads > fmax(processors, 1) || server->waits_line == NULL ||
-      server->in_loop_ns > time_ns(server) / 2 ||
-      server->idle_ns > MOST_IDLE * time_ns(server) || pct < findings_threshold(findings, "few_threads-share"))
+      server->in_loop_ns > time_ns(server) / 2 || server->idle_ns > MOST_IDLE * time_ns(server) ||
+      pct < findings_threshold(findings, "few_threads-share"))
     return STATUS_OK;
   XSP_TRY(load_least(findings, server, &least, err));
   struct finding *finding = add(findings, 1 - fmin(fmax(least, 1 - pct / 100), 1), pct, "few_threads-share");
   finding_at_own_line(findings, finding, &server->lines, server->waits_line);
-  finding->title =
-      arena_format(findings->question->arena, "%zu %s all requests, and %s waits (sleep, input or output) for %.0f %% of the time",
-                   server->threads, server->threads == 1 ? "thread serves" : "threads serve",
-                   findings_name(findings, finding->context), pct);
+  finding->title = arena_format(findings->question->arena,
+                                "%zu %s all requests, and %s waits (sleep, input or output) for %.0f %% of the time",
+                                server->threads, server->threads == 1 ? "thread serves" : "threads serve",
+                                findings_name(findings, finding->context), pct);
   finding->saving_basis = "the time in which the threads wait, as if other requests were served meanwhile";
   finding->advice = "use more threads (max_workers): others serve while one waits; or fetch what it waits for before, "
                     "for several requests at once";
@@ -132,9 +134,10 @@ static enum status find_single(struct findings *findings, struct error *err)
   uint32_t place = findings_busiest_place(findings);
   if (place != PLACE_NONE)
     finding_at_place(findings, finding, place);
-  finding->title = arena_format(findings->question->arena,
-                                "one thread computes %zu requests one row at a time, while %.1f threads wait for theirs",
-                                findings->set->observation_count, waiting);
+  finding->title =
+      arena_format(findings->question->arena,
+                   "one thread computes %zu requests one row at a time, while %.1f threads wait for theirs",
+                   findings->set->observation_count, waiting);
   finding->saving_basis = "the model's time, as if all rows that wait were computed in the time of one";
   finding->advice = "take all requests that wait from the queue, and compute them as one batch";
   finding_number(finding, "waiting_threads", waiting);

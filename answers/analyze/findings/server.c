@@ -18,7 +18,7 @@ struct server_load {
   struct server *server;
   struct work_paths work_paths;
   struct own_lines lines; // by enum waits
-  struct map tracks; // of a run
+  struct map tracks;      // of a run
   struct map is_main;
   int64_t start_ns, end_ns;
 };
@@ -78,8 +78,7 @@ static void add_predictions(struct server_load *load, const struct view_run *run
     load->start_ns = one->start_ns < load->start_ns ? one->start_ns : load->start_ns;
     load->server->model_ns += (double)one->duration_ns;
     if (end_ns > one->start_ns)
-      load->server->overlap_ns +=
-          (double)saturate_subtract(end_ns < this_end_ns ? end_ns : this_end_ns, one->start_ns);
+      load->server->overlap_ns += (double)saturate_subtract(end_ns < this_end_ns ? end_ns : this_end_ns, one->start_ns);
     end_ns = this_end_ns > end_ns ? this_end_ns : end_ns;
   }
   load->end_ns = end_ns;
@@ -98,7 +97,7 @@ static void add_sample(struct server_load *load, const struct work_path *path, u
 {
   struct server *server = load->server;
   const struct store_frame *frame = own_lines_frame(&server->lines, context_id);
-  bool is_at_work = path->own != 0 && !path->is_module && !is_selector(frame);
+  bool is_at_work = path->own != 0 && !is_selector(frame);
   server->in_loop_ns += path->is_in_loop ? ns : 0;
   if (kind == SAMPLE_CPU || (is_at_work && path->is_models)) {
     server->computes_ns += ns;

@@ -12,14 +12,14 @@ struct server {
   double overlap_ns; // in which several run at once
   // Samples in the window, of the threads that run predictions; of one that is in functions of the program or of models.
   double computes_ns;
-  double waits_ns;  // for time, input, output
-  double locked_ns; // for locks that the program's own code takes
-  double idle_ns;   // for requests
-  size_t locks;     // waits for locks
+  double waits_ns;   // for time, input, output
+  double locked_ns;  // for locks that the program's own code takes
+  double idle_ns;    // for requests
+  size_t locks;      // waits for locks
   double in_loop_ns; // of the above, below the event loop of asyncio
   double others_ns;  // waits for locks of other threads than these and the main one, in functions of the program
   struct store_call_paths paths;
-  struct own_lines lines;                       // without items, for finding_at_own_line
+  struct own_lines lines;                         // without items, for finding_at_own_line
   const struct own_line *waits_line, *locks_line; // with most of these waits; NULL: none
 };
 
