@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // F18, element reads: a function of the program reads tensors element by element (.item(), bool(tensor), float(tensor)), each by
 // operators of its own and with a wait for their result. One operator over the whole tensor takes the place of all.
+#include "analyze/findings/own_lines.h"
 #include "analyze/findings/rules.h"
 #include "analyze/findings/shared.h"
+#include "analyze/flops/flops.h"
 
 #include <math.h>
 #include <xsp/call_path.h>
@@ -13,6 +15,13 @@ static bool reads_element(const struct place *place)
   return findings_name_matches(place->name, names, sizeof names / sizeof names[0]);
 }
 
+struct reader { // a function that calls operators itself
+  double reads;
+  uint32_t most;   // place of its reads with most of them
+  double ns;       // of all operators that it calls
+  double products; // convolutions and matrix products that it and what it calls run
+};
+
 // The function of the program that calls the place; PLACE_NONE: an installed package's is nearest.
 static uint32_t caller_of(const struct places *places, uint32_t function)
 {
@@ -22,22 +31,23 @@ static uint32_t caller_of(const struct places *places, uint32_t function)
   return at != PLACE_NONE && place_is_installed(&places->functions[at]) ? PLACE_NONE : at;
 }
 
-static void add(struct findings *findings, uint32_t caller, uint32_t reads, double count,
-                const struct place_figures *gathered)
+static void add(struct findings *findings, uint32_t caller, const struct reader *reader)
 {
   struct finding *finding = findings_add(findings);
   const struct places *places = findings->places;
-  finding_at_place(findings, finding, places->functions[reads].function);
+  double count = reader->reads / places->observations;
+  finding_at_place(findings, finding, places->functions[reader->most].function);
   finding->context = places->functions[caller].name;
   finding_spans_in_function(finding, caller);
-  finding->time_ms = findings_per_observation_ms(findings, gathered->operators.ns + gathered->operators.lead_ns);
+  finding->time_ms =
+      findings_per_observation_ms(findings, reader->ns + places->functions[caller].own.operators.lead_ns);
   finding->share_pct = analyze_share_pct(finding->time_ms, findings->loop_ms);
   finding->saving_ms = finding->time_ms * (1 - 1 / count);
   finding->saving_basis =
-      "time of the operators in this function and between them, as if each ran once for all elements";
+      "time of the operators that this function calls, and between them, as if each ran once for all elements";
   finding->title =
       arena_format(findings->question->arena, "%s reads %.0f elements of tensors one by one %s, by .item() or the like",
-                   findings_name(findings, finding->context), count, findings_per_observation(findings));
+                   own_lines_function(findings, finding->context), count, findings_per_observation(findings));
   finding->advice =
       "compare or add whole tensors, and read the result once: (a == b).sum().item(); keep sums on tensors, and read "
       "them every so many steps";
@@ -46,27 +56,41 @@ static void add(struct findings *findings, uint32_t caller, uint32_t reads, doub
   finding_number(finding, "count", count);
 }
 
+static struct reader *load_readers(struct findings *findings)
+{
+  const struct places *places = findings->places;
+  struct reader *readers = arena_alloc_array(findings->question->scratch, places->function_count + 1, sizeof *readers);
+  for (uint32_t i = (uint32_t)places->function_count; i-- > 0;) { // functions come after their callers
+    const struct place *place = &places->functions[i];
+    double count = place->own.operators.count;
+    uint32_t caller = count > 0 ? caller_of(places, i) : PLACE_NONE;
+    readers[i].products += flops_class(place->name) == FLOPS_PRODUCTS ? count : 0;
+    if (place->parent != PLACE_NONE)
+      readers[place->parent].products += readers[i].products;
+    if (caller == PLACE_NONE)
+      continue;
+    struct reader *reader = &readers[caller];
+    reader->ns += place->own.operators.ns + place->own.operators.lead_ns;
+    if (!reads_element(place))
+      continue;
+    if (reader->reads == 0 || count > places->functions[reader->most].own.operators.count)
+      reader->most = i;
+    reader->reads += count;
+  }
+  return readers;
+}
+
 static enum status find(struct findings *findings, struct error *err)
 {
   const struct places *places;
   XSP_TRY(findings_places(findings, &places, err));
   if (!places->has_python || places->has_kernels) // F8 has the waits for devices
     return findings_lack(findings, err, "it has no Python call paths of operators on the host");
-  const struct place_figures *gathered = findings_gather(findings);
-  double *counts = arena_alloc_array(findings->question->scratch, places->function_count + 1, sizeof *counts);
-  uint32_t *most = arena_alloc_array(findings->question->scratch, places->function_count + 1, sizeof *most);
-  for (uint32_t i = 0; i < places->function_count; i++) {
-    double count = places->functions[i].own.operators.count / places->observations;
-    uint32_t caller = count > 0 && reads_element(&places->functions[i]) ? caller_of(places, i) : PLACE_NONE;
-    if (caller == PLACE_NONE)
-      continue;
-    if (counts[caller] == 0 || count > places->functions[most[caller]].own.operators.count / places->observations)
-      most[caller] = i;
-    counts[caller] += count;
-  }
-  for (uint32_t i = 0; i < places->function_count; i++)
-    if (counts[i] >= findings_threshold(findings, "element_reads-count"))
-      add(findings, i, most[i], counts[i], &gathered[i]);
+  const struct reader *readers = load_readers(findings);
+  for (uint32_t i = 0; i < places->function_count; i++) // a model that runs for each read has one result to read
+    if (readers[i].reads / places->observations >= findings_threshold(findings, "element_reads-count") &&
+        readers[i].products < readers[i].reads)
+      add(findings, i, &readers[i]);
   return STATUS_OK;
 }
 

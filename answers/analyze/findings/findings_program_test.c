@@ -63,6 +63,21 @@ static void test_f18_is_silent(void **unused)
   assert_int_equal(ask_rule("F18"), 0);
 }
 
+// A model runs for each read: as where an agent acts, no read can wait for the next.
+static void test_f18_is_silent_about_a_result_of_each_call(void **unused)
+{
+  (void)unused;
+  fixture_run(&fixture, "M/L", 1);
+  int64_t at = step(MS);
+  uint32_t act = python(python(0, "main", FILE_OF, 29), "act", FILE_OF, 8);
+  for (int i = 0; i < 16; i++) {
+    operator_at(python(act, "Linear.forward", TORCH "nn/modules/linear.py", 134), "aten::linear", at + i * 40 * US,
+                20 * US);
+    operator_at(act, "aten::item", at + i * 40 * US + 30 * US, 5 * US);
+  }
+  assert_int_equal(ask_rule("F18"), 0);
+}
+
 // ---- F19 -------------------------------------------------------------------------------------------------------------
 static void optimizer(const char *name, int count, int64_t duration_ns)
 {
@@ -443,6 +458,7 @@ int main(void)
   const struct CMUnitTest tests[] = {
       TEST(test_f18),
       TEST(test_f18_is_silent),
+      TEST(test_f18_is_silent_about_a_result_of_each_call),
       TEST(test_f19),
       TEST(test_f19_is_silent_about_fused_ones),
       TEST(test_f20),
