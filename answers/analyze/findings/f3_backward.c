@@ -8,6 +8,7 @@
 
 #include <math.h>
 #include <string.h>
+#include <xsp/call_path.h>
 
 #define VIEW_CALLS_LEAST 4
 
@@ -98,11 +99,17 @@ static bool is_mostly_slow(const struct backward *backward, const struct group *
   return 4 * slow >= 3 * count;
 }
 
-// A view costs nothing, and its gradient is as large as what it views: that is a fault in a loop only.
-static bool is_single_view(const struct backward *backward, const struct group *group)
+// A view costs nothing, and its gradient is as large as what it views: that is a fault only in a loop of the program's own code.
+static bool is_usual_view(const struct backward *backward, const struct group *group)
 {
   const char *name = store_text(backward->question.view->store, group->name, NULL);
-  return flops_class(name) == FLOPS_MOVES && flops_moves_nothing(name) && group->calls < VIEW_CALLS_LEAST;
+  const struct place *all = backward->places->all;
+  uint32_t caller = group->place;
+  while (caller != PLACE_NONE && all[caller].frame_kind != XSP_FRAME_PYTHON)
+    caller = all[caller].parent;
+  bool is_librarys = caller != PLACE_NONE && place_is_installed(&all[caller]);
+  return flops_class(name) == FLOPS_MOVES && flops_moves_nothing(name) &&
+         (is_librarys || group->calls < VIEW_CALLS_LEAST);
 }
 
 static double gradients_ms(const struct backward *backward, const struct group *group)
@@ -110,17 +117,19 @@ static double gradients_ms(const struct backward *backward, const struct group *
   return flops_gradients(store_text(backward->question.view->store, group->name, NULL)) * group->forward_ms;
 }
 
-// Products share their work among threads: on a host that is busy otherwise each waits for the slowest, and there are twice as many.
+// Operators that libraries share among threads: on a host that is busy otherwise each waits for the slowest, and the backward pass,
+// on a thread of its own, for a second pool.
 static double allowance(const struct backward *backward, const struct group *group)
 {
-  const char *name = store_text(backward->question.view->store, group->name, NULL);
-  return !backward->places->has_devices && flops_class(name) == FLOPS_PRODUCTS ? 2 : 1;
+  enum flop_class class = flops_class(store_text(backward->question.view->store, group->name, NULL));
+  return !backward->places->has_devices && (class == FLOPS_PRODUCTS || class == FLOPS_ELEMENTWISE) ? 2 : 1;
 }
 
 static bool is_slow(const struct backward *backward, const struct group *group)
 {
   const struct findings *findings = backward->findings;
-  if (!(group->forward_ms > 0) || is_single_view(backward, group))
+  const char *name = store_text(backward->question.view->store, group->name, NULL);
+  if (!(group->forward_ms > 0) || is_usual_view(backward, group) || strcmp(name, "CompiledFunction") == 0) // kernels
     return false;
   double most_ms =
       findings_threshold(findings, "slow_backward-ratio") * gradients_ms(backward, group) * allowance(backward, group);

@@ -304,6 +304,45 @@ static void test_f3_is_silent_about_losses_that_pick(void **unused)
   assert_int_equal(ask_rule("F3"), 0);
 }
 
+// Four views at a line, whose gradients take ten times as long.
+static void views_in(const char *file)
+{
+  fixture_run(&fixture, "M/L", 1);
+  fixture_model(&fixture, MS, false);
+  uint32_t line = fixture_frame(&fixture, 0, XSP_FRAME_PYTHON, "forward", file, 10);
+  for (int i = 0; i < 4; i++) {
+    fixture.context_id = fixture_frame(&fixture, line, XSP_FRAME_FRAMEWORK, "aten::select", NULL, 0);
+    int64_t forward = fixture_span(&fixture, XSP_LEVEL_LAYER, "aten::select", i * 20 * US, 10 * US);
+    fixture_int(&fixture, forward, "sequence", 5 + i);
+    fixture.context_id = fixture_frame(&fixture, line, XSP_FRAME_FRAMEWORK, "SelectBackward0", NULL, 0);
+    int64_t backward = fixture_span(&fixture, XSP_LEVEL_LAYER, "SelectBackward0", (300 + i * 150) * US, 100 * US);
+    fixture_int(&fixture, backward, "sequence", 5 + i);
+    fixture_int(&fixture, backward, "forward_thread", 10);
+  }
+}
+
+static void test_f3_finds_views_in_a_loop(void **unused)
+{
+  (void)unused;
+  views_in("net.py");
+  assert_int_equal(ask_rule("F3"), 1);
+}
+
+static void test_f3_is_silent_about_views_of_libraries(void **unused)
+{
+  (void)unused;
+  views_in("/venv/lib/python3.11/site-packages/torch/nn/functional.py");
+  assert_int_equal(ask_rule("F3"), 0);
+}
+
+// The backward pass has a thread and a pool of its own.
+static void test_f3_is_silent_about_elementwise_operators_on_a_busy_host(void **unused)
+{
+  (void)unused;
+  backward_of("aten::relu", 390);
+  assert_int_equal(ask_rule("F3"), 0);
+}
+
 // ---- F5 --------------------------------------------------------------------------------------------------------------
 // A step of 1 ms: an operator of 500 µs, `device_us` of them for a kernel that it launches.
 static void operator_with_kernel(int64_t device_us)
@@ -382,6 +421,9 @@ int main(void)
       TEST(test_f3_names_the_line_of_the_forward_operator),
       TEST(test_f3_is_silent_at_its_ratio),
       TEST(test_f3_is_silent_about_losses_that_pick),
+      TEST(test_f3_finds_views_in_a_loop),
+      TEST(test_f3_is_silent_about_views_of_libraries),
+      TEST(test_f3_is_silent_about_elementwise_operators_on_a_busy_host),
       TEST(test_f5_is_bounded_by_the_idle_device),
       TEST(test_f5_is_silent_at_its_ratio),
       TEST(test_thresholds),
