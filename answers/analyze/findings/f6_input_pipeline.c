@@ -61,7 +61,7 @@ static void add(struct findings *findings, const struct places *places, const st
   struct finding *finding = findings_add(findings);
   find_place(findings, places, finding);
   finding->time_ms = loader_ms;
-  finding->share_pct = analyze_share_pct(loader_ms, findings->latency_ms);
+  finding->share_pct = analyze_share_pct(loader_ms, findings->loop_ms);
   finding->saving_ms = saving_ms;
   finding->saving_basis = saving_ms > loader_ms
                               ? "time in the loader, and time in which nothing is recorded, such as the start "
@@ -109,24 +109,81 @@ static bool could_do_less(const struct input_lines *lines)
   return lines->main != NULL && work_kinds[lines->kind].title != NULL && lines->cpu_ns > lines->all_ns / 2;
 }
 
+struct between { // time in loaders between observations that are predictions, and so have no part of it
+  double ns;
+  bool has_processes;
+};
+
+static bool names_loader(struct map *known, const struct run_columns *columns, uint32_t row)
+{
+  uint64_t *is = row == ROW_NONE ? NULL : map_at(known, map_number(columns->spans.name[row]), NULL);
+  if (is != NULL && *is == 0)
+    *is = finding_time_is_loader(store_text(columns->store, columns->spans.name[row], NULL)) ? 1 : 2;
+  return is != NULL && *is == 1;
+}
+
+// On the thread of the observations, from the first one to the last. Iterators of TensorFlow, which are operators, load ahead in
+// threads of their own.
+static void add_between(const struct run_columns *columns, struct map *known, struct between *between)
+{
+  const struct store_spans *spans = &columns->spans;
+  const struct view_run *run = columns->run;
+  uint32_t first = run_columns_row(columns, run->observations[0].span_id), observation;
+  int64_t last_ns = run->observations[run->observation_count - 1].start_ns;
+  for (uint32_t row = 0; first != ROW_NONE && row < spans->count; row++) {
+    if (spans->level[row] != XSP_LEVEL_APPLICATION || spans->track_id[row] != spans->track_id[first] ||
+        spans->start_ns[row] < spans->start_ns[first] || spans->start_ns[row] > last_ns ||
+        run_columns_observation(columns, row, &observation) || !names_loader(known, columns, row) ||
+        names_loader(known, columns, run_columns_row(columns, columns->derived.parent_id[row])))
+      continue;
+    between->ns += (double)spans->duration_ns[row];
+    between->has_processes |= strstr(store_text(columns->store, spans->name[row], NULL), "_MultiProcessing") != NULL;
+  }
+}
+
+static enum status load_between(struct findings *findings, struct between *ret_between, struct error *err)
+{
+  enum {
+    COLUMNS =
+        STORE_BIT(STORE_NAME) | STORE_BIT(STORE_TRACK_ID) | STORE_BIT(STORE_START_NS) | STORE_BIT(STORE_DURATION_NS)
+  };
+  *ret_between = (struct between){.ns = 0};
+  for (size_t i = 0; i < findings->set->run_count; i++) {
+    struct arena arena = {0};
+    struct map known = {0}; // by name: 1: a loader's, 2: not
+    struct run_columns columns;
+    enum status status = run_columns_load(findings->question, findings->set->runs[i], COLUMNS, &arena, &columns, err);
+    if (status == STATUS_OK && findings->set->runs[i]->observation_count > 0)
+      add_between(&columns, &known, ret_between);
+    map_done(&known);
+    arena_done(&arena);
+    XSP_TRY(status);
+  }
+  return STATUS_OK;
+}
+
 static enum status judge(struct findings *findings, const struct input_lines *lines, struct error *err)
 {
   struct question *question = findings->question;
   const struct view_set *set = findings->set;
   const struct places *places;
   struct time_parts parts;
+  struct between between;
   bool is_ahead;
   XSP_TRY(findings_places(findings, &places, err));
   XSP_TRY(time_parts_load(question, set, &parts, err));
+  XSP_TRY(load_between(findings, &between, err));
+  parts.loader_has_processes |= between.has_processes;
   XSP_TRY(loads_ahead(findings, &parts, &is_ahead, err));
-  double loader_ms = question_value(question, set, parts.parts[TIME_LOADER]);
+  double between_ms = between.ns / 1e6 / (double)set->observation_count;
+  double loader_ms = question_value(question, set, parts.parts[TIME_LOADER]) + between_ms;
   double *saving_ms = arena_alloc_array(question->scratch, set->observation_count + 1, sizeof *saving_ms);
   for (size_t i = 0; i < set->observation_count; i++) // its statistic is not the sum of the parts' ones
     saving_ms[i] =
         parts.parts[TIME_LOADER][i] + (parts.loader_has_processes && !is_ahead ? parts.parts[TIME_REST][i] : 0);
-  if ((!is_ahead || could_do_less(lines)) && question_value(question, set, parts.loader) > 0 &&
-      analyze_share_pct(loader_ms, findings->latency_ms) > findings_threshold(findings, "input_pipeline-share"))
-    add(findings, places, lines, loader_ms, question_value(question, set, saving_ms));
+  if ((!is_ahead || could_do_less(lines)) && question_value(question, set, parts.loader) + between_ms > 0 &&
+      analyze_share_pct(loader_ms, findings->loop_ms) > findings_threshold(findings, "input_pipeline-share"))
+    add(findings, places, lines, loader_ms, question_value(question, set, saving_ms) + between_ms);
   return STATUS_OK;
 }
 
@@ -145,6 +202,6 @@ const struct finding_rule finding_f6 = {
     .key = "input_pipeline",
     .title = "input pipeline slower than the step",
     .thresholds = {{"input_pipeline-share", "%", 10,
-                    "time in a data loader while no device works, of the observation"}},
+                    "time in a data loader while no device works, of the program's loop"}},
     .find = find,
 };

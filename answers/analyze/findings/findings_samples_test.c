@@ -324,6 +324,36 @@ static void test_f6_is_silent_about_enough_processes(void **unused)
   assert_int_equal(ask_rule("F6"), 0);
 }
 
+// Predictions of 5 ms, between which the loader takes `loader_ms`: they have no part of it.
+static void loader_between_predictions(int64_t loader_ms)
+{
+  fixture_experiment(&fixture, "predict");
+  fixture_run(&fixture, "A/M/L", 1);
+  fixture_span_in(&fixture, XSP_LEVEL_APPLICATION, "program", "predict.py", 0, 300 * MS);
+  for (int i = 0; i < 20; i++) {
+    fixture_span(&fixture, XSP_LEVEL_APPLICATION, "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__",
+                 i * 10 * MS, loader_ms * MS);
+    fixture_span(&fixture, XSP_LEVEL_LAYER, "aten::mm", i * 10 * MS + 5 * MS, 5 * MS);
+    fixture.now_ns = i * 10 * MS + 5 * MS;
+    fixture_model(&fixture, 5 * MS, false);
+  }
+}
+
+static void test_f6_between_predictions(void **unused)
+{
+  (void)unused;
+  loader_between_predictions(4);
+  assert_int_equal(ask_rule("F6"), 1);
+  ASSERT_NEAR(found_number(0, "saving_ms"), 4 * 19 / 20.0); // before the first one is before the loop
+}
+
+static void test_f6_is_silent_about_a_fast_loader(void **unused)
+{
+  (void)unused;
+  loader_between_predictions(1);
+  assert_int_equal(ask_rule("F6"), 0);
+}
+
 // ---- F30 -------------------------------------------------------------------------------------------------------------
 static void computing_threads(int count)
 {
@@ -467,6 +497,8 @@ int main(void)
       TEST(test_f6_names_the_line_of_the_data_set),
       TEST(test_f6_of_processes_that_decode),
       TEST(test_f6_is_silent_about_enough_processes),
+      TEST(test_f6_between_predictions),
+      TEST(test_f6_is_silent_about_a_fast_loader),
       TEST(test_f30),
       TEST(test_f30_is_silent_at_its_threshold),
       TEST(test_f32),
