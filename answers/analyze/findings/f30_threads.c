@@ -1,19 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 // F30, too many threads: far more threads of a process compute, by samples, than there are processors. They take turns, and wait for
 // each other at the end of each operator.
+#include "analyze/findings/busiest_line.h"
 #include "analyze/findings/computing_threads.h"
 #include "analyze/findings/rules.h"
 #include "analyze/findings/server.h"
 #include "analyze/findings/shared.h"
 
-#define THREADS_OF_SERVERS                                                                                             \
-  3 // in times of those that run predictions: these, their clients in the program, and pools of both
+// In times of those that run predictions: these, their clients in the program, and pools of both.
+#define THREADS_OF_SERVERS 3
 
-static void add(struct findings *findings, const struct computing_threads *most, uint32_t place)
+// Where operators have no call paths, as those of graphs, the line is that of the samples.
+static enum status add(struct findings *findings, const struct computing_threads *most, uint32_t place,
+                       struct error *err)
 {
   struct finding *finding = findings_add(findings);
   if (place != PLACE_NONE)
     finding_at_place(findings, finding, place);
+  if (finding->file == NULL) {
+    struct busiest_line line;
+    XSP_TRY(findings_busiest_line(findings, &line, err));
+    finding->file = line.file;
+    finding->line = line.line;
+  }
   finding->context = "threads";
   finding->time_ms = findings_per_observation_ms(findings, findings->places->total.operators.ns);
   finding->share_pct = analyze_share_pct(finding->time_ms, findings->loop_ms);
@@ -27,6 +36,7 @@ static void add(struct findings *findings, const struct computing_threads *most,
   finding->confidence = CONFIDENCE_HIGH;
   finding_number(finding, "threads", (double)most->threads);
   finding_number(finding, "processors", most->processors);
+  return STATUS_OK;
 }
 
 static enum status find(struct findings *findings, struct error *err)
@@ -43,7 +53,7 @@ static enum status find(struct findings *findings, struct error *err)
   if (places->total.operators.ns > 0 && !findings_is_xlas(findings) &&
       (double)most.threads >= THREADS_OF_SERVERS * (double)server->threads &&
       (double)most.threads > findings_threshold(findings, "threads-times") * most.processors)
-    add(findings, &most, place);
+    return add(findings, &most, place, err);
   return STATUS_OK;
 }
 

@@ -265,7 +265,8 @@ static void test_the_line_of_a_program_without_layers(void **unused)
   for (int i = 0; i < 20; i++)
     fixture_sample(&fixture, SAMPLE_IO, i * STEP + 9 * MS, 6 * MS);
   assert_non_null(
-      strstr(first_sentence(), "75 % of the main thread's time is in score, which mostly waits, train.py:11"));
+      strstr(first_sentence(),
+             "75 % of the main thread's time, without imports, is in score, which mostly waits, train.py:11"));
 }
 
 static void test_the_line_outside_of_layers(void **unused)
@@ -371,6 +372,22 @@ static void test_f30(void **unused)
 {
   (void)unused;
   computing_threads(4); // and the main one, on two processors
+  assert_int_equal(ask_rule("F30"), 1);
+  ASSERT_NEAR(found_number(0, "line"), 30);
+}
+
+// Operators of a graph have no call paths.
+static void test_f30_has_the_line_of_the_samples(void **unused)
+{
+  (void)unused;
+  start();
+  fixture.context_id = 0;
+  for (int i = 0; i < 20; i++)
+    fixture_span(&fixture, XSP_LEVEL_LAYER, "MatMul", i * STEP, 8 * MS);
+  for (int i = 0; i < 5; i++) {
+    fixture.thread = thread(8 + i);
+    fixture_sample(&fixture, SAMPLE_CPU, (i + 1) * MS, 50 * MS);
+  }
   assert_int_equal(ask_rule("F30"), 1);
   ASSERT_NEAR(found_number(0, "line"), 30);
 }
@@ -500,6 +517,7 @@ int main(void)
       TEST(test_f6_between_predictions),
       TEST(test_f6_is_silent_about_a_fast_loader),
       TEST(test_f30),
+      TEST(test_f30_has_the_line_of_the_samples),
       TEST(test_f30_is_silent_at_its_threshold),
       TEST(test_f32),
       TEST(test_f32_is_silent_about_few_processors),

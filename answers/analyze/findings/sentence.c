@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The first sentence about a program: its top finding with share and line; without one, where its time goes. Called by findings.c.
+#include "analyze/findings/busiest_line.h"
 #include "analyze/findings/own_lines.h"
 #include "analyze/findings/server.h"
 #include "analyze/findings/shared.h"
-#include "analyze/installed.h"
-#include "analyze/lines/lines.h"
 #include "analyze/runs/a1_coverage.h"
 
 #include "base/interner.h"
@@ -65,28 +64,6 @@ static const char *main_operator(struct findings *findings)
   return found;
 }
 
-// The program's own line with most time, by samples; imports do not count. False: it has no samples, or no such line.
-// *ret_pct: its share of the main thread's time.
-static enum status load_line(struct findings *findings, struct line *ret_line, bool *ret_has, double *ret_pct,
-                             struct error *err)
-{
-  struct question question;
-  struct lines lines;
-  *ret_has = false;
-  XSP_TRY(findings_ask(findings, NULL, &question, err));
-  enum status status = lines_load(&question, LINES_BY_LINE, &lines, err);
-  for (size_t i = 0; status == STATUS_OK && i < lines.count && !*ret_has; i++) {
-    const struct line *line = &lines.items[i];
-    if (line->file == NULL || line->line == 0 || line->function == NULL || strcmp(line->function, "<module>") == 0 ||
-        analyze_is_installed(line->file) || line->file[0] == '.')
-      continue;
-    *ret_line = *line;
-    *ret_has = true;
-    *ret_pct = fmin(analyze_share_pct(line_ns(line), lines.main_ns), 100);
-  }
-  return status == STATUS_NO ? STATUS_OK : status;
-}
-
 // ", in 2000 calls of one row each": small calls are mostly overhead, which the time of layers does not show.
 static const char *rows_text(struct findings *findings)
 {
@@ -101,27 +78,29 @@ static enum status describe_outside(struct findings *findings, struct first_sent
                                     const char *name, struct error *err)
 {
   struct arena *arena = findings->question->arena;
-  struct line line = {.file = NULL};
-  bool has_line;
-  double line_pct = NAN;
-  XSP_TRY(load_line(findings, &line, &has_line, &line_pct, err));
-  if (!has_line && name == NULL) // the rules of the cause know of ranges, too
+  struct busiest_line line;
+  XSP_TRY(findings_busiest_line(findings, &line, err));
+  if (line.file == NULL && name == NULL) // the rules of the cause know of ranges, too
     return STATUS_OK;
   sentence->text = arena_format(arena, "%.3g %% of the %s is in no recorded layer", 100 - pct,
                                 is_of_program(findings) ? "loop" : "time");
   sentence->share_pct = 100 - pct;
-  if (has_line) {
-    const char *waits = line.waiting_ns > line_ns(&line) / 2 ? ", which mostly waits" : "";
+  if (line.file != NULL) {
+    const char *waits = line.mostly_waits ? ", which mostly waits" : "";
     const char *callee =
-        line.hottest != NULL ? arena_format(arena, " (most in %s)", findings_name(findings, line.hottest)) : "";
-    bool has_share = name == NULL && line_pct > 0; // of a program without layers
-    const char *begin = has_share ? arena_format(arena, "%.3g %% of the main thread's time is in", line_pct)
-                                  : arena_format(arena, "%s; the program's line with most time is in", sentence->text);
-    sentence->share_pct = has_share ? line_pct : sentence->share_pct;
-    sentence->text =
-        arena_format(arena, "%s %s%s%s%s", begin, findings_name(findings, own_lines_function(findings, line.function)),
-                     callee, waits, rows_text(findings));
-    put_place(findings, sentence, findings_keep(findings, line.file), line.line);
+        line.callee != NULL ? arena_format(arena, " (most in %s)", findings_name(findings, line.callee)) : "";
+    bool has_share = name == NULL && line.pct > 0; // of a program without layers
+    const char *begin = has_share
+                            ? arena_format(arena, "%.3g %% of the main thread's time, without imports, is", line.pct)
+                            : arena_format(arena, "%s; the program's line with most time is", sentence->text);
+    bool is_in_function = line.function != NULL && strcmp(line.function, "<module>") != 0;
+    const char *function =
+        is_in_function
+            ? arena_format(arena, "in %s", findings_name(findings, own_lines_function(findings, line.function)))
+            : "at its top level";
+    sentence->share_pct = has_share ? line.pct : sentence->share_pct;
+    sentence->text = arena_format(arena, "%s %s%s%s%s", begin, function, callee, waits, rows_text(findings));
+    put_place(findings, sentence, line.file, line.line);
   } else if (name != NULL)
     sentence->text =
         arena_format(arena, "%s; of the layers most is in %s", sentence->text, findings_name(findings, name));

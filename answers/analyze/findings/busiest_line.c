@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// The program's line with most time of the main thread in the loop, by samples. Called by the first sentence and by rules that know no
+// line.
+#include "analyze/findings/busiest_line.h"
+
+#include "analyze/findings/own_lines.h"
+#include "analyze/findings/shared.h"
+#include "analyze/findings/work_kinds.h"
+#include "analyze/findings/work_paths.h"
+#include "analyze/lines/paths.h"
+
+struct line_time { // by frame: of the innermost line of the program
+  double ns, waiting_ns;
+  uint32_t context; // of the line
+};
+struct adding {
+  struct findings *findings;
+  struct store_call_paths paths;
+  struct work_paths work_paths;
+  struct line_time *of; // by frame
+  double *context_ns;   // by context that was sampled
+  double all_ns;
+};
+
+static void add_sample(struct adding *adding, uint32_t context_id, uint8_t kind, double ns)
+{
+  uint32_t own_id = path_own_line(&adding->paths, context_id);
+  if (work_path_of(&adding->work_paths, context_id)->kind == WORK_IMPORT)
+    return;
+  adding->all_ns += ns;
+  if (own_id == 0 || !own_lines_is_own(path_frame(&adding->paths, own_id)))
+    return;
+  struct line_time *time = &adding->of[adding->paths.contexts[own_id - 1].frame_id];
+  time->ns += ns;
+  time->waiting_ns += kind != SAMPLE_CPU ? ns : 0;
+  time->context = own_id;
+  adding->context_ns[context_id] += ns;
+}
+
+static enum status add_run(struct adding *adding, const struct view_run *run, struct error *err)
+{
+  struct store *store = adding->findings->question->view->store;
+  struct arena arena = {0};
+  struct map is_main = {0};
+  struct store_samples samples;
+  struct store_track *tracks;
+  size_t track_count = 0;
+  enum status status = store_load_samples(store, run->run->run_id, &arena, &samples, err);
+  if (status == STATUS_OK)
+    status = store_tracks(store, run->run->run_id, &arena, &tracks, &track_count, err);
+  for (size_t i = 0; status == STATUS_OK && i < track_count; i++)
+    if (tracks[i].thread_id == tracks[i].process_id)
+      *map_at(&is_main, map_number((uint64_t)tracks[i].track_id), NULL) = 1;
+  for (size_t i = 0; status == STATUS_OK && i < samples.count; i++)
+    if (samples.context_id[i] != 0 && findings_is_in_loop(run, samples.time_ns[i]) &&
+        map_find(&is_main, map_number(samples.track_id[i])) != NULL)
+      add_sample(adding, samples.context_id[i], samples.kind[i], (double)samples.duration_ns[i]);
+  map_done(&is_main);
+  arena_done(&arena);
+  return status;
+}
+
+enum status findings_busiest_line(struct findings *findings, struct busiest_line *ret_line, struct error *err)
+{
+  struct store *store = findings->question->view->store;
+  struct arena *scratch = findings->question->scratch;
+  struct adding adding = {.findings = findings};
+  const struct line_time *most = NULL;
+  *ret_line = (struct busiest_line){.file = NULL};
+  XSP_TRY(store_call_paths(store, scratch, &adding.paths, err));
+  work_paths_start(&adding.work_paths, &adding.paths, scratch);
+  adding.of = arena_alloc_array(scratch, adding.paths.frame_count + 1, sizeof *adding.of);
+  adding.context_ns = arena_alloc_array(scratch, adding.paths.context_count + 1, sizeof *adding.context_ns);
+  for (size_t i = 0; i < findings->set->run_count; i++)
+    XSP_TRY(add_run(&adding, findings->set->runs[i], err));
+  for (size_t i = 0; i <= adding.paths.frame_count; i++)
+    if (adding.of[i].ns > 0 && (most == NULL || adding.of[i].ns > most->ns))
+      most = &adding.of[i];
+  if (most == NULL)
+    return STATUS_OK;
+  for (uint32_t id = 1; id <= adding.paths.context_count; id++) { // what deeper lines of the program call is theirs
+    uint32_t own_id = adding.context_ns[id] > 0 ? path_own_line(&adding.paths, id) : 0;
+    if (own_id != 0 && adding.paths.contexts[own_id - 1].frame_id != adding.paths.contexts[most->context - 1].frame_id)
+      adding.context_ns[id] = 0;
+  }
+  const struct store_frame *frame = path_frame(&adding.paths, most->context);
+  *ret_line =
+      (struct busiest_line){.file = findings_keep(findings, frame->file),
+                            .line = frame->line,
+                            .function = findings_keep(findings, frame->name),
+                            .callee = own_lines_callee(findings, &adding.paths, adding.context_ns, most->context, 0),
+                            .pct = 100 * most->ns / adding.all_ns,
+                            .mostly_waits = most->waiting_ns > most->ns / 2};
+  return STATUS_OK;
+}

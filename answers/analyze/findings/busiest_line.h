@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// The program's line with most time of the main thread in the loop, by samples.
+#ifndef XSP_ANALYZE_FINDINGS_BUSIEST_LINE_H
+#define XSP_ANALYZE_FINDINGS_BUSIEST_LINE_H
+
+#include "analyze/findings/findings.h"
+
+struct busiest_line {
+  const char *file; // NULL: there are no samples, or none of the program's own code but imports
+  int64_t line;
+  const char *function; // NULL: unknown
+  const char *callee;   // what it calls for most of its time; NULL: nothing
+  double pct;           // of the main thread's time in the loop, without imports
+  bool mostly_waits;
+};
+enum status findings_busiest_line(struct findings *findings, struct busiest_line *ret_line,
+                                  struct error *err) MUST_CHECK;
+
+#endif
