@@ -7,7 +7,8 @@
 
 bool analyze_is_installed(const char *file)
 {
-  static const char *const parts[] = {"/site-packages/", "/dist-packages/", "/lib/python3", "/torchinductor_"};
+  static const char *const parts[] = {"/site-packages/", "/dist-packages/", "/lib/python3", "/torchinductor_",
+                                      "/__autograph_generated_file"};
   static const char *const typed[] = {"<stdin", "<ipython-input"}; // code without a file that a person typed
   if (file == NULL)
     return true;

@@ -89,6 +89,32 @@ static void test_running_compiled_code_is_no_compilation(void **unused)
   assert_int_equal(ask_rule("F29"), 0);
 }
 
+// Each call of a tf.function goes through this file; only a new argument is traced.
+static void calls_of_a_traced_function(const char *file, const char *function)
+{
+  start();
+  fixture.context_id = python(fixture.context_id, "Function.__call__",
+                              SITE "tensorflow/python/eager/polymorphic_function/polymorphic_function.py", 833);
+  fixture.context_id = python(fixture.context_id, function, file, 1000);
+  samples_of_steps(2);
+}
+
+static void test_tracing_in_each_step(void **unused)
+{
+  (void)unused;
+  calls_of_a_traced_function(SITE "tensorflow/python/framework/func_graph.py", "func_graph_from_py_func");
+  assert_int_equal(ask_rule("F29"), 1);
+  assert_non_null(strstr(found_text(0, "title"), "traced"));
+}
+
+static void test_running_a_traced_function_is_no_tracing(void **unused)
+{
+  (void)unused;
+  calls_of_a_traced_function(SITE "tensorflow/python/eager/polymorphic_function/tracing_compilation.py",
+                             "call_function");
+  assert_int_equal(ask_rule("F29"), 0);
+}
+
 // All that a short loop has of samples is in its first step.
 static void test_what_one_step_has_is_none(void **unused)
 {
@@ -498,6 +524,8 @@ int main(void)
       TEST(test_checkpoints_in_each_step),
       TEST(test_one_checkpoint_is_none),
       TEST(test_running_compiled_code_is_no_compilation),
+      TEST(test_tracing_in_each_step),
+      TEST(test_running_a_traced_function_is_no_tracing),
       TEST(test_what_one_step_has_is_none),
       TEST(test_a_saving_thread_is_none),
       TEST(test_work_at_several_lines),

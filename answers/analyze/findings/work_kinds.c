@@ -7,6 +7,11 @@
 #include <string.h>
 #include <xsp/call_path.h>
 
+static const char compiles[] = "%s has a function traced and compiled again and again";
+static const char compile_once[] = "jit or compile a function once, outside of the loop: a new lambda or closure is a "
+                                   "new function; keep shapes equal, "
+                                   "and pass numbers that change as tensors";
+
 // Of a path the first that one of its frames matches counts.
 const struct work_kind work_kinds[WORK_KINDS] = {
     [WORK_NONE] = {NULL, NULL, NULL, {NULL}, {NULL}},
@@ -33,12 +38,18 @@ const struct work_kind work_kinds[WORK_KINDS] = {
                       {"*/keras/src/trainers/data_adapters/*", "*/keras/src/trainers/epoch_iterator.py"},
                       {NULL}},
     [WORK_INPUT] = {"input", NULL, NULL, {"*/torch/utils/data/*"}, {NULL}}, // F6
+    {"tracing", // calls of traced functions, too, go through these files
+     compiles,
+     compile_once,
+     {"*/framework/func_graph.py", "*/polymorphic_function/tracing_compilation.py"},
+     {"func_graph_from_py_func", "_create_concrete_function"}},
     {"graph", NULL, NULL, {"*/polymorphic_function/*function*.py"}, {"*__call__", "*_call"}},
+    {"iterator", NULL, NULL, {"*/tensorflow/python/data/*"}, {NULL}}, // it asks the operators of eager mode
     {"checkpoint",
      "%s saves a checkpoint in the loop, again and again",
      "save less often, or in a thread or process of its own (torch.distributed.checkpoint.async_save)",
      {"*/torch/serialization.py", "*/safetensors/*", "*/joblib/*", "*/pickle.py", "*/npyio*.py", "*/h5py/*",
-      "*/orbax/*"},
+      "*/orbax/*", "*/keras/src/saving/*"},
      {"*save*", "*dump*", "*write*", "*create_dataset"}},
     {"session",
      "%s creates a session or loads a model again and again",
@@ -48,12 +59,10 @@ const struct work_kind work_kinds[WORK_KINDS] = {
       "*/openvino/*"},
      {"*__init__", "*_create_inference_session", "*from_pretrained", "*load*", "*compile_model", "*read_model"}},
     {"compilation",
-     "%s has a function traced and compiled again and again",
-     "jit or compile a function once, outside of the loop: a new lambda or closure is a new function; keep shapes "
-     "equal",
+     compiles,
+     compile_once,
      {"*/jax/_src/compiler.py", "*/jax/_src/interpreters/*.py", "*/torch/_dynamo/convert_frame.py",
-      "*/torch/_inductor/compile_fx.py", "*/framework/func_graph.py", "*/jax/_src/linear_util.py",
-      "*/polymorphic_function/tracing_compilation.py"},
+      "*/torch/_inductor/compile_fx.py", "*/jax/_src/linear_util.py"},
      {NULL}},
     {"eager",
      "%s runs TensorFlow eagerly, operator by operator (no tf.function)",

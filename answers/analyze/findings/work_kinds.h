@@ -21,7 +21,7 @@ enum { // places in work_kinds[]; what is not named is found by its frames
   WORK_IMPORT,
   WORK_PREDICT,
   WORK_INPUT,
-  WORK_KINDS = 20
+  WORK_KINDS = 21
 };
 extern const struct work_kind work_kinds[WORK_KINDS];
 
