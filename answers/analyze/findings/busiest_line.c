@@ -93,3 +93,17 @@ enum status findings_busiest_line(struct findings *findings, struct busiest_line
                             .mostly_waits = most->waiting_ns > most->ns / 2};
   return STATUS_OK;
 }
+
+enum status finding_at_busiest(struct findings *findings, struct finding *finding, struct error *err)
+{
+  struct busiest_line line;
+  uint32_t place = findings_busiest_place(findings);
+  if (place != PLACE_NONE) {
+    finding_at_place(findings, finding, place);
+    return STATUS_OK;
+  }
+  XSP_TRY(findings_busiest_line(findings, &line, err));
+  finding->file = line.file;
+  finding->line = line.line;
+  return STATUS_OK;
+}

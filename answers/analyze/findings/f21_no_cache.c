@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // F21, decoding without a cache: successive calls of a model have one position more each, so that each computes all earlier ones
 // again. By the signatures of the calls: "input_ids=int64[1,128]".
+#include "analyze/findings/busiest_line.h"
 #include "analyze/findings/rules.h"
 #include "analyze/findings/shared.h"
 
@@ -48,12 +49,10 @@ struct growing {                 // calls that have one position more than the o
   int64_t least, most;
 };
 
-static void add(struct findings *findings, const struct growing *growing, double observations)
+static enum status add(struct findings *findings, const struct growing *growing, double observations, struct error *err)
 {
   struct finding *finding = findings_add(findings);
-  uint32_t place = findings_busiest_place(findings);
-  if (place != PLACE_NONE)
-    finding_at_place(findings, finding, place);
+  XSP_TRY(finding_at_busiest(findings, finding, err));
   finding->context = "decoding";
   finding->time_ms = growing->ms / observations;
   finding->share_pct = analyze_share_pct(finding->time_ms, findings->loop_ms);
@@ -71,6 +70,7 @@ static void add(struct findings *findings, const struct growing *growing, double
   finding_number(finding, "calls", growing->count);
   finding_number(finding, "positions_least", (double)growing->least);
   finding_number(finding, "positions_most", (double)growing->most);
+  return STATUS_OK;
 }
 
 static enum status find(struct findings *findings, struct error *err)
@@ -98,7 +98,7 @@ static enum status find(struct findings *findings, struct error *err)
   }
   if (growing.count >= findings_threshold(findings, "no_cache-calls") &&
       analyze_share_pct(growing.count, (double)count) >= findings_threshold(findings, "no_cache-share"))
-    add(findings, &growing, (double)count);
+    return add(findings, &growing, (double)count, err);
   return STATUS_OK;
 }
 

@@ -1,20 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 // F22, double precision: a model is called with tensors of float64, so that it computes in double precision: half as fast, with
 // twice the memory traffic.
+#include "analyze/findings/busiest_line.h"
 #include "analyze/findings/rules.h"
 #include "analyze/findings/shared.h"
 
 #include <math.h>
 #include <string.h>
 
-static void add(struct findings *findings, double times)
+static bool is_double(const char *signature) // of PyTorch and ONNX Runtime; of XLA
+{
+  static const char *const types[] = {"float64[", "complex128[", "f64[", "c128["};
+  for (size_t i = 0; i < sizeof types / sizeof types[0] && signature != NULL; i++)
+    if (strstr(signature, types[i]) != NULL)
+      return true;
+  return false;
+}
+
+static enum status add(struct findings *findings, double times, struct error *err)
 {
   const struct places *places = findings->places;
   struct finding *finding = findings_add(findings);
-  uint32_t place = findings_busiest_place(findings);
   double ns = places->has_devices ? places->total.device_ns : places->total.host_ns;
-  if (place != PLACE_NONE)
-    finding_at_place(findings, finding, place);
+  XSP_TRY(finding_at_busiest(findings, finding, err));
   finding->context = "the model";
   finding->time_ms = findings_per_observation_ms(findings, ns);
   finding->share_pct = analyze_share_pct(finding->time_ms, findings->loop_ms);
@@ -24,10 +32,11 @@ static void add(struct findings *findings, double times)
   finding->title = arena_format(findings->question->arena,
                                 "the model computes in float64 (double precision) in %.0f of %zu observations", times,
                                 findings->set->observation_count);
-  finding->advice = "use float32: no .double(), and .float() or dtype=torch.float32 where data come from NumPy, whose "
-                    "default is float64";
+  finding->advice = "use float32: no .double() or jax_enable_x64, and .float() or dtype=torch.float32 where data come "
+                    "from NumPy, whose default is float64";
   finding->threshold = findings_threshold_of(findings, "float64-share");
   finding->confidence = CONFIDENCE_MEDIUM;
+  return STATUS_OK;
 }
 
 static enum status find(struct findings *findings, struct error *err)
@@ -40,10 +49,9 @@ static enum status find(struct findings *findings, struct error *err)
   if (count == 0)
     return findings_lack(findings, err, "its observations have no signatures");
   for (size_t i = 0; i < count; i++)
-    doubles += calls[i].text != NULL &&
-               (strstr(calls[i].text, "float64[") != NULL || strstr(calls[i].text, "complex128[") != NULL);
+    doubles += is_double(calls[i].text);
   if (analyze_share_pct((double)doubles, (double)count) >= findings_threshold(findings, "float64-share"))
-    add(findings, (double)doubles);
+    return add(findings, (double)doubles, err);
   return STATUS_OK;
 }
 

@@ -10,19 +10,14 @@
 // In times of those that run predictions: these, their clients in the program, and pools of both.
 #define THREADS_OF_SERVERS 3
 
-// Where operators have no call paths, as those of graphs, the line is that of the samples.
 static enum status add(struct findings *findings, const struct computing_threads *most, uint32_t place,
                        struct error *err)
 {
   struct finding *finding = findings_add(findings);
   if (place != PLACE_NONE)
     finding_at_place(findings, finding, place);
-  if (finding->file == NULL) {
-    struct busiest_line line;
-    XSP_TRY(findings_busiest_line(findings, &line, err));
-    finding->file = line.file;
-    finding->line = line.line;
-  }
+  else
+    XSP_TRY(finding_at_busiest(findings, finding, err));
   finding->context = "threads";
   finding->time_ms = findings_per_observation_ms(findings, findings->places->total.operators.ns);
   finding->share_pct = analyze_share_pct(finding->time_ms, findings->loop_ms);

@@ -178,6 +178,14 @@ static void test_f22(void **unused)
   ASSERT_NEAR(found_number(0, "saving_ms"), 0.25); // half of the operators' time
 }
 
+static void test_f22_of_xla(void **unused)
+{
+  (void)unused;
+  static const char *const doubles[] = {"f64[256,256], f64[256]", "f64[256,256], f64[256]"};
+  calls(doubles, 2);
+  assert_int_equal(ask_rule("F22"), 1);
+}
+
 static void test_f22_is_silent(void **unused)
 {
   (void)unused;
@@ -466,6 +474,7 @@ int main(void)
       TEST(test_f21),
       TEST(test_f21_is_silent_with_a_cache),
       TEST(test_f22),
+      TEST(test_f22_of_xla),
       TEST(test_f22_is_silent),
       TEST(test_f23),
       TEST(test_f23_is_silent_without_a_graph),
