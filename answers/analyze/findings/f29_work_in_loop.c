@@ -19,6 +19,7 @@
 struct work_total { // of a kind
   double ns;
   uint32_t bins;                  // a bit for each in which it happens
+  size_t times;                   // that it begins after other work, or in another observation
   double once_ns, observation_ns; // most from the start of an observation to that of the next; of the one at hand
   size_t observation;             // the one at hand
 };
@@ -102,10 +103,12 @@ static enum status load_main(struct works *works, const struct view_run *run, st
   return STATUS_OK;
 }
 
-// `part`: which of the bins it is in.
-static void add_sample(struct works *works, const struct main_sample *sample, unsigned part, size_t observation)
+// `part`: which of the bins it is in; `begins`: after other work.
+static void add_sample(struct works *works, const struct main_sample *sample, unsigned part, bool begins,
+                       size_t observation)
 {
   struct work_total *total = &works->totals[sample->kind];
+  total->times += begins || total->observation != observation;
   if (total->observation != observation)
     total->observation_ns = 0;
   total->observation = observation;
@@ -132,7 +135,8 @@ static enum status add_run(struct works *works, const struct view_run *run, stru
     while (observation + 1 < run->observation_count && run->observations[observation + 1].start_ns <= sample->time_ns)
       observation++;
     if (sample->kind != WORK_NONE)
-      add_sample(works, sample, (unsigned)fmin(other_passed_ns / other_ns * BINS, BINS - 1), observation);
+      add_sample(works, sample, (unsigned)fmin(other_passed_ns / other_ns * BINS, BINS - 1),
+                 i == 0 || sample[-1].kind != sample->kind, observation);
     all_passed_ns += sample->ns;
     passed_ns[sample->kind] += sample->ns;
   }
@@ -158,6 +162,12 @@ static double per_sampled(const struct works *works)
   return isnan(ratio) ? 1 : ratio;
 }
 
+// Of what programs without a fault do, too.
+static const char *least_of(unsigned kind)
+{
+  return kind == WORK_OWN || kind == WORK_CHECKS ? "work_in_loop-own" : "work_in_loop-share";
+}
+
 static void add(struct works *works, unsigned kind, const struct own_line *line)
 {
   struct findings *findings = works->findings;
@@ -174,7 +184,7 @@ static void add(struct works *works, unsigned kind, const struct own_line *line)
   if (callee != NULL)
     finding->title = arena_format(findings->question->arena, "%s, most in %s", finding->title, callee);
   finding->advice = work_kinds[kind].advice;
-  finding->threshold = findings_threshold_of(findings, kind == WORK_OWN ? "work_in_loop-own" : "work_in_loop-share");
+  finding->threshold = findings_threshold_of(findings, least_of(kind));
   finding->confidence = CONFIDENCE_MEDIUM;
   finding_number(finding, "parts_of_time", __builtin_popcount(works->totals[kind].bins));
 }
@@ -186,6 +196,13 @@ static bool is_judged(const struct works *works, unsigned kind)
   return kind != WORK_OWN || (places != NULL && places->total.operators.ns > 0);
 }
 
+// In many parts of the other time. Of that there is too little beside what has most of the time: then it begins often.
+static bool happens_again(const struct works *works, const struct work_total *total)
+{
+  double least = findings_threshold(works->findings, "work_in_loop-parts");
+  return __builtin_popcount(total->bins) >= least || (total->ns > works->all_ns / 2 && (double)total->times >= least);
+}
+
 // What one step has most of may be there only, such as the compilation of a first call.
 static void judge(struct works *works, unsigned kind)
 {
@@ -193,10 +210,10 @@ static void judge(struct works *works, unsigned kind)
   const struct work_total *total = &works->totals[kind];
   double again_ns = findings->set->observation_count > 1 ? total->ns - total->once_ns : total->ns;
   double ms = again_ns * per_sampled(works) / 1e6 / (double)findings->set->observation_count;
-  double least_pct = findings_threshold(findings, kind == WORK_OWN ? "work_in_loop-own" : "work_in_loop-share");
+  double least_pct = findings_threshold(findings, least_of(kind));
   const struct own_line *found = own_lines_main(&works->lines, kind, total->ns);
   if (found != NULL && is_judged(works, kind) && analyze_share_pct(ms, findings->loop_ms) >= least_pct &&
-      __builtin_popcount(total->bins) >= findings_threshold(findings, "work_in_loop-parts"))
+      happens_again(works, total))
     add(works, kind, found);
 }
 
@@ -239,7 +256,8 @@ const struct finding_rule finding_f29 = {
     .key = "work_in_loop",
     .title = "work in the loop that belongs elsewhere",
     .thresholds = {{"work_in_loop-share", "%", 5, "time of the main thread there, of the program's loop, at least"},
-                   {"work_in_loop-own", "%", 20, "the same, of the program's own code and libraries without a kind"},
+                   {"work_in_loop-own", "%", 20,
+                    "the same, of its own code, libraries without a kind, checks of inputs"},
                    {"work_in_loop-parts", "", 10,
                     "of 20 parts of the main thread's other time in which it happens, at least: what happens once does "
                     "not count"}},

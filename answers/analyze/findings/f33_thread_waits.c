@@ -10,7 +10,7 @@
 
 #include <math.h>
 
-#define LEAST_WORK 0.1    // of the main thread's waits, that other threads work outside of models
+#define LEAST_WORK 0.05   // of the main thread's waits, that other threads work outside of models
 #define LEAST_MODELS 0.01 // of the main thread's other time, that it runs models
 
 struct waits {

@@ -115,6 +115,62 @@ static void test_running_a_traced_function_is_no_tracing(void **unused)
   assert_int_equal(ask_rule("F29"), 0);
 }
 
+// One execution of a program without steps, which saves nearly all of the time.
+static void mostly_saves(bool again)
+{
+  fixture_experiment(&fixture, "train");
+  fixture_run(&fixture, "A/M/L", 1);
+  fixture_model(&fixture, 200 * MS, false);
+  fixture.thread = thread(7);
+  uint32_t main = python(0, "main", FILE_OF, 30), save = save_in(main);
+  for (int i = 0; i < 40; i++) {
+    bool saves = again ? i % 2 == 0 : i > 0;
+    fixture.context_id = saves ? save : python(main, "forward", SITE "torch/nn/modules/linear.py", 134);
+    fixture_sample(&fixture, SAMPLE_CPU, (1 + i) * MS, saves ? MS : 10 * US);
+  }
+  fixture.context_id = python(main, "forward", SITE "torch/nn/modules/linear.py", 134);
+  fixture_sample(&fixture, SAMPLE_CPU, 100 * MS, MS);
+}
+
+static void test_what_takes_nearly_all_again(void **unused)
+{
+  (void)unused;
+  mostly_saves(true);
+  assert_int_equal(ask_rule("F29"), 1);
+}
+
+static void test_what_takes_nearly_all_once(void **unused)
+{
+  (void)unused;
+  mostly_saves(false);
+  assert_int_equal(ask_rule("F29"), 0);
+}
+
+static void checks(int64_t main_ms, int64_t ms)
+{
+  start_with(main_ms);
+  fixture.context_id = python(fixture.context_id, "check", FILE_OF, 9);
+  fixture.context_id = python(fixture.context_id, "predict_proba", SITE "sklearn/pipeline.py", 900);
+  fixture.context_id = python(fixture.context_id, "check_array", SITE "sklearn/utils/validation.py", 730);
+  samples_of_steps(ms);
+}
+
+static void test_checks_of_single_rows(void **unused)
+{
+  (void)unused;
+  checks(6, 3);
+  assert_int_equal(ask_rule("F29"), 1);
+  assert_non_null(strstr(found_text(0, "title"), "few rows"));
+  ASSERT_NEAR(found_number(0, "line"), 9);
+}
+
+static void test_a_few_checks_are_none(void **unused)
+{
+  (void)unused;
+  checks(9, 1);
+  assert_int_equal(ask_rule("F29"), 0);
+}
+
 // All that a short loop has of samples is in its first step.
 static void test_what_one_step_has_is_none(void **unused)
 {
@@ -526,6 +582,10 @@ int main(void)
       TEST(test_running_compiled_code_is_no_compilation),
       TEST(test_tracing_in_each_step),
       TEST(test_running_a_traced_function_is_no_tracing),
+      TEST(test_what_takes_nearly_all_again),
+      TEST(test_what_takes_nearly_all_once),
+      TEST(test_checks_of_single_rows),
+      TEST(test_a_few_checks_are_none),
       TEST(test_what_one_step_has_is_none),
       TEST(test_a_saving_thread_is_none),
       TEST(test_work_at_several_lines),

@@ -38,6 +38,16 @@ const struct work_kind work_kinds[WORK_KINDS] = {
                       {"*/keras/src/trainers/data_adapters/*", "*/keras/src/trainers/epoch_iterator.py"},
                       {NULL}},
     [WORK_INPUT] = {"input", NULL, NULL, {"*/torch/utils/data/*"}, {NULL}}, // F6
+    [WORK_CHECKS] = {"checks",
+                     "%s calls scikit-learn again and again for few rows: most is checks of each call's input",
+                     "pass all rows in one call; collect single ones to batches",
+                     {"*/sklearn/utils/validation.py", "*/sklearn/utils/_tags.py"},
+                     {NULL}},
+    {"stacks",
+     "%s has call stacks formatted in the loop, again and again, such as by torch.autograd.set_detect_anomaly",
+     "detect anomalies only while looking for one; no exceptions or warnings in each step",
+     {"*/traceback.py", "*/linecache.py"},
+     {NULL}},
     {"tracing", // calls of traced functions, too, go through these files
      compiles,
      compile_once,

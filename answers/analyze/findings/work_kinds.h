@@ -21,7 +21,8 @@ enum { // places in work_kinds[]; what is not named is found by its frames
   WORK_IMPORT,
   WORK_PREDICT,
   WORK_INPUT,
-  WORK_KINDS = 21
+  WORK_CHECKS,
+  WORK_KINDS = 23
 };
 extern const struct work_kind work_kinds[WORK_KINDS];
 
