@@ -64,6 +64,7 @@ struct capture_thread {
   uint32_t emitted_site, emitted_id; // the last xsp_span_emit
   uint32_t remote_id;                // span that xsp_traceparent_in gave a remote parent; 0: none
   uint8_t remote_trace[16];
+  struct span_counters *counters; // NULL: none
 };
 extern __thread struct capture_thread capture_thread __attribute__((tls_model("initial-exec")));
 
@@ -175,6 +176,14 @@ bool ring_spend(uint64_t bytes, bool leave_some);
 // Room for `records` in the calling thread's ring: what the collector gave back, or more memory. Sets the ring's limit.
 bool ring_make_room(struct ring_head *ring, uint32_t records);
 bool ring_is_complete(struct ring_head *ring); // no record is half-written. The owner's
+
+// ---- counting.c: of the calling thread; what starts and finishes is a span that is open
+bool counting_is_wanted(void); // then no span takes the inline path
+void counting_open(void);      // with signals held; nothing where none are wanted, or they are open
+void counting_close(void);
+void counting_start_clean(void); // in the child of a fork
+void counting_start(uint32_t depth, uint32_t id);
+void counting_finish(uint32_t id); // writes tags
 
 // ---- annotate.c
 // One record about a span of this thread; a handle that is not one is counted.

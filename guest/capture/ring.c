@@ -211,8 +211,8 @@ static void publish(struct ring_head *ring, uint32_t slot)
   thread->slot = slot;
   thread->retry_at = 0; // what was tried for another ring says nothing
   thread->ring = ring;
-  if (capture.session->tick_clock != SESSION_TICKS_TSC)
-    return; // the inline path reads the counter: without it every span takes the slow path
+  if (capture.session->tick_clock != SESSION_TICKS_TSC || counting_is_wanted())
+    return; // the inline path reads the counter: without it, or with counters, every span takes the slow path
   __atomic_signal_fence(__ATOMIC_SEQ_CST); // a handler of this thread sees all of the ring or none
   xsp_thread_v1.ring = producer(ring);
 }
@@ -229,6 +229,7 @@ static bool acquire(void)
   close_open(ring);
   put(ring, tid, process->number, current_name(), RECORD_THREAD);
   clock_calibrate_if_due();
+  counting_open();
   if (key_made)
     pthread_setspecific(key, &capture_thread); // its destructor gives the ring up
   publish(ring, slot);
@@ -284,6 +285,7 @@ static void release(void *unused)
   xsp_thread_v1.ring = NULL;
   __atomic_signal_fence(__ATOMIC_SEQ_CST);
   close_open(ring);
+  counting_close();
   thread->ring = NULL;
   __atomic_signal_fence(__ATOMIC_SEQ_CST);
   __atomic_store_n(&ring->owner_tid, 0, __ATOMIC_RELEASE); // partner: claim
@@ -303,6 +305,7 @@ void ring_prepare(void)
 void ring_start_clean(void)
 {
   memset(&xsp_thread_v1, 0, sizeof xsp_thread_v1);
+  counting_start_clean();
   uint32_t name = capture_thread.name;
   memset(&capture_thread, 0, sizeof capture_thread);
   capture_thread.name = name;

@@ -46,6 +46,7 @@ struct xsp_span xsp_span_start_slow_v1(struct xsp_site *site)
     span.id = (uint32_t)(depth_id >> 32);
     if (depth < XSP_OPEN_SPANS_V1) {
       __atomic_store_n(&ring->open[depth].site_id, (depth_id >> 32 << 32) | span.site, __ATOMIC_RELAXED);
+      counting_start(depth, span.id);
       span.start = clock_ticks();
       __atomic_store_n(&ring->open[depth].start, span.start, __ATOMIC_RELEASE);
     } else {
@@ -68,6 +69,7 @@ void xsp_span_finish_slow_v1(struct xsp_span span, uint64_t now)
   if (place < 0) {
     session_count_misused();
   } else {
+    counting_finish(span.id);
     if (ring_room(1))
       ring_put(span.start, now - span.start, site_id, RECORD_SPAN);
     ring_remove_open(place);

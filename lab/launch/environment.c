@@ -4,6 +4,7 @@
 #include "launch/environment.h"
 
 #include "base/debug.h"
+#include "format/span_counters.h"
 #include "launch/install.h"
 #include "launch/tracer_table.h"
 #include "launch/variables.h"
@@ -183,6 +184,7 @@ static size_t make_entries(struct request *request, char *const *before, struct 
       {"XSP_CALL_PATHS", OWN, options->call_paths},
       {"XSP_SHAPES", OWN, options->shapes ? "1" : NULL},
       {"XSP_CUDA", OWN, options->cuda},
+      {SPAN_COUNTERS_VARIABLE, OWN, options->counters},
       {METRICS_VARIABLE, OWN, options->levels.metrics ? arena_format(request->arena, "%u", options->repetition) : NULL},
   };
   size_t count = 0;

@@ -25,6 +25,7 @@ struct launch_options {           // the user's options; strings borrowed
   const char *call_paths;         // "light", "full" or "none"; NULL: light, of tracers that have them
   const char *sample_mode;        // "cpu", or "real": waits, too
   unsigned sample_rate;           // samples of each thread a second; 0: none
+  const char *counters;           // within spans, valid (format/span_counters.h); NULL: none
   double delay_s, duration_s;     // duration 0: to the end
   double commit_s;                // between two commits of what was drained; 0: after each drain
   uint64_t flight_recorder_bytes; // per thread; 0: drain
@@ -64,6 +65,9 @@ struct launch_result {
 // its drop counts are filled in.
 enum status launch_execute(const struct launch_options *options, struct store *store, struct store_run *run,
                            struct launch_result *ret_result, struct error *err) MUST_CHECK;
+
+// Whether this list of counters is valid, and can be counted here.
+enum status launch_check_span_counters(const char *list, struct error *err) MUST_CHECK;
 
 // 128 + signal, or the exit status.
 int launch_exit_status(int wait_status);

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whether what `xsp run --counters` names can be counted here, before the program starts; libxsp.so says nothing. Called by the
+// verb.
+#include "launch/launch.h"
+
+#include "format/span_counters.h"
+
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define SYSTEMS "cpu_ns,page_faults,context_switches"
+
+// As libxsp.so reads it: from a page, by the processor's instruction. 0 or an errno.
+static int try_hardware(uint64_t config)
+{
+  struct perf_event_attr attr = {
+      .type = PERF_TYPE_HARDWARE, .size = sizeof attr, .config = config, .exclude_kernel = 1, .exclude_hv = 1};
+  const size_t page_bytes = (size_t)sysconf(_SC_PAGESIZE);
+  int event = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC), error = errno;
+  if (event < 0)
+    return error;
+  struct perf_event_mmap_page *page = mmap(NULL, page_bytes, PROT_READ, MAP_SHARED, event, 0);
+  error = page == MAP_FAILED ? errno : page->cap_user_rdpmc ? 0 : EPERM;
+  if (page != MAP_FAILED)
+    (void)munmap(page, page_bytes);
+  (void)close(event);
+  return error;
+}
+
+enum status launch_check_span_counters(const char *list, struct error *err)
+{
+  uint32_t mask;
+  const char *wrong;
+  size_t length;
+  if (!span_counters_parse(list, &mask, &wrong, &length))
+    return error_set(err, STATUS_USE, "wrong use", "--counters", SYSTEMS ",instructions,cycles, and `xsp help run`",
+                     "'%.*s' is no counter, or is named twice", (int)length, wrong);
+  for (unsigned i = SPAN_OF_HARDWARE; i < SPAN_COUNTERS; i++) {
+    const int error = (mask & UINT32_C(1) << i) != 0 ? try_hardware(span_counter_facts[i].perf_config) : 0;
+    if (error != 0)
+      return error_set(err, STATUS_SYSTEM, "cannot count", span_counter_facts[i].name, SYSTEMS,
+                       "this machine gives programs no such counter (%s): virtual machines mostly hide them, and "
+                       "/proc/sys/kernel/perf_event_paranoid above 2 forbids them",
+                       strerror(error));
+  }
+  return STATUS_OK;
+}
