@@ -2,6 +2,8 @@
 // Call paths in this process's own session, read back as trace/format/session.h describes the folder.
 #include "tests/support/ring_reader.h"
 
+#include <dlfcn.h>
+#include <link.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,7 +12,7 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <xsp/call_path.h>
+#include <xsp/monitor.h>
 
 #include <cmocka.h>
 
@@ -195,13 +197,45 @@ static void test_threads_and_forks(void **state)
   assert_int_equal(status, 0);
 }
 
+static uint32_t provided;
+
+static uint32_t give_path(uint32_t sources)
+{
+  (void)sources;
+  return provided;
+}
+
+// Of functions that their modules export, in a library and in no module; others keep no name.
+static void test_names_of_native_frames(void **state)
+{
+  (void)state;
+  Dl_info found;
+  struct link_map *map;
+  struct xsp_frame frames[4], frame = {.size = sizeof frame, .kind = XSP_FRAME_NATIVE, .address = 4096};
+  assert_int_not_equal(dladdr1((const void *)qsort, &found, (void **)&map, RTLD_DL_LINKMAP), 0);
+  uint32_t path = xsp_call_path(0, &frame);
+  frame.module = "/nowhere/lib.so";
+  path = xsp_call_path(path, &frame);
+  frame.module = map->l_name;
+  path = xsp_call_path(path, &frame);
+  frame.address = (uintptr_t)qsort + 1 - map->l_addr;
+  provided = xsp_call_path(path, &frame);
+  xsp_monitor_provide(give_path);
+  for (int i = 0; i < 2; i++) { // found, then known
+    assert_int_equal(xsp_monitor_call_path(XSP_SOURCE_NATIVE, frames, 4), 4);
+    assert_null(frames[0].name);
+    assert_null(frames[1].name);
+    assert_null(frames[2].name); // the head of the file
+    assert_string_equal(frames[3].name, "qsort");
+  }
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_same_arguments_same_path),
-      cmocka_unit_test(test_sites_and_spans),
-      cmocka_unit_test(test_wrong_arguments),
-      cmocka_unit_test(test_threads_and_forks),
+      cmocka_unit_test(test_same_arguments_same_path), cmocka_unit_test(test_sites_and_spans),
+      cmocka_unit_test(test_wrong_arguments),          cmocka_unit_test(test_threads_and_forks),
+      cmocka_unit_test(test_names_of_native_frames),
   };
   return cmocka_run_group_tests(tests, make_session, remove_session);
 }

@@ -189,6 +189,9 @@ void counting_finish(uint32_t id); // writes tags
 // One record about a span of this thread; a handle that is not one is counted.
 void annotate(const struct xsp_span *span, uint32_t type, uint64_t start, uint32_t site);
 
+// ---- native_name.c
+uint32_t native_name(uint32_t frame_id, const struct catalog_frame *frame); // its string; 0: its module exports none
+
 // ---- site.c
 uint32_t site_id(struct xsp_site *site); // after registering it where that has not happened; 0: it has none
 bool site_known(struct xsp_site *site);  // registered in a session

@@ -119,14 +119,16 @@ size_t xsp_monitor_call_path(uint32_t sources, struct xsp_frame *frames, size_t 
   kept = count < most ? count : most;
   for (uint32_t id = path; kept > 0 && (at = catalog_entry(id, CATALOG_PATH)) != NULL; id = at->caller) {
     frame = catalog_entry(at->frame, CATALOG_FRAME);
-    if (frame != NULL && is_wanted(frame->kind, sources))
-      frames[--kept] = (struct xsp_frame){.size = sizeof *frames,
-                                          .kind = frame->kind,
-                                          .name = text_of(frame->name),
-                                          .file = text_of(frame->file),
-                                          .module = text_of(frame->module),
-                                          .line = frame->line,
-                                          .address = frame->address};
+    if (frame == NULL || !is_wanted(frame->kind, sources))
+      continue;
+    const bool is_nameless = frame->name == 0 && frame->kind == XSP_FRAME_NATIVE;
+    frames[--kept] = (struct xsp_frame){.size = sizeof *frames,
+                                        .kind = frame->kind,
+                                        .name = text_of(is_nameless ? native_name(at->frame, frame) : frame->name),
+                                        .file = text_of(frame->file),
+                                        .module = text_of(frame->module),
+                                        .line = frame->line,
+                                        .address = frame->address};
   }
   return count;
 }
