@@ -22,7 +22,7 @@ struct sink {
   uint32_t tracks[FUZZ_RUNS], traces[FUZZ_RUNS];
   bool has_numbered_tracks;
   uint64_t kept, skipped;
-  uint32_t path_count;
+  uint32_t path_count, context_count;
 };
 
 // Errors of the importer, whatever the file holds.
@@ -183,6 +183,13 @@ void import_span_path(struct import *import, int64_t span_id, uint32_t path)
   fuzz_must(path <= import->sink->path_count, "no such path");
 }
 
+uint32_t import_context(struct import *import, uint32_t caller, const struct store_frame *frame)
+{
+  fuzz_must(caller <= import->sink->context_count && frame->kind < XSP_FRAME_KINDS, "a path of no caller or kind");
+  fuzz_must(import->sink->kept == 0, "a path after the first span");
+  return ++import->sink->context_count;
+}
+
 void import_sample(struct import *import, const struct import_sample *sample)
 {
   fuzz_must(sample->duration_ns >= 0, "a sample of negative duration");
@@ -241,6 +248,7 @@ enum status import_span(struct import *import, const struct store_span *span, st
   fuzz_must(import->sink->has_numbered_tracks || span->track_id <= import->sink->tracks[run],
             "a span on no such track");
   fuzz_must(span->trace_id <= import->sink->traces[run], "a span of no such trace");
+  fuzz_must(span->context_id <= import->sink->context_count, "a span of no such path");
   fuzz_text(import, span->name);
   fuzz_text(import, span->category);
   fuzz_text(import, span->tracer == IMPORT_NO_TRACER ? 0 : span->tracer);

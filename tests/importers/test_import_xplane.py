@@ -79,9 +79,21 @@ class Xplane(unittest.TestCase):
         self.assertEqual(fused["category"], "fused")
         self.assertEqual(fused["tags"]["operators"], "dot_general sin")
         self.assertEqual(fused["tags"]["source"], "train.py:8, layers.py:9")
-        self.assertEqual((fused["tags"]["layer_type"], fused["tags"]["layer_shape"]), ("sin", "f32[2,2]"))
+        self.assertEqual((fused["tags"]["layer_type"], fused["tags"]["layer_shape"]), ("dot_general", "f32[2,2]"))
         add = next(span for span in spans if span["name"] == "add.1")
         self.assertEqual((add["tags"]["layer_type"], add["tags"]["source"]), ("add", "train.py:7"))
+
+    def test_an_operation_has_the_call_path_that_made_it(self):
+        self.load(xspace.space(*xspace.loop_program()))
+        paths = self.rows("with recursive up(name, id, depth) as (select distinct s.name, s.context_id, 0 from span s"
+                          " where s.name in ('my_fusion', 'add.1', 'copy.1') union all select u.name, c.parent_id, u.depth + 1"
+                          " from up u join context c on c.context_id = u.id where c.parent_id is not null)"
+                          " select u.name as span, f.name, f.file, f.line from up u join context c on c.context_id = u.id"
+                          " join frame f using (frame_id) order by 1, u.depth desc")
+        found = [(row["span"], row["name"], row["file"], row["line"]) for row in paths]
+        self.assertEqual(found, [("add.1", "step", "train.py", 7), ("add.1", "add", None, None),
+                                 ("my_fusion", "step", "train.py", 8), ("my_fusion", "sine", "layers.py", 9),
+                                 ("my_fusion", "dot_general", None, None)])
 
     def test_a_compilation_begins_with_the_tracing(self):
         _, spans = self.load_loop()

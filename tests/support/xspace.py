@@ -24,15 +24,16 @@ def instruction(name, opcode, op_name="", frame=0, calls=(), of=None):
 
 
 def module(name, computations, parameters=(), frames=()):
-    """computations: {id: [instruction, ...]}; frames: (file, line) of frames 1, 2, ..."""
+    """computations: {id: [instruction, ...]}; frames: (file, line, function, caller's number or 0) of frames 1, 2, ..."""
     out = text(1, name)
     for key, instructions in computations.items():
         out += field(3, text(1, f"computation.{key}") + b"".join(field(2, i) for i in instructions) + number(5, key))
     out += field(4, b"".join(field(1, parameter) for parameter in parameters))
-    files = sorted({file for file, _ in frames})
-    index = b"".join(text(1, file) for file in files)
-    index += b"".join(field(3, number(1, files.index(file) + 1) + number(3, line)) for file, line in frames)
-    index += b"".join(field(4, number(1, place + 1)) for place in range(len(frames)))
+    files, functions = (sorted({frame[column] for frame in frames}) for column in (0, 2))
+    index = b"".join(text(1, file) for file in files) + b"".join(text(2, function) for function in functions)
+    index += b"".join(field(3, number(1, files.index(file) + 1) + number(2, functions.index(function) + 1) + number(3, line))
+                      for file, line, function, _ in frames)
+    index += b"".join(field(4, number(1, place + 1) + number(2, frame[3])) for place, frame in enumerate(frames))
     return field(1, out + field(17, index))
 
 
@@ -98,7 +99,7 @@ def loop_module(name="jit_loop", parameters=(shape(11, 2, 2),)):
     main = [instruction("copy.1", "copy"), instruction("while.5", "while", "jit(loop)/while", 1, [2, 3])]
     compared = [instruction("lt.1", "compare", "jit(loop)/while/cond/lt", 1)]
     return module(name, {1: fused, 2: body, 3: condition, 4: compared, 5: main}, parameters,
-                  [("train.py", 7), ("train.py", 8), ("layers.py", 9)])
+                  [("train.py", 7, "step", 0), ("train.py", 8, "step", 0), ("layers.py", 9, "sine", 2)])
 
 
 def loop_program(start_ns=1_700_000_000_000_000_000):

@@ -129,6 +129,8 @@ uint32_t import_path(struct import *import, uint32_t caller, enum xsp_frame_kind
 // The path of a span of the current run, at any time before the file's end, where ids of spans count up from 1 in the order
 // of import_span.
 void import_span_path(struct import *import, int64_t span_id, uint32_t path);
+// The same for sources that know paths before their first span: for context_id of spans. `caller`: of import_context, too.
+uint32_t import_context(struct import *import, uint32_t caller, const struct store_frame *frame);
 
 // ---- samples
 // What a thread of the current run did at one time; `path` is a number of import_path, 0: not known. Counts as an event that is

@@ -36,6 +36,12 @@ void import_span_path(struct import *import, int64_t span_id, uint32_t path)
   run->paths.items[span_id - 1] = path;
 }
 
+uint32_t import_context(struct import *import, uint32_t caller, const struct store_frame *frame)
+{
+  struct store *store = import->sink->store;
+  return store_context_id(store, caller, store_frame_id(store, frame));
+}
+
 void import_sample(struct import *import, const struct import_sample *sample)
 {
   struct sink *sink = import->sink;

@@ -122,6 +122,7 @@ static enum status add_operation(struct xplane *x, struct xplane_line *line, con
   } else {
     span.span_id = ++x->span_count;
   }
+  span.context_id = instruction != NULL ? instruction->path : 0;
   if (instruction != NULL && instruction->is_fused)
     span.category = x->strings.fused;
   XSP_TRY(import_span(x->import, &span, err));

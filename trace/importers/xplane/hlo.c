@@ -22,15 +22,10 @@ enum {
   INSTRUCTION_CALLED = 38
 };
 enum { METADATA_NAME = 2, METADATA_FILE = 3, METADATA_LINE = 4, METADATA_FRAME = 15 };
-enum { FRAMES_FILES = 1, FRAMES_LOCATIONS = 3, FRAMES_FRAMES = 4 };
-enum { LOCATION_FILE = 1, LOCATION_LINE = 3, FRAME_LOCATION = 1 };
 #define CALLED_MOST 64u   // computations of one operation: branches
 #define SOURCES_MOST 16u  // source operations that a fused one lists
 #define SIGNATURE_MOST 6u // parameters that a signature writes out
 
-struct location {
-  uint64_t file, line;
-};
 struct instruction {
   struct slice name, opcode, shape, primitive, file;
   uint64_t line, frame, computation;
@@ -40,9 +35,7 @@ struct instruction {
 struct module { // that is being read
   struct xplane *x;
   uint32_t number; // its place + 1
-  VECTOR(struct slice) files;
-  VECTOR(struct location) locations;
-  VECTOR(uint64_t) frames;
+  struct xplane_frames frames;
   VECTOR(struct instruction) instructions;
   struct map computation_at; // its id → first instruction + 1
   struct map caller_of;      // computation's id → instruction + 1
@@ -95,30 +88,6 @@ static void read_signature(struct module *module, struct wire program)
 
 // ---- where operations come from --------------------------------------------------------------------------------------
 
-static bool read_frames(struct module *module, struct wire frames)
-{
-  struct wire_field field, inner;
-  while (wire_next(&frames, &field)) {
-    struct wire inside = wire_inside(&field);
-    if (wire_is(&field, FRAMES_FILES, WIRE_BYTES)) {
-      *vector_add(&module->files) = (struct slice){field.bytes, field.length};
-    } else if (wire_is(&field, FRAMES_LOCATIONS, WIRE_BYTES)) {
-      struct location *location = vector_add(&module->locations);
-      while (wire_next(&inside, &inner))
-        if (wire_is(&inner, LOCATION_FILE, WIRE_VARINT))
-          location->file = inner.value;
-        else if (wire_is(&inner, LOCATION_LINE, WIRE_VARINT))
-          location->line = inner.value;
-    } else if (wire_is(&field, FRAMES_FRAMES, WIRE_BYTES)) {
-      uint64_t *frame = vector_add(&module->frames);
-      while (wire_next(&inside, &inner))
-        if (wire_is(&inner, FRAME_LOCATION, WIRE_VARINT))
-          *frame = inner.value;
-    }
-  }
-  return frames.problem == NULL;
-}
-
 static void read_metadata(struct instruction *instruction, struct wire metadata)
 {
   struct wire_field field;
@@ -140,16 +109,8 @@ static void read_metadata(struct instruction *instruction, struct wire metadata)
 // Newer files have a number of a frame in place of file and line.
 static void find_line(const struct module *module, struct instruction *instruction)
 {
-  if (instruction->file.length > 0 || instruction->frame == 0 || instruction->frame > module->frames.count)
-    return;
-  uint64_t place = module->frames.items[instruction->frame - 1];
-  if (place == 0 || place > module->locations.count)
-    return;
-  const struct location *location = &module->locations.items[place - 1];
-  if (location->file == 0 || location->file > module->files.count)
-    return;
-  instruction->file = module->files.items[location->file - 1];
-  instruction->line = location->line;
+  if (instruction->file.length == 0)
+    xplane_frames_place(&module->frames, instruction->frame, &instruction->file, &instruction->line);
 }
 
 // ---- computations ----------------------------------------------------------------------------------------------------
@@ -209,6 +170,20 @@ static bool is_control(const struct instruction *instruction)
          slice_is(instruction->opcode, "call");
 }
 
+// JAX's primitive. XLA names a product after the transposition that it took in.
+static struct slice type_of(const struct instruction *instruction, bool *ret_is_product)
+{
+  static const struct {
+    const char *opcode, *primitive;
+  } products[] = {{"dot", "dot_general"}, {"convolution", "conv_general_dilated"}};
+  *ret_is_product = true;
+  for (size_t i = 0; i < sizeof products / sizeof products[0]; i++)
+    if (slice_is(instruction->opcode, products[i].opcode))
+      return slice_of(products[i].primitive);
+  *ret_is_product = false;
+  return instruction->primitive.length > 0 ? instruction->primitive : instruction->opcode;
+}
+
 // Appends a text that is not in the list yet. False: the list is full.
 static void put_once(struct buf *list, const char *separator, struct slice text, struct slice *seen, size_t *count)
 {
@@ -234,7 +209,7 @@ static void put_line(struct buf *list, const struct instruction *instruction, ui
              instruction->file.data, instruction->line);
 }
 
-// The operations that were fused into one, in their order: their names and lines.
+// The operations that were fused into one, in their order: their names and lines. A product among them gives its type.
 static void list_sources(struct module *module, const struct instruction *fused, struct xplane_instruction *kept)
 {
   struct buf operators = {0}, source = {0};
@@ -252,7 +227,10 @@ static void list_sources(struct module *module, const struct instruction *fused,
     if (is_value(inner))
       continue;
     find_line(module, inner);
-    put_once(&operators, " ", inner->primitive.length > 0 ? inner->primitive : inner->opcode, seen, &seen_count);
+    bool is_product;
+    struct slice type = type_of(inner, &is_product);
+    kept->type = is_product ? keep(module, type) : kept->type;
+    put_once(&operators, " ", type, seen, &seen_count);
     put_line(&source, inner, lines, &line_count);
   }
   if (line_count == 0)
@@ -271,9 +249,12 @@ static void keep_instruction(struct module *module, struct instruction *instruct
                                     .is_loop = slice_is(instruction->opcode, "while")};
   uint32_t name = keep(module, instruction->name);
   find_line(module, instruction);
-  kept.type = keep(module, instruction->primitive.length > 0 ? instruction->primitive : instruction->opcode);
+  bool is_product;
+  kept.type = keep(module, type_of(instruction, &is_product));
   kept.shape = shape_text(module, instruction->shape);
   list_sources(module, instruction, &kept);
+  kept.path = xplane_frames_path(x, &module->frames, instruction->frame, instruction->file, instruction->line,
+                                 xplane_text(x, kept.type));
   const uint64_t *caller = map_find(&module->caller_of, map_number(instruction->computation));
   if (caller != NULL)
     kept.caller = keep(module, module->instructions.items[*caller - 1].name) + 1;
@@ -317,7 +298,7 @@ static bool read_module(struct module *module, struct wire wire)
     else if (wire_is(&field, MODULE_PROGRAM_SHAPE, WIRE_BYTES))
       read_signature(module, wire_inside(&field));
     else if (wire_is(&field, MODULE_FRAMES, WIRE_BYTES))
-      is_good = read_frames(module, wire_inside(&field));
+      is_good = xplane_frames_read(&module->frames, wire_inside(&field));
     if (!is_good)
       return false;
   }
@@ -360,9 +341,7 @@ bool xplane_add_module(struct xplane *x, struct slice name, struct slice proto)
   is_good = is_good && wire.problem == NULL;
   if (is_good)
     keep_module(&module);
-  vector_done(&module.files);
-  vector_done(&module.locations);
-  vector_done(&module.frames);
+  xplane_frames_done(&module.frames);
   vector_done(&module.instructions);
   map_done(&module.computation_at);
   map_done(&module.caller_of);

@@ -98,6 +98,20 @@ struct xplane_line {
   VECTOR(struct xplane_open) open;
 };
 
+// ---- lines of the program (frames.c)
+struct xplane_location {
+  uint64_t file, function, line;
+};
+struct xplane_frame {
+  uint64_t location, caller;
+  uint32_t path; // of import_context
+};
+struct xplane_frames { // of a module; its numbers count from 1
+  VECTOR(struct slice) files, functions;
+  VECTOR(struct xplane_location) locations;
+  VECTOR(struct xplane_frame) frames;
+};
+
 // ---- modules (hlo.c)
 struct xplane_module {
   uint32_t name; // text: "jit_train_step"
@@ -108,6 +122,7 @@ struct xplane_module {
 struct xplane_instruction {
   uint32_t type, shape, operators, source; // texts
   uint32_t caller; // the loop, branch or call that runs its computation: text of its name + 1; 0: the module does
+  uint32_t path;   // of import_context: the Python that made it, and its type
   bool is_fused, is_control, is_loop;
 };
 
@@ -247,6 +262,16 @@ enum status xplane_broken(const struct xplane *x, const char *problem, struct er
 // Adds a field's numbers, packed or one, to the `count` that there are; returns how many there are then.
 size_t xplane_numbers(const struct wire_field *field, uint64_t *numbers, size_t count, size_t most);
 void xplane_put_shape(struct buf *out, struct wire shape); // "f32[64,128]"; nothing for tuples
+
+// ---- frames.c
+bool xplane_frames_read(struct xplane_frames *frames, struct wire index); // false: it is damaged
+// The innermost line; what is not known stays as it is.
+void xplane_frames_place(const struct xplane_frames *frames, uint64_t frame, struct slice *ret_file,
+                         uint64_t *ret_line);
+// The call path of an operation of that frame, else of that line. 0: neither is known.
+uint32_t xplane_frames_path(struct xplane *x, struct xplane_frames *frames, uint64_t frame, struct slice file,
+                            uint64_t line, struct slice type);
+void xplane_frames_done(struct xplane_frames *frames);
 
 // ---- hlo.c
 bool xplane_add_module(struct xplane *x, struct slice name, struct slice proto); // false: the proto is damaged
