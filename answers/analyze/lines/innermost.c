@@ -45,31 +45,58 @@ static bool has_sample(const struct event *samples, size_t sample_count, const s
   return low < sample_count && samples[low].track == span->track && samples[low].at_ns < span->end_ns;
 }
 
+struct map innermost_threads(const struct store_track *tracks, size_t count)
+{
+  struct map first_of = {0}, threads = {0}; // by process and thread, by track
+  for (size_t i = 0; i < count; i++) {
+    const struct map_key thread = {(uint64_t)tracks[i].process_id, (uint64_t)tracks[i].thread_id};
+    const uint64_t track_id = (uint64_t)tracks[i].track_id;
+    uint64_t first = track_id;
+    if (tracks[i].thread_id != STORE_NONE) {
+      bool is_new;
+      uint64_t *known = map_at(&first_of, thread, &is_new);
+      first = *known = is_new ? first : *known;
+    }
+    *map_at(&threads, map_number(track_id), NULL) = first;
+  }
+  map_done(&first_of);
+  return threads;
+}
+
+static uint32_t thread_of(const struct map *threads, uint32_t track)
+{
+  const uint64_t *thread = map_find(threads, map_number(track));
+  return thread != NULL ? (uint32_t)*thread : track;
+}
+
 // All samples, and the spans that have some: few, where operators are short.
-static void list_events(const struct run_columns *columns, const struct store_samples *samples, events *ret_events)
+static void list_events(const struct run_columns *columns, const struct store_samples *samples,
+                        const struct map *threads, events *ret_events)
 {
   const struct store_spans *spans = &columns->spans;
   for (size_t i = 0; i < samples->count; i++)
-    *vector_add(ret_events) =
-        (struct event){samples->time_ns[i], samples->time_ns[i], samples->track_id[i], (uint32_t)i, true};
+    *vector_add(ret_events) = (struct event){samples->time_ns[i], samples->time_ns[i],
+                                             thread_of(threads, samples->track_id[i]), (uint32_t)i, true};
   if (samples->count == 0)
     return;
   qsort(ret_events->items, samples->count, sizeof *ret_events->items, compare_events);
   for (size_t row = 0; row < spans->count; row++) {
     bool is_open = (spans->flags[row] & STORE_SPAN_OPEN) != 0;
     int64_t end_ns = is_open ? INT64_MAX : saturate_add(spans->start_ns[row], spans->duration_ns[row]);
-    const struct event span = {spans->start_ns[row], end_ns, spans->track_id[row], (uint32_t)row, false};
+    const struct event span = {spans->start_ns[row], end_ns, thread_of(threads, spans->track_id[row]), (uint32_t)row,
+                               false};
     if (spans->kind[row] != XSP_KIND_EXECUTION && has_sample(ret_events->items, samples->count, &span))
       *vector_add(ret_events) = span;
   }
 }
 
-uint32_t *innermost_rows(const struct run_columns *columns, const struct store_samples *samples, struct arena *arena)
+uint32_t *innermost_rows(const struct run_columns *columns, const struct store_samples *samples,
+                         const struct map *threads, struct arena *arena)
 {
   uint32_t *rows = arena_alloc_array(arena, samples->count + 1, sizeof *rows);
   events listed = {0};
   VECTOR(const struct event *) open = {0};
-  list_events(columns, samples, &listed);
+  list_events(columns, samples, threads, &listed);
   if (listed.count > 0)
     qsort(listed.items, listed.count, sizeof *listed.items, compare_events);
   for (size_t i = 0; i < listed.count; i++) {

@@ -11,6 +11,10 @@
 
 // By sample, the row of the span on its track that began last and has not ended by its time; ROW_NONE: none. A span that never
 // finished has no end; executions are on no thread. `columns` has INNERMOST_COLUMNS. The array is in `arena`.
-uint32_t *innermost_rows(const struct run_columns *columns, const struct store_samples *samples, struct arena *arena);
+// `threads`: of innermost_threads.
+uint32_t *innermost_rows(const struct run_columns *columns, const struct store_samples *samples,
+                         const struct map *threads, struct arena *arena);
+// By track id: the first track of its thread. A profile that was added to a run has tracks of its own for the run's threads.
+struct map innermost_threads(const struct store_track *tracks, size_t count);
 
 #endif

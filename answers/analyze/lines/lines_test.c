@@ -119,6 +119,37 @@ static void test_by_line(void **state)
   fixture_done(&fixture);
 }
 
+// XLA's: its layers are on a track of their own, and have the call path of the Python that made them.
+static void test_a_layer_of_a_librarys_thread(void **state)
+{
+  (void)state;
+  start();
+  uint32_t layer = fixture_frame(&fixture, step_context, XSP_FRAME_FRAMEWORK, "dot_general", NULL, 0);
+  uint32_t library = native(0, "start_thread", "/usr/lib/x86_64-linux-gnu/libc.so.6");
+  uint32_t profiled = fixture_track(&fixture, &(const struct store_track){.name = "tf_XLAEigen",
+                                                                          .host = "h",
+                                                                          .process_id = 7,
+                                                                          .thread_id = 8,
+                                                                          .device_id = STORE_NONE,
+                                                                          .stream_id = STORE_NONE});
+  fixture.thread = profiled;
+  fixture.context_id = layer;
+  (void)fixture_span_in(&fixture, XSP_LEVEL_LAYER, "fused", "fusion.1", 300 * MS, 100 * MS);
+  take(other_thread, library, SAMPLE_CPU, 350, 10);
+  take(other_thread, main_context, SAMPLE_CPU, 360, 10); // has a line
+  take(other_thread, library, SAMPLE_LOCK, 370, 10);     // a wait
+  take(other_thread, library, SAMPLE_CPU, 450, 7);       // after it
+  fixture_ready(&fixture);
+  assert_int_equal(fixture_ask(&fixture, "lines"), STATUS_OK);
+  assert_int_equal(fixture.tables[0].row_count, 3);
+  ASSERT_NEAR(fixture_number(&fixture, 0, "line"), 10);
+  ASSERT_NEAR(fixture_number(&fixture, 1, "line"), 20);
+  check_row(1, 1, 0, 0, 10, 0);
+  assert_string_equal(fixture_text(&fixture, 1, "hottest"), "dot_general");
+  assert_string_equal(fixture_text(&fixture, 2, "function"), "start_thread");
+  fixture_done(&fixture);
+}
+
 static void test_summary(void **state)
 {
   (void)state;
@@ -311,24 +342,28 @@ static void test_sweep(void **state)
                                                 .flags = flags}};
   const struct store_samples samples = {.count = 9, .time_ns = times, .track_id = tracks};
   struct arena arena = {0};
-  const uint32_t *rows = innermost_rows(&columns, &samples, &arena);
+  const uint32_t *rows = innermost_rows(&columns, &samples, &(struct map){0}, &arena);
   for (size_t i = 0; i < samples.count; i++)
     assert_int_equal(rows[i], expected[i]);
+  const struct store_track known[] = {{.track_id = 2, .process_id = 8, .thread_id = 9},
+                                      {.track_id = 3, .process_id = 8, .thread_id = 9},
+                                      {.track_id = 4, .process_id = STORE_NONE, .thread_id = STORE_NONE}};
+  struct map threads = innermost_threads(known, 3);
+  assert_int_equal(innermost_rows(&columns, &samples, &threads, &arena)[8], ROW_NONE); // before the span
+  times[8] = 6;
+  assert_int_equal(innermost_rows(&columns, &samples, &threads, &arena)[8], 4);
+  map_done(&threads);
   arena_done(&arena);
 }
 
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_by_line),
-      cmocka_unit_test(test_summary),
-      cmocka_unit_test(test_by),
-      cmocka_unit_test(test_no_samples),
-      cmocka_unit_test(test_native_code),
-      cmocka_unit_test(test_sweep),
-      cmocka_unit_test(test_python_of_observations),
-      cmocka_unit_test(test_folded),
-      cmocka_unit_test(test_hottest),
+      cmocka_unit_test(test_by_line),    cmocka_unit_test(test_a_layer_of_a_librarys_thread),
+      cmocka_unit_test(test_summary),    cmocka_unit_test(test_by),
+      cmocka_unit_test(test_no_samples), cmocka_unit_test(test_native_code),
+      cmocka_unit_test(test_sweep),      cmocka_unit_test(test_python_of_observations),
+      cmocka_unit_test(test_folded),     cmocka_unit_test(test_hottest),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -70,7 +70,8 @@ static enum status count_run(struct question *question, const struct view_set *s
   XSP_TRY(run_columns_load(question, run, INNERMOST_COLUMNS | STORE_BIT(STORE_CATEGORY), arena, &columns, err));
   struct python_place *places = arena_alloc_array(arena, run->observation_count + 1, sizeof *places);
   size_t place_count = list_places(&columns, set->is_kept, at, places);
-  const uint8_t *parts = lines_times_parts(&columns, paths, &samples, arena);
+  const uint32_t *rows = innermost_rows(&columns, &samples, &(struct map){0}, arena); // of the observation's own track
+  const uint8_t *parts = lines_times_parts(&columns, paths, &samples, rows, arena);
   for (size_t i = 0; i < samples.count; i++) {
     if (samples.kind[i] != SAMPLE_CPU || !is_within(places, place_count, samples.track_id[i], samples.time_ns[i]))
       continue;

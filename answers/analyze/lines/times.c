@@ -32,10 +32,9 @@ static bool is_operator(const struct run_columns *columns, const struct around *
 }
 
 uint8_t *lines_times_parts(const struct run_columns *columns, const struct store_call_paths *paths,
-                           const struct store_samples *samples, struct arena *arena)
+                           const struct store_samples *samples, const uint32_t *rows, struct arena *arena)
 {
   const struct around around = find_around(columns->store);
-  const uint32_t *rows = innermost_rows(columns, samples, arena);
   uint8_t *parts = arena_alloc_array(arena, samples->count + 1, 1);
   uint8_t *codes = arena_alloc_array(arena, paths->context_count + 1, 1); // by context: its code + 1; 0: not looked at
   for (size_t i = 0; i < samples->count; i++) {
@@ -79,7 +78,20 @@ static struct thread_time *thread_of(struct adding *adding, uint32_t track_id)
   return &adding->times->threads.items[*place];
 }
 
-static void add_samples(struct adding *adding, const uint8_t *parts)
+// The call path of a sample; of one in a library's thread, which has no line of the user's, that of the layer it works for.
+static uint32_t context_of(const struct adding *adding, size_t sample, uint32_t row)
+{
+  const struct store_call_paths *paths = &adding->times->paths;
+  uint32_t own = adding->samples.context_id[sample], of_span = 0;
+  if (row != ROW_NONE && adding->columns.spans.level[row] == XSP_LEVEL_LAYER &&
+      adding->samples.kind[sample] == SAMPLE_CPU)
+    of_span = adding->columns.spans.context_id[row];
+  if (of_span == 0 || (own != 0 && path_own_line(paths, own) != 0) || path_own_line(paths, of_span) == 0)
+    return own;
+  return of_span;
+}
+
+static void add_samples(struct adding *adding, const uint32_t *rows, const uint8_t *parts)
 {
   const struct store_samples *samples = &adding->samples;
   for (size_t i = 0; i < samples->count; i++) {
@@ -87,7 +99,7 @@ static void add_samples(struct adding *adding, const uint8_t *parts)
     const bool is_on_cpu = samples->kind[i] == SAMPLE_CPU;
     struct time_of time = {.samples = is_on_cpu, .squares = is_on_cpu ? ns * ns : 0};
     time.ns[parts[i]] = ns;
-    time_add(&adding->times->of_context[samples->context_id[i]], &time);
+    time_add(&adding->times->of_context[context_of(adding, i, rows[i])], &time);
     time_add(&thread_of(adding, samples->track_id[i])->time, &time);
   }
 }
@@ -142,10 +154,14 @@ static enum status add_run(struct adding *adding, const struct view_run *run, st
   const int64_t run_id = run->run->run_id;
   size_t first_thread = adding->times->threads.count;
   XSP_TRY(store_load_samples(store, run_id, arena, &adding->samples, err));
-  XSP_TRY(run_columns_load(adding->question, run, INNERMOST_COLUMNS | STORE_BIT(STORE_CATEGORY), arena,
+  XSP_TRY(run_columns_load(adding->question, run,
+                           INNERMOST_COLUMNS | STORE_BIT(STORE_CATEGORY) | STORE_BIT(STORE_CONTEXT_ID), arena,
                            &adding->columns, err));
   XSP_TRY(store_tracks(store, run_id, adding->question->scratch, &adding->tracks, &adding->track_count, err));
-  add_samples(adding, lines_times_parts(&adding->columns, &adding->times->paths, &adding->samples, arena));
+  struct map threads = innermost_threads(adding->tracks, adding->track_count);
+  const uint32_t *rows = innermost_rows(&adding->columns, &adding->samples, &threads, arena);
+  map_done(&threads);
+  add_samples(adding, rows, lines_times_parts(&adding->columns, &adding->times->paths, &adding->samples, rows, arena));
   uint32_t program = find_program(adding);
   find_main(adding, first_thread, program);
   adding->times->duration_ns +=

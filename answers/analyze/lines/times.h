@@ -47,8 +47,9 @@ static inline void time_add(struct time_of *to, const struct time_of *from)
 enum status lines_times_load(struct question *question, const struct view_set *set, struct times *ret_times,
                              struct error *err) MUST_CHECK;
 void lines_times_done(struct times *times);
-// The part that each sample of a run is of. `columns` has INNERMOST_COLUMNS and the category. The array is in `arena`.
+// The part that each sample of a run is of. `columns` has INNERMOST_COLUMNS and the category; `rows` are of innermost_rows. The
+// array is in `arena`.
 uint8_t *lines_times_parts(const struct run_columns *columns, const struct store_call_paths *paths,
-                           const struct store_samples *samples, struct arena *arena);
+                           const struct store_samples *samples, const uint32_t *rows, struct arena *arena);
 
 #endif
