@@ -27,7 +27,8 @@ static bool is_on;         // parts are recorded, with or without pauses
 #define FIRST_SECONDS 5.0
 #define LIMIT_BYTES (UINT64_C(128) << 20)
 #define COST_PERCENT 10.0
-#define MISSES_MOST 25u // so often a part's end waits for a call that may compile
+#define SHOWN_PAUSES 0.05 // of the time: a note reports more
+#define MISSES_MOST 25u   // so often a part's end waits for a call that may compile
 static struct pace pace;
 static double first_s, began_s, paused_s; // when the first part began, when this one did; pauses in all
 static int64_t began_bytes;               // what the process had then
@@ -240,15 +241,17 @@ static bool end_recording(void)
     return false;
   is_on = false;
   jax_parts_end();
-  if (the_session != NULL)
-    (void)stop_recording();
-  else
+  bool is_pausing = the_session == NULL;
+  if (is_pausing)
     paused_s += now_s() - began_s;
-  if (paused_s > 0) {
+  else
+    (void)stop_recording();
+  double all_s = now_s() - first_s;
+  if (is_pausing || paused_s > SHOWN_PAUSES * all_s) {
     snprintf(text, sizeof text,
              "JAX's profile has %.1f of %.1f s (parts: %u): the program would wait too long for all of it; "
              "to record more: -t auto,jax:cost=PERCENT:limit=BYTES",
-             pace.recorded_seconds, now_s() - first_s, pace.parts);
+             pace.recorded_seconds, all_s, pace.parts);
     the_hooks->report(text);
   }
   return true;
