@@ -16,12 +16,13 @@
 
 static const struct python *py;
 static const struct jax_hooks *the_hooks;
-static char folder[256];   // the session's
-static void *the_session;  // owned; NULL: not recording, or between two parts
-static void *the_profiler; // jaxlib's module, owned
-static void *the_class;    // its ProfilerSession, owned
-static pid_t owner;        // the process that records: a forked one has the objects, too
-static bool is_on;         // parts are recorded, with or without pauses
+static char folder[256];    // the session's
+static void *the_session;   // owned; NULL: not recording, or between two parts
+static void *the_profiler;  // jaxlib's module, owned
+static void *the_class;     // its ProfilerSession, owned
+static bool is_before_0_10; // jaxlib
+static pid_t owner;         // the process that records: a forked one has the objects, too
+static bool is_on;          // parts are recorded, with or without pauses
 
 // A part of the profile is in the program's memory until it is written, which takes about 5 us for each event.
 #define FIRST_SECONDS 5.0
@@ -85,6 +86,46 @@ static bool bytes_of(void *object, char **ret_bytes, intptr_t *ret_length)
   return is_read;
 }
 
+// XLA before jaxlib 0.10 imports TensorFlow's profiler when a session begins and ends, or writes to stderr that there is none. For a
+// program without TensorFlow there are empty modules meanwhile.
+static void put_modules(bool are_there)
+{
+  static const char *const names[] = {"tensorflow", "tensorflow.python.profiler.trace"};
+  static bool are_put;
+  void *find_symbol = py->symbol("PyImport_GetModule"), *add_symbol = py->symbol("PyImport_AddModule");
+  void *(*find)(void *name), *(*add)(const char *name);
+  memcpy(&find, &find_symbol, sizeof find);
+  memcpy(&add, &add_symbol, sizeof add);
+  void *name = py->new_text(names[0]), *found = find != NULL && name != NULL ? find(name) : NULL;
+  void *system = import_module("sys"), *modules = system != NULL ? py->get_attribute(system, "modules") : NULL;
+  bool puts = are_there && is_before_0_10 && found == NULL && find != NULL && add != NULL && modules != NULL;
+  for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+    if (puts)
+      (void)add(names[i]);
+    else if (are_put && modules != NULL)
+      (void)py->delete_dict_item(modules, names[i]);
+  }
+  are_put = puts;
+  release(modules);
+  release(system);
+  release(found);
+  release(name);
+  py->error_clear();
+}
+
+static bool has_version_before_0_10(void)
+{
+  void *package = import_module("jaxlib"), *version = NULL;
+  if (package != NULL)
+    version = py->get_attribute(package, "__version__");
+  const char *text = version != NULL ? py->text(version) : NULL;
+  bool is_before = text != NULL && strncmp(text, "0.", 2) == 0 && strtol(text + 2, NULL, 10) < 10;
+  release(version);
+  release(package);
+  py->error_clear();
+  return is_before;
+}
+
 // ---- recording -------------------------------------------------------------------------------------------------------
 
 static double now_s(void)
@@ -101,7 +142,9 @@ static bool stop_recording(void)
   double end_s = now_s();
   int64_t end_bytes = jax_process_bytes();
   the_session = NULL; // "stop" lets other threads run
+  put_modules(true);
   void *profile = call_method(session, "stop", NULL);
+  put_modules(false);
   char *bytes;
   intptr_t length;
   uint64_t written = 0;
@@ -127,7 +170,9 @@ static void start_recording(void)
     (void)py->set_attribute(options, "python_tracer_level", level);
   release(level);
   py->error_clear();
+  put_modules(true);
   the_session = call_with(the_class, options);
+  put_modules(false);
   release(options);
   owner = getpid();
   began_s = now_s();
@@ -304,7 +349,8 @@ static void *makes_client(void *original, void *arguments, void *keywords)
   if (!has_begun) {
     has_begun = true;
     the_profiler = import_module("jaxlib._profiler");
-    if (the_profiler == NULL) { // up to jaxlib 0.6
+    is_before_0_10 = has_version_before_0_10();
+    if (the_profiler == NULL) { // up to jaxlib 0.5
       void *extension = import_module("jaxlib.xla_extension");
       the_profiler = extension != NULL ? py->get_attribute(extension, "profiler") : NULL;
       py->error_clear();

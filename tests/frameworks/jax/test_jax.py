@@ -18,8 +18,8 @@ MODULE = """
 #include <Python.h>
 static PyObject *client(PyObject *self, PyObject *arguments) { return PyUnicode_FromString("client"); }
 static PyMethodDef methods[] = {{"get_tfrt_cpu_client", client, METH_VARARGS, NULL}, {NULL, NULL, 0, NULL}};
-static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, .m_name = "_jax", .m_size = -1, .m_methods = methods};
-PyMODINIT_FUNC PyInit__jax(void) { return PyModule_Create(&definition); }
+static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, .m_name = "NAME", .m_size = -1, .m_methods = methods};
+PyMODINIT_FUNC PyInit_NAME(void) { return PyModule_Create(&definition); }
 """
 PROFILER = """
 import os
@@ -52,6 +52,23 @@ def wait_for_the_end():
 def start_server(port):
     ProfilerSession()
 """
+# Of jaxlib 0.4: sessions import a part of TensorFlow.
+OLD_PROFILER = PROFILER + """
+import sys
+def hook():
+    try:
+        __import__("tensorflow.python.profiler.trace")
+        sys.modules["tensorflow.python.profiler.trace"].enabled = True
+    except ImportError as error:
+        print(error)
+class ProfilerSession(ProfilerSession):
+    def __init__(self, options=None):
+        hook()
+        super().__init__(options)
+    def stop(self):
+        hook()
+        return super().stop()
+"""
 BEGIN = """
 import os, sys
 from jaxlib import _jax, _profiler
@@ -70,18 +87,23 @@ class Jax(unittest.TestCase):
         package.mkdir()
         (package / "__init__.py").write_text("")
         (package / "_profiler.py").write_text(PROFILER)
-        (package / "module.c").write_text(MODULE)
-        subprocess.run([COMPILER, "-shared", "-fPIC", f"-I{sysconfig.get_path('include')}", package / "module.c", "-o",
-                        package / "_jax.so"], check=True, timeout=WAIT_S)
+        cls.make_module("_jax")
         cls.profile = package / "profile.pb"
+
+    @classmethod
+    def make_module(cls, name):
+        package = cls.folder / "jaxlib"
+        (package / "module.c").write_text(MODULE.replace("NAME", name))
+        subprocess.run([COMPILER, "-shared", "-fPIC", f"-I{sysconfig.get_path('include')}", package / "module.c", "-o",
+                        package / f"{name}.so"], check=True, timeout=WAIT_S)
 
     def setUp(self):
         self.profile.write_bytes(xspace.space(*xspace.loop_program()))
 
-    def run_program(self, text, *options, status=0, tracer="jax"):
+    def run_program(self, text, *options, status=0, tracer="jax", begin=BEGIN):
         """What it printed, which is what it prints without xsp; and xsp's own lines."""
         path = self.folder / "program.py"
-        path.write_text(BEGIN + text)
+        path.write_text(begin + text)
         environment = {name: value for name, value in os.environ.items() if name not in ("LD_PRELOAD", "PYTHONPATH")}
         self.trace = self.folder / "trace.xsp"
         command, results = [sys.executable, str(path)], []
@@ -184,6 +206,19 @@ if "XSP_SESSION" in os.environ:
                "if folder: os.mkfifo(folder + '/tracer-1-0.xplane.pb'); " \
                "os.symlink(os.path.join(os.path.dirname(_profiler.__file__), 'profile.pb'), folder + '/tracer-1-1.xplane.pb')"
         self.assertIn("a profile is left out", self.run_program(link))
+        self.assertEqual(self.levels(), self.ALL)
+
+    def test_an_old_jaxlib(self):
+        self.make_module("xla_extension")
+        package = self.folder / "jaxlib"
+        (package / "_profiler.py").rename(package / "kept.py")
+        self.addCleanup((package / "kept.py").rename, package / "_profiler.py")
+        (package / "old_profiler.py").write_text(OLD_PROFILER)
+        (package / "__init__.py").write_text("__version__ = '0.4.38'\n")
+        self.addCleanup((package / "__init__.py").write_text, "")
+        begin = BEGIN.replace("_jax.", "xla_extension.").replace(
+            "import _jax, _profiler", "import old_profiler, xla_extension\nxla_extension.profiler = old_profiler")
+        self.run_program("print([name for name in sys.modules if 'tensorflow' in name])", begin=begin)
         self.assertEqual(self.levels(), self.ALL)
 
     def test_levels_that_are_off(self):
