@@ -35,7 +35,7 @@ static enum status ask_open(struct program_state *state, const struct predictor_
 {
   char real[PATH_MAX];
   bool is_file = realpath(options->model_path, real) != NULL;
-  if (!is_file && !state->is_guest)
+  if (!is_file && !state->is_own)
     return error_set_errno(err, STATUS_INPUT, "cannot open model", options->model_path, "another path");
   struct json_writer json;
   begin_request(state, &json, "open");
@@ -45,7 +45,7 @@ static enum status ask_open(struct program_state *state, const struct predictor_
   json_member_int(&json, "threads", options->threads);
   if (options->layer_outputs)
     json_member_bool(&json, "layer_outputs", true);
-  if (state->is_guest) {
+  if (state->is_own) {
     json_member_int(&json, "levels", options->level_mask);
     json_member_object(&json, "given");
     for (size_t i = 0; i < options->input_count; i++)
@@ -80,6 +80,7 @@ enum status program_open(struct predictor_model *model, const struct program_com
   buf_init(&state->request, REQUEST_MOST);
   state->path = command->path;
   state->is_guest = command->guest_variables != NULL;
+  state->is_own = command->script != NULL;
   XSP_TRY(program_start(command, &state->program, err));
   XSP_TRY(ask_open(state, &state->common.options, arena, err));
   model->framework = state->facts.framework;
@@ -115,7 +116,7 @@ static enum status write_input(const struct program_state *state, const struct t
   return STATUS_OK;
 }
 
-static void describe_input(struct json_writer *json, const struct tensor *input, uint64_t offset, bool is_guest)
+static void describe_input(struct json_writer *json, const struct tensor *input, uint64_t offset, bool is_own)
 {
   json_object(json);
   json_member_string(json, "name", input->info->name);
@@ -126,7 +127,7 @@ static void describe_input(struct json_writer *json, const struct tensor *input,
   json_array_end(json);
   json_member_int(json, "offset", (int64_t)offset);
   json_member_int(json, "bytes", (int64_t)input->size_bytes);
-  if (is_guest)
+  if (is_own)
     json_member_bool(json, "given", input->is_given);
   json_object_end(json);
 }
@@ -142,7 +143,7 @@ enum status program_prepare(struct predictor_model *model, const struct tensor *
   json_member_array(&json, "inputs");
   for (size_t i = 0; i < model->input_count; i++) {
     XSP_TRY(write_input(state, &inputs[i], offset, err));
-    describe_input(&json, &inputs[i], offset, state->is_guest);
+    describe_input(&json, &inputs[i], offset, state->is_own);
     offset += (inputs[i].size_bytes + INPUT_ALIGNMENT - 1) / INPUT_ALIGNMENT * INPUT_ALIGNMENT;
   }
   json_array_end(&json);

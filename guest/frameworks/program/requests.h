@@ -14,6 +14,7 @@ struct program_state {
   struct program program;
   const char *path;           // of the program, in errors; the command's
   bool is_guest;              // of the capture session: it publishes its spans itself, and reports no layers
+  bool is_own;                // a script of xsp's, which opens functions, too
   struct program_facts facts; // in the caller's arena
   struct buf request;
   // The inference whose layers are still to be published
