@@ -10,7 +10,7 @@
 #define FRAMEWORKS(PREDICTOR, DOOR, TRACER) \
   PREDICTOR(onnxruntime) DOOR(onnxruntime) TRACER(onnxruntime, FRAMEWORK, M | L) \
   DOOR(levelzero) \
-  DOOR(jax) DOOR(jax_extension) TRACER(jax, FRAMEWORK, A | M | L) \
+  PREDICTOR(jax) DOOR(jax) DOOR(jax_extension) TRACER(jax, FRAMEWORK, A | M | L) \
   PREDICTOR(litert) \
   PREDICTOR(mxnet) DOOR(mxnet) TRACER(mxnet, FRAMEWORK, M | L) \
   PREDICTOR(openvino) TRACER(openvino, PART, M | L) \
