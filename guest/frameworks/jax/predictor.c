@@ -29,10 +29,9 @@ static enum status jax_open(struct predictor_model *model, struct arena *arena, 
   const struct predictor_options *options = &state->program.common.options;
   state->program.program = (struct program){.socket = -1, .inputs = -1, .outputs = -1, .guarded = -1};
   XSP_TRY(program_python_find(&python, options->library_path, state->interpreter, err));
-  state->command =
-      (struct program_command){.path = options->model_path,
-                               .interpreter = state->interpreter,
-                               .script = program_python_script(&python, options->tracer_directory, arena)};
+  state->command = (struct program_command){.path = options->model_path,
+                                            .interpreter = state->interpreter,
+                                            .script = program_python_script(&python, options->tracer_directory, arena)};
   XSP_TRY(program_python_open(&python, model, &state->command, arena, err));
   model->layer_source = state->program.common.has_layers ? "JAX's profiler" : "none";
   return STATUS_OK;
