@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Files that the real tools write here and now, each read a second time by other means."""
 import ast
+import collections
 import decimal
 import json
 import os
+import shutil
 import subprocess
 import unittest
 
@@ -70,6 +72,35 @@ for device in metadata.step_stats.dev_stats:
     for node in device.node_stats:
         shape = [dim.size for dim in node.output[0].tensor_description.shape.dim] if node.output else None
         print(repr((node.node_name, node.all_start_nanos, node.all_end_rel_nanos, shape)))
+"""
+
+SPINNER = """
+package main
+
+import (
+	"os"
+	"runtime/pprof"
+)
+
+func spin(n uint64) uint64 {
+	x := uint64(1)
+	for i := uint64(0); i < n; i++ {
+		x = x*6364136223846793005 + i
+	}
+	return x
+}
+
+func main() {
+	file, err := os.Create("cpu.pb.gz")
+	if err != nil || pprof.StartCPUProfile(file) != nil {
+		os.Exit(1)
+	}
+	if spin(400_000_000) == 0 {
+		os.Exit(1)
+	}
+	pprof.StopCPUProfile()
+	file.Close()
+}
 """
 
 
@@ -147,6 +178,34 @@ class LoadGen(Imported):
             self.assertEqual(span["duration_ns"], span["tags"]["complete_ns"] - span["tags"]["issue_start_ns"])
         self.assertTrue(any("two pairs of quotes" in note for note in report["files"][0]["notes"]))
         self.assertNotIn("not JSON, and not to be mended", report["files"][0]["skipped"])
+
+
+class Go(Imported):
+    def run_go(self, *arguments):
+        environment = {**os.environ, "GOCACHE": os.path.join(self.folder, "cache"), "GO111MODULE": "off", "GOTOOLCHAIN": "local"}
+        return subprocess.run(["go", *arguments], cwd=self.folder, check=True, capture_output=True, text=True, timeout=TIMEOUT_S,
+                              env=environment).stdout
+
+    def test_cpu_time(self):
+        """Samples, their sum and that of each innermost function are those that Go's own reader lists."""
+        if shutil.which("go") is None:
+            self.skipTest("no go")
+        self.write(SPINNER, "spin.go")
+        self.run_go("run", "spin.go")
+        raw = self.run_go("tool", "pprof", "-raw", "cpu.pb.gz").splitlines()
+        places = {int(line.split(":")[0]): line.split()[3] for line in raw[raw.index("Locations") + 1:raw.index("Mappings")]
+                  if line.strip()[0].isdigit() and len(line.split()) > 3}
+        rows = [line.partition(":") for line in raw[raw.index("samples/count cpu/nanoseconds") + 1:raw.index("Locations")]]
+        expected = collections.Counter()
+        for values, _, locations in rows:
+            expected[places[int(locations.split()[0])]] += int(values.split()[1])
+        report, (program,) = self.load_files(os.path.join(self.folder, "cpu.pb.gz"))
+        self.assertEqual((report["files"][0]["format"], report["files"][0]["kept"]), ("pprof", len(rows) + 1))
+        found = self.rows("select f.name, sum(s.duration_ns) as ns from sample s join context using (context_id) join frame f using"
+                          " (frame_id) group by 1")
+        self.assertEqual({row["name"]: row["ns"] for row in found}, dict(expected))
+        self.assertGreater(expected["main.spin"], 0)
+        self.assertEqual(self.rows("select epoch from run"), [{"epoch": "unix"}])
 
 
 if __name__ == "__main__":
