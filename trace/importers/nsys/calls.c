@@ -7,16 +7,16 @@
 
 enum { START, END, THREAD, NAME, TEXT, SPECIAL };
 #define COMMON                                                                                                         \
-  {"start", true}, {"end", true}, {"globalTid", true}, {"nameId", NSYS_EITHER},                                        \
+  {"start", true}, {"end", true}, {"globalTid", true}, {"nameId", IMPORT_EITHER},                                      \
   {                                                                                                                    \
-    "textId", NSYS_EITHER                                                                                              \
+    "textId", IMPORT_EITHER                                                                                            \
   }
-static const struct nsys_column library_columns[] = {COMMON};
+static const struct import_column library_columns[] = {COMMON};
 enum { CORRELATION = SPECIAL, RETURN, STACK };
-static const struct nsys_column cuda_columns[] = {
+static const struct import_column cuda_columns[] = {
     COMMON, {"correlationId", true}, {"returnValue", false}, {"callchainId", false}};
 enum { NODE = SPECIAL, ORIGINAL_NODE, GRAPH, GRAPH_EXEC };
-static const struct nsys_column graph_columns[] = {
+static const struct import_column graph_columns[] = {
     COMMON, {"graphNodeId", false}, {"originalGraphNodeId", false}, {"graphId", false}, {"graphExecId", false}};
 
 enum call_class { LIBRARY, CUDA, GRAPH_MAKING };
@@ -71,43 +71,43 @@ static void note_caller(struct nsys_reader *reader, int64_t process)
 
 // Which process calls CUDA with an id, as its ordinal; NSYS_SEVERAL: more than one does.
 enum { CALLER_THREAD, CALLER_CORRELATION };
-static const struct nsys_column caller_columns[] = {{"globalTid", true}, {"correlationId", true}};
+static const struct import_column caller_columns[] = {{"globalTid", true}, {"correlationId", true}};
 
-static enum status read_caller(void *context, struct nsys_scan *scan, struct error *err)
+static enum status read_caller(void *context, struct import_scan *scan, struct error *err)
 {
   struct nsys_reader *reader = context;
-  struct nsys_key process = {nsys_process(nsys_int(scan, CALLER_THREAD, 0)), 0, 0};
-  struct nsys_key id = {nsys_int(scan, CALLER_CORRELATION, 0), 0, 0};
+  struct nsys_key process = {nsys_process(import_scan_int(scan, CALLER_THREAD, 0)), 0, 0};
+  struct nsys_key id = {import_scan_int(scan, CALLER_CORRELATION, 0), 0, 0};
   uint32_t ordinal = 0, known = 0;
   if (nsys_map_find(&reader->processes, process, &ordinal)) {
     bool is_known = nsys_map_find(&reader->callers, id, &known);
     nsys_map_put(&reader->callers, id, is_known && known != ordinal ? NSYS_SEVERAL : ordinal);
   }
-  return nsys_scan_check(scan, err);
+  return import_scan_check(scan, err);
 }
 
 enum status nsys_read_callers(struct nsys_reader *reader, struct error *err)
 {
   for (size_t i = 0; i < TABLE_COUNT && !reader->has_callers; i++)
     if (tables[i].class == CUDA)
-      XSP_TRY(nsys_read_rows(&reader->database, tables[i].name, caller_columns,
-                             sizeof caller_columns / sizeof caller_columns[0], read_caller, reader, err));
+      XSP_TRY(import_read_rows(&reader->database, tables[i].name, caller_columns,
+                               sizeof caller_columns / sizeof caller_columns[0], read_caller, reader, err));
   reader->has_callers = true;
-  nsys_database_refill(&reader->database); // the scan that asked goes on
+  import_database_refill(&reader->database); // the scan that asked goes on
   return STATUS_OK;
 }
 
-static enum status read_cuda(struct nsys_reader *reader, struct nsys_scan *scan, struct store_span *span,
+static enum status read_cuda(struct nsys_reader *reader, struct import_scan *scan, struct store_span *span,
                              struct error *err)
 {
-  int64_t process = nsys_process(nsys_int(scan, THREAD, 0));
+  int64_t process = nsys_process(import_scan_int(scan, THREAD, 0));
   uint32_t path = 0;
   note_caller(reader, process);
-  XSP_TRY(nsys_correlation(reader, process, nsys_int(scan, CORRELATION, 0), span, err));
-  if (nsys_type_of(scan, RETURN) == NSYS_INTEGER && nsys_int(scan, RETURN, 0) != 0)
+  XSP_TRY(nsys_correlation(reader, process, import_scan_int(scan, CORRELATION, 0), span, err));
+  if (import_scan_type(scan, RETURN) == IMPORT_INTEGER && import_scan_int(scan, RETURN, 0) != 0)
     nsys_tag(reader, scan, RETURN, span->span_id, reader->keys.return_value);
-  if (nsys_type_of(scan, STACK) != NSYS_NULL &&
-      nsys_map_find(&reader->stacks, (struct nsys_key){nsys_int(scan, STACK, 0), 0, 0}, &path)) {
+  if (import_scan_type(scan, STACK) != IMPORT_NULL &&
+      nsys_map_find(&reader->stacks, (struct nsys_key){import_scan_int(scan, STACK, 0), 0, 0}, &path)) {
     path = import_path(reader->import, path, XSP_FRAME_NATIVE, span->name, 0);
     import_span_path(reader->import, span->span_id, path);
   }
@@ -116,7 +116,7 @@ static enum status read_cuda(struct nsys_reader *reader, struct nsys_scan *scan,
 
 // A graph or a node of one is made, mostly while a stream is captured: here its operator can be told, which the launch of
 // the whole graph cannot.
-static void read_graph_making(struct nsys_reader *reader, struct nsys_scan *scan, const struct store_span *span)
+static void read_graph_making(struct nsys_reader *reader, struct import_scan *scan, const struct store_span *span)
 {
   nsys_tag(reader, scan, NODE, span->span_id, reader->keys.graph_node);
   nsys_tag(reader, scan, ORIGINAL_NODE, span->span_id, reader->keys.original_graph_node);
@@ -129,7 +129,7 @@ struct call_rows {
   const struct call_table *table;
 };
 
-static enum status read_call(void *context, struct nsys_scan *scan, struct error *err)
+static enum status read_call(void *context, struct import_scan *scan, struct error *err)
 {
   const struct call_rows *rows = context;
   struct nsys_reader *reader = rows->reader;
@@ -140,8 +140,8 @@ static enum status read_call(void *context, struct nsys_scan *scan, struct error
     return STATUS_OK;
   span.category = *(const uint32_t *)((const char *)&reader->keys + table->category);
   span.flags = table->class == LIBRARY ? 0 : STORE_SPAN_CALL;
-  if (nsys_type_of(scan, THREAD) != NSYS_NULL)
-    XSP_TRY(nsys_thread_track(reader, nsys_int(scan, THREAD, 0), &span.track_id, err));
+  if (import_scan_type(scan, THREAD) != IMPORT_NULL)
+    XSP_TRY(nsys_thread_track(reader, import_scan_int(scan, THREAD, 0), &span.track_id, err));
   XSP_TRY(nsys_column_string(reader, scan, NAME, &span.name, err));
   if (span.name == 0)
     XSP_TRY(nsys_column_string(reader, scan, TEXT, &span.name, err));
@@ -156,13 +156,13 @@ static enum status read_table(struct nsys_reader *reader, const struct call_tabl
 {
 #define COLUMNS(array) array, sizeof array / sizeof array[0]
   static const struct {
-    const struct nsys_column *columns;
+    const struct import_column *columns;
     size_t count;
   } of_class[] = {[LIBRARY] = {COLUMNS(library_columns)},
                   [CUDA] = {COLUMNS(cuda_columns)},
                   [GRAPH_MAKING] = {COLUMNS(graph_columns)}};
-  return nsys_read_rows(&reader->database, table->name, of_class[table->class].columns, of_class[table->class].count,
-                        read_call, &(struct call_rows){reader, table}, err);
+  return import_read_rows(&reader->database, table->name, of_class[table->class].columns, of_class[table->class].count,
+                          read_call, &(struct call_rows){reader, table}, err);
 }
 
 enum status nsys_read_calls(struct nsys_reader *reader, struct error *err)

@@ -35,35 +35,35 @@ enum { START, END, DEVICE, STREAM, CORRELATION, PROCESS, CONTEXT, GRAPH_NODE, GR
 #define KERNEL_ID(id, name) id,
 #define KERNEL_COLUMN(id, name) {name, false},
 enum { BEFORE_KERNEL = SPECIAL - 1, KERNEL_COLUMN_LIST(KERNEL_ID) };
-static const struct nsys_column kernel_columns[] = {COMMON(true), KERNEL_COLUMN_LIST(KERNEL_COLUMN)};
+static const struct import_column kernel_columns[] = {COMMON(true), KERNEL_COLUMN_LIST(KERNEL_COLUMN)};
 enum { BYTES = SPECIAL, COPY_KIND, SOURCE_KIND, DESTINATION_KIND, SOURCE_DEVICE, DESTINATION_DEVICE, COPY_COLUMNS };
-static const struct nsys_column copy_columns[COPY_COLUMNS] = {
+static const struct import_column copy_columns[COPY_COLUMNS] = {
     COMMON(true),       {"bytes", true},        {"copyKind", false},    {"srcKind", false},
     {"dstKind", false}, {"srcDeviceId", false}, {"dstDeviceId", false},
 };
 enum { SET_BYTES = SPECIAL, MEMORY_KIND, SET_COLUMNS };
-static const struct nsys_column set_columns[SET_COLUMNS] = {COMMON(true), {"bytes", true}, {"memKind", false}};
+static const struct import_column set_columns[SET_COLUMNS] = {COMMON(true), {"bytes", true}, {"memKind", false}};
 enum { GRAPH_EXEC = SPECIAL, GRAPH_COLUMNS };
-static const struct nsys_column graph_columns[GRAPH_COLUMNS] = {COMMON(false), {"graphExecId", false}};
+static const struct import_column graph_columns[GRAPH_COLUMNS] = {COMMON(false), {"graphExecId", false}};
 enum { SYNC_TYPE = SPECIAL, SYNC_COLUMNS };
-static const struct nsys_column sync_columns[SYNC_COLUMNS] = {COMMON(false), {"syncType", false}};
+static const struct import_column sync_columns[SYNC_COLUMNS] = {COMMON(false), {"syncType", false}};
 
 struct device_table {
   const char *name;
-  const struct nsys_column *columns;
+  const struct import_column *columns;
   size_t column_count;
   size_t category; // offset into struct nsys_keys
-  enum status (*read)(struct nsys_reader *reader, struct nsys_scan *scan, struct store_span *span, struct error *err);
+  enum status (*read)(struct nsys_reader *reader, struct import_scan *scan, struct store_span *span, struct error *err);
 };
 
 // ---- tracks ----------------------------------------------------------------------------------------------------------
 // Of a stream, or (is_wait) of the waits for it, which overlap what runs on it.
-static enum status stream_track(struct nsys_reader *reader, struct nsys_scan *scan, bool is_wait, uint32_t *ret_track,
+static enum status stream_track(struct nsys_reader *reader, struct import_scan *scan, bool is_wait, uint32_t *ret_track,
                                 struct error *err)
 {
   struct nsys_map *map = is_wait ? &reader->wait_tracks : &reader->stream_tracks;
-  struct nsys_key key = {nsys_int(scan, PROCESS, 0), nsys_int(scan, DEVICE, STORE_NONE),
-                         nsys_int(scan, STREAM, STORE_NONE)};
+  struct nsys_key key = {import_scan_int(scan, PROCESS, 0), import_scan_int(scan, DEVICE, STORE_NONE),
+                         import_scan_int(scan, STREAM, STORE_NONE)};
   if (key.c == UINT32_MAX || key.c == -1) // CUPTI's "no stream"
     key.c = STORE_NONE;
   if (nsys_map_find(map, key, ret_track))
@@ -76,7 +76,8 @@ static enum status stream_track(struct nsys_reader *reader, struct nsys_scan *sc
   struct store_track track = {
       .name = key.b == STORE_NONE ? "GPU" : name,
       .host = reader->host,
-      .process_id = nsys_type_of(scan, PROCESS) == NSYS_NULL ? STORE_NONE : (int64_t)((uint64_t)key.a >> 24 & 0xffffff),
+      .process_id =
+          import_scan_type(scan, PROCESS) == IMPORT_NULL ? STORE_NONE : (int64_t)((uint64_t)key.a >> 24 & 0xffffff),
       .thread_id = STORE_NONE,
       .device_id = key.b,
       .stream_id = key.c,
@@ -87,23 +88,24 @@ static enum status stream_track(struct nsys_reader *reader, struct nsys_scan *sc
 }
 
 // ---- tags ------------------------------------------------------------------------------------------------------------
-static void tag_number(struct nsys_reader *reader, struct nsys_scan *scan, size_t column, int64_t span_id, uint32_t key)
+static void tag_number(struct nsys_reader *reader, struct import_scan *scan, size_t column, int64_t span_id,
+                       uint32_t key)
 {
-  if (nsys_type_of(scan, column) != NSYS_NULL)
-    import_tag_int(reader->import, span_id, key, nsys_int(scan, column, 0));
+  if (import_scan_type(scan, column) != IMPORT_NULL)
+    import_tag_int(reader->import, span_id, key, import_scan_int(scan, column, 0));
 }
 
 // "[50,4,1]", as Kineto writes it; nothing where a number is missing.
-static void tag_three(struct nsys_reader *reader, struct nsys_scan *scan, size_t first, int64_t span_id, uint32_t key,
+static void tag_three(struct nsys_reader *reader, struct import_scan *scan, size_t first, int64_t span_id, uint32_t key,
                       int64_t otherwise)
 {
   char text[72];
   int64_t numbers[3];
   bool is_otherwise = true;
   for (size_t i = 0; i < 3; i++) {
-    if (nsys_type_of(scan, first + i) == NSYS_NULL)
+    if (import_scan_type(scan, first + i) == IMPORT_NULL)
       return;
-    numbers[i] = nsys_int(scan, first + i, 0);
+    numbers[i] = import_scan_int(scan, first + i, 0);
     is_otherwise &= numbers[i] == otherwise;
   }
   if (is_otherwise)
@@ -114,7 +116,7 @@ static void tag_three(struct nsys_reader *reader, struct nsys_scan *scan, size_t
 }
 
 // ---- kernels ---------------------------------------------------------------------------------------------------------
-static enum status kernel_names(struct nsys_reader *reader, struct nsys_scan *scan, struct store_span *span,
+static enum status kernel_names(struct nsys_reader *reader, struct import_scan *scan, struct store_span *span,
                                 struct error *err)
 {
   uint32_t demangled, base, mangled;
@@ -129,24 +131,25 @@ static enum status kernel_names(struct nsys_reader *reader, struct nsys_scan *sc
   return STATUS_OK;
 }
 
-static enum status read_kernel(struct nsys_reader *reader, struct nsys_scan *scan, struct store_span *span,
+static enum status read_kernel(struct nsys_reader *reader, struct import_scan *scan, struct store_span *span,
                                struct error *err)
 {
   const struct nsys_keys *keys = &reader->keys;
   int64_t shared, id = span->span_id;
-  if (!nsys_has_column(scan, DEMANGLED) && !nsys_has_column(scan, SHORT) && !nsys_has_column(scan, MANGLED))
-    return nsys_scan_broken(scan, err, "it has neither column demangledName nor shortName");
+  if (!import_scan_has(scan, DEMANGLED) && !import_scan_has(scan, SHORT) && !import_scan_has(scan, MANGLED))
+    return import_scan_broken(scan, err, "it has neither column demangledName nor shortName");
   XSP_TRY(kernel_names(reader, scan, span, err));
   tag_three(reader, scan, GRID_X, id, keys->grid, INT64_MIN);
   tag_three(reader, scan, BLOCK_X, id, keys->block, INT64_MIN);
   tag_three(reader, scan, CLUSTER_X, id, keys->cluster, 0);
   tag_number(reader, scan, REGISTERS, id, keys->registers);
-  if (nsys_type_of(scan, STATIC_SHARED) != NSYS_NULL || nsys_type_of(scan, DYNAMIC_SHARED) != NSYS_NULL)
-    if (!__builtin_add_overflow(nsys_int(scan, STATIC_SHARED, 0), nsys_int(scan, DYNAMIC_SHARED, 0), &shared))
+  if (import_scan_type(scan, STATIC_SHARED) != IMPORT_NULL || import_scan_type(scan, DYNAMIC_SHARED) != IMPORT_NULL)
+    if (!__builtin_add_overflow(import_scan_int(scan, STATIC_SHARED, 0), import_scan_int(scan, DYNAMIC_SHARED, 0),
+                                &shared))
       import_tag_int(reader->import, id, keys->shared_bytes, shared);
-  if (nsys_int(scan, LOCAL, 0) != 0)
+  if (import_scan_int(scan, LOCAL, 0) != 0)
     tag_number(reader, scan, LOCAL, id, keys->local_bytes);
-  int64_t launch = nsys_int(scan, LAUNCH_TYPE, 0);
+  int64_t launch = import_scan_int(scan, LAUNCH_TYPE, 0);
   if (launch == 2 || launch == 3)
     import_tag_int(reader->import, id, keys->cooperative, 1);
   return STATUS_OK;
@@ -162,16 +165,17 @@ static const char *const waits[] = {"Sync", "Event Sync", "Stream Wait Event", "
 #define NAME_OF(names, number)                                                                                         \
   ((number) >= 0 && (uint64_t)(number) < sizeof(names) / sizeof(names)[0] ? (names)[number] : "Unknown")
 
-static enum status read_copy(struct nsys_reader *reader, struct nsys_scan *scan, struct store_span *span,
+static enum status read_copy(struct nsys_reader *reader, struct import_scan *scan, struct store_span *span,
                              struct error *err)
 {
   const struct nsys_keys *keys = &reader->keys;
   int64_t id = span->span_id;
-  const char *direction = NAME_OF(directions, nsys_int(scan, COPY_KIND, -1));
+  const char *direction = NAME_OF(directions, import_scan_int(scan, COPY_KIND, -1));
   char name[96];
-  if (nsys_type_of(scan, SOURCE_KIND) != NSYS_NULL && nsys_type_of(scan, DESTINATION_KIND) != NSYS_NULL)
-    snprintf(name, sizeof name, "Memcpy %s (%s -> %s)", direction, NAME_OF(memories, nsys_int(scan, SOURCE_KIND, -1)),
-             NAME_OF(memories, nsys_int(scan, DESTINATION_KIND, -1)));
+  if (import_scan_type(scan, SOURCE_KIND) != IMPORT_NULL && import_scan_type(scan, DESTINATION_KIND) != IMPORT_NULL)
+    snprintf(name, sizeof name, "Memcpy %s (%s -> %s)", direction,
+             NAME_OF(memories, import_scan_int(scan, SOURCE_KIND, -1)),
+             NAME_OF(memories, import_scan_int(scan, DESTINATION_KIND, -1)));
   else
     snprintf(name, sizeof name, "Memcpy %s", direction);
   span->name = import_word(reader->import, name);
@@ -182,33 +186,33 @@ static enum status read_copy(struct nsys_reader *reader, struct nsys_scan *scan,
   return STATUS_OK;
 }
 
-static enum status read_set(struct nsys_reader *reader, struct nsys_scan *scan, struct store_span *span,
+static enum status read_set(struct nsys_reader *reader, struct import_scan *scan, struct store_span *span,
                             struct error *err)
 {
   char name[48] = "Memset";
-  if (nsys_type_of(scan, MEMORY_KIND) != NSYS_NULL)
-    snprintf(name, sizeof name, "Memset (%s)", NAME_OF(memories, nsys_int(scan, MEMORY_KIND, -1)));
+  if (import_scan_type(scan, MEMORY_KIND) != IMPORT_NULL)
+    snprintf(name, sizeof name, "Memset (%s)", NAME_OF(memories, import_scan_int(scan, MEMORY_KIND, -1)));
   span->name = import_word(reader->import, name);
   tag_number(reader, scan, SET_BYTES, span->span_id, reader->keys.bytes);
   return STATUS_OK;
 }
 
-static enum status read_graph(struct nsys_reader *reader, struct nsys_scan *scan, struct store_span *span,
+static enum status read_graph(struct nsys_reader *reader, struct import_scan *scan, struct store_span *span,
                               struct error *err)
 {
   char name[48] = "CUDA graph";
-  if (nsys_type_of(scan, GRAPH) != NSYS_NULL)
-    snprintf(name, sizeof name, "CUDA graph %lld", (long long)nsys_int(scan, GRAPH, 0));
+  if (import_scan_type(scan, GRAPH) != IMPORT_NULL)
+    snprintf(name, sizeof name, "CUDA graph %lld", (long long)import_scan_int(scan, GRAPH, 0));
   span->name = import_word(reader->import, name);
   tag_number(reader, scan, GRAPH_EXEC, span->span_id, reader->keys.graph_exec);
   return STATUS_OK;
 }
 
-static enum status read_wait(struct nsys_reader *reader, struct nsys_scan *scan, struct store_span *span,
+static enum status read_wait(struct nsys_reader *reader, struct import_scan *scan, struct store_span *span,
                              struct error *err)
 {
   span->name = import_word(reader->import, waits[0]);
-  int64_t type = nsys_int(scan, SYNC_TYPE, 0);
+  int64_t type = import_scan_int(scan, SYNC_TYPE, 0);
   if (type > 0)
     span->name = import_word(reader->import, NAME_OF(waits, type));
   return STATUS_OK;
@@ -226,10 +230,10 @@ static const struct device_table tables[] = {
 };
 
 // The launching process: whose correlation ids the row's belongs to. False: nobody knows.
-static bool find_process(const struct nsys_reader *reader, struct nsys_scan *scan, int64_t *ret_process)
+static bool find_process(const struct nsys_reader *reader, struct import_scan *scan, int64_t *ret_process)
 {
-  bool is_said = nsys_type_of(scan, PROCESS) != NSYS_NULL;
-  *ret_process = is_said ? nsys_process(nsys_int(scan, PROCESS, 0)) : reader->calling_process;
+  bool is_said = import_scan_type(scan, PROCESS) != IMPORT_NULL;
+  *ret_process = is_said ? nsys_process(import_scan_int(scan, PROCESS, 0)) : reader->calling_process;
   return is_said || !reader->has_calls_of_several;
 }
 
@@ -254,13 +258,14 @@ struct device_rows {
   const struct device_table *table;
 };
 
-static enum status read_row(void *context, struct nsys_scan *scan, struct error *err)
+static enum status read_row(void *context, struct import_scan *scan, struct error *err)
 {
   const struct device_rows *rows = context;
   struct nsys_reader *reader = rows->reader;
   const struct device_table *table = rows->table;
   struct store_span span = {.kind = XSP_KIND_EXECUTION, .level = XSP_LEVEL_KERNEL};
-  if (nsys_type_of(scan, START) == NSYS_INTEGER && nsys_int(scan, START, 1) == 0 && nsys_int(scan, END, 1) == 0) {
+  if (import_scan_type(scan, START) == IMPORT_INTEGER && import_scan_int(scan, START, 1) == 0 &&
+      import_scan_int(scan, END, 1) == 0) {
     import_skip(reader->import, "no times"); // the device had no room to note them
     return STATUS_OK;
   }
@@ -269,7 +274,7 @@ static enum status read_row(void *context, struct nsys_scan *scan, struct error 
     return STATUS_OK;
   span.category = *(const uint32_t *)((const char *)&reader->keys + table->category);
   XSP_TRY(stream_track(reader, scan, table->read == read_wait, &span.track_id, err));
-  int64_t process, correlation = nsys_int(scan, CORRELATION, 0);
+  int64_t process, correlation = import_scan_int(scan, CORRELATION, 0);
   if (find_process(reader, scan, &process))
     XSP_TRY(nsys_correlation(reader, process, correlation, &span, err));
   else if (correlation != 0)
@@ -284,7 +289,7 @@ static enum status read_row(void *context, struct nsys_scan *scan, struct error 
 enum status nsys_read_device(struct nsys_reader *reader, struct error *err)
 {
   for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++)
-    XSP_TRY(nsys_read_rows(&reader->database, tables[i].name, tables[i].columns, tables[i].column_count, read_row,
-                           &(struct device_rows){reader, &tables[i]}, err));
+    XSP_TRY(import_read_rows(&reader->database, tables[i].name, tables[i].columns, tables[i].column_count, read_row,
+                             &(struct device_rows){reader, &tables[i]}, err));
   return STATUS_OK;
 }

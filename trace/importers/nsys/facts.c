@@ -45,10 +45,10 @@ static void take_environment(struct nsys_reader *reader, const char *name, const
   }
 }
 
-static enum status take_pair(void *context, struct nsys_scan *scan, struct error *err)
+static enum status take_pair(void *context, struct import_scan *scan, struct error *err)
 {
   struct nsys_reader *reader = context;
-  struct slice name = nsys_text(scan, 0), value = nsys_text(scan, 1);
+  struct slice name = import_scan_text(scan, 0), value = import_scan_text(scan, 1);
   bool is_environment = strcmp(scan->table, environment) == 0;
   if (name.data != NULL && value.data != NULL && name.length <= 64 && value.length <= 4096)
     (is_environment ? take_environment : take_export)(reader, nsys_copy(reader->import, name),
@@ -58,26 +58,26 @@ static enum status take_pair(void *context, struct nsys_scan *scan, struct error
 
 static enum status read_pairs(struct nsys_reader *reader, const char *table, struct error *err)
 {
-  static const struct nsys_column columns[] = {{"name", true}, {"value", true}};
-  return nsys_read_rows(&reader->database, table, columns, 2, take_pair, reader, err);
+  static const struct import_column columns[] = {{"name", true}, {"value", true}};
+  return import_read_rows(&reader->database, table, columns, 2, take_pair, reader, err);
 }
 
 // ---- time and machine ------------------------------------------------------------------------------------------------
 static enum status read_session_start(struct nsys_reader *reader, struct error *err)
 {
-  static const struct nsys_column columns[] = {{"utcEpochNs", false}};
-  struct nsys_scan scan;
+  static const struct import_column columns[] = {{"utcEpochNs", false}};
+  struct import_scan scan;
   bool has_row = false;
   if (reader->epoch_is_unix)
     return STATUS_OK;
-  XSP_TRY(nsys_scan_begin(&reader->database, "TARGET_INFO_SESSION_START_TIME", columns, 1, &scan, err));
-  enum status status = nsys_scan_next(&scan, &has_row, err);
-  if (status == STATUS_OK && has_row && nsys_type_of(&scan, 0) != NSYS_NULL) {
-    reader->epoch_ns = nsys_int(&scan, 0, 0);
+  XSP_TRY(import_scan_begin(&reader->database, "TARGET_INFO_SESSION_START_TIME", columns, 1, &scan, err));
+  enum status status = import_scan_next(&scan, &has_row, err);
+  if (status == STATUS_OK && has_row && import_scan_type(&scan, 0) != IMPORT_NULL) {
+    reader->epoch_ns = import_scan_int(&scan, 0, 0);
     reader->epoch_is_unix = reader->epoch_ns > 0;
-    status = nsys_scan_check(&scan, err);
+    status = import_scan_check(&scan, err);
   }
-  nsys_scan_end(&scan);
+  import_scan_end(&scan);
   return status;
 }
 
@@ -90,7 +90,7 @@ static bool is_bandwidth(double bytes_per_s)
 enum { NAME, BANDWIDTH, CLOCK, PROCESSORS, MEMORY, MAJOR, MINOR, GPU_COLUMNS };
 
 // Facts of the first one.
-static enum status take_gpu(void *context, struct nsys_scan *scan, struct error *err)
+static enum status take_gpu(void *context, struct import_scan *scan, struct error *err)
 {
   static const struct {
     unsigned column;
@@ -98,32 +98,32 @@ static enum status take_gpu(void *context, struct nsys_scan *scan, struct error 
   } numbers[] = {{CLOCK, "gpu_clock_hz"}, {PROCESSORS, "gpu_multiprocessors"}, {MEMORY, "gpu_memory_bytes"}};
   struct nsys_reader *reader = context;
   struct import *import = reader->import;
-  struct slice name = nsys_text(scan, NAME);
+  struct slice name = import_scan_text(scan, NAME);
   if (reader->gpu_count++ > 0)
     return STATUS_OK;
   if (name.length > 0)
     import_system_text(import, "gpu", nsys_copy(import, name));
-  double bandwidth = (double)nsys_int(scan, BANDWIDTH, 0);
+  double bandwidth = (double)import_scan_int(scan, BANDWIDTH, 0);
   if (is_bandwidth(bandwidth))
     import_system_number(import, "memory_bandwidth_bytes_per_s", bandwidth);
   for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
-    if (nsys_int(scan, numbers[i].column, 0) > 0)
-      import_system_number(import, numbers[i].key, (double)nsys_int(scan, numbers[i].column, 0));
+    if (import_scan_int(scan, numbers[i].column, 0) > 0)
+      import_system_number(import, numbers[i].key, (double)import_scan_int(scan, numbers[i].column, 0));
   char capability[48];
-  snprintf(capability, sizeof capability, "%lld.%lld", (long long)nsys_int(scan, MAJOR, 0),
-           (long long)nsys_int(scan, MINOR, 0));
-  if (nsys_int(scan, MAJOR, 0) > 0)
+  snprintf(capability, sizeof capability, "%lld.%lld", (long long)import_scan_int(scan, MAJOR, 0),
+           (long long)import_scan_int(scan, MINOR, 0));
+  if (import_scan_int(scan, MAJOR, 0) > 0)
     import_system_text(import, "gpu_compute_capability", capability);
   return STATUS_OK;
 }
 
 static enum status read_gpus(struct nsys_reader *reader, struct error *err)
 {
-  static const struct nsys_column columns[GPU_COLUMNS] = {
+  static const struct import_column columns[GPU_COLUMNS] = {
       {"name", false},        {"memoryBandwidth", false}, {"clockRate", false},    {"smCount", false},
       {"totalMemory", false}, {"computeMajor", false},    {"computeMinor", false},
   };
-  XSP_TRY(nsys_read_rows(&reader->database, "TARGET_INFO_GPU", columns, GPU_COLUMNS, take_gpu, reader, err));
+  XSP_TRY(import_read_rows(&reader->database, "TARGET_INFO_GPU", columns, GPU_COLUMNS, take_gpu, reader, err));
   if (reader->gpu_count > 0)
     import_system_number(reader->import, "gpu_count", (double)reader->gpu_count);
   return STATUS_OK;
@@ -140,11 +140,11 @@ enum status nsys_read_facts(struct nsys_reader *reader, struct error *err)
 
 // ---- names of tracks: only those that have spans, since a machine has thousands of other threads -----------------------
 // The first name of a thread counts; one that the program gave by NVTX is there already.
-static enum status name_thread(void *context, struct nsys_scan *scan, struct error *err)
+static enum status name_thread(void *context, struct import_scan *scan, struct error *err)
 {
   struct nsys_reader *reader = context;
   uint32_t track, name;
-  struct nsys_key key = {nsys_type_of(scan, 0) == NSYS_INTEGER ? nsys_int(scan, 0, 0) : 0, 0, 0};
+  struct nsys_key key = {import_scan_type(scan, 0) == IMPORT_INTEGER ? import_scan_int(scan, 0, 0) : 0, 0, 0};
   if (!nsys_map_find(&reader->threads, key, &track) || nsys_map_find(&reader->thread_names, key, &name))
     return STATUS_OK;
   XSP_TRY(nsys_column_string(reader, scan, 1, &name, err));
@@ -155,12 +155,13 @@ static enum status name_thread(void *context, struct nsys_scan *scan, struct err
   return STATUS_OK;
 }
 
-static enum status note_process(void *context, struct nsys_scan *scan, struct error *err)
+static enum status note_process(void *context, struct import_scan *scan, struct error *err)
 {
   struct nsys_reader *reader = context;
   uint32_t name = 0;
-  struct nsys_key key = {nsys_type_of(scan, 0) == NSYS_INTEGER ? nsys_process(nsys_int(scan, 0, 0)) : 0, 0, 0};
-  struct slice text = nsys_text(scan, 1);
+  struct nsys_key key = {import_scan_type(scan, 0) == IMPORT_INTEGER ? nsys_process(import_scan_int(scan, 0, 0)) : 0, 0,
+                         0};
+  struct slice text = import_scan_text(scan, 1);
   if (text.data == NULL || !nsys_map_find(&reader->process_names, key, &name) || name != 0)
     return STATUS_OK;
   nsys_map_put(&reader->process_names, key, nsys_intern(reader->import, nsys_file_name(text)));
@@ -169,17 +170,17 @@ static enum status note_process(void *context, struct nsys_scan *scan, struct er
 
 enum status nsys_read_names(struct nsys_reader *reader, struct error *err)
 {
-  static const struct nsys_column thread_columns[2] = {{"globalTid", false}, {"nameId", false}};
-  static const struct nsys_column process_columns[2] = {{"globalPid", false}, {"name", false}};
+  static const struct import_column thread_columns[2] = {{"globalTid", false}, {"nameId", false}};
+  static const struct import_column process_columns[2] = {{"globalPid", false}, {"name", false}};
   struct nsys_map *threads = &reader->threads, *process_names = &reader->process_names;
   uint32_t name;
-  XSP_TRY(nsys_read_rows(&reader->database, "ThreadNames", thread_columns, 2, name_thread, reader, err));
+  XSP_TRY(import_read_rows(&reader->database, "ThreadNames", thread_columns, 2, name_thread, reader, err));
   for (uint32_t i = 0; i < threads->values.count; i++) { // of the others, their processes' names
     struct nsys_key thread = nsys_map_key(threads, i);
     if (!nsys_map_find(&reader->thread_names, thread, &name))
       nsys_map_put(process_names, (struct nsys_key){nsys_process(thread.a), 0, 0}, 0);
   }
-  XSP_TRY(nsys_read_rows(&reader->database, "PROCESSES", process_columns, 2, note_process, reader, err));
+  XSP_TRY(import_read_rows(&reader->database, "PROCESSES", process_columns, 2, note_process, reader, err));
   for (uint32_t i = 0; i < threads->values.count; i++) {
     struct nsys_key thread = nsys_map_key(threads, i), process = {nsys_process(thread.a), 0, 0};
     if (!nsys_map_find(&reader->thread_names, thread, &name) && nsys_map_find(process_names, process, &name) &&
@@ -244,12 +245,12 @@ static void note_unknown_table(struct nsys_reader *reader, const char *table, ui
 
 enum status nsys_count_others(struct nsys_reader *reader, struct error *err)
 {
-  static const struct nsys_column columns[] = {{"start", false}, {"timestamp", false}};
+  static const struct import_column columns[] = {{"start", false}, {"timestamp", false}};
   for (size_t i = 0; i < reader->database.table_count; i++) {
-    const struct nsys_table *table = &reader->database.tables[i];
+    const struct import_table *table = &reader->database.tables[i];
     uint64_t count = 0;
     if (table->refused == NULL && !nsys_takes_table(table->name) && is_plain_name(table->name))
-      XSP_TRY(nsys_count(&reader->database, table->name, columns, 2, &count, err));
+      XSP_TRY(import_count_rows(&reader->database, table->name, columns, 2, &count, err));
     const char *reason = reason_for(table->name);
     import_skip_many(reader->import, reason, count);
     if (reason == unknown_reason)

@@ -63,11 +63,11 @@ const char *nsys_copy(struct import *import, struct slice text)
 }
 
 // Of several rows with one id the first counts.
-static enum status add_row(void *context, struct nsys_scan *scan, struct error *err)
+static enum status add_row(void *context, struct import_scan *scan, struct error *err)
 {
   struct nsys_strings *strings = context;
-  struct nsys_key key = {nsys_int(scan, 0, 0), 0, 0};
-  struct slice text = nsys_text(scan, 1);
+  struct nsys_key key = {import_scan_int(scan, 0, 0), 0, 0};
+  struct slice text = import_scan_text(scan, 1);
   uint32_t place;
   if (text.data == NULL || nsys_map_find(&strings->found, key, &place))
     return STATUS_OK;
@@ -77,18 +77,18 @@ static enum status add_row(void *context, struct nsys_scan *scan, struct error *
   return STATUS_OK;
 }
 
-enum status nsys_strings_open(struct nsys_strings *ret_strings, struct import *import, struct nsys_database *database,
+enum status nsys_strings_open(struct nsys_strings *ret_strings, struct import *import, struct import_database *database,
                               struct error *err)
 {
-  static const struct nsys_column columns[] = {{"id", true}, {"value", true}};
+  static const struct import_column columns[] = {{"id", true}, {"value", true}};
   *ret_strings = (struct nsys_strings){.import = import};
-  struct nsys_scan scan;
-  enum status status = nsys_scan_begin(database, "StringIds", columns, 2, &scan, err);
+  struct import_scan scan;
+  enum status status = import_scan_begin(database, "StringIds", columns, 2, &scan, err);
   if (status == STATUS_OK && scan.statement != NULL)
-    status = nsys_lookup_begin(database, "StringIds", "id", "value", &ret_strings->lookup, err);
+    status = import_lookup_begin(database, "StringIds", "id", "value", &ret_strings->lookup, err);
   if (status == STATUS_OK && ret_strings->lookup.statement == NULL)
-    status = nsys_scan_rows(&scan, add_row, ret_strings, err);
-  nsys_scan_end(&scan);
+    status = import_scan_rows(&scan, add_row, ret_strings, err);
+  import_scan_end(&scan);
   return status;
 }
 
@@ -103,7 +103,7 @@ enum status nsys_string(struct nsys_strings *strings, int64_t id, uint32_t *ret_
   if (nsys_map_find(&strings->found, key, &place))
     text = strings->texts.items[place];
   if (strings->lookup.statement != NULL)
-    XSP_TRY(nsys_lookup_text(&strings->lookup, id, &text, err));
+    XSP_TRY(import_lookup_text(&strings->lookup, id, &text, err));
   if (text.data == NULL) {
     snprintf(missing, sizeof missing, "[string %lld missing]", (long long)id);
     text = slice_of(missing);
@@ -116,7 +116,7 @@ enum status nsys_string(struct nsys_strings *strings, int64_t id, uint32_t *ret_
 
 void nsys_strings_close(struct nsys_strings *strings)
 {
-  nsys_lookup_end(&strings->lookup);
+  import_lookup_end(&strings->lookup);
   nsys_map_done(&strings->known);
   nsys_map_done(&strings->found);
   vector_done(&strings->texts);

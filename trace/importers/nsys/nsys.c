@@ -7,15 +7,15 @@
 #include <string.h>
 
 // ---- what all tables have in common ----------------------------------------------------------------------------------
-enum status nsys_begin_span(struct nsys_reader *reader, struct nsys_scan *scan, size_t start_column, size_t end_column,
-                            struct store_span *span, struct error *err)
+enum status nsys_begin_span(struct nsys_reader *reader, struct import_scan *scan, size_t start_column,
+                            size_t end_column, struct store_span *span, struct error *err)
 {
-  if (nsys_type_of(scan, start_column) == NSYS_NULL || nsys_type_of(scan, end_column) == NSYS_NULL) {
-    import_skip(reader->import, nsys_type_of(scan, start_column) == NSYS_NULL ? "no start" : "no end");
+  if (import_scan_type(scan, start_column) == IMPORT_NULL || import_scan_type(scan, end_column) == IMPORT_NULL) {
+    import_skip(reader->import, import_scan_type(scan, start_column) == IMPORT_NULL ? "no start" : "no end");
     return STATUS_OK;
   }
-  int64_t start = nsys_int(scan, start_column, 0), end = nsys_int(scan, end_column, 0);
-  XSP_TRY(nsys_scan_check(scan, err));
+  int64_t start = import_scan_int(scan, start_column, 0), end = import_scan_int(scan, end_column, 0);
+  XSP_TRY(import_scan_check(scan, err));
   if (end < start) {
     import_skip(reader->import, "negative duration");
     return STATUS_OK;
@@ -24,19 +24,19 @@ enum status nsys_begin_span(struct nsys_reader *reader, struct nsys_scan *scan, 
   if (__builtin_sub_overflow(end, start, &span->duration_ns) ||
       __builtin_add_overflow(start, reader->epoch_ns, &span->start_ns) ||
       __builtin_add_overflow(end, reader->epoch_ns, &last))
-    return nsys_scan_broken(scan, err, "its time is beyond 64 bits of nanoseconds");
+    return import_scan_broken(scan, err, "its time is beyond 64 bits of nanoseconds");
   span->span_id = reader->next_span_id++;
   return STATUS_OK;
 }
 
-enum status nsys_column_string(struct nsys_reader *reader, struct nsys_scan *scan, size_t column, uint32_t *ret_string,
-                               struct error *err)
+enum status nsys_column_string(struct nsys_reader *reader, struct import_scan *scan, size_t column,
+                               uint32_t *ret_string, struct error *err)
 {
   *ret_string = 0;
-  if (nsys_type_of(scan, column) == NSYS_NULL)
+  if (import_scan_type(scan, column) == IMPORT_NULL)
     return STATUS_OK;
-  int64_t id = nsys_int(scan, column, 0);
-  XSP_TRY(nsys_scan_check(scan, err));
+  int64_t id = import_scan_int(scan, column, 0);
+  XSP_TRY(import_scan_check(scan, err));
   return nsys_string(&reader->strings, id, ret_string, err);
 }
 
@@ -79,35 +79,35 @@ enum status nsys_correlation(struct nsys_reader *reader, int64_t process, int64_
   return STATUS_OK;
 }
 
-enum status nsys_add(struct nsys_reader *reader, struct nsys_scan *scan, const struct store_span *span,
+enum status nsys_add(struct nsys_reader *reader, struct import_scan *scan, const struct store_span *span,
                      struct error *err)
 {
-  XSP_TRY(nsys_scan_check(scan, err));
+  XSP_TRY(import_scan_check(scan, err));
   return import_span(reader->import, span, err);
 }
 
-void nsys_tag(struct nsys_reader *reader, struct nsys_scan *scan, size_t column, int64_t span_id, uint32_t key)
+void nsys_tag(struct nsys_reader *reader, struct import_scan *scan, size_t column, int64_t span_id, uint32_t key)
 {
   struct import *import = reader->import;
-  enum nsys_type type = nsys_type_of(scan, column);
-  if (type == NSYS_INTEGER)
-    import_tag_int(import, span_id, key, nsys_int(scan, column, 0));
-  else if (type == NSYS_REAL)
-    import_tag_double(import, span_id, key, nsys_real(scan, column));
-  else if (type == NSYS_TEXT)
-    import_tag_text(import, span_id, key, nsys_intern(import, nsys_text(scan, column)));
+  enum import_type type = import_scan_type(scan, column);
+  if (type == IMPORT_INTEGER)
+    import_tag_int(import, span_id, key, import_scan_int(scan, column, 0));
+  else if (type == IMPORT_REAL)
+    import_tag_double(import, span_id, key, import_scan_real(scan, column));
+  else if (type == IMPORT_TEXT)
+    import_tag_text(import, span_id, key, nsys_intern(import, import_scan_text(scan, column)));
 }
 
 // ---- what kind of database is it? ------------------------------------------------------------------------------------
-static bool is_export(const struct nsys_database *database)
+static bool is_export(const struct import_database *database)
 {
-  return nsys_find_table(database, "META_DATA_EXPORT") != NULL ||
-         nsys_find_table(database, "EXPORT_META_DATA") != NULL ||
-         (nsys_find_table(database, "StringIds") != NULL &&
-          (nsys_has_prefix(database, "CUPTI_ACTIVITY_KIND_") || nsys_find_table(database, "NVTX_EVENTS") != NULL));
+  return import_find_table(database, "META_DATA_EXPORT") != NULL ||
+         import_find_table(database, "EXPORT_META_DATA") != NULL ||
+         (import_find_table(database, "StringIds") != NULL &&
+          (import_has_tables(database, "CUPTI_ACTIVITY_KIND_") || import_find_table(database, "NVTX_EVENTS") != NULL));
 }
 
-static enum status refuse(const struct nsys_database *database, struct error *err)
+static enum status refuse(const struct import_database *database, struct error *err)
 {
   static const struct {
     const char *prefix, *what, *advice;
@@ -119,7 +119,7 @@ static enum status refuse(const struct nsys_database *database, struct error *er
       {"chunk", "it is an .xsp file already", "xsp info, or xsp analyze"},
   };
   for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
-    if (nsys_has_prefix(database, others[i].prefix))
+    if (import_has_tables(database, others[i].prefix))
       return error_set(err, STATUS_INPUT, "cannot import", database->path, others[i].advice, "%s", others[i].what);
   return error_set(err, STATUS_INPUT, "cannot import", database->path, "nsys export --type sqlite",
                    "it is an SQLite database, but not an export of Nsight Systems%s%s",
@@ -190,7 +190,8 @@ static enum status nsys_read(struct import *import, struct error *err)
   const char *path = NULL;
   XSP_TRY(input_as_file(import->input, &path, err));
   struct nsys_reader reader = {.import = import, .next_span_id = 1};
-  XSP_TRY(nsys_database_open(&reader.database, path, import->input->path, import->arena, err));
+  XSP_TRY(import_database_open(&reader.database, path, import->input->path, "nsys export --type sqlite", import->arena,
+                               err));
   reader.database.cancel = import->options->cancel;
   input_forget_file(import->input);
   enum status status = read_parts(&reader, err);
@@ -200,7 +201,7 @@ static enum status nsys_read(struct import *import, struct error *err)
   for (size_t i = 0; i < sizeof maps / sizeof maps[0]; i++)
     nsys_map_done(maps[i]);
   nsys_strings_close(&reader.strings);
-  nsys_database_close(&reader.database);
+  import_database_close(&reader.database);
   return status;
 }
 

@@ -40,11 +40,11 @@ enum {
   LAST_PAYLOAD = FIRST_PAYLOAD + 5,
   COLUMNS,
 };
-static const struct nsys_column columns[COLUMNS] = {
-    {"start", true},         {"end", true},         {"eventType", true},    {"text", NSYS_EITHER},
-    {"textId", NSYS_EITHER}, {"globalTid", true},   {"domainId", false},    {"category", false},
-    {"jsonText", false},     {"jsonTextId", false}, {"uint64Value", false}, {"int64Value", false},
-    {"uint32Value", false},  {"int32Value", false}, {"doubleValue", false}, {"floatValue", false},
+static const struct import_column columns[COLUMNS] = {
+    {"start", true},           {"end", true},         {"eventType", true},    {"text", IMPORT_EITHER},
+    {"textId", IMPORT_EITHER}, {"globalTid", true},   {"domainId", false},    {"category", false},
+    {"jsonText", false},       {"jsonTextId", false}, {"uint64Value", false}, {"int64Value", false},
+    {"uint32Value", false},    {"int32Value", false}, {"doubleValue", false}, {"floatValue", false},
 };
 
 static bool is_on_thread(int64_t type)
@@ -65,33 +65,33 @@ static bool is_name(int64_t type)
 }
 
 // Whether the row's text is written out, not registered.
-static bool is_written_out(struct nsys_scan *scan)
+static bool is_written_out(struct import_scan *scan)
 {
-  return nsys_type_of(scan, TEXT_ID) == NSYS_NULL || nsys_text(scan, TEXT).length > 0;
+  return import_scan_type(scan, TEXT_ID) == IMPORT_NULL || import_scan_text(scan, TEXT).length > 0;
 }
 
 // A registered text may be that of a million rows, so what it means is not asked of more than what anybody writes there.
 #define REGISTERED_TEXT_MOST ((size_t)64 << 10)
 
-static bool is_beyond_reading(struct nsys_scan *scan, size_t length)
+static bool is_beyond_reading(struct import_scan *scan, size_t length)
 {
   return length > REGISTERED_TEXT_MOST && !is_written_out(scan);
 }
 
 // The row's text. Valid until the next row.
-static enum status row_text(struct nsys_reader *reader, struct nsys_scan *scan, struct slice *ret_text,
+static enum status row_text(struct nsys_reader *reader, struct import_scan *scan, struct slice *ret_text,
                             struct error *err)
 {
   uint32_t string = 0;
-  *ret_text = is_written_out(scan) ? nsys_text(scan, TEXT) : (struct slice){NULL, 0};
+  *ret_text = is_written_out(scan) ? import_scan_text(scan, TEXT) : (struct slice){NULL, 0};
   if (ret_text->data != NULL)
-    return nsys_scan_check(scan, err);
+    return import_scan_check(scan, err);
   XSP_TRY(nsys_column_string(reader, scan, TEXT_ID, &string, err));
   ret_text->data = import_text(reader->import, string, &ret_text->length);
   return STATUS_OK;
 }
 
-static enum status row_string(struct nsys_reader *reader, struct nsys_scan *scan, uint32_t *ret_string,
+static enum status row_string(struct nsys_reader *reader, struct import_scan *scan, uint32_t *ret_string,
                               struct error *err)
 {
   struct slice text;
@@ -105,18 +105,19 @@ static enum status row_string(struct nsys_reader *reader, struct nsys_scan *scan
 // ---- names: a pass of its own, because a domain may be named after its ranges ---------------------------------------
 #define ANY_PROCESS INT64_C(-1) // of names that no process gave
 
-static struct nsys_key domain_key(struct nsys_scan *scan)
+static struct nsys_key domain_key(struct import_scan *scan)
 {
-  int64_t process =
-      nsys_type_of(scan, THREAD_ID) == NSYS_NULL ? ANY_PROCESS : nsys_process(nsys_int(scan, THREAD_ID, 0));
-  return (struct nsys_key){process, nsys_int(scan, DOMAIN, 0), 0};
+  int64_t process = import_scan_type(scan, THREAD_ID) == IMPORT_NULL
+                        ? ANY_PROCESS
+                        : nsys_process(import_scan_int(scan, THREAD_ID, 0));
+  return (struct nsys_key){process, import_scan_int(scan, DOMAIN, 0), 0};
 }
 
 // Ranges of a domain less those that begin with "nccl", twice: above 0 means that most begin so. Values of `balances`
 // are offset, so that they stay positive and never wrap.
 #define BALANCE_ZERO UINT32_C(0x80000000)
 
-static enum status weigh_domain(struct nsys_reader *reader, struct nsys_scan *scan, struct error *err)
+static enum status weigh_domain(struct nsys_reader *reader, struct import_scan *scan, struct error *err)
 {
   struct slice text;
   uint32_t balance = BALANCE_ZERO;
@@ -132,12 +133,12 @@ static enum status weigh_domain(struct nsys_reader *reader, struct nsys_scan *sc
   return STATUS_OK;
 }
 
-static enum status read_name(void *context, struct nsys_scan *scan, struct error *err)
+static enum status read_name(void *context, struct import_scan *scan, struct error *err)
 {
   struct nsys_reader *reader = context;
   struct nsys_map *names;
   uint32_t name = 0;
-  int64_t type = nsys_int(scan, TYPE, 0);
+  int64_t type = import_scan_int(scan, TYPE, 0);
   struct nsys_key key = domain_key(scan);
   switch (type) {
   case DOMAIN_CREATE:
@@ -146,12 +147,12 @@ static enum status read_name(void *context, struct nsys_scan *scan, struct error
   case CATEGORY:
   case TEXT_CATEGORY:
     names = &reader->categories;
-    key.c = nsys_int(scan, CATEGORY_ID, 0);
+    key.c = import_scan_int(scan, CATEGORY_ID, 0);
     break;
   case THREAD:
   case TEXT_THREAD:
     names = &reader->thread_names;
-    key = (struct nsys_key){nsys_int(scan, THREAD_ID, 0), 0, 0};
+    key = (struct nsys_key){import_scan_int(scan, THREAD_ID, 0), 0, 0};
     break;
   default:
     return is_range(type) && key.b != 0 ? weigh_domain(reader, scan, err) : STATUS_OK;
@@ -199,7 +200,7 @@ static void tag_dims(struct nsys_reader *reader, const struct range *range, int6
   import_tag_text(reader->import, span_id, reader->keys.input_dims, text);
 }
 
-static enum status tag_range(struct nsys_reader *reader, struct nsys_scan *scan, const struct range *range,
+static enum status tag_range(struct nsys_reader *reader, struct import_scan *scan, const struct range *range,
                              int64_t span_id, struct error *err)
 {
   struct import *import = reader->import;
@@ -210,16 +211,16 @@ static enum status tag_range(struct nsys_reader *reader, struct nsys_scan *scan,
     import_tag_int(import, span_id, reader->keys.op_id, range->op_id);
   if (range->sizes != NULL)
     tag_dims(reader, range, span_id);
-  if (nsys_type_of(scan, CATEGORY_ID) != NSYS_NULL && nsys_int(scan, CATEGORY_ID, 0) != 0) {
+  if (import_scan_type(scan, CATEGORY_ID) != IMPORT_NULL && import_scan_int(scan, CATEGORY_ID, 0) != 0) {
     struct nsys_key key = domain_key(scan);
-    key.c = nsys_int(scan, CATEGORY_ID, 0);
+    key.c = import_scan_int(scan, CATEGORY_ID, 0);
     text = find_name(&reader->categories, key);
     if (text != 0)
       import_tag_text(import, span_id, reader->keys.nvtx_category, text);
     else
       import_tag_int(import, span_id, reader->keys.nvtx_category, key.c);
   }
-  if (nsys_type_of(scan, JSON) != NSYS_NULL) {
+  if (import_scan_type(scan, JSON) != IMPORT_NULL) {
     nsys_tag(reader, scan, JSON, span_id, reader->keys.payload);
     return STATUS_OK;
   }
@@ -227,22 +228,22 @@ static enum status tag_range(struct nsys_reader *reader, struct nsys_scan *scan,
   if (text != 0)
     import_tag_text(import, span_id, reader->keys.payload, text);
   for (size_t column = FIRST_PAYLOAD; column <= LAST_PAYLOAD && text == 0; column++)
-    if (nsys_type_of(scan, column) != NSYS_NULL) {
+    if (import_scan_type(scan, column) != IMPORT_NULL) {
       nsys_tag(reader, scan, column, span_id, reader->keys.payload);
       break;
     }
   return STATUS_OK;
 }
 
-static enum status read_range(struct nsys_reader *reader, struct nsys_scan *scan, int64_t type, struct error *err)
+static enum status read_range(struct nsys_reader *reader, struct import_scan *scan, int64_t type, struct error *err)
 {
   struct import *import = reader->import;
   struct store_span span = {.kind = XSP_KIND_SYNC};
   XSP_TRY(nsys_begin_span(reader, scan, START, END, &span, err));
   if (span.span_id == 0)
     return STATUS_OK;
-  if (is_on_thread(type) && nsys_type_of(scan, THREAD_ID) != NSYS_NULL)
-    XSP_TRY(nsys_thread_track(reader, nsys_int(scan, THREAD_ID, 0), &span.track_id, err));
+  if (is_on_thread(type) && import_scan_type(scan, THREAD_ID) != IMPORT_NULL)
+    XSP_TRY(nsys_thread_track(reader, import_scan_int(scan, THREAD_ID, 0), &span.track_id, err));
   struct nsys_key key = domain_key(scan);
   uint32_t domain = key.b == 0 ? 0 : find_name(&reader->domains, key);
   span.category = domain != 0 ? domain : reader->keys.nvtx;
@@ -266,10 +267,10 @@ static enum status read_range(struct nsys_reader *reader, struct nsys_scan *scan
   return nsys_add(reader, scan, &span, err);
 }
 
-static enum status read_row(void *context, struct nsys_scan *scan, struct error *err)
+static enum status read_row(void *context, struct import_scan *scan, struct error *err)
 {
   struct nsys_reader *reader = context;
-  int64_t type = nsys_int(scan, TYPE, 0);
+  int64_t type = import_scan_int(scan, TYPE, 0);
   if (is_range(type))
     return read_range(reader, scan, type, err);
   if (type == MARK || type == TEXT_MARK)
@@ -281,7 +282,7 @@ static enum status read_row(void *context, struct nsys_scan *scan, struct error 
 
 enum status nsys_read_ranges(struct nsys_reader *reader, struct error *err)
 {
-  XSP_TRY(nsys_read_rows(&reader->database, table, columns, JSON, read_name, reader, err));
+  XSP_TRY(import_read_rows(&reader->database, table, columns, JSON, read_name, reader, err));
   name_domains(reader);
-  return nsys_read_rows(&reader->database, table, columns, COLUMNS, read_row, reader, err);
+  return import_read_rows(&reader->database, table, columns, COLUMNS, read_row, reader, err);
 }

@@ -8,8 +8,8 @@
 //      stacks.c   call stacks of CUDA calls
 //      device.c   kernels, copies, sets, graphs, waits
 //      names.c    strings; numbers to numbers
-//      database.c opens the SQLite below
-//      scan.c     its rows and values
+//      (../sqlite_database.c opens the SQLite below,
+//      ../sqlite_scan.c reads its rows and values)
 //
 // A globalTid is [hardware 8 | machine 8 | process 24 | thread 24] bits, a globalPid the same with thread 0.
 #ifndef XSP_IMPORTERS_NSYS_READER_H
@@ -17,7 +17,7 @@
 
 #include "base/interner.h"
 #include "importers/importer.h"
-#include "importers/nsys/database.h"
+#include "importers/sqlite_database.h"
 
 // ---- from up to three numbers to one, in the order in which keys arrive
 struct nsys_key {
@@ -47,13 +47,13 @@ const char *nsys_copy(struct import *import, struct slice text);
 // Table StringIds(id, value). Looked up id by id where it can be, so that only strings in use are kept; else read whole.
 struct nsys_strings {
   struct import *import;
-  struct nsys_lookup lookup;
+  struct import_lookup lookup;
   struct nsys_map known;      // id → string of the import
   struct nsys_map found;      // without a key: id → place in `texts`
   VECTOR(struct slice) texts; // in import->arena, as in the file
   uint64_t missing;           // ids that were asked for and are not there
 };
-enum status nsys_strings_open(struct nsys_strings *ret_strings, struct import *import, struct nsys_database *database,
+enum status nsys_strings_open(struct nsys_strings *ret_strings, struct import *import, struct import_database *database,
                               struct error *err) MUST_CHECK;
 // "[string 12 missing]" where there is none.
 enum status nsys_string(struct nsys_strings *strings, int64_t id, uint32_t *ret_string, struct error *err) MUST_CHECK;
@@ -76,7 +76,7 @@ struct nsys_keys { // ids of import_string: of the member's name, and "Input Dim
 
 struct nsys_reader {
   struct import *import;
-  struct nsys_database database;
+  struct import_database database;
   struct nsys_strings strings;
   int64_t next_span_id;
   int64_t epoch_ns; // added to every time
@@ -106,25 +106,25 @@ struct nsys_reader {
 
 // ---- nsys.c: what all tables have in common
 // Sets the span's id and its times, on the run's epoch. span_id stays 0: the times make no sense, the row is skipped.
-enum status nsys_begin_span(struct nsys_reader *reader, struct nsys_scan *scan, size_t start_column, size_t end_column,
-                            struct store_span *span, struct error *err) MUST_CHECK;
+enum status nsys_begin_span(struct nsys_reader *reader, struct import_scan *scan, size_t start_column,
+                            size_t end_column, struct store_span *span, struct error *err) MUST_CHECK;
 // The row's string, by its id in `column`; 0 where it is NULL.
-enum status nsys_column_string(struct nsys_reader *reader, struct nsys_scan *scan, size_t column, uint32_t *ret_string,
-                               struct error *err) MUST_CHECK;
+enum status nsys_column_string(struct nsys_reader *reader, struct import_scan *scan, size_t column,
+                               uint32_t *ret_string, struct error *err) MUST_CHECK;
 enum status nsys_thread_track(struct nsys_reader *reader, int64_t global_tid, uint32_t *ret_track,
                               struct error *err) MUST_CHECK;
 // Unique in the run: the process's ordinal in the upper half. 0: none. The recorded number becomes a tag of the span.
 enum status nsys_correlation(struct nsys_reader *reader, int64_t process, int64_t recorded, struct store_span *span,
                              struct error *err) MUST_CHECK;
 // Checks the row's values, then hands the span over.
-enum status nsys_add(struct nsys_reader *reader, struct nsys_scan *scan, const struct store_span *span,
+enum status nsys_add(struct nsys_reader *reader, struct import_scan *scan, const struct store_span *span,
                      struct error *err) MUST_CHECK;
 static inline int64_t nsys_process(int64_t global_id)
 {
   return (int64_t)((uint64_t)global_id >> 24);
 }
 // A tag with the column's own type; nothing where it is NULL.
-void nsys_tag(struct nsys_reader *reader, struct nsys_scan *scan, size_t column, int64_t span_id, uint32_t key);
+void nsys_tag(struct nsys_reader *reader, struct import_scan *scan, size_t column, int64_t span_id, uint32_t key);
 
 // ---- the parts
 enum status nsys_read_facts(struct nsys_reader *reader, struct error *err) MUST_CHECK; // before the run begins

@@ -51,7 +51,7 @@ static void finish(struct stack *stack)
 }
 
 // The file name of a frame's library; 0: not known.
-static enum status find_module(struct nsys_reader *reader, struct nsys_scan *scan, uint32_t *ret_module,
+static enum status find_module(struct nsys_reader *reader, struct import_scan *scan, uint32_t *ret_module,
                                struct error *err)
 {
   struct slice path;
@@ -62,31 +62,31 @@ static enum status find_module(struct nsys_reader *reader, struct nsys_scan *sca
   return STATUS_OK;
 }
 
-static enum status read_frame(void *context, struct nsys_scan *scan, struct error *err)
+static enum status read_frame(void *context, struct import_scan *scan, struct error *err)
 {
   struct stack *stack = context;
-  int64_t id = nsys_int(scan, ID, 0);
+  int64_t id = import_scan_int(scan, ID, 0);
   if (id != stack->id)
     finish(stack);
   stack->id = id;
   if (stack->count == FRAMES_MOST)
     return STATUS_OK;
   struct frame *frame = &stack->frames[stack->count++];
-  frame->depth = nsys_int(scan, DEPTH, 0);
+  frame->depth = import_scan_int(scan, DEPTH, 0);
   XSP_TRY(find_module(stack->reader, scan, &frame->module, err));
   frame->name = 0;
-  if (nsys_int(scan, UNRESOLVED, 0) != 0 && frame->module != 0)
+  if (import_scan_int(scan, UNRESOLVED, 0) != 0 && frame->module != 0)
     return STATUS_OK; // its symbol is an address
   return nsys_column_string(stack->reader, scan, SYMBOL, &frame->name, err);
 }
 
 enum status nsys_read_stacks(struct nsys_reader *reader, struct error *err)
 {
-  static const struct nsys_column columns[COLUMNS] = {
+  static const struct import_column columns[COLUMNS] = {
       {"id", true}, {"symbol", true}, {"module", false}, {"stackDepth", true}, {"unresolved", false}};
   struct stack *stack = memory_new(1, sizeof *stack);
   stack->reader = reader;
-  enum status status = nsys_read_rows(&reader->database, "CUDA_CALLCHAINS", columns, COLUMNS, read_frame, stack, err);
+  enum status status = import_read_rows(&reader->database, "CUDA_CALLCHAINS", columns, COLUMNS, read_frame, stack, err);
   if (status == STATUS_OK)
     finish(stack);
   free(stack);
