@@ -38,6 +38,7 @@ WRITERS = {
     "pprof": ("xsp, Go 1.26", "sums by call path, no times; no threads"),
     "proton": ("Triton's Proton, the form of published files", "sums over all executions; no times, threads or order"),
     "rocprof": ("rocprofv3, its published form; no file of its own was at hand", "the order of its members varies; names are apart from records"),
+    "rocpd": ("rocprofv3 of ROCm 7, schemas 3 and 4 as published; no file of its own was at hand", "counters lie apart from kernels; no Unix times"),
     "xplane": ("JAX 0.4 to 0.10, TensorFlow 2", "`trace.json.gz` beside it ends at a million events; the profile does not"),
     "chrome": ("any", "Python's `json.dump` writes NaN and Infinity"),
 }

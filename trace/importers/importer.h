@@ -185,6 +185,7 @@ extern const struct importer importer_otlp_proto;
 extern const struct importer importer_otlp_journal;
 extern const struct importer importer_loadgen;
 extern const struct importer importer_rocprof;
+extern const struct importer importer_rocpd;
 extern const struct importer importer_perfetto;
 extern const struct importer importer_pprof;
 extern const struct importer importer_proton;

@@ -13,6 +13,7 @@ const struct importer *const importers[] = {
     &importer_otlp_journal,
     &importer_loadgen,
     &importer_rocprof,
+    &importer_rocpd,
     &importer_perfetto,
     &importer_pprof,
     &importer_proton,

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lines, cells and numbers of text files; see text_file.h. Called by importers of CSV and of logs.
+// Lines, cells and numbers of text files; see text_file.h. Called by importers of CSV, of logs and of SQLite.
 #include "importers/text_file.h"
 
+#include "base/utf8.h"
 #include "importers/trace_events/trace_events.h"
 
 #include <math.h>
@@ -147,4 +148,16 @@ void import_tag_number(struct import *import, int64_t span_id, uint32_t key, dou
     import_tag_int(import, span_id, key, (int64_t)number);
   else if (isfinite(number))
     import_tag_double(import, span_id, key, number);
+}
+
+uint32_t import_repaired(struct import *import, struct slice text)
+{
+  if (utf8_is_valid(text.data, text.length))
+    return import_slice(import, text);
+  struct buf clean;
+  buf_init(&clean, 3 * text.length + 1);
+  buf_utf8(&clean, text.data, text.length);
+  uint32_t string = import_string(import, clean.data, clean.length);
+  buf_done(&clean);
+  return string;
 }

@@ -35,4 +35,7 @@ bool import_number(struct slice cell, double *ret_number, struct slice *ret_rest
 // A whole number as an integer, another as a double, NaN as no tag.
 void import_tag_number(struct import *import, int64_t span_id, uint32_t key, double number);
 
+// import_string of bytes of unknown origin: what is no UTF-8 becomes U+FFFD.
+uint32_t import_repaired(struct import *import, struct slice text);
+
 #endif

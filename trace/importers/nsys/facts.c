@@ -164,7 +164,7 @@ static enum status note_process(void *context, struct import_scan *scan, struct 
   struct slice text = import_scan_text(scan, 1);
   if (text.data == NULL || !nsys_map_find(&reader->process_names, key, &name) || name != 0)
     return STATUS_OK;
-  nsys_map_put(&reader->process_names, key, nsys_intern(reader->import, nsys_file_name(text)));
+  nsys_map_put(&reader->process_names, key, import_repaired(reader->import, nsys_file_name(text)));
   return STATUS_OK;
 }
 

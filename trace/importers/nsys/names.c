@@ -41,18 +41,6 @@ void nsys_map_done(struct nsys_map *map)
 }
 
 // ---- texts -----------------------------------------------------------------------------------------------------------
-uint32_t nsys_intern(struct import *import, struct slice text)
-{
-  if (utf8_is_valid(text.data, text.length))
-    return import_slice(import, text);
-  struct buf clean;
-  buf_init(&clean, 3 * text.length + 1);
-  buf_utf8(&clean, text.data, text.length);
-  uint32_t string = import_string(import, clean.data, clean.length);
-  buf_done(&clean);
-  return string;
-}
-
 const char *nsys_copy(struct import *import, struct slice text)
 {
   if (utf8_is_valid(text.data, text.length))
@@ -109,7 +97,7 @@ enum status nsys_string(struct nsys_strings *strings, int64_t id, uint32_t *ret_
     text = slice_of(missing);
     strings->missing++;
   }
-  *ret_string = nsys_intern(strings->import, text);
+  *ret_string = import_repaired(strings->import, text);
   nsys_map_put(&strings->known, key, *ret_string);
   return STATUS_OK;
 }

@@ -95,7 +95,7 @@ void nsys_tag(struct nsys_reader *reader, struct import_scan *scan, size_t colum
   else if (type == IMPORT_REAL)
     import_tag_double(import, span_id, key, import_scan_real(scan, column));
   else if (type == IMPORT_TEXT)
-    import_tag_text(import, span_id, key, nsys_intern(import, import_scan_text(scan, column)));
+    import_tag_text(import, span_id, key, import_repaired(import, import_scan_text(scan, column)));
 }
 
 // ---- what kind of database is it? ------------------------------------------------------------------------------------
@@ -114,7 +114,7 @@ static enum status refuse(const struct import_database *database, struct error *
   } others[] = {
       {"StringTable", "it is an nvprof database, which Nsight Systems replaced", "nsys profile, then nsys export"},
       {"rocpd_api", "it is a database of rocmProfileData (.rpd)", "rpd2tracing, and --format chrome"},
-      {"rocpd_", "it is a rocpd database of rocprofv3", "rocprofv3 --output-format json"},
+      {"rocpd_", "it is a rocpd database of rocprofv3", "--format rocpd"},
       {"xsp_", "it is an .xsp file already", "xsp info, or xsp analyze"},
       {"chunk", "it is an .xsp file already", "xsp info, or xsp analyze"},
   };

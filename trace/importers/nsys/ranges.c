@@ -98,7 +98,7 @@ static enum status row_string(struct nsys_reader *reader, struct import_scan *sc
   if (!is_written_out(scan))
     return nsys_column_string(reader, scan, TEXT_ID, ret_string, err);
   XSP_TRY(row_text(reader, scan, &text, err));
-  *ret_string = nsys_intern(reader->import, text);
+  *ret_string = import_repaired(reader->import, text);
   return STATUS_OK;
 }
 
@@ -195,8 +195,8 @@ static void tag_dims(struct nsys_reader *reader, const struct range *range, int6
     if (range->sizes[i] != ' ')
       compact[length++] = range->sizes[i];
   bool fits = length < sizeof compact;
-  text = nsys_intern(reader->import,
-                     fits ? (struct slice){compact, length} : (struct slice){range->sizes, range->sizes_length});
+  text = import_repaired(reader->import,
+                         fits ? (struct slice){compact, length} : (struct slice){range->sizes, range->sizes_length});
   import_tag_text(reader->import, span_id, reader->keys.input_dims, text);
 }
 
@@ -256,7 +256,7 @@ static enum status read_range(struct nsys_reader *reader, struct import_scan *sc
   if (is_plain)
     XSP_TRY(nsys_column_string(reader, scan, TEXT_ID, &span.name, err));
   else
-    span.name = nsys_intern(import, (struct slice){range.name, range.name_length});
+    span.name = import_repaired(import, (struct slice){range.name, range.name_length});
   span.level = (uint8_t)range.level;
   span.flags = range.is_step ? STORE_SPAN_STEP : 0;
   if (range.level == XSP_LEVEL_LAYER) {

@@ -18,6 +18,7 @@
 #include "base/interner.h"
 #include "importers/importer.h"
 #include "importers/sqlite_database.h"
+#include "importers/text_file.h"
 
 // ---- from up to three numbers to one, in the order in which keys arrive
 struct nsys_key {
@@ -39,9 +40,7 @@ static inline struct slice nsys_file_name(struct slice path) // without its fold
   const char *slash = path.length > 0 ? memrchr(path.data, '/', path.length) : NULL;
   return slash != NULL ? slice_after(path, (size_t)(slash + 1 - path.data)) : path;
 }
-// import_string of bytes of unknown origin: what is no UTF-8 becomes U+FFFD.
-uint32_t nsys_intern(struct import *import, struct slice text);
-// The same into import->arena: of texts that may turn out to be of no use, since every interned one is stored.
+// import_repaired into import->arena: of texts that may turn out to be of no use, since every interned one is stored.
 const char *nsys_copy(struct import *import, struct slice text);
 
 // Table StringIds(id, value). Looked up id by id where it can be, so that only strings in use are kept; else read whole.

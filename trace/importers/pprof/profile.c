@@ -3,6 +3,8 @@
 // any order, so texts, functions and mappings are found first, then locations, then samples.
 #include "importers/pprof/profile.h"
 
+#include "importers/text_file.h"
+
 #include <inttypes.h>
 
 enum { // field numbers
@@ -112,18 +114,11 @@ static enum status read_parts(struct pprof_profile *profile, struct error *err)
 }
 
 // ---- locations -------------------------------------------------------------------------------------------------------
-static uint32_t intern(struct pprof_profile *profile, struct slice text)
-{
-  buf_clear(&profile->scratch);
-  buf_utf8(&profile->scratch, text.data, text.length);
-  return import_string(profile->import, profile->scratch.data, profile->scratch.length);
-}
-
 // "file.py(12): function", as import_path takes frames apart.
 static uint32_t intern_with_line(struct pprof_profile *profile, struct slice name, struct slice file, int64_t line)
 {
   if (file.length == 0 || line < 1 || name.length == 0)
-    return intern(profile, name);
+    return import_repaired(profile->import, name);
   buf_clear(&profile->scratch);
   buf_utf8(&profile->scratch, file.data, file.length);
   buf_format(&profile->scratch, "(%" PRId64 "): ", line);
@@ -139,9 +134,9 @@ static void add_frame(struct pprof_profile *profile, const uint64_t line[NUMBERS
   bool is_python = slice_ends_with(file, ".py") || slice_starts_with(file, "<");
   bool is_span = profile->is_own && file.length == 0 && module.length == 0; // xsp writes no place for names of spans
   *vector_add(&profile->frames) =
-      (struct pprof_frame){.function = intern(profile, name),
+      (struct pprof_frame){.function = import_repaired(profile->import, name),
                            .name = intern_with_line(profile, name, file, (int64_t)line[LINE_LINE]),
-                           .module = is_python ? 0 : intern(profile, module),
+                           .module = is_python ? 0 : import_repaired(profile->import, module),
                            .kind = is_python ? XSP_FRAME_PYTHON
                                    : is_span ? XSP_FRAME_FRAMEWORK
                                              : XSP_FRAME_NATIVE};

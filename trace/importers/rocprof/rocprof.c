@@ -2,7 +2,7 @@
 // JSON of rocprofv3, ROCm's profiler: {"rocprofiler-sdk-tool": [a process: {metadata, agents, strings, kernel_symbols,
 // buffer_records: {hip_api: […], kernel_dispatch: […], …}}, …]}. A process is read twice, as records have numbers whose names
 // may come later. See docs/importers.md.
-#include "format/range.h"
+#include "importers/rocprof/executions.h"
 #include "importers/rocprof/names.h"
 
 #include <inttypes.h>
@@ -137,8 +137,7 @@ static enum status gpu_track(struct reading *reading, int64_t gpu, uint32_t *ret
   track.process_id = reading->names.process_id;
   track.device_id = gpu > 0 ? gpu : 0;
   track.stream_id = has_stream ? reading->values[FIELD_STREAM] : reading->values[FIELD_QUEUE];
-  snprintf(name, sizeof name, "GPU %" PRId64 " %s %" PRId64, track.device_id, has_stream ? "stream" : "queue",
-           track.stream_id);
+  rocprof_name_track(name, &track, has_stream);
   track.name = name;
   return find_track(reading, &track, ret_track_id, err);
 }
@@ -151,64 +150,31 @@ static uint32_t operation_name(const struct reading *reading)
   return name != NULL ? (uint32_t)*name : 0;
 }
 
-// A grid is in work-items: in groups, as elsewhere.
-static void tag_extents(struct reading *reading, int64_t span_id)
-{
-  struct import *import = reading->json.import;
-  char block[80], grid[80];
-  const int64_t *values = reading->values;
-  for (unsigned i = 0; i < 3; i++)
-    if (!reading->has[FIELD_BLOCK_X + i] || !reading->has[FIELD_GRID_X + i] || values[FIELD_BLOCK_X + i] < 1)
-      return;
-  int block_length = snprintf(block, sizeof block, "[%" PRId64 ",%" PRId64 ",%" PRId64 "]", values[FIELD_BLOCK_X],
-                              values[FIELD_BLOCK_Y], values[FIELD_BLOCK_Z]);
-  int grid_length =
-      snprintf(grid, sizeof grid, "[%" PRId64 ",%" PRId64 ",%" PRId64 "]", values[FIELD_GRID_X] / values[FIELD_BLOCK_X],
-               values[FIELD_GRID_Y] / values[FIELD_BLOCK_Y], values[FIELD_GRID_Z] / values[FIELD_BLOCK_Z]);
-  import_tag_bytes(import, span_id, import_word(import, "block"), block, (size_t)block_length);
-  import_tag_bytes(import, span_id, import_word(import, "grid"), grid, (size_t)grid_length);
-}
-
 static enum status make_execution(struct reading *reading, struct store_span *span, struct error *err)
 {
   struct import *import = reading->json.import;
-  bool is_kernel = reading->section == SECTION_KERNELS;
+  const int64_t *values = reading->values;
   int64_t gpu = gpu_of(reading, FIELD_AGENT), from = gpu_of(reading, FIELD_FROM), to = gpu_of(reading, FIELD_TO);
-  static const char *const kinds[2][2] = {{"HtoH", "HtoD"}, {"DtoH", "DtoD"}};
   span->level = XSP_LEVEL_KERNEL;
   span->kind = XSP_KIND_EXECUTION;
-  span->category = import_word(import, is_kernel ? "kernel" : "memcpy");
-  if (is_kernel) {
-    const uint64_t *name = map_find(&reading->names.kernels, map_number((uint64_t)reading->values[FIELD_KERNEL]));
+  if (reading->section == SECTION_KERNELS) {
+    const uint64_t *name = map_find(&reading->names.kernels, map_number((uint64_t)values[FIELD_KERNEL]));
+    span->category = import_word(import, "kernel");
     span->name = name != NULL ? (uint32_t)*name : 0;
-    tag_extents(reading, span->span_id);
+    rocprof_tag_extents(import, span->span_id, values + FIELD_BLOCK_X, values + FIELD_GRID_X);
     if (reading->has[FIELD_SHARED])
-      import_tag_int(import, span->span_id, import_word(import, "shared_bytes"), reading->values[FIELD_SHARED]);
+      import_tag_int(import, span->span_id, import_word(import, "shared_bytes"), values[FIELD_SHARED]);
   } else {
-    const char *kind = kinds[from >= 0][to >= 0];
-    char text[32];
-    snprintf(text, sizeof text, "Memcpy %s", kind);
-    span->name = import_word(import, text);
-    import_tag_text(import, span->span_id, import_word(import, "copy_kind"), import_word(import, kind));
-    if (reading->has[FIELD_BYTES])
-      import_tag_int(import, span->span_id, import_word(import, "bytes"), reading->values[FIELD_BYTES]);
+    rocprof_make_copy(import, span, from, to, reading->has[FIELD_BYTES] ? values[FIELD_BYTES] : -1);
     gpu = to >= 0 ? to : from;
   }
   return gpu_track(reading, gpu, &span->track_id, err);
 }
 
-static void make_range(struct reading *reading, struct store_span *span)
+static uint32_t range_text(const struct reading *reading)
 {
-  struct import *import = reading->json.import;
   const uint64_t *text = map_find(&reading->names.markers, map_number((uint64_t)reading->values[FIELD_CORRELATION]));
-  uint32_t name = text != NULL ? (uint32_t)*text : operation_name(reading);
-  size_t length;
-  const char *words = import_text(import, name, &length);
-  struct range range;
-  range_read(NULL, words, length, import->options->model_range, &range);
-  span->level = (uint8_t)range.level;
-  span->flags = range.is_step ? STORE_SPAN_STEP : 0;
-  span->name = import_string(import, range.name, range.name_length);
+  return text != NULL ? (uint32_t)*text : operation_name(reading);
 }
 
 static enum status add_record(struct reading *reading, struct error *err)
@@ -236,13 +202,10 @@ static enum status add_record(struct reading *reading, struct error *err)
     span.category = is_call ? import_word(import, "api") : 0;
     span.name = operation_name(reading);
     if (reading->section == SECTION_RANGES)
-      make_range(reading, &span);
+      rocprof_make_range(import, &span, range_text(reading));
   }
-  int64_t correlation = values[FIELD_CORRELATION];
-  if ((is_call || is_execution) && correlation > 0 && correlation <= UINT32_MAX) {
-    span.correlation_id = (reading->process_count - 1) << 32 | correlation;
-    import_tag_int(import, span.span_id, import_word(import, "recorded_correlation"), correlation);
-  }
+  if (is_call || is_execution)
+    rocprof_set_correlation(import, &span, reading->process_count - 1, values[FIELD_CORRELATION]);
   return import_span(import, &span, err);
 }
 
