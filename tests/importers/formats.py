@@ -89,7 +89,7 @@ def table():
     return "| format | answers | writers that were looked at | their known limits |\n|---|---|---|---|\n" + "".join(rows)
 
 
-def page_with(text):
+def page_with(text, begin=BEGIN, end=END):
     page = PAGE.read_text(encoding="utf-8")
-    before, rest = page.split(BEGIN)
-    return before + BEGIN + text + END + rest.split(END)[1]
+    before, rest = page.split(begin)
+    return before + begin + text + end + rest.split(end)[1]

@@ -87,6 +87,8 @@ static void put_args(struct chrome *chrome, uint32_t row)
     json_member_int(json, "run_id", run->run->run_id);
   if (run->spans.tracer[row] != 0)
     put_store_text(chrome, "tracer", run->spans.tracer[row]);
+  if (run->spans.category[row] != 0)
+    put_store_text(chrome, "category", run->spans.category[row]);
   if (run->spans.kind[row] != XSP_KIND_SYNC)
     json_member_string(json, "kind", kind_name(run->spans.kind[row]));
   if (run->spans.correlation_id[row] != 0)

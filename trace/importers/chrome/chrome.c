@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Chrome trace events of whatever origin: complete events, begin and end pairs, nestable asynchronous ones. Their levels
-// are told from their names, as those of NVTX ranges (trace/format/range.h). See docs/importers.md.
+// are told from their names, as those of NVTX ranges (trace/format/range.h), but for what xsp itself exported. See
+// docs/importers.md.
+#include "base/json_read.h"
+#include "format/level.h"
 #include "format/range.h"
+#include "importers/exported.h"
 #include "importers/lanes.h"
 #include "importers/trace_events/trace_events.h"
 
@@ -35,6 +39,10 @@ struct reading {
   int64_t last_span_id;
   uint64_t event_count;
   bool is_of_xla; // a process has the name that its profiler gives
+  bool is_own;    // xsp wrote it
+  bool has_zero;
+  int64_t zero_ns, last_ns; // Unix time that times count from; the latest of them
+  struct import_exported exported;
 };
 
 // An argument as a tag under its own key; objects and arrays as their JSON text. False: it gives none.
@@ -51,12 +59,28 @@ static bool read_tag(struct import *import, const struct trace_argument *argumen
   return true;
 }
 
-static void tag_event(struct reading *reading, int64_t span_id, const struct trace_event *event)
+static void tag_event(struct reading *reading, struct store_span *span, const struct trace_event *event)
 {
-  struct store_tag tag = {.span_id = span_id};
+  struct store_tag tag = {.span_id = span->span_id};
   for (size_t i = 0; i < event->argument_count; i++)
-    if (read_tag(reading->import, &event->arguments[i], &tag))
+    if (read_tag(reading->import, &event->arguments[i], &tag) &&
+        !(reading->is_own && import_exported_take(reading->import, &reading->exported, &tag, span)))
       import_tag(reading->import, &tag);
+}
+
+// xsp writes a level as category.
+static struct store_span make_own_span(struct reading *reading, const struct trace_event *event)
+{
+  struct import *import = reading->import;
+  unsigned level = XSP_LEVEL_APPLICATION;
+  (void)level_from_name(event->category.data, event->category.length, &level);
+  struct store_span span = {.span_id = ++reading->last_span_id,
+                            .start_ns = event->start_ns,
+                            .level = (uint8_t)level,
+                            .kind = XSP_KIND_SYNC,
+                            .name = import_slice(import, event->name)};
+  tag_event(reading, &span, event);
+  return span;
 }
 
 // Categories that say what a range is where its name does not: MXNet's profiler calls operators so.
@@ -70,6 +94,8 @@ static struct store_span make_span(struct reading *reading, const struct trace_e
 {
   struct import *import = reading->import;
   struct range range;
+  if (reading->is_own)
+    return make_own_span(reading, event);
   range_read(NULL, event->name.data, event->name.length, import->options->model_range, &range);
   struct store_span span = {.span_id = ++reading->last_span_id,
                             .start_ns = event->start_ns,
@@ -78,7 +104,7 @@ static struct store_span make_span(struct reading *reading, const struct trace_e
                             .flags = range.is_step ? STORE_SPAN_STEP : 0,
                             .name = import_string(import, range.name, range.name_length),
                             .category = import_slice(reading->import, event->category)};
-  tag_event(reading, span.span_id, event);
+  tag_event(reading, &span, event);
   if (is_operator(event) && span.level == XSP_LEVEL_APPLICATION) {
     span.level = XSP_LEVEL_LAYER;
     import_tag_text(import, span.span_id, import_word(import, "layer_type"), span.name);
@@ -100,8 +126,12 @@ static enum status thread_lane(struct reading *reading, const struct trace_event
   uint32_t track = 0;
   XSP_TRY(import_event_track(&reading->tracks, event, &track, err));
   uint64_t *lane = map_at(&reading->thread_lanes, map_number(track), NULL);
-  if (*lane == 0)
+  int64_t process_id;
+  if (*lane == 0) {
     *lane = import_lanes_add(&reading->lanes, track);
+    if (reading->is_own && trace_int64(&event->process_id, &process_id) && process_id >= IMPORT_MADE_UP_PID)
+      import_track_process(reading->import, track, NULL, STORE_NONE);
+  }
   *ret_lane = (uint32_t)*lane;
   return STATUS_OK;
 }
@@ -196,6 +226,7 @@ static enum status read_event(void *context, const struct trace_event *event, st
   struct reading *reading = context;
   uint32_t lane = 0;
   reading->event_count++;
+  reading->last_ns = event->end_ns > reading->last_ns ? event->end_ns : reading->last_ns;
   if (event->phase == 'M') {
     read_metadata(reading, event);
     return STATUS_OK;
@@ -222,6 +253,32 @@ static enum status read_event(void *context, const struct trace_event *event, st
   return STATUS_OK;
 }
 
+// {"tool": "xsp", "zero_unix_ns": "1700000000000000000"}, before the events.
+static bool take_other(void *context, struct json_reader *reader, const char *key)
+{
+  struct reading *reading = context;
+  if (reader->event == JSON_STRING && strcmp(key, "tool") == 0)
+    reading->is_own = reader->length == 3 && memcmp(reader->text, "xsp", 3) == 0;
+  if (reader->event == JSON_STRING && strcmp(key, "zero_unix_ns") == 0)
+    reading->has_zero =
+        slice_int64((struct slice){reader->text, reader->length}, &reading->zero_ns) && reading->zero_ns >= 0;
+  return true;
+}
+
+static enum status read_key(void *context, struct slice key, const struct trace_value *value, struct error *err)
+{
+  struct reading *reading = context;
+  (void)err;
+  if (!slice_is(key, "otherData") || reading->event_count > 0)
+    return STATUS_OK;
+  (void)json_each_of_text(value->raw.data, value->raw.length, take_other, reading);
+  if (reading->is_own) {
+    import_exported_make(reading->import, &reading->exported);
+    reading->exported.category = import_word(reading->import, "category");
+  }
+  return STATUS_OK;
+}
+
 // JAX and TensorFlow write a profile twice; this form leaves out much of it.
 static void note_xla(const struct reading *reading)
 {
@@ -235,7 +292,7 @@ static void note_xla(const struct reading *reading)
 static enum status read_events(struct reading *reading, struct error *err)
 {
   struct trace_ending ending;
-  XSP_TRY(trace_read(reading->import->input, read_event, NULL, reading, &ending, err));
+  XSP_TRY(trace_read(reading->import->input, read_event, read_key, reading, &ending, err));
   import_note_ending(reading->import, &ending);
   XSP_TRY(import_lanes_finish(&reading->lanes, err));
   uint64_t open = reading->lanes.open_count, misnamed = reading->lanes.misnamed_count;
@@ -257,9 +314,13 @@ static enum status read_events(struct reading *reading, struct error *err)
 static enum status read_file(struct import *import, struct error *err)
 {
   struct reading reading = {.import = import, .tracks.import = import, .lanes.import = import};
-  // Times count from the trace's own zero: nothing says what that is
-  import_run(import, &(struct store_run){0});
+  // Times count from the trace's own zero: nothing but xsp says what that is
+  int64_t run_id = import_run(import, &(struct store_run){0}), ignored;
   enum status status = read_events(&reading, err);
+  if (reading.is_own && reading.has_zero && !__builtin_add_overflow(reading.last_ns, reading.zero_ns, &ignored)) {
+    import_run_set(import, &(struct store_run){.run_id = run_id, .epoch_is_unix = true});
+    import_run_shift(import, reading.zero_ns);
+  }
   import_lanes_done(&reading.lanes);
   map_done(&reading.tracks.tracks);
   map_done(&reading.thread_lanes);

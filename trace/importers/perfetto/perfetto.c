@@ -3,13 +3,13 @@
 // kinds, correlation ids and tags; slices of others get their level by their name. See docs/importers.md.
 #include "format/level.h"
 #include "format/range.h"
+#include "importers/exported.h"
 #include "importers/import_wire.h"
 #include "importers/perfetto/packets.h"
 
 #include <inttypes.h>
 
 #define PACKET_BYTES_MOST ((uint64_t)64 << 20)
-#define MADE_UP_PID 1000000000 // and above: of processes whose number xsp's export did not know
 #define PACKET_KEY WIRE_KEY(1, WIRE_BYTES)
 
 // Packets begin with field 1; what is in the first must be of a packet.
@@ -46,7 +46,7 @@ struct reading {
   struct map stack_of; // uuid → place in `stacks` + 1
   VECTOR(struct slice_stack) stacks;
   VECTOR(struct store_span) spans; // in the order in which they begin
-  uint32_t kind_key, correlation_key, tracer_key, run_key, basis_key;
+  struct import_exported exported;
 };
 
 // ---- tracks ----------------------------------------------------------------------------------------------------------
@@ -62,7 +62,7 @@ static enum status add_track(struct reading *reading, uint64_t uuid, bool is_own
     row.thread_id = row.thread_id == STORE_NONE ? track->thread_id : row.thread_id;
     track = track->parent != 0 ? perfetto_find_track(&reading->packets, track->parent) : NULL;
   }
-  if (is_own && row.process_id >= MADE_UP_PID)
+  if (is_own && row.process_id >= IMPORT_MADE_UP_PID)
     row.process_id = STORE_NONE;
   return import_track(reading->import, &row, ret_track_id, err);
 }
@@ -116,21 +116,11 @@ static void take_tags(struct reading *reading, bool is_own, struct store_span *s
 {
   for (size_t i = 0; i < reading->event.tags.count; i++) {
     struct store_tag tag = reading->event.tags.items[i];
-    size_t length;
-    unsigned kind;
-    const char *text = tag.type == STORE_TEXT ? import_text(reading->import, tag.value.string, &length) : NULL;
-    if (is_own && (tag.key == reading->run_key || tag.key == reading->basis_key))
+    if (is_own && import_exported_take(reading->import, &reading->exported, &tag, span))
       continue;
-    if (is_own && tag.key == reading->kind_key && text != NULL && kind_from_name(text, length, &kind)) {
-      span->kind = (uint8_t)kind;
-    } else if (is_own && tag.key == reading->correlation_key && tag.type == STORE_INT && tag.value.integer > 0) {
-      span->correlation_id = tag.value.integer;
-    } else if (is_own && tag.key == reading->tracer_key && text != NULL) {
-      span->tracer = tag.value.string;
-    } else if (tag.type != STORE_TEXT || tag.value.string != 0) {
-      tag.span_id = span->span_id;
+    tag.span_id = span->span_id;
+    if (tag.type != STORE_TEXT || tag.value.string != 0)
       import_tag(reading->import, &tag);
-    }
   }
 }
 
@@ -228,11 +218,7 @@ static enum status read_file(struct import *import, struct error *err)
 {
   struct reading reading = {.import = import, .packets.import = import};
   int64_t run_id = import_run(import, &(struct store_run){0});
-  reading.kind_key = import_word(import, "kind");
-  reading.correlation_key = import_word(import, "correlation_id");
-  reading.tracer_key = import_word(import, "tracer");
-  reading.run_key = import_word(import, "run_id");
-  reading.basis_key = import_word(import, "basis");
+  import_exported_make(import, &reading.exported);
   enum status status = read_packets(&reading, run_id, err);
   for (size_t i = 0; i < reading.stacks.count; i++)
     vector_done(&reading.stacks.items[i].open);

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// What xsp's own exports of timelines (Perfetto, Chrome) write as arguments of a span. Inside this room only.
+#ifndef XSP_IMPORTERS_EXPORTED_H
+#define XSP_IMPORTERS_EXPORTED_H
+
+#include "importers/importer.h"
+
+#define IMPORT_MADE_UP_PID 1000000000 // and above: of processes whose number the export did not know
+
+struct import_exported { // ids of import_string
+  uint32_t kind, correlation, tracer, run, basis;
+  uint32_t category; // 0, and to be set where it is an argument
+};
+void import_exported_make(struct import *import, struct import_exported *ret_keys);
+// Whether an argument is the span's own, and no tag. `span` has its kind, correlation id, tracer and category then.
+bool import_exported_take(const struct import *import, const struct import_exported *keys, const struct store_tag *tag,
+                          struct store_span *span);
+
+#endif
