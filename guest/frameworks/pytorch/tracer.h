@@ -111,6 +111,11 @@ struct open_operator {
   bool has_allocated;      // nested ones
   uint8_t scope;           // enum scope
 };
+struct ready_gradients {            // of a backward pass, since a collective took some
+  const struct module_name *module; // of the backward operator that ran last; NULL: unknown
+  const struct module_name *first, *last;
+  uint32_t parameters;
+};
 struct steps;
 struct pytorch_blocks;
 struct pytorch_thread {
@@ -122,6 +127,7 @@ struct pytorch_thread {
   void *outermost_module;        // of Python; borrowed
   bool was_repeated;             // see pytorch_names_enter
   uint32_t input_depth;          // open calls of data loaders
+  struct ready_gradients ready;  // tracer_collectives.c
   struct steps *steps;           // tracer_steps.c
   struct pytorch_blocks *blocks; // tracer_memory.c
 };
@@ -257,12 +263,25 @@ static inline void pytorch_release(const struct python *python, void *object)
     python->decref(object);
 }
 
-// ---- tracer_collectives.c: collectives of torch.distributed, as spans of category "collective"
+// ---- tracer_groups.c: process groups of torch.distributed
+struct process_group {
+  const char *name;  // kept; NULL: unknown
+  uint32_t number;   // 0: unknown
+  uint32_t sequence; // atomic; of the last collective that began
+};
 // `module`: torch.distributed.distributed_c10d, with the interpreter held. False: its code has not run yet.
-bool pytorch_collectives_python(const struct python *python, void *module);
+bool pytorch_groups_python(const struct python *python, void *module);
+struct process_group *pytorch_group_of_thread(void); // that the calling thread works for
+struct process_group *pytorch_group_unknown(void);
+
+// ---- tracer_collectives.c: collectives of torch.distributed, as spans of category "collective"
 bool pytorch_collectives_starts(const char *name); // whether this operator starts one
-// `path`: of Python's functions that started it; 0: unknown.
-void pytorch_collectives_started(const struct open_operator *opened, const char *name, uint32_t path);
+// `opened`: on the thread. `path`: of Python's functions that started it; 0: unknown.
+void pytorch_collectives_started(struct pytorch_thread *thread, const struct open_operator *opened, const char *name,
+                                 uint32_t path);
+// An operator of a backward pass begins, `forward` of whose place is that of its forward operator, or NULL.
+void pytorch_collectives_backward(struct pytorch_thread *thread, const char *name,
+                                  const struct operator_place *forward);
 // Of a range. False: it is no run of a collective.
 bool pytorch_collectives_begins(const void *record, const char *name, struct xsp_span *ret_span);
 // The same of a send or receive, whose end any thread may report. False: it is none.

@@ -79,6 +79,7 @@ static void *backward(void *self, void *arguments, void *keywords)
   if (thread == NULL || compile_is_running(thread))
     return original_backward(self, arguments, keywords);
   struct xsp_span span;
+  thread->ready = (struct ready_gradients){.parameters = 0};
   pytorch_steps_backward_begins(thread, &span);
   void *result = original_backward(self, arguments, keywords);
   pytorch_steps_backward_ended(thread, &span);
@@ -221,7 +222,7 @@ static void try_input_door(void)
 static void try_collective_door(void)
 {
   void *module = dict_item(modules_by_name(), "torch.distributed.distributed_c10d");
-  is_collective_open = module != NULL && pytorch_collectives_python(py, module);
+  is_collective_open = module != NULL && pytorch_groups_python(py, module);
 }
 
 static void try_fused_door(void)

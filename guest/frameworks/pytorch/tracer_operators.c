@@ -164,6 +164,8 @@ static void begin(const void *record, enum scope scope)
       forward.caller = around->path;
     opened->place = forward;
   }
+  if (scope == SCOPE_BACKWARD)
+    pytorch_collectives_backward(thread, name, has_forward ? &forward : NULL);
   if (scope == SCOPE_FUNCTION && opened->sequence >= 0)
     pytorch_links_add(thread->number, opened->sequence, &opened->place);
   if (scope == SCOPE_FUNCTION && encloses_backward(name)) {
@@ -176,7 +178,7 @@ static void begin(const void *record, enum scope scope)
   opened->span = xsp_span_start(opened->site);
   tag_sequence(opened);
   if (scope == SCOPE_FUNCTION && pytorch_collectives_starts(name))
-    pytorch_collectives_started(opened, name, around == NULL ? opened->place.caller : python_path());
+    pytorch_collectives_started(thread, opened, name, around == NULL ? opened->place.caller : python_path());
   if (pytorch_monitor_wants(XSP_DOMAIN_OPERATOR))
     pytorch_monitor_operator(opened, name, false);
 }

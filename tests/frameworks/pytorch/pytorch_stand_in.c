@@ -208,6 +208,33 @@ static void wait_for_it(void)
   torch_range_ends();
 }
 
+static void gather(void)
+{
+  torch_run("gloo:all_gather", 7, -1, 0, NULL);
+}
+
+static void reduce(void)
+{
+  torch_run("gloo:all_reduce", 7, -1, 0, NULL);
+}
+
+static void start_gather(void)
+{
+  torch_run("c10d::_allgather_base_", 0, -1, 0, gather);
+}
+
+static void start_reduce_scatter(void)
+{
+  torch_run("c10d::_reduce_scatter_base_", 0, -1, 0, reduce);
+}
+
+static void reduce_bucket(void)
+{
+  torch_run("torch::autograd::AccumulateGrad", 1, -1, 0, NULL);
+  torch_run("torch::autograd::AccumulateGrad", 1, -1, 0, NULL);
+  torch_run("c10d::allreduce_", 0, -1, 0, reduce);
+}
+
 // Two that stay, and between them many that do not.
 static void blocks(void)
 {
@@ -267,6 +294,13 @@ int main(int argc, char **argv)
     torch_run("c10d::send", 0, -1, 0, post);
     torch_run("mine", 7, -1, 0, wait_for_it);
     torch_run("part 0", 7, -1, 0, NULL);
+    return 0;
+  }
+  if (argc > 1 && strcmp(argv[1], "collectives") == 0) {
+    torch_run("FSDP::all_gather (layers.0)", 7, -1, 0, start_gather);
+    torch_run("FSDP::post_backward_reduce (layers.1)", 7, -1, 0, start_reduce_scatter);
+    torch_run("autograd::engine::evaluate_function: torch::autograd::AccumulateGrad", 0, -1, 0, reduce_bucket);
+    torch_run("c10d::allreduce_", 0, -1, 0, reduce);
     return 0;
   }
   if (argc > 1 && strcmp(argv[1], "blocks") == 0) {

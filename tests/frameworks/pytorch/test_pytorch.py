@@ -285,6 +285,19 @@ class Layouts(Case):
         self.assertGreater(sent["end_ns"], mine["start_ns"])
 
 
+    def test_what_collectives_are_for(self):
+        """FSDP's ranges name the module; DistributedDataParallel reduces the gradients that are ready. Gloo scatters by an all-reduce."""
+        _, path = self.traced("./program", "collectives", levels="A/M/L/Lib")
+        tags = ", ".join(f"(select value from tag t where t.run_id = s.run_id and t.span_id = s.span_id and key = '{key}') as {key}"
+                         for key in ("module", "parameters"))
+        rows = sql(path, f"select s.name, p.name as parent, {tags} from span s join span p on p.run_id = s.run_id and"
+                         " p.span_id = s.parent_id where s.category = 'collective' order by s.start_ns")
+        self.assertEqual([tuple(row.values()) for row in rows], [
+            ("gloo:all_gather", "c10d::_allgather_base_", "layers.0", None),
+            ("gloo:all_reduce", "c10d::_reduce_scatter_base_", "layers.1", None),
+            ("gloo:all_reduce", "c10d::allreduce_", None, 2), ("gloo:all_reduce", "c10d::allreduce_", None, None)])
+
+
 class Doors(Case):
     def imported(self, package):
         done, _ = self.traced(sys.executable, "-B", "-c", f"import {package}; print({package}._C.__name__);"
