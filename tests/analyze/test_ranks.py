@@ -124,6 +124,35 @@ class RanksTest(unittest.TestCase):
             self.at(rank, "c10d::wait", 80, 81)
         self.assertEqual([row["exposed_ms"] for row in self.ask("A21")["rows"]], [50, 50, 50])  # 51 less AccumulateGrad's own
 
+    def test_a_stage_of_a_pipeline_that_the_next_waits_for(self):
+        """Rank 1 posts a receive at 1, waits for it from 5 to 41, and computes until 60; rank 0 computes until 40 and sends."""
+        self.trace.run(1, "A/M/L/Lib", batch=None)
+        for rank in (0, 1):
+            self.rank(rank)
+            self.at(rank, "training step", 0, 60, "model")
+        self.at(0, "aten::mm", 0, 40)
+        self.at(0, "gloo:send", 40, 41, "library", True, category="collective", tags={"bytes": 64})
+        self.at(1, "aten::mm", 0, 5)
+        self.at(1, "gloo:recv", 1, 41, "library", True, category="collective", tags={"bytes": 64})
+        self.at(1, "c10d::wait", 5, 41)
+        self.at(1, "aten::mm", 41, 60)
+        keys = ("own_ms", "compute_ms", "exposed_ms", "waiting_ms", "bubble_ms")
+        self.assertEqual([tuple(row[key] for key in keys) for row in self.ask("A21")["rows"]],
+                         [(60, 40, 1, 0, 0), (24, 24, 36, 0, 36), (42, 32, 18.5, 0, 18)])
+
+    def test_modules_and_parameters_of_collectives(self):
+        """Two buckets of one size: each has its row."""
+        self.trace.run(1, "A/M/L/Lib", batch=None)
+        for rank in (0, 1):
+            self.rank(rank)
+            self.at(rank, "training step", 0, 100, "model")
+            for number, module in enumerate(("3.0 to 2.0", "1.0 to 0.0")):
+                self.at(rank, "gloo:all_reduce", 10 + 20 * number, 20 + 30 * number, "library", True, category="collective",
+                        tags={"bytes": 64, "group": "0", "sequence": number, "module": module, "parameters": 4})
+        keys = ("module", "parameters", "count", "latency_ms")
+        self.assertEqual([tuple(row[key] for key in keys) for row in self.ask("A24")["rows"]],
+                         [("1.0 to 0.0", 4, 2, 20), ("3.0 to 2.0", 4, 2, 10)])
+
     def test_equal_ranks(self):
         """Each rank is later in half of the steps."""
         self.trace.run(1, "A/M/L/Lib", batch=None)

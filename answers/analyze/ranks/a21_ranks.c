@@ -23,6 +23,10 @@ static int64_t waiting_ns(const struct rank_step *step)
 {
   return step->waiting_ns;
 }
+static int64_t bubble_ns(const struct rank_step *step)
+{
+  return step->bubble_ns;
+}
 static int64_t input_ns(const struct rank_step *step)
 {
   return step->input_ns;
@@ -34,7 +38,7 @@ static const struct {
 } figures[] = {{"step_ms", rank_step_ns},  {"own_ms", rank_step_own_ns},
                {"compute_ms", compute_ns}, {"communication_ms", communication_ns},
                {"exposed_ms", exposed_ns}, {"waiting_ms", waiting_ns},
-               {"input_ms", input_ns}};
+               {"bubble_ms", bubble_ns},   {"input_ms", input_ns}};
 #define FIGURES (sizeof figures / sizeof figures[0])
 
 struct row {
@@ -59,6 +63,7 @@ static bool is_measured(const struct ranks *ranks, size_t figure)
 {
   return (figures[figure].of != compute_ns || ranks->has_compute) &&
          (figures[figure].of != input_ns || ranks->has_input) &&
+         (figures[figure].of != bubble_ns || ranks->has_receives) &&
          ((figures[figure].of != communication_ns && figures[figure].of != exposed_ns &&
            figures[figure].of != waiting_ns) ||
           ranks->collectives.count > 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A24, collectives: by kind, process group, size class and line of the program.
+// A24, collectives: by kind, process group, module, size class and line of the program.
 #include "analyze/a_list.h"
 #include "analyze/lines/paths.h"
 #include "analyze/ranks/ranks.h"
@@ -11,12 +11,13 @@
 #include <string.h>
 
 struct key {
-  uint32_t name, group, line; // string ids; context of the line, 0: unknown
-  int size_class;             // of bytes, by powers of two; -1: unknown
+  uint32_t name, group, module, line; // string ids; context of the line, 0: unknown
+  int size_class;                     // of bytes, by powers of two; -1: unknown
 };
 struct row {
   struct key key;
   size_t count, waits; // waits: of those whose ranks wait for each other, and were found on all
+  int64_t parameters;  // the most; -1: unknown
   double bytes, latency_ns, waiting_ns, transfer_ns, run_ns, overlapped_ns;
   double bus_bytes, bus_ns; // of those with bytes
 };
@@ -55,6 +56,7 @@ static struct row *row_of(struct rows *rows, const struct key *key)
       return &rows->items.items[i];
   struct row *row = vector_add(&rows->items);
   row->key = *key;
+  row->parameters = -1;
   return row;
 }
 
@@ -63,6 +65,7 @@ static void add(struct rows *rows, const struct collective *one)
   const struct ranks *ranks = rows->ranks;
   const struct key key = {.name = one->name,
                           .group = one->group,
+                          .module = one->module,
                           .line = path_own_line(&rows->paths, one->context_id),
                           .size_class = size_class(one->bytes)};
   struct row *row = row_of(rows, &key);
@@ -71,6 +74,7 @@ static void add(struct rows *rows, const struct collective *one)
   rows->has_lines |= key.line != 0;
   row->count++;
   row->bytes += (double)one->bytes;
+  row->parameters = one->parameters > row->parameters ? one->parameters : row->parameters;
   row->latency_ns += (double)saturate_subtract(one->end_ns, one->arrival_ns);
   row->run_ns += (double)saturate_subtract(one->end_ns, one->start_ns);
   row->overlapped_ns += (double)one->overlapped_ns;
@@ -85,17 +89,24 @@ static void add(struct rows *rows, const struct collective *one)
   }
 }
 
+static struct table_cell text_cell(const struct question *question, uint32_t string) // 0: unknown
+{
+  const char *text = string != 0 ? store_text(question->view->store, string, NULL) : NULL;
+  return cell_text(text != NULL ? arena_format(question->arena, "%s", text) : NULL);
+}
+
 static void put_row(const struct rows *rows, const struct row *row)
 {
   struct question *question = rows->ranks->question;
   struct table_builder *table = &question->table;
   const struct store_frame *line = row->key.line != 0 ? path_frame(&rows->paths, row->key.line) : NULL;
-  const char *group = row->key.group != 0 ? store_text(question->view->store, row->key.group, NULL) : NULL;
   double count = (double)row->count, waits = row->waits > 0 ? (double)row->waits : NAN;
   table_row(table);
   table_put(table, "collective",
             cell_text(arena_format(table->arena, "%s", ranks_collective_kind(rows->ranks, row->key.name))));
-  table_put(table, "group", cell_text(group != NULL ? arena_format(table->arena, "%s", group) : NULL));
+  table_put(table, "group", text_cell(question, row->key.group));
+  table_put_optional(table, "module", text_cell(question, row->key.module));
+  table_put_optional(table, "parameters", cell_int_if(row->parameters >= 0, row->parameters));
   table_put(table, "bytes", cell_real(row->key.size_class >= 0 ? row->bytes / count : NAN));
   table_put(table, "count", cell_int((int64_t)row->count));
   table_put(table, "latency_ms", cell_real(row->latency_ns / count / 1e6));

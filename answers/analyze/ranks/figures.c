@@ -15,8 +15,8 @@
   (STORE_BIT(STORE_START_NS) | STORE_BIT(STORE_DURATION_NS) | STORE_BIT(STORE_TRACK_ID) | STORE_BIT(STORE_NAME) |      \
    STORE_BIT(STORE_CATEGORY) | STORE_BIT(STORE_KIND) | STORE_BIT(STORE_FLAGS))
 
-// HELD: communication that the program may stand still for. STALLED: waiting for others in it.
-enum part { COMPUTE, COMMUNICATION, WAITING, INPUT, STARTS, HELD, STALLED, PARTS };
+// HELD: communication that the program may stand still for. STALLED: waiting for others in it. BUBBLE: for what they send.
+enum part { COMPUTE, COMMUNICATION, WAITING, INPUT, STARTS, RECEIVES, HELD, STALLED, BUBBLE, PARTS };
 typedef VECTOR(struct busy_interval) interval_list;
 struct rank_parts {                             // of a rank in a run
   interval_list of[PARTS], with_compute[PARTS]; // with_compute: of a part and of compute
@@ -115,6 +115,8 @@ static void add_collectives(struct parts_loading *of, const struct by_run *colle
     struct rank_parts *parts = &of->parts[one->rank];
     int64_t waited_ns = saturate_add(one->arrival_ns, collective_waiting_ns(ranks, one));
     add_to(&parts->of[COMMUNICATION], one->start_ns, one->end_ns);
+    if (strncmp(ranks_collective_kind(ranks, one->name), "recv", 4) == 0)
+      add_to(&parts->of[RECEIVES], one->start_ns, one->end_ns);
     add_to(&parts->of[WAITING], one->arrival_ns, waited_ns);
     if (parts->has_devices || !parts->has_waits || one->is_of_gradient) {
       add_to(&parts->of[HELD], one->start_ns, one->end_ns);
@@ -182,9 +184,12 @@ static void unite(struct rank_parts *parts)
   if (!parts->has_devices)
     subtract(&parts->of[COMPUTE], &parts->busy[STARTS]);
   parts->busy[COMPUTE] = busy_of(parts->of[COMPUTE].items, parts->of[COMPUTE].count);
-  for (enum part part = COMMUNICATION; part <= INPUT; part++)
+  for (enum part part = COMMUNICATION; part <= RECEIVES; part++)
     parts->busy[part] = busy_of(parts->of[part].items, parts->of[part].count);
   unite_with_compute(parts, HELD);
+  add_common(&parts->of[BUBBLE], &parts->busy[RECEIVES], &parts->busy[STARTS]);
+  unite_with_compute(parts, BUBBLE);
+  append(&parts->of[STALLED], &parts->busy[BUBBLE]);
   add_common(&parts->of[STALLED], &parts->busy[WAITING], &parts->busy[STARTS]);
   unite_with_compute(parts, STALLED);
 }
@@ -203,6 +208,7 @@ static void fill(struct parts_loading *of, const struct by_run *steps, const str
     unite(&of->parts[i]);
     ranks->has_compute |= of->parts[i].busy[COMPUTE].count > 0;
     ranks->has_input |= of->parts[i].busy[INPUT].count > 0;
+    ranks->has_receives |= of->parts[i].busy[RECEIVES].count > 0;
   }
   for (size_t i = steps->first[run]; i < steps->first[run + 1]; i++) {
     struct rank_step *step = &ranks->steps.items[steps->places[i]];
@@ -212,6 +218,7 @@ static void fill(struct parts_loading *of, const struct by_run *steps, const str
     step->waiting_ns = busy_within_ns(&parts->busy[WAITING], step->start_ns, step->end_ns);
     step->input_ns = busy_within_ns(&parts->busy[INPUT], step->start_ns, step->end_ns);
     step->exposed_ns = bare_ns(parts, HELD, step->start_ns, step->end_ns);
+    step->bubble_ns = bare_ns(parts, BUBBLE, step->start_ns, step->end_ns);
     step->stalled_ns = bare_ns(parts, STALLED, step->start_ns, step->end_ns);
   }
   for (size_t i = collectives->first[run]; i < collectives->first[run + 1]; i++) {

@@ -18,6 +18,8 @@ enum {
   TAG_GROUP,
   TAG_SEQUENCE,
   TAG_BYTES,
+  TAG_MODULE,
+  TAG_PARAMETERS,
   TAG_BATCH_SIZE,
   TAG_TOTAL_BYTES,
   TAG_GROUP_NAME,
@@ -25,8 +27,9 @@ enum {
   TAG_TYPE,
   KEYS
 };
-static const char *const keys[KEYS] = {"group",       "sequence",           "bytes",         "batch_size",
-                                       "total_bytes", "Process Group Name", "In msg nelems", "dtype"};
+static const char *const keys[KEYS] = {"group",         "sequence",   "bytes",       "module",
+                                       "parameters",    "batch_size", "total_bytes", "Process Group Name",
+                                       "In msg nelems", "dtype"};
 
 struct loading {
   struct ranks *ranks;
@@ -188,6 +191,7 @@ static void add_collectives(struct loading *loading, uint32_t job, struct map *r
                                                            .match = RANK_NONE,
                                                            .sequence = -1,
                                                            .bytes = -1,
+                                                           .parameters = -1,
                                                            .arrival_ns = arrival_of(loading, row),
                                                            .start_ns = spans->start_ns[row],
                                                            .end_ns = end_ns,
@@ -225,6 +229,10 @@ static void take_tag(struct loading *loading, const uint32_t ids[KEYS], const st
     of->sequence = number;
   else if (tag->key == ids[TAG_BYTES])
     of->bytes = number;
+  else if (tag->key == ids[TAG_MODULE] && is_text)
+    of->module = tag->value.string;
+  else if (tag->key == ids[TAG_PARAMETERS])
+    of->parameters = number;
   else if (tag->key == ids[TAG_ELEMENTS])
     elements->count = number;
   else if (tag->key == ids[TAG_TYPE] && is_text)

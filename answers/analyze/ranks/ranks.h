@@ -17,16 +17,18 @@ struct rank_step {     // an observation of a rank
   bool is_warmup, is_kept; // kept: counts in figures
   int64_t batch_size;      // 0: unknown
   int64_t compute_ns, communication_ns, exposed_ns, waiting_ns;
-  int64_t stalled_ns; // of waiting_ns and exposed_ns
+  int64_t bubble_ns;  // of exposed_ns, waiting for what another rank sends
+  int64_t stalled_ns; // of waiting_ns and exposed_ns, and bubble_ns
   int64_t input_ns;
 };
 struct collective { // of one rank
   uint32_t rank, job, run;
-  uint32_t name, group;                 // string ids; group 0: unknown
+  uint32_t name, group, module;         // string ids; 0: unknown. The module whose parameters or results it is for
   uint32_t context_id;                  // call path of the line that started it; 0: unknown
   uint32_t match;                       // place in `matches`; RANK_NONE: the others' part was not found
   int64_t sequence;                     // in its group; less than 0: not recorded
   int64_t bytes;                        // of the rank's input; less than 0: not recorded
+  int64_t parameters;                   // whose gradients it reduces; less than 0: unknown
   int64_t arrival_ns, start_ns, end_ns; // the rank started it; it runs
   int64_t overlapped_ns;                // with compute of the rank
   int64_t ahead_ns;                     // its rank's clock
@@ -64,7 +66,7 @@ struct ranks { // ranks_done frees it, also after an error; texts live in the qu
   uint32_t job_count;
   size_t unmatched; // collectives
   struct rank_clocks clocks;
-  bool has_compute, has_input;
+  bool has_compute, has_input, has_receives;
 };
 
 // All runs that have the most levels, without metrics. STATUS_NO: fewer than two ranks made observations.
