@@ -178,7 +178,8 @@ struct compare_answer {
   struct table rows;                 // its summary is of the comparison as a whole
   struct table unpaired[2];          // layers and kernels that only this side has
   struct table systems;              // what differs: key, a, b
-  struct compare_run *runs[2];       // of all experiments that were compared, by side; file by file
+  struct table scaling;        // parts of a step of jobs with other numbers of ranks; without rows: they are not that
+  struct compare_run *runs[2]; // of all experiments that were compared, by side; file by file
   size_t run_counts[2];
 };
 void compare_request_init(struct compare_request *request);

@@ -153,6 +153,44 @@ class RanksTest(unittest.TestCase):
         self.assertEqual([tuple(row[key] for key in keys) for row in self.ask("A24")["rows"]],
                          [("1.0 to 0.0", 4, 2, 20), ("3.0 to 2.0", 4, 2, 10)])
 
+    def scaled(self, name, ranks, batch, computes, end):
+        """All ranks compute as long, then the collective, until `end`; the file of it."""
+        self.trace = Script()
+        self.trace.experiment()
+        self.trace.run(1, "A/M/L/Lib", batch=None)
+        for rank in range(ranks):
+            self.rank(rank, ranks=ranks)
+            for step in range(STEPS):
+                at = 100 * step
+                self.at(rank, "training step", at, at + end + 1, "model", tags={"batch_size": batch} if batch else {})
+                self.at(rank, "aten::mm", at, at + computes)
+                if ranks > 1:
+                    self.collective(rank, at + computes, at + end, step + 1)
+        file = self.file.with_name(name)
+        self.trace.write(file)
+        return file
+
+    def compare(self, a, b, status):
+        return xsp_json("compare", a, b, "--json", check=status)
+
+    def test_scaling(self):
+        """From 2 to 4 ranks a rank's batch halves; its compute, 40 ms of 50, goes to 25, and the collective takes 24 ms instead of 9."""
+        a, b = self.scaled("a.xsp", 2, 8, 40, 49), self.scaled("b.xsp", 4, 4, 25, 49)
+        answer = self.compare(a, b, 2)
+        self.assertEqual((answer["a_ranks"], answer["b_ranks"], answer["efficiency_pct"]), (2, 4, 50))
+        keys = ("part", "a_ms", "b_ms", "lost_ms", "lost_pct")
+        self.assertEqual([tuple(row[key] for key in keys) for row in answer["scaling"]],
+                         [("compute", 40, 25, 5, 10), ("communication", 9, 24, 19.5, 39), ("waiting", 0, 0, 0, 0),
+                          ("input", 0, 0, 0, 0), ("other", 1, 1, 0.5, 1), ("step", 50, 50, 25, 50)])
+
+    def test_scaling_from_one_rank(self):
+        answer = self.compare(self.scaled("a.xsp", 1, None, 40, 39), self.scaled("b.xsp", 2, None, 40, 79), 1)
+        self.assertEqual((answer["efficiency_pct"], answer["scaling"][1]["lost_ms"]), (50, 39))
+        self.assertIn("batch sizes are not recorded", " ".join(answer["notes"]))
+
+    def test_jobs_of_one_size_do_not_scale(self):
+        self.assertNotIn("scaling", self.compare(self.scaled("a.xsp", 2, 8, 40, 49), self.scaled("b.xsp", 2, 8, 25, 49), 0))
+
     def test_equal_ranks(self):
         """Each rank is later in half of the steps."""
         self.trace.run(1, "A/M/L/Lib", batch=None)

@@ -177,6 +177,8 @@ static enum status run_case(struct comparing *comparing, const struct experiment
   if (status == STATUS_OK)
     status = compare_pairs_of_sides(comparing, sides, err);
   if (status == STATUS_OK)
+    status = compare_scaling(comparing, sides, err);
+  if (status == STATUS_OK)
     list_runs(comparing, sides);
   arena_done(&scratch);
   return status;
@@ -225,11 +227,14 @@ enum status analyze_compare(const struct compare_side *a, const struct compare_s
   XSP_TRY(list_experiments(a, arena, &of[0], err));
   XSP_TRY(list_experiments(b, arena, &of[1], err));
   table_start(&comparing.table, arena);
+  table_start(&comparing.scaling, arena);
   enum status status = run_cases(&comparing, of, err);
   if (status == STATUS_OK)
     status = analyze_systems_answer(of, arena, ret, err);
   if (status == STATUS_OK)
     compare_rows_answer(&comparing, ret);
+  ret->scaling = (struct table){.id = "scaling", .title = "where the ranks of b lose time against those of a"};
+  table_answer(&comparing.scaling, &ret->scaling);
   interner_done(&comparing.names);
   vector_done(&comparing.rows);
   for (int k = 0; k < 2; k++) {

@@ -56,7 +56,8 @@ struct comparing {
   VECTOR(struct row) rows; // of all cases
   VECTOR(struct unpaired_row) unpaired[2];
   VECTOR(struct compare_run) runs[2];
-  struct table_builder table; // with the notes of all cases
+  struct table_builder table;   // with the notes of all cases
+  struct table_builder scaling; // jobs of other numbers of ranks
 };
 
 // ---- side.c: what the two sides have that can be compared -----------------------------------------------------------
@@ -79,6 +80,10 @@ struct view_set side_sets_pool(struct question *question, const struct view_set 
 // ---- pairs.c --------------------------------------------------------------------------------------------------------
 // Adds a row for each model, layer and kernel that both sides have.
 enum status compare_pairs_of_sides(struct comparing *comparing, struct side sides[2], struct error *err) MUST_CHECK;
+
+// ---- scaling.c ------------------------------------------------------------------------------------------------------
+// Adds rows where both sides are jobs, of other numbers of ranks.
+enum status compare_scaling(struct comparing *comparing, const struct side sides[2], struct error *err) MUST_CHECK;
 
 // ---- rows.c ---------------------------------------------------------------------------------------------------------
 // Adds a row, and fills its samples, difference and verdict. Values as of item; NULL: the set's own latencies.

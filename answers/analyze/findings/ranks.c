@@ -17,7 +17,7 @@ enum status findings_ranks(struct findings *findings, const struct ranks **ret_r
     struct error why = {0};
     findings->ranks_are_loaded = true;
     findings->ranks = arena_alloc(findings->question->scratch, sizeof *findings->ranks);
-    enum status status = ranks_load(findings->question, findings->ranks, &why);
+    enum status status = ranks_load(findings->question, 2, findings->ranks, &why);
     if (status != STATUS_OK) {
       ranks_done(findings->ranks);
       findings->ranks = NULL;

@@ -140,7 +140,7 @@ static void summarize(const struct ranks *ranks)
 static enum status answer(struct question *question, struct error *err)
 {
   struct ranks ranks;
-  enum status status = ranks_load(question, &ranks, err);
+  enum status status = ranks_load(question, 2, &ranks, err);
   if (status == STATUS_OK) {
     question_uses(question, ranks.set);
     put_rows(&ranks);

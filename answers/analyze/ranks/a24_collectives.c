@@ -144,7 +144,7 @@ static enum status put_rows(const struct ranks *ranks, struct error *err)
 static enum status answer(struct question *question, struct error *err)
 {
   struct ranks ranks;
-  enum status status = ranks_load(question, &ranks, err);
+  enum status status = ranks_load(question, 2, &ranks, err);
   if (status == STATUS_OK && ranks.collectives.count == 0)
     status = question_lacks(question, err, "no collectives are recorded (docs/ranks.md says which are)");
   if (status == STATUS_OK) {

@@ -303,17 +303,17 @@ static enum status load_run(struct ranks *ranks, uint32_t number, uint32_t job, 
   return status;
 }
 
-static enum status load(struct ranks *ranks, struct error *err)
+static enum status load(struct ranks *ranks, size_t least, struct error *err)
 {
   ranks_choose_runs(ranks);
   uint32_t *job_of = arena_alloc_array(ranks->question->scratch, ranks->run_count + 1, sizeof *job_of);
   XSP_TRY(ranks_find(ranks, job_of, err));
-  for (uint32_t i = 0; i < ranks->run_count && ranks->items.count > 1; i++)
+  for (uint32_t i = 0; i < ranks->run_count && ranks->items.count >= least; i++)
     XSP_TRY(load_run(ranks, i, job_of[i], err));
   size_t active = 0;
   for (size_t i = 0; i < ranks->items.count; i++)
     active += ranks->items.items[i].steps > 0;
-  if (active < 2)
+  if (active < least)
     return question_lacks(ranks->question, err,
                           "it has no steps of several ranks: processes of a job have ranks by RANK and WORLD_SIZE, "
                           "torch.distributed or MPI");
@@ -323,10 +323,10 @@ static enum status load(struct ranks *ranks, struct error *err)
   return ranks_figures(ranks, err);
 }
 
-enum status ranks_load(struct question *question, struct ranks *ret_ranks, struct error *err)
+enum status ranks_load(struct question *question, size_t least, struct ranks *ret_ranks, struct error *err)
 {
   *ret_ranks = (struct ranks){.question = question};
-  return load(ret_ranks, err);
+  return load(ret_ranks, least, err);
 }
 
 void ranks_done(struct ranks *ranks)

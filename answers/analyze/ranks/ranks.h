@@ -69,8 +69,8 @@ struct ranks { // ranks_done frees it, also after an error; texts live in the qu
   bool has_compute, has_input, has_receives;
 };
 
-// All runs that have the most levels, without metrics. STATUS_NO: fewer than two ranks made observations.
-enum status ranks_load(struct question *question, struct ranks *ret_ranks, struct error *err) MUST_CHECK;
+// All runs that have the most levels, without metrics. STATUS_NO: fewer ranks than `least` made observations.
+enum status ranks_load(struct question *question, size_t least, struct ranks *ret_ranks, struct error *err) MUST_CHECK;
 void ranks_done(struct ranks *ranks);
 
 // How long the collective's rank waited for the last one to arrive; and how long it then took.

@@ -21,6 +21,10 @@ static void put_json(const struct compare_answer *answer, struct buf *out)
   json_object_end(&json);
   report_table_put_rows_json(&json, "systems", &answer->systems);
   report_table_put_summary_json(&json, &answer->systems);
+  if (answer->scaling.row_count > 0) {
+    report_table_put_rows_json(&json, "scaling", &answer->scaling);
+    report_table_put_summary_json(&json, &answer->scaling);
+  }
   report_table_put_notes_json(&json, &answer->rows);
   json_object_end(&json);
   buf_text(out, "\n");
@@ -51,6 +55,19 @@ static void put_table(struct table table, enum report_format format, unsigned wi
   report_tables(&table, 1, format, false, width, out);
 }
 
+// Efficiency, and where it goes.
+static void put_scaling(const struct compare_answer *answer, enum report_format format, unsigned width, struct buf *out)
+{
+  const char *const before[] = {"scaling  ", " to ", " ranks, efficiency "};
+  for (unsigned i = 0; i < sizeof before / sizeof before[0]; i++) {
+    buf_text(out, before[i]);
+    summary_value(&answer->scaling, i, out);
+  }
+  buf_text(out, "\n\n");
+  put_table(answer->scaling, format, width, out);
+  buf_text(out, "\n");
+}
+
 // A table of what differs, and how much does not.
 static void put_systems(const struct compare_answer *answer, enum report_format format, unsigned width, struct buf *out)
 {
@@ -70,6 +87,8 @@ void report_comparison(const struct compare_answer *answer, enum report_format f
   if (!report_format_is_csv(format)) {
     put_systems(answer, format, width, out);
     put_sentence(answer, out);
+    if (answer->scaling.row_count > 0)
+      put_scaling(answer, format, width, out);
   }
   put_table(answer->rows, format, width, out);
   for (unsigned which = 0; which < 2 && !report_format_is_csv(format); which++)
