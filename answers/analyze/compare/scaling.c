@@ -34,8 +34,10 @@ static double step_ms(const struct rank_step *step)
 static const struct {
   const char *name;
   double (*of)(const struct rank_step *step);
-} parts[] = {{"compute", compute_ms}, {"communication", communication_ms}, {"waiting", waiting_ms}, // they add up
-             {"input", input_ms},     {"other", other_ms},                 {"step", step_ms}};       // to the step
+} parts[] = {{"compute", compute_ms}, {"communication", communication_ms},
+             {"waiting", waiting_ms}, // they add up
+             {"input", input_ms},     {"other", other_ms},
+             {"step", step_ms}}; // to the step
 #define PARTS (sizeof parts / sizeof parts[0])
 
 struct job { // of one side
@@ -100,6 +102,7 @@ enum status compare_scaling(struct comparing *comparing, const struct side sides
   bool is_known = of[0].batch_size > 0 && of[1].batch_size > 0;
   put_rows(comparing, of, is_known ? of[1].batch_size / of[0].batch_size : 1);
   if (!is_known)
-    table_note(&comparing->table, "scaling: batch sizes are not recorded; a rank has the same work in a step of a and b");
+    table_note(&comparing->table,
+               "scaling: batch sizes are not recorded; a rank has the same work in a step of a and b");
   return STATUS_OK;
 }

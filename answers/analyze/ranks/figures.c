@@ -29,7 +29,7 @@ struct parts_loading {
   struct store *store;
   struct run_columns columns;
   struct map rank_of;       // by track
-  struct map kind_of;       // of operators, by string id of the name: enum operator_kind
+  struct map kind_of;       // of operators and collectives, by string id of the name: enum operator_kind
   struct rank_parts *parts; // by rank
   uint32_t input, data, wrapper;
 };
@@ -38,7 +38,7 @@ struct by_run { // places of steps and collectives, those of a run together; fro
   size_t *first;
 };
 
-enum operator_kind { OPERATOR_COMPUTES = 1, OPERATOR_WRAPS, OPERATOR_COMMUNICATES, OPERATOR_WAITS };
+enum operator_kind { OPERATOR_COMPUTES = 1, OPERATOR_WRAPS, OPERATOR_COMMUNICATES, OPERATOR_WAITS, OPERATOR_RECEIVES };
 
 static bool is_wait(const char *name) // Work.wait() of the tracer of PyTorch, and wait_tensor of functional collectives
 {
@@ -56,6 +56,7 @@ static enum operator_kind kind_of(struct parts_loading *of, uint32_t name)
     bool communicates = ranks_starts_collective(text) || ranks_is_collective_kernel(text);
     *kind = communicates && is_wait(text)    ? OPERATOR_WAITS
             : communicates                   ? OPERATOR_COMMUNICATES
+            : strstr(text, ":recv") != NULL  ? OPERATOR_RECEIVES
             : range_is_wrapper(text, length) ? OPERATOR_WRAPS
                                              : OPERATOR_COMPUTES;
   }
@@ -115,7 +116,7 @@ static void add_collectives(struct parts_loading *of, const struct by_run *colle
     struct rank_parts *parts = &of->parts[one->rank];
     int64_t waited_ns = saturate_add(one->arrival_ns, collective_waiting_ns(ranks, one));
     add_to(&parts->of[COMMUNICATION], one->start_ns, one->end_ns);
-    if (strncmp(ranks_collective_kind(ranks, one->name), "recv", 4) == 0)
+    if (kind_of(of, one->name) == OPERATOR_RECEIVES)
       add_to(&parts->of[RECEIVES], one->start_ns, one->end_ns);
     add_to(&parts->of[WAITING], one->arrival_ns, waited_ns);
     if (parts->has_devices || !parts->has_waits || one->is_of_gradient) {

@@ -16,7 +16,7 @@
 #define WORKERS_MOST 1024u // threads that groups were made with
 
 static struct process_group groups[GROUPS]; // the first: of threads whose group is not known
-static uint32_t group_count = 1; // atomic
+static uint32_t group_count = 1;            // atomic
 static struct worker {
   int32_t thread; // gettid; atomic, written last; 0: free
   uint32_t group;
