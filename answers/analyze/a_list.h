@@ -31,6 +31,7 @@ extern const struct analysis analysis_a22; // lines/a22_lines.c
 extern const struct analysis analysis_a23; // kernels/a23_implementations.c
 extern const struct analysis analysis_a24; // ranks/a24_collectives.c
 extern const struct analysis analysis_a25; // runs/a25_compilation.c
+extern const struct analysis analysis_a27; // ranks/a27_rank_steps.c
 extern const struct analysis analysis_t8;  // t8_models.c
 extern const struct analysis analysis_t9;  // t9_depth.c
 extern const struct analysis analysis_t10; // t10_frameworks.c

@@ -38,6 +38,7 @@ const struct analysis *const analyses[] = {
     &analysis_a23,
     &analysis_a24,
     &analysis_a25,
+    &analysis_a27,
     &analysis_t8,
     &analysis_t9,
     &analysis_t10,

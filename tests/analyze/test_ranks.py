@@ -191,6 +191,12 @@ class RanksTest(unittest.TestCase):
     def test_jobs_of_one_size_do_not_scale(self):
         self.assertNotIn("scaling", self.compare(self.scaled("a.xsp", 2, 8, 40, 49), self.scaled("b.xsp", 2, 8, 25, 49), 0))
 
+    def test_steps_of_ranks(self):
+        self.job(steps=2)
+        keys = ("rank", "step", "step_ms", "own_ms", "compute_ms", "exposed_ms", "stalled_ms", "input_ms")
+        self.assertEqual([tuple(row[key] for key in keys) for row in self.ask("A27")["rows"]],
+                         [(0, step, 100, 60, 40, 55, 40, None) for step in (0, 1)] + [(1, step, 100, 100, 80, 15, 0, None) for step in (0, 1)])
+
     def test_equal_ranks(self):
         """Each rank is later in half of the steps."""
         self.trace.run(1, "A/M/L/Lib", batch=None)
