@@ -109,6 +109,10 @@ class ReportProgramsTest(browser.BrowserTest):
                 self.assertEqual(titles, [row[key] for key in keys])
                 self.assertEqual("slowest" in cells.inner_text(), row["rank"] == "1")
             self.assertEqual(len(browser.rows_of(window.table("A24"))), 1)
+            steps = xsp_json("analyze", "A27", trace, "--json")["rows"]
+            titles = window.page.locator(".rank-steps span").evaluate_all("(all) => all.map((one) => one.title)")
+            self.assertEqual([title.split(":")[0] for title in titles], [f"rank {row['rank']}, step {row['step']}" for row in steps])
+            self.assertEqual(window.page.locator(".rank-steps b").all_inner_texts(), ["0", "1"])
             self.assertEqual(browser.violations(window) + window.cut_off(), [])
 
     def test_a_link_to_such_a_page_has_the_reason(self):

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ranks of a job (A21) and their collectives (A24): a step of each rank as bars of one scale, so that the slow rank and those that
-// wait for it stand out.
+// Ranks of a job (A21), their collectives (A24) and steps (A27): a step of each rank as bars of one scale, and a map of ranks over
+// steps, so that the slow rank and those that wait for it stand out.
 import { cell, digits } from "../format";
 import type { Answer } from "../data";
 import { LinkedTable, number, text, type Row } from "../widgets/answers";
@@ -17,6 +17,7 @@ const PARTS: [key: string, label: string][] = [
   ["communication_ms", "communication"],
   ["exposed_ms", "exposed"],
   ["waiting_ms", "waiting"],
+  ["bubble_ms", "bubble"],
   ["input_ms", "input"],
 ];
 const ALL = "all";
@@ -70,17 +71,62 @@ function Heat({ of }: { of: Answer }) {
   );
 }
 
+// Ranks over steps: which one all others waited for in a step is light in its column.
+function Steps({ of }: { of: Answer }) {
+  const rows = of.table.rows,
+    stepOf = (row: Row) => `${text(row.job)} ${text(row.step)}`,
+    ranks = [...new Set(rows.map((row) => number(row.rank) ?? 0))].sort((a, b) => a - b),
+    steps = [...new Map(rows.map((row) => [stepOf(row), row])).values()]
+      .sort((a, b) => (number(a.job) ?? 0) - (number(b.job) ?? 0) || (number(a.step) ?? 0) - (number(b.step) ?? 0))
+      .map(stepOf),
+    most = Math.max(1e-9, ...rows.map((row) => number(row.stalled_ms) ?? 0)),
+    cells = new Map(rows.map((row) => [`${number(row.rank)} ${stepOf(row)}`, row]));
+  return (
+    <Panel title="Standing still for other ranks, step by step" aside={`darkest: ${cell("stalled_ms", most)}`}>
+      <div class="rank-scroll" tabIndex={0} role="region" aria-label="Ranks over steps, scrollable">
+        <div
+          class="rank-steps"
+          role="img"
+          aria-label="Map of ranks over steps; the table of steps has its figures"
+          style={{ "--steps": steps.length }}
+        >
+          {ranks.map((rank) => [
+            <b key={rank}>{rank}</b>,
+            ...steps.map((step) => {
+              const row = cells.get(`${rank} ${step}`),
+                stalled = number(row?.stalled_ms);
+              return (
+                <span
+                  key={`${rank} ${step}`}
+                  title={
+                    row &&
+                    `rank ${rank}, step${step}: ${cell("stalled_ms", stalled)} of ${cell("step_ms", row.step_ms)}`
+                  }
+                  style={{ "--share": `${digits((100 * (stalled ?? 0)) / most, 3)}%` }}
+                />
+              );
+            }),
+          ])}
+        </div>
+      </div>
+    </Panel>
+  );
+}
+
 export function Ranks() {
   const a21 = answers("A21")[0],
-    a24 = answers("A24")[0];
+    a24 = answers("A24")[0],
+    a27 = answers("A27")[0];
   if (a21 === undefined) return <NoData />;
   return (
     <>
       <RangeNote filtered="" whole="Not filtered: ranks are compared by whole runs." />
       <Summary answer={a21} />
       <Heat of={a21} />
+      {a27?.table.rows.some((row) => number(row.stalled_ms) !== null) && <Steps of={a27} />}
       <LinkedTable answer={a21} />
       {a24 !== undefined && <LinkedTable answer={a24} />}
+      {a27 !== undefined && <LinkedTable answer={a27} />}
     </>
   );
 }
