@@ -51,7 +51,7 @@ bench: ## measure against floors and peers; one JSON object a line in build/benc
 	@mkdir -p "$(BUILD)"
 	@.venv/bin/python3 bench/run.py --build "$(BUILD)-bench" --output "$(BUILD)/bench.jsonl"
 
-dist: setup ## a tarball that runs where nothing can be installed: dist/xsp-VERSION-linux-x86_64.tar.gz
+dist: setup ## what can be installed, in dist/: a wheel for pip, a Debian package, and a tarball that runs from any folder
 	@tools/dist
 
 install: all ## install under PREFIX (/usr/local), DESTDIR honoured

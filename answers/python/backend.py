@@ -12,31 +12,38 @@ FIELDS = dict(re.findall(r'^(name|version|description|requires-python) = "(.*)"$
 NAME = f"{FIELDS['name']}-{FIELDS['version']}"
 METADATA = (f"Metadata-Version: 2.1\nName: {FIELDS['name']}\nVersion: {FIELDS['version']}\nSummary: {FIELDS['description']}\n"
             f"License: Apache-2.0\nRequires-Python: {FIELDS['requires-python']}\n")
-WHEEL = "Wheel-Version: 1.0\nGenerator: xsp\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
 
 
-def _write(folder, files):
-    """A wheel of these files, {name in the wheel: bytes}. Equal files give equal wheels."""
-    info = f"{NAME}.dist-info"
-    files = {**files, f"{info}/METADATA": METADATA.encode(), f"{info}/WHEEL": WHEEL.encode()}
+def package_files():
+    return {f"xsp/{path.name}": path.read_bytes() for path in (HERE / "src" / "xsp").glob("*.py")}
+
+
+def write_wheel(folder, files, name=NAME, tag="py3-none-any", metadata=METADATA, programs=()):
+    """A wheel of these files, {name in the wheel: bytes}; `programs` are executable. Equal files give equal wheels."""
+    info = f"{name}.dist-info"
+    wheel = f"Wheel-Version: 1.0\nGenerator: xsp\nRoot-Is-Purelib: {str(tag.endswith('any')).lower()}\nTag: {tag}\n"
+    files = {**files, f"{info}/METADATA": metadata.encode(), f"{info}/WHEEL": wheel.encode()}
     record = ""
-    for name, data in sorted(files.items()):
+    for file, data in sorted(files.items()):
         digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
-        record += f"{name},sha256={digest},{len(data)}\n"
+        record += f"{file},sha256={digest},{len(data)}\n"
     files[f"{info}/RECORD"] = f"{record}{info}/RECORD,,\n".encode()
-    path = pathlib.Path(folder) / f"{NAME}-py3-none-any.whl"
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as wheel:
-        for name, data in sorted(files.items()):
-            wheel.writestr(zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0)), data)
+    path = pathlib.Path(folder) / f"{name}-{tag}.whl"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for file, data in sorted(files.items()):
+            entry = zipfile.ZipInfo(file, (1980, 1, 1, 0, 0, 0))
+            entry.external_attr = (0o100755 if file in programs else 0o100644) << 16
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            archive.writestr(entry, data)
     return path.name
 
 
 def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
-    return _write(wheel_directory, {f"xsp/{path.name}": path.read_bytes() for path in (HERE / "src" / "xsp").glob("*.py")})
+    return write_wheel(wheel_directory, package_files())
 
 
 def build_editable(wheel_directory, config_settings=None, metadata_directory=None):
-    return _write(wheel_directory, {"xsp.pth": f"{HERE / 'src'}\n".encode()})
+    return write_wheel(wheel_directory, {"xsp.pth": f"{HERE / 'src'}\n".encode()})
 
 
 def build_sdist(sdist_directory, config_settings=None):

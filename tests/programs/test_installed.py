@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Each verb of the xsp that `make install PREFIX=…` installs, and of a link to it. long_tarball.py has the same of `make dist`."""
+"""Each verb of the xsp that `make install PREFIX=…` installs, and of a link to it. long_dist.py has the same of `make dist`."""
 import os
 import pathlib
 import subprocess

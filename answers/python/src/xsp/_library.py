@@ -4,6 +4,7 @@ import ctypes
 import os
 import pathlib
 import shutil
+import sysconfig
 
 VERSION = 1  # of the interface, XSP_READ_VERSION: the least that this package needs
 NULL, INTEGER, REAL, TEXT, BLOB, MIXED = range(6)
@@ -23,13 +24,15 @@ class Column(ctypes.Structure):
 
 
 def candidates(name, variable):
-    """Where a library of xsp may be: named by the user, in the package, next to what xsp loaded into this process or to the program
-    in PATH, in the checkout."""
+    """Where a library of xsp may be: named by the user, in the package or where pip puts libraries, next to what xsp loaded into
+    this process or to the program in PATH, in the checkout."""
     if variable in os.environ:
         return [pathlib.Path(os.environ[variable])]
     here = pathlib.Path(__file__).resolve().parent
     program = shutil.which("xsp")
-    folders = [here]
+    folders = [here, here.parent / "lib"]  # the second: pip install --target
+    folders += [pathlib.Path(sysconfig.get_path("data", scheme)) / "lib" for scheme in
+                (sysconfig.get_default_scheme(), sysconfig.get_preferred_scheme("user"))]
     for loaded in os.environ.get("LD_PRELOAD", "").split(":"):
         if os.path.basename(loaded).startswith("libxsp.so"):
             folders += [pathlib.Path(loaded).parent, pathlib.Path(loaded).parent / "xsp"]
