@@ -48,6 +48,18 @@ static const struct option_description *find_option(const struct verb *verb, con
   return NULL;
 }
 
+// Names that options had in earlier versions; still taken, not listed.
+static const struct option_description *find_renamed(const struct verb *verb, const char *name, size_t length)
+{
+  static const struct {
+    const char *old_name, *name;
+  } renamed[] = {{"limit", "top"}, {"format", "from"}};
+  for (size_t i = 0; i < sizeof renamed / sizeof *renamed; i++)
+    if (strlen(renamed[i].old_name) == length && memcmp(renamed[i].old_name, name, length) == 0)
+      return find_option(verb, renamed[i].name, strlen(renamed[i].name));
+  return NULL;
+}
+
 static const struct option_description *find_letter(const struct verb *verb, char letter)
 {
   const struct option_description *option;
@@ -111,6 +123,8 @@ static enum status parse_long(struct invocation *invocation, int count, char **t
   size_t length = strcspn(text, "=");
   const char *attached = text[length] == '=' ? text + length + 1 : NULL;
   const struct option_description *option = find_option(invocation->verb, text + 2, length - 2);
+  if (option == NULL)
+    option = find_renamed(invocation->verb, text + 2, length - 2);
   if (option == NULL)
     return unknown_option(invocation->verb, text, length, err);
   if (option->value_name == NULL && attached != NULL)

@@ -198,11 +198,11 @@ static enum status run(const struct invocation *invocation, struct error *err)
 }
 
 static const struct option_description options[] = {
-    {"batch", 0, "N", NULL, 0,
+    {"batch", 'b', "N", NULL, 0,
      "The batch size to compare at. Without it: the one that xsp analyze chooses for a, else the smallest that all "
      "experiments have."},
     {"kind", 0, "model|layer|kernel", NULL, 0, "Only rows of this kind."},
-    {"top", 0, "N", NULL, 0, "Only the first N rows of each kind: those with the largest differences."},
+    {"top", 'n', "N", NULL, 0, "Only the first N rows of each kind: those with the largest differences."},
     {"threshold", 0, "PERCENT", "1", 0,
      "The smallest difference that counts. b is slower where the whole interval is above it."},
     {"same-within", 0, "PERCENT", "5", 0,

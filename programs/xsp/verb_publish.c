@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // xsp publish: a static site of all evaluations. Not to be confused with --publish, which sends spans (publish/).
+#include "base/json_write.h"
 #include "history/history.h"
 #include "programs/xsp/output.h"
 #include "programs/xsp/reader.h"
@@ -15,6 +16,7 @@ static const struct option_description options[] = {
     {"max-spans", 0, "N", "100000", 0, "Rectangles that a report page holds, as in xsp report. 0: tables only."},
     {"threshold", 0, "PERCENT", "1", 0, "The smallest difference that counts, as in xsp compare."},
     {"same-within", 0, "PERCENT", "5", 0, "The same, where the whole interval is within this, as in xsp compare."},
+    {"json", 0, NULL, NULL, 0, "Print the folder, the number of pages, and the files that were left out, as JSON."},
     {0},
 };
 static const struct verb_example examples[] = {
@@ -47,6 +49,23 @@ static enum status add_report(void *context, struct store *store, struct error *
   return history_site_add_report(publishing->site, store, (size_t)publishing->max_spans, err);
 }
 
+static enum status print_account(const char *folder, size_t pages, const struct reader_files *files, struct error *err)
+{
+  struct buf text = {0};
+  struct json_writer json;
+  json_start(&json, &text);
+  json_object(&json);
+  json_member_string(&json, "folder", folder);
+  json_member_int(&json, "pages", (int64_t)pages);
+  json_member_array(&json, "left_out");
+  for (size_t i = 0; i < files->left_out.count; i++)
+    json_string(&json, files->left_out.items[i]);
+  json_array_end(&json);
+  json_object_end(&json);
+  buf_text(&text, "\n");
+  return output_buf(&text, err);
+}
+
 static enum status publish(const struct invocation *invocation, struct history_inputs *inputs,
                            struct publishing *publishing, struct error *err)
 {
@@ -64,6 +83,8 @@ static enum status publish(const struct invocation *invocation, struct history_i
   XSP_TRY(history_inputs_read(inputs, &publishing->history, add_report, publishing, err));
   XSP_TRY(history_site_publish(publishing->site, &publishing->history, &request, &pages, err));
   output_note("xsp: wrote %zu pages to %s (open index.html in a browser)", pages, folder);
+  if (invocation_has(invocation, "json"))
+    XSP_TRY(print_account(folder, pages, &inputs->files, err));
   return inputs->files.broken.status; // of files that were left out, and named
 }
 

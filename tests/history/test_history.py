@@ -86,7 +86,7 @@ class Verdicts(HistoryTest):
         rows = self.rows(self.files)
         self.assertEqual([row["verdict"] for row in rows], [None, "same", "slower", "not decided"])
         self.assertEqual([row["reason"] for row in rows], [None, None, None, "noise"])
-        self.assertEqual([row["verdict"] for row in self.rows(self.files, "--limit", 2)], ["slower", "not decided"])
+        self.assertEqual([row["verdict"] for row in self.rows(self.files, "--top", 2)], ["slower", "not decided"])
         for before, row, a, b in zip(rows, rows[1:], samples, samples[1:]):
             parts = [yuen(side) if len(side) >= 8 else plain(side) for side in (a, b)]
             width = reach(welch(parts[1], parts[0]), 0.95)
@@ -139,7 +139,7 @@ class Constraints(HistoryTest):
                 ("--system alpha", ["resnet50"]), ("--system xeon", ["resnet101", "vgg"]), ("--system h100", ["resnet101"]),
                 ("--since 2025-10-10", ["resnet101", "vgg"]), ("--since 2025-10-10T08:54", ["vgg"]), ("--until 2025-10-10", ["resnet50", "resnet101"]),
                 ("--until 2025-10-10T08:53:19Z", ["resnet50"]), ("--since 2025-10-10 --until 2025-10-10", ["resnet101"]),
-                ("--data DIGITS", ["vgg"]), ("--limit 2", ["resnet101", "vgg"]), ("--limit 0", everything)):
+                ("--data DIGITS", ["vgg"]), ("--top 2", ["resnet101", "vgg"]), ("--top 0", everything)):
             with self.subTest(options):
                 if models:
                     self.assertEqual([row["model"] for row in self.rows(self.files, *options.split())], models)
@@ -149,7 +149,7 @@ class Constraints(HistoryTest):
     def test_wrong_ones(self):
         write(self.files / "a.xsp", [3.0] * 9)
         for options in ("--version >=x", "--framework >=1", "--framework onnxruntime>>1", "--since yesterday", "--until 2025-13-01", "--since 1960-01-01",
-                        "--since 2025-10-10junk", "--table none", "--by colour", "--by model," + "host," * 12, "--limit -1", "--base nobody --table systems",
+                        "--since 2025-10-10junk", "--table none", "--by colour", "--by model," + "host," * 12, "--top -1", "--base nobody --table systems",
                         "--to mysql://x"):
             with self.subTest(options):
                 self.refused("xsp: wrong use", "history", self.files, *options.split())

@@ -38,7 +38,7 @@ class Stored(DatabaseTest):
             write(self.files / f"net{day}.xsp", [random.gauss(10 + (day > 3), 0.1) for _ in range(20)], day)
         self.store(self.files)
         for options in ("", "--table series", "--table series --by model,framework", "--table accuracy", "--table latency", "--table systems --base beta",
-                        "--model res* --framework openvino>=2 --system beta --limit 2", "--since 2025-10-10 --until 2025-10-12", "--data digits",
+                        "--model res* --framework openvino>=2 --system beta --top 2", "--since 2025-10-10 --until 2025-10-12", "--data digits",
                         "--system h100", "--version >=1"):
             for form in ("json", "csv", "text"):
                 with self.subTest(f"{options} as {form}"):

@@ -48,7 +48,7 @@ class AnalysisOptions(unittest.TestCase):
     def test_help_and_man(self):
         text, man = xsp("help", "analyze"), xsp("help", "analyze", "--man").replace("\\-", "-")
         for name, (_, value, words) in self.table.items():
-            self.assertIn(f"  --{name}={value}" if value else f"  --{name} ", text)
+            self.assertRegex(text, rf"(?m)^  (-\w, )?--{name}" + (f"={re.escape(value)}" if value else " "))
             self.assertIn(" ".join(words.split()), " ".join(text.split()))
             self.assertIn(words, man.replace("\\e", "\\").replace("\\&", ""))
 
@@ -121,21 +121,45 @@ class Verbs(unittest.TestCase):
 
     def test_a_letter_is_one_option(self):
         names, letters = {}, {}
-        for verb, options in self.options.items():
+        for options in self.options.values():
             for name, letter in options.items():
+                letters.setdefault(name, set()).add(letter)
                 if letter:
                     names.setdefault(letter, set()).add(name)
-                    letters.setdefault(name, set()).add(letter)
-        self.assertEqual({letter for letter, of in names.items() if len(of) > 1}, set(), names)
-        self.assertEqual({name for name, of in letters.items() if len(of) > 1}, set(), letters)
+        self.assertEqual({letter: of for letter, of in names.items() if len(of) > 1}, {})
+        self.assertEqual({name: of for name, of in letters.items() if len(of) > 1}, {})
 
-    def test_what_all_verbs_have(self):
-        for verb, options in self.options.items():
-            with self.subTest(verb):
-                self.assertEqual((options["help"], options["quiet"]), ("h", "q"))
-                if "output" in options and verb not in ("data",):
-                    self.assertEqual(options["output"], "o")
-                    self.assertEqual(options.get("force"), "f")
+    def test_the_table_of_options(self):
+        """docs/options.md has the letter and the verbs of each option that several verbs share."""
+        table = {}
+        for name, letter, verbs in re.findall(r"^\| `--([a-z-]+)` \| (?:`-(\w)`)? ?\| ([a-z, ]+) \|", source("docs/options.md"), re.M):
+            kept = {verb for verb, options in self.options.items() if name in options}
+            left_out = verbs.removeprefix("all but ").split(", ") if verbs.startswith("all but ") else []
+            listed = set(self.options) - set(left_out) if verbs.startswith("all") else set(verbs.split(", "))
+            table[name] = (letter, listed)
+            with self.subTest(name):
+                self.assertEqual((listed, letter), (kept, self.options[min(kept)][name]))
+        self.assertGreater(len(table), 20)
+        self.assertEqual(table["json"][1], set(self.options) - {"help"})
+        self.assertEqual(table["force"][1], table["output"][1])
+
+    def test_earlier_names_are_taken(self):
+        self.assertRegex(scripted.xsp("history", "missing.xsp", "--limit", "x", text=True).stderr, "--top=x")
+        self.assertRegex(scripted.xsp("import", "missing", "--format", "klingon", "-o", "out.xsp", text=True).stderr, "klingon")
+
+    def test_accounts_as_json(self):
+        with temporary_folder() as folder:
+            path = pathlib.Path(folder) / "leveled.xsp"
+            leveled().write(path)
+            page = path.with_suffix(".html")
+            done = scripted.xsp("report", path, "-o", page, "--json", "-q", check=0)
+            self.assertEqual(json.loads(done.stdout), {"output": str(page), "bytes": page.stat().st_size})
+            self.assertIn(b"--json", scripted.xsp("report", path, "-o", "-", "--json", check=2).stderr)
+            again = path.with_name("again.xsp")
+            account = json.loads(scripted.xsp("recover", path, "-o", again, "--json", "-q", check=0).stdout)
+            self.assertEqual((account["output"], account["source"], account["spans"]), (str(again), str(path), 0))
+            self.assertGreater(account["committed_spans"], 0)
+            self.assertIn("rows", json.loads(scripted.xsp("recover", "--json", check=0).stdout))
 
     def test_the_version(self):
         self.assertEqual(xsp("-V"), xsp("--version"))

@@ -80,7 +80,7 @@ static enum status write_file(const char *path, struct buf *text, struct error *
 {
   FILE *file = text->failed ? NULL : fopen(path, "wxe");
   if (text->failed)
-    return error_set(err, STATUS_MEMORY, what, path, "fewer evaluations: --since, --limit", "the page is too large");
+    return error_set(err, STATUS_MEMORY, what, path, "fewer evaluations: --since, --top", "the page is too large");
   if (file == NULL)
     return failed(path, err);
   bool is_written =

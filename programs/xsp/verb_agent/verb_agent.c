@@ -120,7 +120,7 @@ static const struct option_description options[] = {
     {"name", 0, "NAME", NULL, 0, "The agent's name in the registry. Default: the host's name and the port."},
     {"models", 0, "DIR", NULL, 0,
      "Serve the models whose manifests (*.yml) are in DIR. Files may come and go while the agent runs."},
-    {"data", 0, "DIR", NULL, 0, "Data sets are named below DIR: folders of pictures, .csv, .json and .xspd files."},
+    {"data", 'd', "DIR", NULL, 0, "Data sets are named below DIR: folders of pictures, .csv, .json and .xspd files."},
     {"state", 0, "DIR", NULL, 0,
      "Keep the queue and its results in DIR, so that an agent that is started again goes on with them. Default: "
      "xsp/agent/NAME in XDG_STATE_HOME, or in ~/.local/state."},

@@ -263,9 +263,16 @@ static enum status run(const struct invocation *invocation, struct error *err)
 #define REPEATABLE_PERCENT 0
 #define REPEATABLE_FLAG 0
 #define REPEATABLE_LIST OPTION_REPEATABLE
+// Of the letters of xsp those that analyses have, too; folded by the compiler.
+#define LETTER_OF(name) (__builtin_strcmp(name, "batch") == 0 ? 'b' : __builtin_strcmp(name, "top") == 0 ? 'n' : 0)
 static const struct option_description options[] = {
 #define X(name, form, member, count, most, value_name, default_value, of, help)                                        \
-  {name, 0, value_name, default_value, REPEATABLE_##form | (of == ANALYZE_OF_FINDINGS ? OPTION_OF_FINDINGS : 0), help},
+  {name,                                                                                                               \
+   LETTER_OF(name),                                                                                                    \
+   value_name,                                                                                                         \
+   default_value,                                                                                                      \
+   REPEATABLE_##form | (of == ANALYZE_OF_FINDINGS ? OPTION_OF_FINDINGS : 0),                                           \
+   help},
     ANALYZE_OPTIONS(X)
 #undef X
         {"findings", 0, "DIR", NULL, OPTION_OF_FINDINGS,

@@ -30,7 +30,7 @@ static const struct option_description options[] = {
     {"data-sha256", 0, "HEX", NULL, 0, "The checksum of --data, as sha256sum prints it; another file is refused."},
     {"batch", 'b', "N", "1", 0, "Pictures of an inference."},
     {"limit", 0, "N", "0", 0, "Only the first N pictures; 0: all."},
-    {"warmup", 0, "N", "1", 0, "Inferences before, which do not count."},
+    {"warmup", 'w', "N", "1", 0, "Inferences before, which do not count."},
     {"scenario", 's', "NAME", NULL, OPTION_REPEATABLE,
      "After the pictures: also how fast it is when queries arrive as in MLPerf: single-stream, multi-stream, server or "
      "offline."},

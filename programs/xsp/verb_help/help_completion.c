@@ -17,7 +17,7 @@ static void put_values(const struct verb *verb, const struct option_description 
   if (strcmp(verb->name, "export") == 0 && strcmp(option->name, "to") == 0)
     for (size_t i = 0; report_exports[i] != NULL; i++)
       buf_format(out, "%s%s", i > 0 ? " " : "", report_exports[i]->name);
-  if (strcmp(verb->name, "import") == 0 && text_is_one_of(option->name, "from", "format"))
+  if (strcmp(verb->name, "import") == 0 && strcmp(option->name, "from") == 0)
     for (size_t i = 0; (name = import_format_at(i, &summary)) != NULL; i++)
       buf_format(out, "%s%s", i > 0 ? " " : "", name);
   for (const char *at = option_has_words(option) ? option->value_name : ""; *at != 0; at++)

@@ -28,7 +28,7 @@ enum status history_inputs_open(const struct invocation *invocation, size_t firs
   };
   XSP_TRY(read_time(invocation, "since", false, &selection->since_ns, err));
   XSP_TRY(read_time(invocation, "until", true, &selection->until_ns, err));
-  XSP_TRY(invocation_int64(invocation, "limit", 0, INT64_MAX, &ret_inputs->limit, err));
+  XSP_TRY(invocation_int64(invocation, "top", 0, INT64_MAX, &ret_inputs->limit, err));
   return history_selection_check(selection, err);
 }
 

@@ -16,7 +16,7 @@
       {"since", 0, "DATE", NULL, 0, "Only from this date on, 2026-11-01 or 2026-11-01T10:00, UTC."},                   \
       {"until", 0, "DATE", NULL, 0, "Only until this date, which is included."},                                       \
   {                                                                                                                    \
-    "limit", 'n', "N", "0", 0, "Of the list, only the latest N; 0: all."                                               \
+    "top", 'n', "N", "0", 0, "Of the list, only the latest N; 0: all."                                                 \
   }
 
 struct history_inputs {

@@ -51,7 +51,7 @@ static enum status read_given(const struct invocation *invocation, struct arena 
 
 static enum status read_options(const struct invocation *invocation, struct import_options *options, struct error *err)
 {
-  options->format = invocation_value(invocation, invocation_has(invocation, "from") ? "from" : "format");
+  options->format = invocation_value(invocation, "from");
   XSP_TRY(import_format_check(options->format, err));
   options->layer = invocation_value(invocation, "layer");
   options->model_range = invocation_value(invocation, "model-range");
@@ -116,18 +116,17 @@ static enum status run(const struct invocation *invocation, struct error *err)
 static const struct option_description options[] = {
     {"output", 'o', "OUT.xsp", NULL, 0, "The file to write. It appears when it is complete."},
     {"from", 0, "FORMAT", NULL, 0, "What the files are, by one of the names above, instead of looking."},
-    {"format", 0, "FORMAT", NULL, 0, "The same: the name that --from had before."},
     {"layer", 0, "outermost|innermost|module", NULL, 0,
      "Which layers `xsp analyze` is to take by default: outermost, innermost or module. Nothing is left out of the "
      "file."},
     {"model-range", 0, "GLOB", NULL, 0,
      "Ranges (NVTX, generic Chrome events) whose text matches this shell pattern are predictions or training steps: "
      "model level, and the observations of the run."},
-    {"batch", 0, "N", NULL, OPTION_REPEATABLE,
+    {"batch", 'b', "N", NULL, OPTION_REPEATABLE,
      "The batch size of the FILEs after this option, up to the next --batch: traces do not record it."},
-    {"levels", 0, "SET", NULL, OPTION_REPEATABLE,
+    {"levels", 'l', "SET", NULL, OPTION_REPEATABLE,
      "The levels of the FILEs after this option, as in M/L/K or M/K+metrics. Without it: those of their spans."},
-    {"warmup", 0, "N", NULL, OPTION_REPEATABLE,
+    {"warmup", 'w', "N", NULL, OPTION_REPEATABLE,
      "The first N observations of each of the FILEs after this option are warm-ups: they are in no statistic."},
     {"limit-bytes", 0, "N", NULL, 0,
      "Refuse files of more than N bytes after decompression; K, M, G and T multiply by 1024. Default 4G."},

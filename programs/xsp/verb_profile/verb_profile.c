@@ -64,7 +64,7 @@ static const struct option_description options[] = {
      "Values of an input, from a NumPy file of the right type and shape."},
     {"dim", 0, "NAME=N", NULL, OPTION_REPEATABLE,
      "Size of a free dimension of the model, by its name. The batch dimension is --batch."},
-    {"tracer", 0, "FILE[:OPTION=VALUE]", NULL, OPTION_REPEATABLE,
+    {"tracer", 't', "FILE[:OPTION=VALUE]", NULL, OPTION_REPEATABLE,
      "A tracer to load into the runners whose level set reaches below the layer level. A name without '/' is one of "
      "xsp's own (xsp check lists them)."},
     OPTION_CALL_PATHS,

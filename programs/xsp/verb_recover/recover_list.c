@@ -76,7 +76,7 @@ static void find_folders(struct arena *arena, folder_list *folders)
   }
 }
 
-enum status recover_list(struct error *err)
+enum status recover_list(bool is_json, struct error *err)
 {
   folder_list folders = {0};
   struct arena arena = {0};
@@ -103,10 +103,10 @@ enum status recover_list(struct error *err)
   for (size_t i = 0; i < file_count; i++)
     put_row(&builder, "file", files[i].path, files[i].modified_s, cell_int(files[i].size_bytes), NULL);
   table_answer(&builder, &table);
-  if (status == STATUS_OK && table.row_count == 0)
+  if (status == STATUS_OK && table.row_count == 0 && !is_json)
     output_message("xsp: nothing to recover: no session of yours in /dev/shm, TMPDIR or /tmp, no unfinished file here");
   else if (status == STATUS_OK)
-    status = output_tables(&table, 1, REPORT_TEXT, false, err);
+    status = output_tables(&table, 1, is_json ? REPORT_JSON : REPORT_TEXT, false, err);
   vector_done(&folders);
   arena_done(&arena);
   return status;

@@ -5,7 +5,9 @@
 
 #include "base/error.h"
 
+#include <stdbool.h>
+
 // Prints the caller's sessions, and the unfinished files in the working folder, as a table.
-enum status recover_list(struct error *err) MUST_CHECK;
+enum status recover_list(bool is_json, struct error *err) MUST_CHECK;
 
 #endif

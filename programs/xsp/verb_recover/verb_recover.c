@@ -1,45 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // xsp recover: joins what a killed xsp had committed with what is still in the rings of its capture sessions.
 #include "base/memory.h"
-#include "base/slice.h"
-#include "collect/collect.h"
 #include "correlate/correlate.h"
 #include "programs/xsp/output.h"
 #include "programs/xsp/verb.h"
 #include "programs/xsp/verb_recover/recover_list.h"
+#include "programs/xsp/verb_recover/recover_print.h"
 #include "store/copy.h"
 #include "store/leftovers.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-
-#define SESSIONS_MAXIMUM 64
-
-struct recovered {
-  const char *directory;
-  struct collect_session *session;
-  struct collect_origin origin; // path NULL: none, or not the session's own
-  int64_t run_id;               // what its rings are drained into
-  struct collect_counts counts;
-};
-struct recovery {
-  struct recovered sessions[SESSIONS_MAXIMUM];
-  size_t session_count;
-  char source[4200];  // the file that holds what was committed; "": none
-  bool keeps;         // --keep: the sessions stay as they are
-  bool aggregates;    // --aggregate
-  bool has_left_out;  // a journal of another user lies next to it
-  struct store *from; // the same, open
-  struct store *to;
-  struct correlate_fold *fold; // of `to`; NULL: spans are stored
-  uint64_t copied;             // spans
-  int64_t last_run_id;
-  struct arena arena;
-};
 
 // Takes `path` as the file of the dead collector, if it really is this session's.
 static enum status try_source(struct recovery *recovery, struct recovered *recovered, const char *path, bool *ret_taken,
@@ -215,45 +189,6 @@ static enum status describe_run(struct recovery *recovery, const struct recovere
   return store_add_run(recovery->to, &row, err);
 }
 
-static void report_sessions(struct recovery *recovery, const char *path)
-{
-  struct collect_counts sum = {0};
-  for (size_t i = 0; i < recovery->session_count; i++) {
-    const struct collect_counts *counts = &recovery->sessions[i].counts;
-    sum.spans += counts->spans;
-    sum.open += counts->open;
-    sum.dropped += counts->dropped + counts->lost;
-    sum.overwritten += counts->overwritten;
-    sum.torn += counts->torn;
-    if (llabs(counts->clock_step_ns) > llabs(sum.clock_step_ns))
-      sum.clock_step_ns = counts->clock_step_ns;
-    struct slice rest = slice_of(collect_messages(recovery->sessions[i].session, &recovery->arena)), line;
-    while (slice_cut(&rest, '\n', &line))
-      if (line.length > 0)
-        output_message("xsp: %.*s", (int)line.length, line.data);
-  }
-  output_message("xsp: recovered %" PRIu64 " spans (%" PRIu64 " open, %" PRIu64 " dropped, %" PRIu64
-                 " overwritten, %" PRIu64 " torn) from %zu session%s into %s",
-                 sum.spans, sum.open, sum.dropped, sum.overwritten, sum.torn, recovery->session_count,
-                 recovery->session_count == 1 ? "" : "s", path);
-  if (recovery->from)
-    output_message("xsp: with the %" PRIu64 " spans that %s held already", recovery->copied, recovery->source);
-  if (sum.clock_step_ns)
-    output_message("xsp: the wall clock was set by %" PRId64 " ns meanwhile; times follow the clock as it was at first",
-                   sum.clock_step_ns);
-}
-
-static void report(struct recovery *recovery, const char *path)
-{
-  if (recovery->has_left_out)
-    output_message("xsp: left out the journal next to %s: it belongs to another user than the file", recovery->source);
-  if (recovery->session_count)
-    report_sessions(recovery, path);
-  else
-    output_message("xsp: recovered %" PRIu64 " spans from %s, which stays as it is, into %s", recovery->copied,
-                   recovery->source, path);
-}
-
 static enum status write_file(struct recovery *recovery, struct error *err)
 {
   for (size_t i = 0; i < recovery->session_count; i++)
@@ -285,7 +220,7 @@ static enum status recover(struct recovery *recovery, const struct invocation *i
     return invocation_has(invocation, "output")
                ? error_set(err, STATUS_USE, "wrong use", "recover", "xsp recover, which lists what there is",
                            "the session or file is missing")
-               : recover_list(err);
+               : recover_list(invocation_has(invocation, "json"), err);
   if (invocation->argument_count > SESSIONS_MAXIMUM)
     return error_set(err, STATUS_USE, "wrong use", "recover", NULL, "more than %d sessions at once", SESSIONS_MAXIMUM);
   recovery->keeps = invocation_has(invocation, "keep");
@@ -314,9 +249,9 @@ static enum status recover(struct recovery *recovery, const struct invocation *i
   }
   if (store_leftover(recovery->to) != NULL && strcmp(store_leftover(recovery->to), recovery->source) != 0)
     store_warn_of_leftover(recovery->to, output_message);
-  report(recovery, path);
+  recover_report(recovery, path);
   output_next(path);
-  return STATUS_OK;
+  return invocation_has(invocation, "json") ? recover_print_json(recovery, path, err) : STATUS_OK;
 }
 
 static enum status run(const struct invocation *invocation, struct error *err)
@@ -345,6 +280,7 @@ static const struct option_description options[] = {
     {"aggregate", 0, NULL, NULL, 0, "Keep the calling context tree instead of spans, as xsp run --aggregate does."},
     {"keep", 0, NULL, NULL, 0,
      "Leave the session folder as it is. Without it the folder is removed once OUT is complete."},
+    {"json", 0, NULL, NULL, 0, "Print the account, or the list, as JSON."},
     {0},
 };
 static const struct verb_example examples[] = {

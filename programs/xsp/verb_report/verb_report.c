@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // xsp report: one HTML file to look at, mail and keep.
 #include "base/child.h"
+#include "base/json_write.h"
 #include "base/memory.h"
 #include "base/slice.h"
 #include "programs/xsp/output.h"
@@ -11,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define MAX_SPANS_MOST 4000000
@@ -58,6 +60,8 @@ static enum status output_path(const struct invocation *invocation, char path[PA
     return error_set(err, STATUS_USE, "cannot write", given, "-o OUT.html", "the name is too long");
   if (strcmp(path, "-") == 0 && invocation_has(invocation, "open"))
     return error_set(err, STATUS_USE, "wrong use", "--open", "-o OUT.html", "stdout cannot be opened in a browser");
+  if (strcmp(path, "-") == 0 && invocation_has(invocation, "json"))
+    return error_set(err, STATUS_USE, "wrong use", "--json", "-o OUT.html", "stdout has the page already");
   return STATUS_OK;
 }
 
@@ -98,6 +102,20 @@ static enum status write_page(const struct invocation *invocation, const char *p
   return status;
 }
 
+static enum status print_account(const char *path, struct error *err)
+{
+  struct buf text = {0};
+  struct json_writer json;
+  struct stat facts;
+  json_start(&json, &text);
+  json_object(&json);
+  json_member_string(&json, "output", path);
+  json_member_int(&json, "bytes", stat(path, &facts) == 0 ? (int64_t)facts.st_size : 0);
+  json_object_end(&json);
+  buf_text(&text, "\n");
+  return output_buf(&text, err);
+}
+
 static enum status run(const struct invocation *invocation, struct error *err)
 {
   char path[PATH_MAX];
@@ -125,6 +143,8 @@ static enum status run(const struct invocation *invocation, struct error *err)
   output_note_reader(path, status, err);
   if (status == STATUS_OK && strcmp(path, "-") != 0)
     output_note("xsp: wrote %s (open it in a browser)", path);
+  if (status == STATUS_OK && invocation_has(invocation, "json"))
+    status = print_account(path, err);
   if (status == STATUS_OK && invocation_has(invocation, "open"))
     status = open_page(path, err);
   return status;
@@ -150,6 +170,7 @@ static const struct option_description options[] = {
      "Write a file of the page's parts instead of the page, as xsp serve keeps it: runs of more than --max-spans have "
      "all spans there, by time."},
     OPTION_FORCE,
+    {"json", 0, NULL, NULL, 0, "Print the page's name and bytes as JSON."},
     {0},
 };
 static const struct verb_example examples[] = {
