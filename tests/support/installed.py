@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Each verb of an xsp that is not in its build folder: tests of an installed one and of the tarball are subclasses of Verbs."""
 import json
+import os
 import pathlib
 import re
 import subprocess
@@ -40,6 +41,14 @@ class Verbs:
     def test_run(self):
         self.xsp("run", "-q", "-o", "run.xsp", "--", "/bin/true")
         self.assertIn("true", self.xsp("info", "run.xsp"))
+
+    @UNSANITIZED
+    def test_demo(self):
+        self.xsp("demo", "-q", PATH=os.environ["PATH"])
+        self.assertIn("slow_loop.py", self.xsp("analyze", "lines", "xsp-demo/slow_loop.xsp", "--json"))
+        self.assertIn("<html", (self.folder / "xsp-demo/slow_loop.html").read_text(encoding="utf-8"))
+        self.xsp("demo", status=2)
+        self.xsp("demo", "-q", "--force", PATH=os.environ["PATH"])
 
     def test_a_model_and_its_file(self):
         make_machine(self.folder)

@@ -102,7 +102,7 @@ void help_start(struct buf *out)
                 "  xsp run -- python3 train.py        trace a program: what takes its time, on which line\n"
                 "  xsp profile model.onnx             measure a model: latency, layers, kernels, overhead\n"
                 "  xsp report trace.json.gz --open    see a trace in the browser, also one of another profiler\n\n"
-                "`xsp help` lists all verbs, `xsp help VERB` explains one.\n");
+                "`xsp demo` shows a first result, `xsp help` lists all verbs, `xsp help VERB` explains one.\n");
 }
 
 void help_text(const struct verb *verb, unsigned width, struct buf *out)
