@@ -75,7 +75,7 @@ enum analyze_of { ANALYZE_OF_ALL, ANALYZE_OF_FINDINGS };
     "Give sums of metrics over those kernels that have them, also where others lack them. Such rows are " \
     "marked.") \
   X("only", LIST, only, only_count, ANALYZE_LIST_MOST, "ID,...", NULL, ANALYZE_OF_FINDINGS, \
-    "findings: only these, by id (F1) or rule (hotspot).") \
+    "findings: only these, by id (F1), rule (hotspot) or file of --findings, without its ending.") \
   X("min-gain", PERCENT, least_gain_pct, least_gain_pct, 100, "PERCENT", "2", ANALYZE_OF_FINDINGS, \
     "findings: only those that could gain at least this share of the program's time.") \
   X("threshold", LIST, thresholds, threshold_count, ANALYZE_LIST_MOST, "NAME=VALUE,...", NULL, ANALYZE_OF_FINDINGS, \

@@ -237,6 +237,16 @@ class Own(Steps):
         for limit, status in (("long_step:5%", 1), ("long_step:11", 0), ("another", 0)):
             self.assertEqual(self.status(*options, "--fail-on", limit)[0], status)
 
+    def test_only(self):
+        """--only leaves out other files where it names one."""
+        options = self.own("a.sql", "values (1)")[:2]
+        (pathlib.Path(options[1]) / "ab.sql").write_text("values (1)")
+        for only, ids in (("a", ["a"]), ("ab,F2", ["F2", "ab"]), ("F2", ["F2", "a", "ab"])):
+            with self.subTest(only):
+                self.assertEqual([row["id"] for row in findings(self.steps(), *options, "--only", only)["rows"]], ids)
+        status, _, errors = self.status(*options, "--only", "abc")
+        self.assertEqual((status, "abc" in errors), (2, True))
+
     def test_order(self):
         """They are in the order of all others, and --top counts them."""
         options = self.own("a.sql", "values (1), (2)")[:2]

@@ -136,12 +136,13 @@ bool analyze_is_finding(const char *name)
   return finding_rules[rule_named(name)] != NULL;
 }
 
-static enum status read_only(const char *name, bool *is_asked, struct error *err)
+static enum status read_only(const char *name, bool has_own, bool *is_asked, struct error *err)
 {
   size_t at = rule_named(name);
   if (finding_rules[at] == NULL)
-    return error_set(err, STATUS_USE, "there is no such finding", name, "--only F1,F2", "known are F1 to %s",
-                     finding_rules[at - 1]->id);
+    return has_own ? STATUS_OK
+                   : error_set(err, STATUS_USE, "there is no such finding", name, "--only F1,F2", "known are F1 to %s",
+                               finding_rules[at - 1]->id);
   is_asked[at] = true;
   return STATUS_OK;
 }
@@ -156,6 +157,6 @@ enum status findings_read_options(const struct analyze_request *request, double 
   for (size_t i = 0; i < findings_rule_count(); i++)
     ret_is_asked[i] = request->only_count == 0;
   for (size_t i = 0; i < request->only_count; i++)
-    XSP_TRY(read_only(request->only[i], ret_is_asked, err));
+    XSP_TRY(read_only(request->only[i], request->only_has_own, ret_is_asked, err));
   return STATUS_OK;
 }

@@ -308,16 +308,25 @@ static enum status run_file(struct own *own, const char *name, struct store *sto
   return status;
 }
 
-static enum status run_folder(struct own *own, const char *folder, struct store *store, struct error *err)
+static bool is_asked(const struct findings_folder *folder, const char *file)
+{
+  for (size_t i = 0; i < folder->only_count; i++)
+    if (text_begins_with(file, folder->only[i]) && strrchr(file, '.') == file + strlen(folder->only[i]))
+      return true;
+  return folder->only_count == 0;
+}
+
+static enum status run_folder(struct own *own, const struct findings_folder *folder, struct store *store,
+                              struct error *err)
 {
   struct dirent **entries = NULL;
-  int count = scandir(folder, &entries, is_wanted, compare_names);
+  int count = scandir(folder->path, &entries, is_wanted, compare_names);
   if (count < 0)
-    return error_set_errno(err, STATUS_INPUT, "cannot read the folder of findings", folder, "--findings DIR");
+    return error_set_errno(err, STATUS_INPUT, "cannot read the folder of findings", folder->path, "--findings DIR");
   enum status status = STATUS_OK;
   for (int i = 0; i < count; i++) {
-    own->path = arena_format(own->arena, "%s/%s", folder, entries[i]->d_name);
-    if (status == STATUS_OK)
+    own->path = arena_format(own->arena, "%s/%s", folder->path, entries[i]->d_name);
+    if (status == STATUS_OK && is_asked(folder, entries[i]->d_name))
       status = run_file(own, entries[i]->d_name, store, err);
     free(entries[i]);
   }
@@ -367,7 +376,7 @@ enum status findings_own_add(const struct findings_folder *folder, struct store 
   struct own own = {.tables = tables, .table_count = table_count, .arena = arena, .timeout_s = folder->timeout_s};
   enum status status = store_runs(store, arena, &own.runs, &own.run_count, err);
   if (status == STATUS_OK)
-    status = run_folder(&own, folder->path, store, err);
+    status = run_folder(&own, folder, store, err);
   for (size_t i = 0; i < table_count && status == STATUS_OK; i++)
     add_rows(&own, i);
   vector_done(&own.cells);

@@ -7,8 +7,10 @@
 #include "store/store.h"
 
 struct findings_folder {
-  const char *path;   // NULL: there are none
-  unsigned timeout_s; // of each query and program; 0: none
+  const char *path;        // NULL: there are none
+  unsigned timeout_s;      // of each query and program; 0: none
+  const char *const *only; // of --only, built-in ones among them; only_count 0: all of the folder
+  size_t only_count;
 };
 
 // Runs the regular files of `folder` by name on an open trace. What they find goes to the tables of findings of the trace's

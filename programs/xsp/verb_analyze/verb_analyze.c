@@ -143,7 +143,16 @@ static enum status ask_findings(struct question *question, const struct findings
 {
   struct analyze_request all = *request;
   all.top = 0;
-  return folder->path != NULL ? ask_own(question, folder, &all, err)
+  all.only_has_own = folder->path != NULL;
+  struct findings_folder own = {folder->path, folder->timeout_s, all.only, 0};
+  for (size_t i = 0; folder->path != NULL && i < all.only_count; i++) {
+    if (findings_own_has(folder->path, all.only[i]))
+      own.only_count = all.only_count;
+    else if (!analyze_is_finding(all.only[i]))
+      return error_set(err, STATUS_USE, "there is no such finding", all.only[i], "--only F1,F2", "%s has no such file",
+                       folder->path);
+  }
+  return folder->path != NULL ? ask_own(question, &own, &all, err)
                               : answers_add(&question->answers, "findings", question->files.stores.items,
                                             question->files.stores.count, &all, err);
 }
