@@ -47,6 +47,7 @@ def sql(path, query):
 
 class Trace:
     def __init__(self, path):
+        self.path = path
         self.layers = sql(path, LAYERS)
         self.models = sql(path, MODELS)
         self.messages = ""

@@ -54,8 +54,11 @@ static void *call_changed(void *original, void *changed, void *arguments, void *
   return python->call(original, arguments, keywords);
 }
 
-static void *run_in_span(void *original, void *arguments, void *keywords, python_size options_index, int64_t batch)
+// `feed`: of a dictionary, else NULL.
+static void *run_in_span(void *original, void *arguments, void *keywords, python_size options_index, int64_t batch,
+                         void *feed)
 {
+  char signature[512];
   const struct known *known = ort_known_find(&ort_known_sessions, ort_passed(arguments, 0));
   const struct ort_run_options *options;
   bool has_keywords = keywords != NULL && ort_module.python->dict_size(keywords) > 0;
@@ -67,7 +70,10 @@ static void *run_in_span(void *original, void *arguments, void *keywords, python
     known = &without_layers;
     options = NULL;
   }
+  bool has_signature = feed != NULL && ort_signature_of_feed(feed, signature, sizeof signature);
   struct run run = ort_run_begin(&ort_module.runtime, known, options, batch);
+  if (has_signature)
+    xsp_span_tag_string(&run.span, "signature", signature);
   void *changed = with_options(arguments, options_index, run.given);
   void *done = call_changed(original, changed, arguments, keywords);
   ort_run_end(&run);
@@ -78,18 +84,20 @@ static void *run_in_span(void *original, void *arguments, void *keywords, python
 
 void *ort_run_feed_in_span(void *original, void *arguments, void *keywords) // (session, output names, feed, options)
 {
-  return run_in_span(original, arguments, keywords, 3, batch_of_feed(ort_passed(arguments, 2)));
+  void *feed = ort_passed(arguments, 2);
+  return run_in_span(original, arguments, keywords, 3, batch_of_feed(feed), feed);
 }
 
 void *ort_run_values_in_span(void *original, void *arguments, void *keywords) // (session, feed, output names, options)
 {
-  return run_in_span(original, arguments, keywords, 3, batch_of_feed(ort_passed(arguments, 1)));
+  void *feed = ort_passed(arguments, 1);
+  return run_in_span(original, arguments, keywords, 3, batch_of_feed(feed), feed);
 }
 
 void *ort_run_binding_in_span(void *original, void *arguments, void *keywords) // (session, binding, options)
 {
   const struct known *binding = ort_known_find(&ort_known_bindings, ort_passed(arguments, 1));
-  return run_in_span(original, arguments, keywords, 2, binding == NULL ? -1 : binding->batch);
+  return run_in_span(original, arguments, keywords, 2, binding == NULL ? -1 : binding->batch, NULL);
 }
 
 void *ort_run_vector_in_span(void *original, void *arguments, void *keywords) // (session, options, names, values, …)
@@ -99,7 +107,7 @@ void *ort_run_vector_in_span(void *original, void *arguments, void *keywords) //
   int64_t batch = first == NULL ? -1 : ort_batch_of(first);
   ort_object_release(first);
   ort_module.python->error_clear();
-  return run_in_span(original, arguments, keywords, 1, batch);
+  return run_in_span(original, arguments, keywords, 1, batch, NULL);
 }
 
 // The callback of an inference that ends elsewhere: (callback, address of what is pending) as `self`.

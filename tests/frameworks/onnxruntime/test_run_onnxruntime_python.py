@@ -8,7 +8,7 @@ import sysconfig
 import textwrap
 import unittest
 
-from run_programs import BUILD, COMPILER, Case, Trace
+from run_programs import BUILD, COMPILER, Case, Trace, sql
 
 
 class PythonProgram(Case):
@@ -91,6 +91,31 @@ class PythonProgram(Case):
         self.assertEqual(sum(trace.names().values()), 12)
         self.assertEqual(trace.batches(), [2] * 12)
         self.assertEqual([len(layers) for layers in trace.by_model()], [3] * 12)
+
+    def test_signatures(self):
+        """Names, types and shapes of the feed. Caches do not count, nor does a mask that is longer than the first input."""
+        outcome, trace = self.check_same(self.script("""
+            from onnx import TensorProto, helper
+            kinds = {"past_key": (TensorProto.FLOAT, 3), "attention_mask": (TensorProto.INT64, 2), "ids": (TensorProto.INT64, 2)}
+            inputs = [helper.make_tensor_value_info(name, kind, [None] * rank) for name, (kind, rank) in kinds.items()]
+            outputs = [helper.make_tensor_value_info(f"{name}_out", kind, [None] * rank) for name, (kind, rank) in kinds.items()]
+            nodes = [helper.make_node("Identity", [name], [f"{name}_out"]) for name in kinds]
+            graph = helper.make_graph(nodes, "decoder", inputs, outputs)
+            made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+            session = onnxruntime.InferenceSession(made.SerializeToString())
+            for past, tokens in ((0, 5), (5, 1)):
+                feed = {"past_key": numpy.ones((1, past, 2), numpy.float32),
+                        "attention_mask": numpy.ones((1, past + tokens), numpy.int64), "ids": numpy.ones((1, tokens), numpy.int64)}
+                show(session.run(None, feed))
+                values = {name: onnxruntime.OrtValue.ortvalue_from_numpy(value) for name, value in feed.items()}
+                show([value.numpy() for value in session.run_with_ort_values(None, values)])
+            show(session.run(["ids_out"], {**feed, "ids": numpy.ones((1, 0), numpy.int64)}))
+            """))
+        self.assertEqual(outcome.status, 0, outcome.err)
+        rows = sql(trace.path, "select value from tag where key = 'signature' order by span_id")
+        own = "ids=tensor(int64)[1,5], attention_mask=tensor(int64)[1,5]"
+        self.assertEqual([row["value"] for row in rows], [
+            "ids=int64[1,5], attention_mask=int64[1,5]", own, "ids=int64[1,1]", "ids=tensor(int64)[1,1]", "ids=int64[1,0]"])
 
     def test_models_without_layers(self):
         outcome, trace = self.check_same(self.script(self.EVERY_WAY), levels="M")
