@@ -49,7 +49,7 @@ struct analyze_request {
   bool computing_only;         // layers of category constant, variable, input, output and control are left out
   const char *const *only;     // findings: ids or keys of those that are asked for; none: all
   size_t only_count;
-  bool only_has_own; // names that no built-in finding has are the caller's own
+  bool only_has_own;             // names that no built-in finding has are the caller's own
   double least_gain_pct;         // 2; findings: of the program's time
   const char *const *thresholds; // findings: "NAME=VALUE" each
   size_t threshold_count;
