@@ -115,6 +115,7 @@ static void begin(struct record *record, const char *name, int scope, int64_t se
   is_enabled = true;
   record->name = name;
   record->words[place(false)] = (uint64_t)sequence;
+  record->words[place(true) - 1] = thread_number;
   record->words[place(true)] = forward_thread;
   next_sequence = sequence > next_sequence ? sequence : next_sequence;
   void *context;
@@ -133,18 +134,6 @@ static void end(struct record *record, int scope)
 void torch_run(const char *name, int scope, int64_t sequence, uint64_t forward_thread, void (*inside)(void))
 {
   struct record record;
-  is_enabled = false;
-  construct(&record, (uint8_t)scope);
-  is_enabled = true;
-  record.name = name;
-  record.words[place(false)] = (uint64_t)sequence;
-  record.words[place(true) - 1] = thread_number;
-  record.words[place(true)] = forward_thread;
-  next_sequence = sequence > next_sequence ? sequence : next_sequence;
-  void *contexts[16] = {NULL};
-  for (unsigned i = 0; i < count; i++)
-    if (callbacks[i].scopes[scope])
-      callbacks[i].start(&contexts[i], &record);
   begin(&record, name, scope, sequence, forward_thread);
   if (inside != NULL)
     inside();
