@@ -163,6 +163,7 @@ const struct table_word table_words[] = {
     {"present", .rank = 480, .traits = TABLE_PRESENCE},
     {"problem", .label = "not compared"},
     {"qps", .label = "offered", .unit = "1/s"},
+    {"qps_upper", .label = "surely too many", .unit = "1/s"},
     {"rate_hz", .label = "rate", .unit = "Hz"},
     {"recompile_count", .label = "of them again", .traits = TABLE_IF_MEASURED},
     {"relative_difference", .label = "relative"},

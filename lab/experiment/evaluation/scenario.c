@@ -109,14 +109,14 @@ static enum status ask_all(struct queries *queries, double qps, struct error *er
 }
 
 static enum status run(struct scenario_lane *lane, const struct scenario *scenario, double qps, int64_t *run_id,
-                       struct scenario_result *ret_result, double *ret_mean_ms, double *ret_p99_ms, struct error *err)
+                       struct scenario_result *ret_result, double *ret_mean_ms, size_t *ret_late, struct error *err)
 {
   struct queries queries = {.lane = lane, .scenario = scenario, .random = SEED};
-  struct statistic p99, mean;
+  struct statistic mean;
   char text[32];
   lane->run.run_id = *run_id;
   lane->run.batch_size = scenario->batch;
-  *ret_result = (struct scenario_result){.run_id = (*run_id)++, .qps = qps > 0 ? qps : NAN};
+  *ret_result = (struct scenario_result){.run_id = (*run_id)++, .qps = qps > 0 ? qps : NAN, .qps_upper = NAN};
   XSP_TRY(store_add_run(lane->store, &lane->run, err));
   enum status status = ask_all(&queries, qps, err);
   if (status == STATUS_OK)
@@ -126,51 +126,58 @@ static enum status run(struct scenario_lane *lane, const struct scenario *scenar
   snprintf(text, sizeof text, "%.17g", qps);
   if (status == STATUS_OK && qps > 0)
     status = store_add_note(lane->store, lane->run.run_id, "scenario_qps", text, err);
-  (void)(statistic_parse("p99", &p99) && statistic_parse("mean", &mean));
+  (void)statistic_parse("mean", &mean);
   *ret_mean_ms = statistic_apply(&mean, queries.latencies_ms.items, queries.latencies_ms.count);
-  *ret_p99_ms = statistic_apply(&p99, queries.latencies_ms.items, queries.latencies_ms.count);
+  ret_result->query_count = queries.latencies_ms.count;
+  *ret_late = scenario_late(queries.latencies_ms.items, queries.latencies_ms.count, scenario->bound_ms);
   vector_done(&queries.latencies_ms);
   return status;
 }
 
 // ---- a scenario ------------------------------------------------------------------------------------------------------
-// Halves the range between none and as many as follow each other without a gap. The best run that keeps to the bound counts; where none
-// does, the last one.
+// Halves the range between none and as many as follow each other without a gap. The best run that surely keeps to the bound counts;
+// where none does, the last one. Rates between that and qps_upper are undecided.
 static enum status search(struct scenario_lane *lane, const struct scenario *scenario, int64_t *run_id,
                           struct scenario_result *ret_result, struct error *err)
 {
   const struct scenario closed = {.kind = scenario->kind, .batch = scenario->batch, .queries = 64};
-  double mean_ms = 0, p99_ms = 0, low = 0;
-  XSP_TRY(run(lane, &closed, 0, run_id, ret_result, &mean_ms, &p99_ms, err));
+  double mean_ms = 0, low = 0, upper = NAN;
+  size_t late;
+  XSP_TRY(run(lane, &closed, 0, run_id, ret_result, &mean_ms, &late, err));
   double high = 1000 / mean_ms;
   bool is_found = false;
   for (int step = 0; step < SEARCH_STEPS && !*lane->interrupted; step++) {
     struct scenario_result tried;
     double middle = (low + high) / 2;
-    XSP_TRY(run(lane, scenario, middle, run_id, &tried, &mean_ms, &p99_ms, err));
-    bool is_within = p99_ms <= scenario->bound_ms;
+    XSP_TRY(run(lane, scenario, middle, run_id, &tried, &mean_ms, &late, err));
+    bool is_within = scenario_keeps_bound(tried.query_count, late);
+    if (scenario_misses_bound(tried.query_count, late)) // each middle is below all that were missed
+      upper = middle;
     *(is_within ? &low : &high) = middle;
     if (is_within || !is_found)
       *ret_result = tried;
     is_found |= is_within;
   }
+  ret_result->qps_upper = upper;
   return STATUS_OK;
 }
 
 enum status scenario_measure(struct scenario_lane *lane, const struct scenario *scenario, int64_t *run_id,
                              struct scenario_result *ret_result, struct error *err)
 {
-  double mean_ms, p99_ms;
+  double mean_ms;
+  size_t late;
   if (scenario->kind == SCENARIO_SERVER && scenario->qps == 0)
     return search(lane, scenario, run_id, ret_result, err);
-  return run(lane, scenario, scenario->kind == SCENARIO_SERVER ? scenario->qps : 0, run_id, ret_result, &mean_ms,
-             &p99_ms, err);
+  return run(lane, scenario, scenario->kind == SCENARIO_SERVER ? scenario->qps : 0, run_id, ret_result, &mean_ms, &late,
+             err);
 }
 
 // ---- what was measured -----------------------------------------------------------------------------------------------
 struct reading {
   VECTOR(double) latencies_ms;
-  double wait_ms, first_ns, last_ns;
+  double wait_ms, gap_ms, first_ns, last_ns;
+  size_t queued;
 };
 
 static enum status take_query(void *context, const struct store_cell *cells, size_t count, struct error *err)
@@ -181,6 +188,10 @@ static enum status take_query(void *context, const struct store_cell *cells, siz
   (void)count, (void)err;
   if (reading->latencies_ms.count == 0)
     reading->first_ns = start_ns - wait_ns;
+  else if (start_ns - wait_ns < reading->last_ns) { // the one before was not answered yet
+    reading->gap_ms += (start_ns - reading->last_ns) / 1e6;
+    reading->queued++;
+  }
   reading->last_ns = start_ns + duration_ns;
   reading->wait_ms += wait_ns / 1e6;
   *vector_add(&reading->latencies_ms) = (wait_ns + duration_ns) / 1e6;
@@ -202,6 +213,7 @@ enum status scenario_read(struct store *store, struct scenario_result *result, s
   result->query_count = reading.latencies_ms.count;
   result->latencies_ms = reading.latencies_ms.items;
   result->seconds = result->query_count > 0 ? (reading.last_ns - reading.first_ns) / 1e9 : NAN;
+  result->queue_gap_ms = isnan(result->qps) || reading.queued == 0 ? NAN : reading.gap_ms / (double)reading.queued;
   result->wait_ms =
       isnan(result->qps) || result->query_count == 0 ? NAN : reading.wait_ms / (double)result->query_count;
   return status;

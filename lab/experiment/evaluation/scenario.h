@@ -21,10 +21,13 @@ struct scenario {
 struct scenario_result {
   int64_t run_id;       // 0: not measured
   double qps;           // server: offered
+  double qps_upper;     // of a search: the lowest rate at which the bound was surely missed; NaN: none
   double seconds;       // from the first query's arrival to the last one's end
   double *latencies_ms; // of queries, from their arrival, in their order; owned
   size_t query_count;
   double wait_ms; // server: mean part of it before the inference
+  double
+      queue_gap_ms; // server: mean time from the end of a query to the start of one that waited for it; NaN: none did
 };
 
 // A model's process and what it is asked about. One thread.
@@ -43,6 +46,10 @@ bool scenario_parse(const char *name, enum scenario_kind *ret_kind);
 // The figure that MLPerf ranks by: "p90_ms", "p99_ms", "qps", "samples_per_s".
 const char *scenario_metric(enum scenario_kind kind);
 enum status scenario_load(struct scenario_lane *lane, int64_t batch, struct error *err) MUST_CHECK;
+// How many were later; of so many queries, whether 99 % surely keep the bound, or surely do not (early_stopping.c).
+size_t scenario_late(const double *latencies_ms, size_t count, double bound_ms);
+bool scenario_keeps_bound(size_t count, size_t late);
+bool scenario_misses_bound(size_t count, size_t late);
 // `run_id` is counted up for each run that it adds.
 enum status scenario_measure(struct scenario_lane *lane, const struct scenario *scenario, int64_t *run_id,
                              struct scenario_result *ret_result, struct error *err) MUST_CHECK;
