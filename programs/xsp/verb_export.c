@@ -67,6 +67,24 @@ static enum status report_foreign_clocks(struct store *store, const char *format
   return status;
 }
 
+// Receivers of OpenTelemetry take all times for Unix times.
+static enum status report_own_zero(struct store *store, struct error *err)
+{
+  struct arena arena = {0};
+  struct store_run *runs = NULL;
+  size_t run_count = 0, count = 0;
+  enum status status = store_runs(store, &arena, &runs, &run_count, err);
+  for (size_t i = 0; i < run_count && status == STATUS_OK; i++)
+    count += !runs[i].epoch_is_unix;
+  if (count > 0)
+    output_message(
+        "xsp: times of %zu of %zu runs do not count from 1970, since the source did not say when it was recorded: "
+        "databases file them under 1970, and one with a time to live drops them at once",
+        count, run_count);
+  arena_done(&arena);
+  return status;
+}
+
 // ---- --publish -------------------------------------------------------------------------------------------------------
 static enum status check_publishing(const struct invocation *invocation, struct error *err)
 {
@@ -110,6 +128,8 @@ static enum status publish(const struct invocation *invocation, struct publisher
     XSP_TRY(verb_reader_open(invocation->arguments[0], &store, err));
   enum status status =
       publish_options_now(publisher, store, format != NULL && strcmp(format, "otlp") == 0, &result, err);
+  if (status == STATUS_OK && store != NULL)
+    status = report_own_zero(store, err);
   store_close(store);
   enum status printed = STATUS_OK;
   if (invocation_has(invocation, "json"))
@@ -138,6 +158,8 @@ static enum status export_file(const struct invocation *invocation, struct error
   output_note_reader(path, status, err);
   if (status == STATUS_OK)
     status = report_foreign_clocks(store, format, err);
+  if (status == STATUS_OK && text_is_one_of(format, "otlp", "otlp-proto"))
+    status = report_own_zero(store, err);
   store_close(store);
   if (status == STATUS_OK && strcmp(path, "-") != 0)
     output_note("xsp: wrote %s%s", path,

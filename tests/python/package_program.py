@@ -188,6 +188,17 @@ def frames(path):
         assert data.column("parent_id").to_pylist() == [span.parent_id for span in spans]
         assert data.column("category").to_pylist() == [span.category for span in spans]
         assert pyarrow.types.is_dictionary(data.schema.field("name").type)
+        moment = 1_764_000_000_123_456_789
+        moments = trace.sql(f"select column1 as t, 1 as u from (values ({moment}), (null))").to_arrow()
+        assert moments.column("t").to_pylist() == [moment, None]
+        try:
+            import pandas
+        except ImportError:
+            pass
+        else:
+            frame = moments.to_pandas()
+            assert str(frame.t.dtype) == "Int64" and frame.t[0] == moment and pandas.isna(frame.t[1]), frame
+            assert list(frame.columns) == ["t", "u"]
         texts = equal.to_arrow()
         texts.validate(full=True)
         assert texts.column("t").to_pylist() == equal["t"]

@@ -249,6 +249,18 @@ class PerfettoTest(ExportTest):
         self.assertNotEqual(first.track, second.track)
         self.assertEqual(trace.clocks, [])
 
+    def test_receivers_are_said_to_file_runs_from_their_own_zero_under_1970(self):
+        script = Script()
+        script.experiment()
+        for run_id, epoch in ((1, "trace"), (2, "unix")):
+            script.run(run_id, "M", epoch=epoch)
+            script.track(run_id=run_id)
+            script.span("net", run_id * UNIX_START, 500, run_id=run_id)
+        source = script.write(self.folder / "in.xsp")
+        for form, is_said in (("otlp", True), ("otlp-proto", True), ("perfetto", False)):
+            done = xsp("export", source, "--to", form, "-o", self.folder / form, check=0)
+            self.assertEqual(b"times of 1 of 2 runs do not count from 1970" in done.stderr, is_said, form)
+
     def test_hostile_names(self):
         names = [b"", b"\x00\x01\x1b[31m\n\t\"\\", b"\xff\xfe\x80", "層 ‮".encode(), b"x" * 300_000]
         script = Script()

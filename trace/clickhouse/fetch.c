@@ -80,7 +80,8 @@ static enum status list_runs(struct fetch *fetch, struct error *err)
   buf_done(&sql);
   if (status == STATUS_OK && fetch->runs.runs.count == 0)
     return error_set(err, STATUS_INPUT, "cannot analyze", fetch->address->given,
-                     "?table=NAME&experiment=NAME, from and to", "the table has no such spans");
+                     "?table=NAME&experiment=NAME, from and to",
+                     "the table has no such spans; a time to live drops those whose times do not count from 1970");
   bool are_whole = trace_detail_adds_kernels_up(fetch->detail) && has_metrics(fetch);
   for (size_t i = 0; i < fetch->runs.runs.count; i++) {
     const struct reply_run *run = &fetch->runs.runs.items[i];

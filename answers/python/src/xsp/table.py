@@ -150,7 +150,17 @@ class Table:
                 arrays.append(_arrow_of(self[place], pyarrow))
             else:
                 arrays.append(self._arrow_column(place, column, pyarrow))
-        return pyarrow.table(arrays, names=self.columns)
+        return pyarrow.table(arrays, names=self.columns).replace_schema_metadata(self._pandas_types())
+
+    def _pandas_types(self):
+        """What pyarrow.Table.to_pandas goes by: it makes doubles of integers with nulls, which lose nanoseconds of today."""
+        import json
+        columns = [{"name": name, "field_name": name, "pandas_type": "int64", "numpy_type": "Int64", "metadata": None}
+                   for name, column in zip(self.columns, self._columns)
+                   if column.type == INTEGER and column.null_count and self.columns.count(name) == 1]
+        if not columns:
+            return None
+        return {"pandas": json.dumps({"index_columns": [], "column_indexes": [], "columns": columns})}
 
     def _arrow_column(self, place, column, pyarrow):
         kind = pyarrow.float64() if column.type == REAL else pyarrow.int64()
