@@ -16,8 +16,8 @@ TIMEOUT_S = 600
 
 # What is known of the programs that write a format: up to which version they were looked at, and what they leave out or get wrong.
 WRITERS = {
-    "kineto": ("PyTorch 1.8 to 2.15, PaddlePaddle 3.3", "an infinite bandwidth for a copy without time; sequence numbers restart in each "
-               "thread; PaddlePaddle cuts `ts` to µs and opens one step too many"),
+    "kineto": ("PyTorch 1.8 to 2.15, PaddlePaddle 3.3", "an infinite bandwidth for a copy without time; ends up to 1 µs after the "
+               "parent's; sequence numbers restart in each thread; PaddlePaddle cuts `ts` to µs and opens one step too many"),
     "chakra": ("PyTorch 2.15", "no times; nodes of threads have the number 0"),
     "ort": ("ONNX Runtime 1.30 to 1.32", "a million events, then silence; no time of recording; memory of nodes only from 1.30 on"),
     "nsys": ("Nsight Systems, schemas 2.9 to 3.25", "launches that came before the recording are missing; tables are renamed between versions"),
@@ -40,7 +40,7 @@ WRITERS = {
     "rocprof": ("rocprofv3, its published form; no file of its own was at hand", "the order of its members varies; names are apart from records"),
     "rocpd": ("rocprofv3 of ROCm 7, schemas 3 and 4 as published; no file of its own was at hand", "counters lie apart from kernels; no Unix times"),
     "xplane": ("JAX 0.4 to 0.10, TensorFlow 2", "`trace.json.gz` beside it ends at a million events; the profile does not"),
-    "chrome": ("any", "Python's `json.dump` writes NaN and Infinity"),
+    "chrome": ("any", "Python's `json.dump` writes NaN and Infinity, and rounds Unix times to 0.25 µs"),
 }
 
 
