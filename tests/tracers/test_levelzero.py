@@ -9,6 +9,7 @@ import re
 import subprocess
 import unittest
 
+import monitor_client
 from device_runs import BUILD, TIMEOUT, UNSANITIZED, XSP, DeviceTest
 
 TRACERS, PLACE = BUILD / "tracers", BUILD / "test-programs" / "levelzero"
@@ -235,6 +236,15 @@ class RunTest(LevelZeroTest):
                               env=self.environment(XSP_DEBUG="launch"), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                               timeout=TIMEOUT)
         self.assertEqual((done.returncode, done.stdout), (0, b"found\n"), done.stderr)
+
+    def test_events_for_a_client_in_the_process(self):
+        """A begin and an end for each call that is a span: launches, copies, waits."""
+        client = monitor_client.made_in(self.folder)
+        self.start((XSP, "run", "-f", "-t", f"levelzero,{client}", "-o", self.out, "--"), "ordered", self.environment())
+        counted = collections.Counter(monitor_client.calls(self.said, "levelzero"))
+        calls = self.sql("select name, count(*) as n from span where category = 'api' group by name")
+        self.assertEqual(counted, {row["name"]: row["n"] for row in calls})
+        self.assertEqual(counted["zeCommandListAppendLaunchKernel"], 8)
 
     def test_a_process_without_the_door(self):
         """As models of `xsp profile`: it runs as ever, and the trace says what is missing."""

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The OpenCL tracer in real programs on a real driver: launches and executions, clocks, exits, and unchanged
 behaviour of the program. Skipped without an OpenCL platform (Debian: apt-get install pocl-opencl-icd)."""
+import collections
 import json
 import os
 import pathlib
@@ -9,6 +10,8 @@ import signal
 import subprocess
 import tempfile
 import unittest
+
+import monitor_client
 
 BUILD = pathlib.Path(os.environ["XSP_BUILD"]).resolve()
 XSP, LIBXSP, LAYER = BUILD / "xsp", BUILD / "libxsp.so", BUILD / "tracers" / "opencl.so"
@@ -286,6 +289,17 @@ class DriverTest(TracedTest):
             ["commands"], self.environment(), [XSP, "run", "-q", "-t", "opencl", "-o", self.out, "--"])
         self.assertEqual((status, output), self.plain("commands"), messages)
         self.assertGreater(self.one("select count(*) from span where kind = 'execution' and category = 'kernel'"), 2)
+
+    def test_events_for_a_client_in_the_process(self):
+        """A begin and an end for each launch that is a span."""
+        client = monitor_client.made_in(self.folder)
+        status, output, messages = self.run_guest(
+            ["commands"], self.environment(), [XSP, "run", "-q", "-t", f"opencl,{client}", "-o", self.out, "--"])
+        self.assertEqual((status, output), self.plain("commands")[:2], messages)
+        counted = collections.Counter(monitor_client.calls(messages, "opencl"))
+        launched = self.sql("select name, count(*) as n from span where kind = 'launch' group by name")
+        self.assertEqual(counted, {row["name"]: row["n"] for row in launched})
+        self.assertIn("clEnqueueNDRangeKernel", counted)
 
     def test_check_says_what_there_is(self):
         done = subprocess.run([XSP, "check", "opencl", "--json"], env=self.environment(), timeout=TIMEOUT,

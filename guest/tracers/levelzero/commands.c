@@ -5,6 +5,7 @@
 //   one with times     it has what we need; read before the program resets it or uses it again
 #include "tracers/levelzero/commands.h"
 
+#include "tracers/device/call_event.h"
 #include "tracers/levelzero/lists.h"
 
 #include <stdlib.h>
@@ -14,8 +15,9 @@
 
 void levelzero_call_begin(struct levelzero_call *call, struct xsp_site *site)
 {
-  *call =
-      (struct levelzero_call){.is_open = true, .span = xsp_span_start(site), .launch = {.ticks = xsp_clock_ticks()}};
+  *call = (struct levelzero_call){
+      .is_open = true, .site = site, .span = xsp_span_start(site), .launch = {.ticks = xsp_clock_ticks()}};
+  device_call_event(XSP_PHASE_BEGIN, site, &call->span);
 }
 
 void levelzero_call_end(struct levelzero_call *call, uint32_t result)
@@ -24,6 +26,7 @@ void levelzero_call_end(struct levelzero_call *call, uint32_t result)
     return;
   if (result != ZE_OK && result != ZE_NOT_READY)
     xsp_span_tag_int(&call->span, "error", result);
+  device_call_event(XSP_PHASE_END, call->site, &call->span);
   xsp_span_finish(&call->span);
 }
 

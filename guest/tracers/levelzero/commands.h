@@ -7,6 +7,7 @@
 
 struct levelzero_call { // of this thread: calls of Level Zero do not nest
   bool is_open;
+  const struct xsp_site *site;
   struct xsp_span span;
   struct launch launch;
   struct list *list;

@@ -3,6 +3,7 @@
 // driver's thread that reports the completion. Neither takes a lock, and neither allocates once the pool has its size.
 #include "tracers/opencl/commands.h"
 
+#include "tracers/device/call_event.h"
 #include "tracers/opencl/calibrate.h"
 #include "tracers/opencl/drain.h"
 #include "tracers/opencl/serial.h"
@@ -145,7 +146,9 @@ static cl_event *begin(struct command *command, struct xsp_site *launch, struct 
   command->is_watched = false;
   if (opencl_commands_serialize)
     opencl_serial_enter();
+  command->launch = launch;
   command->span = xsp_span_start(launch);
+  device_call_event(XSP_PHASE_BEGIN, launch, &command->span);
   if (command->span.start == 0 && !opencl_commands_serialize)
     return event;
   command->is_watched = true;
@@ -217,6 +220,7 @@ static void end_watched(struct command *command, cl_int error, uint64_t bytes)
   enqueued->bytes = bytes;
   if (error != CL_SUCCESS)
     xsp_span_tag_int(&command->span, "error", error);
+  device_call_event(XSP_PHASE_END, command->launch, &command->span);
   xsp_span_finish(&command->span);
   if (error != CL_SUCCESS || enqueued->queue == NULL)
     return;

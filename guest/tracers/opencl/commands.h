@@ -10,8 +10,9 @@
 enum command_kind { LAYER_COMMANDS(COMMAND_KIND) COMMAND_KINDS };
 
 struct command { // on the stack of the function that the program called
-  struct xsp_span span;
-  cl_event *event; // where the driver puts the event
+  const struct xsp_site *launch;
+  struct xsp_span span; // of `launch`
+  cl_event *event;      // where the driver puts the event
   struct enqueued enqueued;
   bool is_watched; // something is to be done after the call; else `enqueued` is not set
 };
