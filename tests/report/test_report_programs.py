@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pages about some programs in real Chromium: the input pipeline (A19) and generations (A20), against `xsp analyze`; programs
+"""Pages about some programs in real Chromium: the input pipeline (A19), generations (A20) and compilation (A25), against `xsp
+analyze`; programs
 without them have no such pages."""
 import unittest
 
@@ -63,6 +64,22 @@ def job():
     return script
 
 
+def compiling():
+    """Steps that compile for 30 ms of 40: the first time, then for another shape each."""
+    script = Script()
+    script.experiment("compiling")
+    script.run(1, "A/M/L", 4)
+    script.track(1, "python3")
+    for step in range(4):
+        start = UNIX_START + step * 100 * MS
+        script.span("Net", start, 40 * MS, tags={"batch_size": 4})
+        tags = {"compile_id": f"0/{step}", "function": "Net.forward", "file": "/home/me/net.py", "line": 7}
+        if step > 0:
+            tags["reason"] = f"0/{step - 1}: tensor 'x' size mismatch at index 0. expected {step}, actual {step + 1}"
+        script.span("torch.compile", start, 30 * MS, "application", category="compile", tags=tags)
+    return script
+
+
 class ReportProgramsTest(browser.BrowserTest):
     def links(self, window):
         return window.page.get_by_role("navigation", name="Pages").get_by_role("link").all_inner_texts()
@@ -93,6 +110,19 @@ class ReportProgramsTest(browser.BrowserTest):
             self.assertTrue(all(browser.is_value(row[key], answer[key]) for key in row), (row, answer))
         self.assertIn("1 request decoded without a cache", window.text())
         self.assertEqual(window.page.locator("main .panel canvas").count(), 2)
+        self.assertEqual(browser.violations(window) + window.cut_off(), [])
+
+    def test_compilation(self):
+        trace, page = report_files.written(compiling, "compiling")
+        window = self.open(page)
+        window.open_page("compilation")
+        self.assertIn("3 times something was compiled again.", window.text())
+        self.assertIn("90 ms, 75 %", window.text())
+        rows = browser.rows_of(window.table("A25"))
+        self.assertEqual([(row["function"], row["kind"]) for row in rows],
+                         [("Net.forward", "new shape"), ("Net.forward", "first")])
+        for row, answer in zip(rows, xsp_json("analyze", "A25", trace, "--json")["rows"]):
+            self.assertTrue(all(browser.is_value(row[key], answer[key]) for key in ("count", "total_ms", "max_ms")), row)
         self.assertEqual(browser.violations(window) + window.cut_off(), [])
 
     def test_ranks(self):

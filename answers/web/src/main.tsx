@@ -14,6 +14,7 @@ import { startSourceSwitch } from "./frame/source_switch";
 import { startTheme } from "./frame/theme";
 import { firstDocument, followLive, isLive } from "./live";
 import { Flame } from "./pages/flame";
+import { Compilation } from "./pages/compilation";
 import { Generations } from "./pages/generations";
 import { Input } from "./pages/input";
 import { Batch } from "./pages/batch";
@@ -42,6 +43,7 @@ const VIEWS: Record<Page, () => preact.JSX.Element> = {
   memory: Memory,
   input: Input,
   generations: Generations,
+  compilation: Compilation,
   ranks: Ranks,
   runs: Runs,
 };

@@ -17,6 +17,7 @@ export const PAGES = [
   "memory",
   "input",
   "generations",
+  "compilation",
   "ranks",
   "runs",
 ] as const;

@@ -114,6 +114,8 @@ export function reasonOf(page: Page): string {
       return answers("A21").length === 0 ? "The recording is not of several ranks of a job." : "";
     case "generations":
       return answer("A20") === undefined ? "No decoder was called for one token after another." : "";
+    case "compilation":
+      return answer("A25") === undefined ? "Nothing was compiled by torch.compile or jax.jit." : "";
     case "layers":
       return withRows(answer("A2")) === undefined ? noLayers() : "";
     case "kernels":
