@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The program's line with most time of the main thread in the loop, by samples. Called by the first sentence and by rules that know no
+// The program's line with most time of the main thread in the loop, or of a server's threads, by samples. Called by the first sentence and by rules that know no
 // line.
 #include "analyze/findings/busiest_line.h"
 
 #include "analyze/findings/own_lines.h"
+#include "analyze/findings/server.h"
 #include "analyze/findings/shared.h"
 #include "analyze/findings/work_kinds.h"
 #include "analyze/findings/work_paths.h"
@@ -43,14 +44,10 @@ static enum status add_run(struct adding *adding, const struct view_run *run, st
   struct arena arena = {0};
   struct map is_main = {0};
   struct store_samples samples;
-  struct store_track *tracks;
-  size_t track_count = 0;
+  size_t threads;
   enum status status = store_load_samples(store, run->run->run_id, &arena, &samples, err);
   if (status == STATUS_OK)
-    status = store_tracks(store, run->run->run_id, &arena, &tracks, &track_count, err);
-  for (size_t i = 0; status == STATUS_OK && i < track_count; i++)
-    if (tracks[i].thread_id == tracks[i].process_id)
-      *map_at(&is_main, map_number((uint64_t)tracks[i].track_id), NULL) = 1;
+    status = server_tracks(adding->findings, run, &is_main, &threads, err);
   for (size_t i = 0; status == STATUS_OK && i < samples.count; i++)
     if (samples.context_id[i] != 0 && findings_is_in_loop(run, samples.time_ns[i]) &&
         map_find(&is_main, map_number(samples.track_id[i])) != NULL)

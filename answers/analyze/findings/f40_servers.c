@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // F40 to F42, servers: threads that take turns at a lock, too few threads that wait, and requests that one thread computes one row
 // at a time. All are about threads that run predictions, by samples.
+#include "analyze/findings/busiest_line.h"
 #include "analyze/findings/rules.h"
 #include "analyze/findings/server.h"
 #include "analyze/findings/shared.h"
@@ -131,9 +132,7 @@ static enum status find_single(struct findings *findings, struct error *err)
     return STATUS_OK;
   XSP_TRY(findings_places(findings, &places, err));
   struct finding *finding = add(findings, share * (1 - 1 / waiting), 100 * share, "single_rows-waiting");
-  uint32_t place = findings_busiest_place(findings);
-  if (place != PLACE_NONE)
-    finding_at_place(findings, finding, place);
+  XSP_TRY(finding_at_busiest(findings, finding, err));
   finding->title =
       arena_format(findings->question->arena,
                    "one thread computes %zu requests one row at a time, while %.1f threads wait for theirs",

@@ -14,6 +14,7 @@ static uint32_t python(uint32_t caller, const char *name, const char *file, int6
   return fixture_frame(&fixture, caller, XSP_FRAME_PYTHON, name, file, line);
 }
 
+static bool has_paths;      // operators have call paths, as samples always have
 static uint32_t tracks[32]; // by thread id; 0: it has none yet
 
 static uint32_t thread(int64_t id)
@@ -32,6 +33,7 @@ static void start(int64_t batch_size)
 {
   static const struct store_system_value system[] = {{.key = "cpus_allowed", .number = 2, .is_number = true}};
   memset(tracks, 0, sizeof tracks);
+  has_paths = true;
   fixture_experiment_on(&fixture, "serve", system, 1);
   fixture_run(&fixture, "A/M/L", batch_size);
 }
@@ -42,9 +44,10 @@ static void serve(int threads, int64_t model_ms)
   uint32_t handle = python(0, "handle", FILE_OF, 20), model = python(handle, "forward", TORCH "nn/linear.py", 134);
   for (int i = 0; i < 60; i++) {
     fixture.thread = thread(8 + i % threads);
-    fixture.context_id = model;
+    fixture.context_id = has_paths ? model : 0;
     (void)fixture_span(&fixture, XSP_LEVEL_MODEL, "Net", i * 10 * MS, model_ms * MS);
     (void)fixture_span(&fixture, XSP_LEVEL_LAYER, "aten::linear", i * 10 * MS, model_ms * MS);
+    fixture.context_id = model;
     fixture_sample(&fixture, SAMPLE_CPU, (i * 10 + model_ms) * MS, model_ms * MS);
   }
 }
@@ -128,16 +131,29 @@ static void test_f41_is_silent_where_threads_are_idle(void **unused)
   assert_int_equal(ask_rule("F41"), 0);
 }
 
-static void test_f42(void **unused)
+static void test_f42_with(bool operators_have_paths)
 {
-  (void)unused;
   start(1);
+  has_paths = operators_have_paths;
   serve(1, 8);
   for (int i = 0; i < 3; i++)
     waits(20 + i, python(python(0, "client", FILE_OF, 40), "result", PYTHON "concurrent/futures/_base.py", 451),
           SAMPLE_LOCK, 10);
   assert_int_equal(ask_rule("F42"), 1);
   ASSERT_NEAR(found_number(0, "saving_pct"), 100 * (480 / 598.0) * (1 - 598 / (3 * 59 * 10.0)));
+  ASSERT_NEAR(found_number(0, "line"), 20);
+}
+
+static void test_f42(void **unused)
+{
+  (void)unused;
+  test_f42_with(true);
+}
+
+static void test_f42_has_the_line_of_samples(void **unused)
+{
+  (void)unused;
+  test_f42_with(false);
 }
 
 static void test_f42_is_silent_about_batches(void **unused)
@@ -198,6 +214,7 @@ int main(void)
       TEST(test_f41_is_silent_about_many_threads),
       TEST(test_f41_is_silent_where_threads_are_idle),
       TEST(test_f42),
+      TEST(test_f42_has_the_line_of_samples),
       TEST(test_f42_is_silent_about_batches),
       TEST(test_f33_is_silent_about_servers),
       TEST(test_f29_in_the_thread_of_an_event_loop),
