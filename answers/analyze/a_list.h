@@ -37,7 +37,8 @@ extern const struct analysis analysis_t9;  // t9_depth.c
 extern const struct analysis analysis_t10; // t10_frameworks.c
 extern const struct analysis analysis_t11; // t11_systems.c
 
-extern const struct analysis analysis_ranges; // runs/ranges.c
+extern const struct analysis analysis_ranges;   // runs/ranges.c
+extern const struct analysis analysis_requests; // runs/requests.c
 
 // findings/findings.c
 extern const struct analysis analysis_findings;

@@ -44,6 +44,7 @@ const struct analysis *const analyses[] = {
     &analysis_t10,
     &analysis_t11,
     &analysis_ranges,
+    &analysis_requests,
     &analysis_findings,
     NULL,
 };

@@ -454,7 +454,7 @@ class AnalyzeTest(CliTest):
             top = [] if name == "A1" else ["--top", "5"]
             self.assertEqual(summary[name], xsp_json("analyze", name, *top, self.asynchronous, "--json"))
         codes = [row["id"] for row in summary["analyses"]]
-        self.assertEqual(codes, ["L0", *(f"A{n}" for n in (*range(1, 26), 27)), "T8", "T9", "T10", "T11", "ranges", "findings"])
+        self.assertEqual(codes, ["L0", *(f"A{n}" for n in (*range(1, 26), 27)), "T8", "T9", "T10", "T11", "ranges", "requests", "findings"])
         self.assertEqual(summary["analyses"][2], {"id": "A2", "title": "layer information", "needs": "L"})
         self.assertEqual(set(xsp_json("analyze", self.file, "--json")), {"causes", "A1", "A2", "findings", "analyses"}, "it has no kernels")
         two = leveled(experiments=2).write(self.folder / "two_in_summary.xsp")
