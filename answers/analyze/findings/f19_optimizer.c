@@ -18,10 +18,32 @@ static bool is_step(const struct places *places, const struct place *function)
          strstr(function->name, "zero_grad") == NULL;
 }
 
-static void judge(struct findings *findings, uint32_t function, const struct place_figures *gathered)
+// By function, with those that it calls. What the program computes in a closure that it hands to the step, as Lightning does, is not
+// the optimizer's.
+static struct place_units *gather_steps(struct findings *findings)
 {
   const struct places *places = findings->places;
-  const struct place_units *units = &gathered->operators;
+  struct place_units *gathered =
+      arena_alloc_array(findings->question->scratch, places->function_count + 1, sizeof *gathered);
+  for (size_t i = places->function_count; i > 0; i--) { // functions come after their callers
+    const struct place *function = &places->functions[i - 1];
+    struct place_units *units = &gathered[i - 1];
+    units->count += function->own.operators.count;
+    units->ns += function->own.operators.ns;
+    units->lead_ns += function->own.operators.lead_ns;
+    bool is_own = function->frame_kind == XSP_FRAME_PYTHON && !place_is_installed(function);
+    if (function->parent == PLACE_NONE || is_own) // below a step the program's own code is a closure
+      continue;
+    gathered[function->parent].count += units->count;
+    gathered[function->parent].ns += units->ns;
+    gathered[function->parent].lead_ns += units->lead_ns;
+  }
+  return gathered;
+}
+
+static void judge(struct findings *findings, uint32_t function, const struct place_units *units)
+{
+  const struct places *places = findings->places;
   double count = units->count / places->observations, mean_us = units->ns / units->count / 1e3;
   if (!is_step(places, &places->functions[function]) || !(count >= findings_threshold(findings, "optimizer-count")) ||
       !(mean_us < findings_threshold(findings, "optimizer-mean")))
@@ -50,7 +72,7 @@ static enum status find(struct findings *findings, struct error *err)
   XSP_TRY(findings_places(findings, &places, err));
   if (!places->has_python || places->has_kernels) // F2 has small kernels
     return findings_lack(findings, err, "it has no Python call paths of operators on the host");
-  const struct place_figures *gathered = findings_gather(findings);
+  const struct place_units *gathered = gather_steps(findings);
   for (uint32_t i = 0; i < places->function_count; i++)
     judge(findings, i, &gathered[i]);
   return STATUS_OK;

@@ -105,6 +105,21 @@ static void test_f19_is_silent_about_fused_ones(void **unused)
   assert_int_equal(ask_rule("F19"), 0);
 }
 
+// Lightning hands the whole step to the optimizer.
+static void test_f19_is_silent_about_a_closure(void **unused)
+{
+  (void)unused;
+  fixture_run(&fixture, "M/L", 1);
+  int64_t at = step(10 * MS);
+  uint32_t fit = python(0, "main", FILE_OF, 15), sgd = python(fit, "SGD.step", TORCH "optim/sgd.py", 100),
+           closure = python(sgd, "closure", "/venv/lib/python3.11/site-packages/lightning/loops.py", 50),
+           own = python(closure, "Net.training_step", FILE_OF, 8);
+  for (int i = 0; i < 100; i++)
+    operator_at(own, "aten::select", at + i * 20 * US, 10 * US);
+  operator_at(sgd, "aten::_foreach_add_", at + 3 * MS, 10 * US);
+  assert_int_equal(ask_rule("F19"), 0);
+}
+
 // ---- F20 -------------------------------------------------------------------------------------------------------------
 static void steps_with_backward(int growth)
 {
@@ -469,6 +484,7 @@ int main(void)
       TEST(test_f18_is_silent_about_a_result_of_each_call),
       TEST(test_f19),
       TEST(test_f19_is_silent_about_fused_ones),
+      TEST(test_f19_is_silent_about_a_closure),
       TEST(test_f20),
       TEST(test_f20_is_silent_about_equal_steps),
       TEST(test_f21),
