@@ -11,6 +11,7 @@
 #include <xsp/call_path.h>
 
 #define VIEW_CALLS_LEAST 4
+#define SMALL_MS 0.02
 
 struct group {
   uint32_t name;   // string id
@@ -117,6 +118,14 @@ static double gradients_ms(const struct backward *backward, const struct group *
   return flops_gradients(store_text(backward->question.view->store, group->name, NULL)) * group->forward_ms;
 }
 
+// One that takes less than its backward operator takes to be called at all: F2 is about such.
+static bool is_small(const struct backward *backward, const struct group *group)
+{
+  const char *name = store_text(backward->question.view->store, group->name, NULL);
+  return !backward->places->has_devices && flops_class(name) == FLOPS_ELEMENTWISE &&
+         group->forward_ms < SMALL_MS * group->calls;
+}
+
 // Operators that libraries share among threads: on a host that is busy otherwise each waits for the slowest, and the backward pass,
 // on a thread of its own, for a second pool.
 static double allowance(const struct backward *backward, const struct group *group)
@@ -129,7 +138,8 @@ static bool is_slow(const struct backward *backward, const struct group *group)
 {
   const struct findings *findings = backward->findings;
   const char *name = store_text(backward->question.view->store, group->name, NULL);
-  if (!(group->forward_ms > 0) || is_usual_view(backward, group) || strcmp(name, "CompiledFunction") == 0) // kernels
+  if (!(group->forward_ms > 0) || is_usual_view(backward, group) || is_small(backward, group) ||
+      strcmp(name, "CompiledFunction") == 0) // a wrapper around kernels
     return false;
   double most_ms =
       findings_threshold(findings, "slow_backward-ratio") * gradients_ms(backward, group) * allowance(backward, group);

@@ -304,21 +304,26 @@ static void test_f3_is_silent_about_losses_that_pick(void **unused)
   assert_int_equal(ask_rule("F3"), 0);
 }
 
+// The operator number `i` of a line, with its gradient.
+static void gradient_of(const char *name, const char *file, int i, int64_t forward_ns, int64_t backward_ns)
+{
+  uint32_t line = fixture_frame(&fixture, 0, XSP_FRAME_PYTHON, "forward", file, 10);
+  fixture.context_id = fixture_frame(&fixture, line, XSP_FRAME_FRAMEWORK, name, NULL, 0);
+  int64_t forward = fixture_span(&fixture, XSP_LEVEL_LAYER, name, i * 20 * US, forward_ns);
+  fixture_int(&fixture, forward, "sequence", 5 + i);
+  fixture.context_id = fixture_frame(&fixture, line, XSP_FRAME_FRAMEWORK, "Backward0", NULL, 0);
+  int64_t backward = fixture_span(&fixture, XSP_LEVEL_LAYER, "Backward0", (300 + i * 150) * US, backward_ns);
+  fixture_int(&fixture, backward, "sequence", 5 + i);
+  fixture_int(&fixture, backward, "forward_thread", 10);
+}
+
 // Four views at a line, whose gradients take ten times as long.
 static void views_in(const char *file)
 {
   fixture_run(&fixture, "M/L", 1);
   fixture_model(&fixture, MS, false);
-  uint32_t line = fixture_frame(&fixture, 0, XSP_FRAME_PYTHON, "forward", file, 10);
-  for (int i = 0; i < 4; i++) {
-    fixture.context_id = fixture_frame(&fixture, line, XSP_FRAME_FRAMEWORK, "aten::select", NULL, 0);
-    int64_t forward = fixture_span(&fixture, XSP_LEVEL_LAYER, "aten::select", i * 20 * US, 10 * US);
-    fixture_int(&fixture, forward, "sequence", 5 + i);
-    fixture.context_id = fixture_frame(&fixture, line, XSP_FRAME_FRAMEWORK, "SelectBackward0", NULL, 0);
-    int64_t backward = fixture_span(&fixture, XSP_LEVEL_LAYER, "SelectBackward0", (300 + i * 150) * US, 100 * US);
-    fixture_int(&fixture, backward, "sequence", 5 + i);
-    fixture_int(&fixture, backward, "forward_thread", 10);
-  }
+  for (int i = 0; i < 4; i++)
+    gradient_of("aten::select", file, i, 10 * US, 100 * US);
 }
 
 static void test_f3_finds_views_in_a_loop(void **unused)
@@ -340,6 +345,15 @@ static void test_f3_is_silent_about_elementwise_operators_on_a_busy_host(void **
 {
   (void)unused;
   backward_of("aten::relu", 390);
+  assert_int_equal(ask_rule("F3"), 0);
+}
+
+static void test_f3_is_silent_about_small_elementwise_operators(void **unused)
+{
+  (void)unused;
+  fixture_run(&fixture, "M/L", 1);
+  fixture_model(&fixture, MS, false);
+  gradient_of("aten::sigmoid_", "net.py", 0, 10 * US, 200 * US);
   assert_int_equal(ask_rule("F3"), 0);
 }
 
@@ -423,6 +437,7 @@ int main(void)
       TEST(test_f3_is_silent_about_losses_that_pick),
       TEST(test_f3_finds_views_in_a_loop),
       TEST(test_f3_is_silent_about_views_of_libraries),
+      TEST(test_f3_is_silent_about_small_elementwise_operators),
       TEST(test_f3_is_silent_about_elementwise_operators_on_a_busy_host),
       TEST(test_f5_is_bounded_by_the_idle_device),
       TEST(test_f5_is_silent_at_its_ratio),

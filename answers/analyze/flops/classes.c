@@ -62,7 +62,8 @@ double flops_gradients(const char *name)
        3},                                     // products, gates again
       {"pow gelu silu mish softplus norm", 3}, // computed again, and multiplied
       // They read a part of a tensor, and their gradient is as large as all of it. F26 and F28 are about lookups.
-      {"nll_loss nll_loss_forward nll_loss2d_forward nll_loss_nd cross_entropy_loss gather max min amax "
+      {"embedding _embedding_bag _embedding_bag_forward_only nll_loss nll_loss_forward nll_loss2d_forward nll_loss_nd "
+       "cross_entropy_loss gather max min amax "
        "amin topk sort",
        INFINITY},
   };
