@@ -165,14 +165,23 @@ static bool is_at_same_line(const struct finding *a, const struct finding *b)
   return a->file != NULL && b->file != NULL && strcmp(a->file, b->file) == 0 && a->line == b->line;
 }
 
-// One cause is one finding: a general rule yields to a finding of another one at its line, and of equal lines of one rule the
-// first, with the largest bound, remains.
+// In one function, with half of the bound at least.
+static bool has_same_cause(const struct finding *finding, const struct finding *other)
+{
+  return finding->file != NULL && other->file != NULL && strcmp(finding->file, other->file) == 0 &&
+         strcmp(finding->context, other->context) == 0 && other->saving_ms >= finding->saving_ms / 2;
+}
+
+// One cause is one finding: a general rule yields to a finding of another one at its line, or in its function, and of equal lines of
+// one rule the first, with the largest bound, remains.
 static bool is_explained(const struct findings *findings, size_t at)
 {
   const struct finding *finding = &findings->all.items[at];
   for (size_t i = 0; i < findings->all.count && finding->rule->is_general; i++) {
     const struct finding *other = &findings->all.items[i];
     if (i != at && is_at_same_line(finding, other) && (!other->rule->is_general || i < at))
+      return true;
+    if (!other->rule->is_general && has_same_cause(finding, other))
       return true;
   }
   return false;

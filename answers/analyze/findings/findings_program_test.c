@@ -78,6 +78,27 @@ static void test_f18_is_silent_about_a_result_of_each_call(void **unused)
   assert_int_equal(ask_rule("F18"), 0);
 }
 
+// What F18 reads are the small operators of F2, most of which are at another line.
+static void test_one_cause_in_a_function_is_one_finding(void **unused)
+{
+  (void)unused;
+  fixture_run(&fixture, "M/L", 1);
+  int64_t at = step(MS);
+  uint32_t main = python(0, "main", FILE_OF, 29);
+  for (int i = 0; i < 16; i++) {
+    static const char *const names[] = {"aten::select", "aten::eq", "aten::lt", "aten::item"};
+    for (int k = 0; k < 4; k++)
+      operator_at(python(main, "accuracy", FILE_OF, k < 3 ? 7 : 8), names[k], at + (i * 60 + k * 15) * US, 10 * US);
+  }
+  assert_int_equal(ask_rule("F2"), 1);
+  static const char *const both[] = {"F18", "F2"};
+  fixture.request.only = both;
+  fixture.request.only_count = 2;
+  assert_int_equal(fixture_ask(&fixture, "findings"), STATUS_OK);
+  assert_int_equal(fixture.tables[0].row_count, 1);
+  assert_string_equal(found_text(0, "id"), "F18");
+}
+
 // ---- F19 -------------------------------------------------------------------------------------------------------------
 static void optimizer(const char *name, int count, int64_t duration_ns)
 {
@@ -483,6 +504,7 @@ int main(void)
       TEST(test_f18_is_silent),
       TEST(test_f18_is_silent_about_a_result_of_each_call),
       TEST(test_f19),
+      TEST(test_one_cause_in_a_function_is_one_finding),
       TEST(test_f19_is_silent_about_fused_ones),
       TEST(test_f19_is_silent_about_a_closure),
       TEST(test_f20),
