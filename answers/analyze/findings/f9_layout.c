@@ -81,6 +81,8 @@ static enum status find(struct findings *findings, struct error *err)
 {
   const struct places *places;
   struct layout layout = {0};
+  if (findings_is_xlas(findings)) // XLA chooses layouts itself
+    return STATUS_OK;
   XSP_TRY(findings_places(findings, &places, err));
   if (places->total.host_ns == 0 && places->total.device_ns == 0)
     return findings_lack(findings, err, "it has neither layers nor kernels");

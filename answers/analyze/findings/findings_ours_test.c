@@ -295,6 +295,14 @@ static void test_f9_is_silent(void **unused)
   assert_int_equal(ask_rule("F9"), 0);
 }
 
+static void test_f9_is_silent_about_xla(void **unused)
+{
+  (void)unused;
+  step_with_conversion(90 * US);
+  fixture_span_in(&fixture, XSP_LEVEL_LAYER, "jax", "dot.1", 800 * US, US); // the text is what counts
+  assert_int_equal(ask_rule("F9"), 0);
+}
+
 // With a device, too, the host converts some tensors itself.
 static void test_f9_on_the_host_beside_a_device(void **unused)
 {
@@ -675,6 +683,7 @@ int main(void)
       TEST(test_foreign_clocks),
       TEST(test_f9),
       TEST(test_f9_is_silent),
+      TEST(test_f9_is_silent_about_xla),
       TEST(test_f9_on_the_host_beside_a_device),
       TEST(test_f10_below_the_optimum),
       TEST(test_f10_of_the_largest),
