@@ -1,16 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The tracer of JAX, and the importer of its profiles, with JAX: against what the program knows, and against JAX's own reader."""
 import json
-import os
 import pathlib
-import subprocess
 import tempfile
 import unittest
 
-from framework_environment import framework_python
+from jax_environment import jax_python, run_jax
 from run_programs import SANITIZED, XSP, sql
 
-WAIT_S = 600
 PROGRAM = """
 import sys
 import jax
@@ -67,24 +64,15 @@ print(json.dumps(sums))
 class LongJax(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.python = framework_python("jax-0.10.2", "jax==0.10.2", "jaxlib==0.10.2", "numpy==2.4.6")
+        cls.python = jax_python()
         folder = tempfile.TemporaryDirectory(prefix="xsp-jax-")
         cls.addClassCleanup(folder.cleanup)
         cls.folder = pathlib.Path(folder.name)
         cls.program = cls.folder / "train.py"
         cls.program.write_text(PROGRAM)
         cls.trace = cls.folder / "train.xsp"
-        cls.plain = cls.run_it(cls.python, cls.program)
-        cls.traced = cls.run_it(XSP, "run", "-q", "-o", cls.trace, "--", cls.python, cls.program)
-
-    @classmethod
-    def run_it(cls, *command):
-        environment = {name: value for name, value in os.environ.items() if name not in ("LD_PRELOAD", "PYTHONPATH")}
-        done = subprocess.run([str(part) for part in command], capture_output=True, text=True, timeout=WAIT_S,
-                              env={**environment, "JAX_PLATFORMS": "cpu"}, stdin=subprocess.DEVNULL)
-        if done.returncode != 0:
-            raise AssertionError(done.stderr)
-        return done
+        cls.plain = run_jax(cls.python, cls.program)
+        cls.traced = run_jax(XSP, "run", "-q", "-o", cls.trace, "--", cls.python, cls.program)
 
     def line(self, text):
         return next(i for i, line in enumerate(PROGRAM.splitlines(), 1) if text in line)
@@ -104,6 +92,11 @@ class LongJax(unittest.TestCase):
         sources = " ".join(row["value"] for row in sql(self.trace, "select distinct value from tag where key = 'source'"))
         for text in ("jnp.tanh(x @ w)", "w - 0.1 * g", "jnp.sin(v @ x)"):
             self.assertIn(f"train.py:{self.line(text)}", sources)
+
+    def test_products_have_the_call_path_of_the_program(self):
+        rows = json.loads(run_jax(XSP, "analyze", "A17", self.trace, "--format", "json").stdout)["rows"]
+        lines = {row["called_from"] for row in rows if row["name"] == "dot_general"}
+        self.assertIn(f"train.py:{self.line('jnp.tanh(x @ w)')} layer", lines)
 
     def test_all_operations_have_their_module(self):
         strange, = sql(self.trace, "select count(*) as n from span s left join span m on m.run_id = s.run_id"
@@ -131,13 +124,13 @@ class LongJax(unittest.TestCase):
         program = self.folder / "profiled.py"
         program.write_text(f"import jax\nwith jax.profiler.trace({str(self.folder / 'profile')!r}):\n"
                            + "".join(f"  {line}\n" for line in PROGRAM.splitlines()))
-        self.run_it(self.python, program)
+        run_jax(self.python, program)
         path, = (self.folder / "profile").glob("plugins/profile/*/*.xplane.pb")
         reader = self.folder / "reader.py"
         reader.write_text(READER)
-        expected = json.loads(self.run_it(self.python, reader, path).stdout)
+        expected = json.loads(run_jax(self.python, reader, path).stdout)
         out = self.folder / "imported.xsp"
-        self.run_it(XSP, "import", path, "-o", out)
+        run_jax(XSP, "import", path, "-o", out)
         found = {}
         for row in sql(out, "select m.name as module, s.name, count(*) as n, sum(s.duration_ns) as ns from span s join span m"
                             " on m.span_id = s.model_id where s.level = 'layer' and s.name not like 'while%' group by 1, 2"):

@@ -1,16 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Predictor `jax` on JAX itself: a Python function and a file of jax.export, over batch sizes, at M and M/L; loops; what is
 no model."""
-import os
 import pathlib
-import subprocess
 import tempfile
 import unittest
 
-from framework_environment import XSP, framework_python
-from run_programs import sql
+from jax_environment import jax_python, run_jax
+from run_programs import XSP, sql
 
-WAIT_S = 600
 MODELS = """
 import json, os
 import jax, jax.numpy as jnp, numpy
@@ -41,25 +38,18 @@ if __name__ == "__main__":
 class LongJaxPredictor(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        python = framework_python("jax-0.10.2-export", "jax==0.10.2", "jaxlib==0.10.2", "numpy==2.4.6", "flatbuffers==25.12.19")
+        python = jax_python()
         folder = tempfile.TemporaryDirectory(prefix="xsp-jax-")
         cls.addClassCleanup(folder.cleanup)
         cls.folder = pathlib.Path(folder.name)
         (cls.folder / "models.py").write_text(MODELS)
-        cls.environment = {**os.environ, "JAX_PLATFORMS": "cpu", "XSP_LIBRARY_JAX": str(python)}
-        cls.run_it(python, "models.py")
-
-    @classmethod
-    def run_it(cls, *command, status=0):
-        done = subprocess.run([str(part) for part in command], capture_output=True, text=True, timeout=WAIT_S,
-                              cwd=cls.folder, env=cls.environment, stdin=subprocess.DEVNULL)
-        if done.returncode != status:
-            raise AssertionError(done.stderr)
-        return done
+        cls.library = f"jax={python}"
+        run_jax(python, "models.py", cwd=cls.folder)
 
     def profile(self, model, *options):
         out = self.folder / "t.xsp"
-        self.run_it(XSP, "profile", model, "--framework", "jax", "--runs", "3", "-f", "-o", out, *options)
+        run_jax(XSP, "profile", model, "--framework", "jax", "--library", self.library, "--runs", "3", "-f", "-o", out, *options,
+                cwd=self.folder)
         return out
 
     def test_a_function(self):
@@ -90,7 +80,8 @@ class LongJaxPredictor(unittest.TestCase):
         for model, word in (("models.py:wrong", "returned int"), ("models.py:none", "no function none"), ("cut.jax", "jax.export"),
                             ("nothing.py:make", "no such file")):
             with self.subTest(model):
-                done = self.run_it(XSP, "profile", model, "--framework", "jax", "-f", "-o", "no.xsp", status=2)
+                done = run_jax(XSP, "profile", model, "--framework", "jax", "--library", self.library, "-f", "-o", "no.xsp", status=2,
+                               cwd=self.folder)
                 self.assertIn(word, done.stderr)
 
 
