@@ -3,89 +3,10 @@
 // weights themselves are never touched.
 #include "frameworks/litert/graph.h"
 
+#include "base/flatbuffer.h"
 #include "base/mapped.h"
 
 #include <string.h>
-
-// ---- a flatbuffer ----------------------------------------------------------------------------------------------------
-
-struct flat {
-  const unsigned char *bytes;
-  size_t size;
-  bool is_broken;
-};
-
-static bool is_inside(struct flat *flat, size_t at, size_t length)
-{
-  bool is_in = at <= flat->size && length <= flat->size - at;
-  flat->is_broken = flat->is_broken || !is_in;
-  return is_in;
-}
-
-static uint32_t word_at(struct flat *flat, size_t at)
-{
-  uint32_t word = 0;
-  if (is_inside(flat, at, sizeof word))
-    memcpy(&word, flat->bytes + at, sizeof word);
-  return word;
-}
-
-static unsigned half_at(struct flat *flat, size_t at)
-{
-  uint16_t half = 0;
-  if (is_inside(flat, at, sizeof half))
-    memcpy(&half, flat->bytes + at, sizeof half);
-  return half;
-}
-
-// The place of a table's field; 0: it is not there.
-static size_t field_at(struct flat *flat, size_t table, unsigned number)
-{
-  int64_t layout = (int64_t)table - (int32_t)word_at(flat, table);
-  if (table == 0 || layout < 0 || flat->is_broken)
-    return 0;
-  unsigned slot = 4 + 2 * number;
-  bool is_there = slot + 2 <= half_at(flat, (size_t)layout);
-  unsigned offset = is_there ? half_at(flat, (size_t)layout + slot) : 0;
-  return offset != 0 ? table + offset : 0;
-}
-
-static size_t follow(struct flat *flat, size_t at)
-{
-  return at == 0 ? 0 : at + word_at(flat, at);
-}
-
-struct vector {
-  size_t first, count;
-};
-
-static struct vector vector_of(struct flat *flat, size_t table, unsigned number, size_t element_size)
-{
-  size_t at = follow(flat, field_at(flat, table, number));
-  size_t count = at == 0 ? 0 : word_at(flat, at);
-  if (count > 0 && (count > flat->size / element_size || !is_inside(flat, at + 4, count * element_size))) {
-    flat->is_broken = true;
-    return (struct vector){0, 0};
-  }
-  return (struct vector){at + 4, count};
-}
-
-static size_t table_in(struct flat *flat, struct vector tables, size_t number)
-{
-  return number < tables.count ? follow(flat, tables.first + 4 * number) : 0;
-}
-
-static int32_t number_of(struct flat *flat, size_t table, unsigned number)
-{
-  size_t at = field_at(flat, table, number);
-  return at == 0 ? 0 : (int32_t)word_at(flat, at);
-}
-
-static int byte_of(struct flat *flat, size_t table, unsigned number)
-{
-  size_t at = field_at(flat, table, number);
-  return at != 0 && is_inside(flat, at, 1) ? (int8_t)flat->bytes[at] : 0;
-}
 
 // ---- the schema ------------------------------------------------------------------------------------------------------
 
@@ -183,63 +104,64 @@ static const char *activation_of(int number)
 }
 
 // Options by their kind: where the fused activation is, and a pool's window.
-static void read_options(struct flat *flat, size_t operation, struct litert_node *node)
+static void read_options(struct flatbuffer *flat, size_t operation, struct litert_node *node)
 {
   static const struct {
     int kind;
     unsigned activation;
   } known[] = {{1, 3}, {2, 4}, {5, 5}, {8, 0}, {10, 1}, {11, 0}, {12, 0}, {21, 0}, {28, 0}, {29, 0}, {49, 3}};
-  int kind = byte_of(flat, operation, OPERATOR_KIND);
-  size_t options = follow(flat, field_at(flat, operation, OPERATOR_OPTIONS));
+  int kind = flatbuffer_int8(flat, operation, OPERATOR_KIND);
+  size_t options = flatbuffer_follow(flat, flatbuffer_field(flat, operation, OPERATOR_OPTIONS));
   for (size_t i = 0; options != 0 && i < sizeof known / sizeof known[0]; i++)
     if (kind == known[i].kind)
-      node->activation = activation_of(byte_of(flat, options, known[i].activation));
+      node->activation = activation_of(flatbuffer_int8(flat, options, known[i].activation));
   if (options != 0 && kind == 5) { // Pool2DOptions
-    node->window[0] = number_of(flat, options, 4);
-    node->window[1] = number_of(flat, options, 3);
+    node->window[0] = flatbuffer_int32(flat, options, 4);
+    node->window[1] = flatbuffer_int32(flat, options, 3);
   }
 }
 
 // ---- the graph -------------------------------------------------------------------------------------------------------
 
-static void read_tensor(struct flat *flat, size_t table, struct vector buffers, struct arena *arena,
+static void read_tensor(struct flatbuffer *flat, size_t table, struct flatbuffer_vector buffers, struct arena *arena,
                         struct litert_tensor *tensor)
 {
-  struct vector shape = vector_of(flat, table, TENSOR_SHAPE, 4), free = vector_of(flat, table, TENSOR_SIGNATURE, 4);
-  struct vector name = vector_of(flat, table, TENSOR_NAME, 1);
+  struct flatbuffer_vector shape = flatbuffer_vector_of(flat, table, TENSOR_SHAPE, 4),
+                           free = flatbuffer_vector_of(flat, table, TENSOR_SIGNATURE, 4);
+  struct flatbuffer_vector name = flatbuffer_vector_of(flat, table, TENSOR_NAME, 1);
   tensor->name = name.count > 0 ? arena_copy(arena, (const char *)flat->bytes + name.first, name.count) : "";
   tensor->rank = (uint8_t)(shape.count <= LITERT_GRAPH_RANK_MOST ? shape.count : 0);
   tensor->has_free_others = shape.count > LITERT_GRAPH_RANK_MOST; // unknown, like a size that is not known
   for (size_t i = 0; i < tensor->rank; i++)
-    tensor->sizes[i] = (int32_t)word_at(flat, shape.first + 4 * i);
+    tensor->sizes[i] = (int32_t)flatbuffer_word(flat, shape.first + 4 * i);
   for (size_t i = 0; i < free.count && i < tensor->rank; i++) {
-    bool is_free = (int32_t)word_at(flat, free.first + 4 * i) < 0;
+    bool is_free = (int32_t)flatbuffer_word(flat, free.first + 4 * i) < 0;
     tensor->has_free_batch = tensor->has_free_batch || (is_free && i == 0);
     tensor->has_free_others = tensor->has_free_others || (is_free && i > 0);
   }
-  tensor->element_bytes = (uint8_t)element_bytes(byte_of(flat, table, TENSOR_TYPE));
-  size_t buffer = table_in(flat, buffers, (uint32_t)number_of(flat, table, TENSOR_BUFFER));
-  tensor->is_constant =
-      buffer != 0 && (vector_of(flat, buffer, BUFFER_DATA, 1).count > 0 || field_at(flat, buffer, BUFFER_OFFSET) != 0);
+  tensor->element_bytes = (uint8_t)element_bytes(flatbuffer_int8(flat, table, TENSOR_TYPE));
+  size_t buffer = flatbuffer_table_in(flat, buffers, (uint32_t)flatbuffer_int32(flat, table, TENSOR_BUFFER));
+  tensor->is_constant = buffer != 0 && (flatbuffer_vector_of(flat, buffer, BUFFER_DATA, 1).count > 0 ||
+                                        flatbuffer_field(flat, buffer, BUFFER_OFFSET) != 0);
 }
 
-static const int32_t *read_numbers(struct flat *flat, struct vector numbers, struct arena *arena)
+static const int32_t *read_numbers(struct flatbuffer *flat, struct flatbuffer_vector numbers, struct arena *arena)
 {
   int32_t *copy = arena_alloc_array(arena, numbers.count + 1, sizeof *copy);
   for (size_t i = 0; i < numbers.count; i++)
-    copy[i] = (int32_t)word_at(flat, numbers.first + 4 * i);
+    copy[i] = (int32_t)flatbuffer_word(flat, numbers.first + 4 * i);
   return copy;
 }
 
-static void read_node(struct flat *flat, size_t table, struct vector codes, struct arena *arena,
+static void read_node(struct flatbuffer *flat, size_t table, struct flatbuffer_vector codes, struct arena *arena,
                       struct litert_node *node)
 {
-  size_t code = table_in(flat, codes, (uint32_t)number_of(flat, table, OPERATOR_CODE));
-  int32_t old = byte_of(flat, code, CODE_OLD), new = number_of(flat, code, CODE_NEW);
+  size_t code = flatbuffer_table_in(flat, codes, (uint32_t)flatbuffer_int32(flat, table, OPERATOR_CODE));
+  int32_t old = flatbuffer_int8(flat, code, CODE_OLD), new = flatbuffer_int32(flat, code, CODE_NEW);
   node->code = code == 0 ? -1 : old > new ? old : new;
   node->type = type_of(node->code);
-  struct vector inputs = vector_of(flat, table, OPERATOR_INPUTS, 4);
-  struct vector outputs = vector_of(flat, table, OPERATOR_OUTPUTS, 4);
+  struct flatbuffer_vector inputs = flatbuffer_vector_of(flat, table, OPERATOR_INPUTS, 4);
+  struct flatbuffer_vector outputs = flatbuffer_vector_of(flat, table, OPERATOR_OUTPUTS, 4);
   node->inputs = read_numbers(flat, inputs, arena);
   node->outputs = read_numbers(flat, outputs, arena);
   node->input_count = inputs.count;
@@ -250,24 +172,27 @@ static void read_node(struct flat *flat, size_t table, struct vector codes, stru
 bool litert_graph_read(const unsigned char *bytes, size_t size, struct arena *arena, struct litert_graph *ret_graph)
 {
   *ret_graph = (struct litert_graph){0};
-  struct flat flat = {bytes, size, false};
+  struct flatbuffer flat = {bytes, size, false};
   if (size < 8 || memcmp(bytes + 4, "TFL3", 4) != 0)
     return false;
-  size_t model = word_at(&flat, 0);
-  struct vector codes = vector_of(&flat, model, MODEL_CODES, 4), graphs = vector_of(&flat, model, MODEL_GRAPHS, 4);
-  struct vector buffers = vector_of(&flat, model, MODEL_BUFFERS, 4);
-  size_t signature = table_in(&flat, vector_of(&flat, model, MODEL_SIGNATURES, 4), 0);
-  size_t graph = table_in(&flat, graphs, signature == 0 ? 0 : (uint32_t)number_of(&flat, signature, SIGNATURE_GRAPH));
-  struct vector tensors = vector_of(&flat, graph, GRAPH_TENSORS, 4);
-  struct vector nodes = vector_of(&flat, graph, GRAPH_OPERATORS, 4);
+  size_t model = flatbuffer_word(&flat, 0);
+  struct flatbuffer_vector codes = flatbuffer_vector_of(&flat, model, MODEL_CODES, 4),
+                           graphs = flatbuffer_vector_of(&flat, model, MODEL_GRAPHS, 4);
+  struct flatbuffer_vector buffers = flatbuffer_vector_of(&flat, model, MODEL_BUFFERS, 4);
+  size_t signature = flatbuffer_table_in(&flat, flatbuffer_vector_of(&flat, model, MODEL_SIGNATURES, 4), 0);
+  size_t graph = flatbuffer_table_in(
+      &flat, graphs, signature == 0 ? 0 : (uint32_t)flatbuffer_int32(&flat, signature, SIGNATURE_GRAPH));
+  struct flatbuffer_vector tensors = flatbuffer_vector_of(&flat, graph, GRAPH_TENSORS, 4);
+  struct flatbuffer_vector nodes = flatbuffer_vector_of(&flat, graph, GRAPH_OPERATORS, 4);
   ret_graph->tensors = arena_alloc_array(arena, tensors.count + 1, sizeof *ret_graph->tensors);
   ret_graph->nodes = arena_alloc_array(arena, nodes.count + 1, sizeof *ret_graph->nodes);
   if (graph == 0)
     return false;
   for (size_t i = 0; i < tensors.count && !flat.is_broken; i++)
-    read_tensor(&flat, table_in(&flat, tensors, i), buffers, arena, &ret_graph->tensors[ret_graph->tensor_count++]);
+    read_tensor(&flat, flatbuffer_table_in(&flat, tensors, i), buffers, arena,
+                &ret_graph->tensors[ret_graph->tensor_count++]);
   for (size_t i = 0; i < nodes.count && !flat.is_broken; i++)
-    read_node(&flat, table_in(&flat, nodes, i), codes, arena, &ret_graph->nodes[ret_graph->node_count++]);
+    read_node(&flat, flatbuffer_table_in(&flat, nodes, i), codes, arena, &ret_graph->nodes[ret_graph->node_count++]);
   return !flat.is_broken;
 }
 
