@@ -35,6 +35,7 @@ WRITERS = {
     "ncu": ("Nsight Compute, forms of published files", "no starts; clocks are locked and caches emptied, so durations are not those of the program"),
     "perf": ("perf, its default fields as published; no file of its own was at hand", "events other than clocks count no time"),
     "perfetto": ("xsp, Perfetto's own protobuf", "Chrome's events count from clocks of their sequence"),
+    "etdump": ("ExecuTorch 1.5.1", "times without a unit; delegates count by clocks of their own, XNNPACK in whole µs"),
     "pprof": ("xsp, Go 1.26", "sums by call path, no times; no threads"),
     "proton": ("Triton's Proton, the form of published files", "sums over all executions; no times, threads or order"),
     "rocprof": ("rocprofv3, its published form; no file of its own was at hand", "the order of its members varies; names are apart from records"),

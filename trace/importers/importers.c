@@ -16,6 +16,7 @@ const struct importer *const importers[] = {
     &importer_rocpd,
     &importer_perfetto,
     &importer_pprof,
+    &importer_etdump,
     &importer_proton,
     &importer_caffe,
     &importer_nvprof,
