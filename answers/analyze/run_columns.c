@@ -168,27 +168,35 @@ static enum status load_first(struct run_columns *columns, uint32_t wanted, stru
   return load_condensed(columns, arena, err);
 }
 
+enum status run_columns_load_once(struct question *question, const struct view_run *run, uint32_t wanted,
+                                  struct arena *arena, struct run_columns *ret_columns, struct error *err)
+{
+  *ret_columns = (struct run_columns){.store = question->view->store, .run = run, .arena = arena};
+  if (run->calls_are_kernels)
+    wanted |= STORE_BIT(STORE_KIND) | STORE_BIT(STORE_CATEGORY);
+  return load_first(ret_columns, wanted, arena, err);
+}
+
 enum status run_columns_load(struct question *question, const struct view_run *run, uint32_t wanted,
                              struct arena *arena, struct run_columns *ret_columns, struct error *err)
 {
   struct analyze_shared *shared = question->shared;
   struct store *store = question->view->store;
   struct cached_columns *entry = shared->columns;
-  *ret_columns = (struct run_columns){.store = store, .run = run, .arena = arena};
-  if (run->calls_are_kernels)
-    wanted |= STORE_BIT(STORE_KIND) | STORE_BIT(STORE_CATEGORY);
   while (entry != NULL && (entry->columns.store != store || entry->run_id != run->run->run_id ||
                            entry->calls_are_kernels != run->calls_are_kernels))
     entry = entry->next;
   if (entry == NULL && shared->arena->used_bytes >= shared->bytes_most)
-    return load_first(ret_columns, wanted, arena, err);
+    return run_columns_load_once(question, run, wanted, arena, ret_columns, err);
+  if (run->calls_are_kernels)
+    wanted |= STORE_BIT(STORE_KIND) | STORE_BIT(STORE_CATEGORY);
   if (entry == NULL) {
     entry = arena_alloc(shared->arena, sizeof *entry);
     *entry = (struct cached_columns){.next = shared->columns,
                                      .run_id = run->run->run_id,
                                      .loaded = wanted | ALWAYS,
                                      .calls_are_kernels = run->calls_are_kernels,
-                                     .columns = *ret_columns};
+                                     .columns = {.store = store, .run = run, .arena = arena}};
     XSP_TRY(load_first(&entry->columns, wanted, shared->arena, err));
     shared->columns = entry;
   }

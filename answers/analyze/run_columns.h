@@ -23,6 +23,9 @@ struct run_columns {
 // `arena`'s: nothing may be written to them.
 enum status run_columns_load(struct question *question, const struct view_run *run, uint32_t columns,
                              struct arena *arena, struct run_columns *ret_columns, struct error *err) MUST_CHECK;
+// The same in `arena` alone: where there are many runs, and each is looked at once.
+enum status run_columns_load_once(struct question *question, const struct view_run *run, uint32_t columns,
+                                  struct arena *arena, struct run_columns *ret_columns, struct error *err) MUST_CHECK;
 // Numbers the processes of a run's tracks: equal host and process id (none is equal to none). Adds each track id's number to
 // `process_of`, which the caller frees (map_done).
 enum status run_processes_load(struct store *store, int64_t run_id, struct arena *arena, struct map *process_of,

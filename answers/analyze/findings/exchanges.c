@@ -38,7 +38,7 @@ static enum status add_passes(struct adding *of, uint32_t run, uint32_t backward
       STORE_BIT(STORE_START_NS) | STORE_BIT(STORE_DURATION_NS) | STORE_BIT(STORE_TRACK_ID) | STORE_BIT(STORE_CATEGORY);
   enum status status = ranks_of_tracks(of->ranks, of->ranks->runs[run], &arena, &rank_of, err);
   if (status == STATUS_OK)
-    status = run_columns_load(of->findings->question, of->ranks->runs[run], wanted, &arena, &columns, err);
+    status = ranks_load_columns(of->ranks, run, wanted, &arena, &columns, err);
   for (size_t row = 0; status == STATUS_OK && row < columns.spans.count; row++) {
     const uint64_t *rank = columns.spans.category[row] == backward && columns.spans.level[row] == XSP_LEVEL_APPLICATION
                                ? map_find(&rank_of, map_number(columns.spans.track_id[row]))

@@ -3,7 +3,6 @@
 // that nothing counts twice. Called by load.c, once the collectives are matched.
 #include "analyze/layers/busy.h"
 #include "analyze/ranks/ranks.h"
-#include "analyze/run_columns.h"
 
 #include "base/saturate.h"
 #include "format/range.h"
@@ -247,7 +246,7 @@ static enum status load_run(struct ranks *ranks, const struct by_run *steps, con
                              .wrapper = category(store, "wrapper")};
   enum status status = ranks_of_tracks(ranks, ranks->runs[run], &arena, &of.rank_of, err);
   if (status == STATUS_OK)
-    status = run_columns_load(ranks->question, ranks->runs[run], COLUMNS, &arena, &of.columns, err);
+    status = ranks_load_columns(ranks, run, COLUMNS, &arena, &of.columns, err);
   if (status == STATUS_OK) {
     find_devices(&of);
     add_spans(&of);

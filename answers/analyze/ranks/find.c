@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which runs a question about ranks is about, the ranks in them, and the jobs that they are of. Called by load.c and figures.c.
+// Which runs a question about ranks is about, the ranks in them, the jobs that they are of, and their columns. Called by load.c and
+// figures.c.
 #include "analyze/ranks/ranks.h"
 #include "base/map.h"
 
@@ -75,6 +76,13 @@ enum status ranks_find(struct ranks *ranks, uint32_t *job_of, struct error *err)
   if (ranks->items.count > 1)
     qsort(ranks->items.items, ranks->items.count, sizeof *ranks->items.items, compare_ranks);
   return status;
+}
+
+enum status ranks_load_columns(const struct ranks *ranks, uint32_t run, uint32_t columns, struct arena *arena,
+                               struct run_columns *ret_columns, struct error *err)
+{
+  return (ranks->run_count > 1 ? run_columns_load_once : run_columns_load)(ranks->question, ranks->runs[run], columns,
+                                                                           arena, ret_columns, err);
 }
 
 enum status ranks_of_tracks(const struct ranks *ranks, const struct view_run *run, struct arena *arena,

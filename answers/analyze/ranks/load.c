@@ -2,7 +2,6 @@
 // Reads the ranks of a job, their steps and collectives, run by run. A run is a job that xsp recorded, or the file of one rank. Called by
 // the analyses and findings about ranks.
 #include "analyze/ranks/ranks.h"
-#include "analyze/run_columns.h"
 
 #include "base/saturate.h"
 
@@ -290,7 +289,7 @@ static enum status load_run(struct ranks *ranks, uint32_t number, uint32_t job, 
   size_t first_step = ranks->steps.count;
   enum status status = ranks_of_tracks(ranks, ranks->runs[number], &arena, &loading.rank_of, err);
   if (status == STATUS_OK)
-    status = run_columns_load(ranks->question, ranks->runs[number], COLUMNS, &arena, &loading.columns, err);
+    status = ranks_load_columns(ranks, number, COLUMNS, &arena, &loading.columns, err);
   if (status == STATUS_OK) {
     add_steps(&loading, job);
     add_collectives(&loading, job, &collectives);

@@ -4,6 +4,7 @@
 #ifndef XSP_ANALYZE_RANKS_RANKS_H
 #define XSP_ANALYZE_RANKS_RANKS_H
 
+#include "analyze/run_columns.h"
 #include "analyze/view.h"
 #include "base/vector.h"
 
@@ -92,6 +93,9 @@ enum status ranks_figures(struct ranks *ranks, struct error *err) MUST_CHECK;
 // Of the run's tracks the place of their rank; RANK_NONE: of none. The caller frees it (map_done).
 enum status ranks_of_tracks(const struct ranks *ranks, const struct view_run *run, struct arena *arena,
                             struct map *ret_ranks, struct error *err) MUST_CHECK;
+// Of one run as run_columns_load; of many, which may be files of a thousand ranks, nothing stays in memory.
+enum status ranks_load_columns(const struct ranks *ranks, uint32_t run, uint32_t columns, struct arena *arena,
+                               struct run_columns *ret_columns, struct error *err) MUST_CHECK;
 const char *ranks_collective_kind(const struct ranks *ranks, uint32_t name); // "gloo:all_reduce" is an "all_reduce"
 bool ranks_is_collective_kernel(const char *name);                           // NCCL's, RCCL's
 // Whether the name is that of a collective's start or of a wait for one, among operators.
