@@ -110,6 +110,13 @@ static const char *const common_advice[] = {
     [STATUS_MEMORY] = "again with more memory free",
 };
 
+bool output_has_colors(void)
+{
+  const char *no_color = getenv("NO_COLOR"), *terminal = getenv("TERM");
+  return (no_color == NULL || no_color[0] == 0) && terminal != NULL && strcmp(terminal, "dumb") != 0 &&
+         isatty(STDERR_FILENO) == 1;
+}
+
 void output_error(const struct error *err)
 {
   struct error whole = *err;
@@ -118,7 +125,11 @@ void output_error(const struct error *err)
   char line[4 * sizeof whole]; // an escape is four characters
   size_t length = error_line(&whole, line, sizeof line - 1);
   line[length++] = '\n';
-  fwrite(line, 1, length, stderr);
+  static const char name[] = "xsp:"; // begins the line
+  size_t colored = output_has_colors() ? sizeof name - 1 : 0;
+  if (colored > 0)
+    fprintf(stderr, "\033[1;31m%s\033[0m", name);
+  fwrite(line + colored, 1, length - colored, stderr);
 }
 
 void output_next(const char *path)

@@ -24,6 +24,8 @@ bool output_is_quiet(void);
 // One line on stderr, escaped like an error's. output_error prints *err the way main does.
 void output_message(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void output_error(const struct error *err);
+// stderr is a terminal that shows colors, and NO_COLOR is not set.
+bool output_has_colors(void);
 // After a file was written: what to look at it with, on stderr.
 void output_next(const char *path);
 // A line on stderr that the next one replaces on a terminal; elsewhere a line every few seconds. NULL removes it.

@@ -232,6 +232,19 @@ class OutputTest(CliTest):
         process.stderr.close()
         self.assertEqual(process.wait(timeout=scripted.TIMEOUT_S), 0)
 
+    def test_colors_on_a_terminal_only(self):
+        for variables, is_colored in (({"TERM": "xterm"}, True), ({"TERM": "xterm", "NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False)):
+            with self.subTest(variables):
+                master, slave = pty.openpty()
+                environment = {key: value for key, value in os.environ.items() if key != "NO_COLOR"}
+                subprocess.run([XSP, "info", "missing.xsp"], stderr=slave, env={**environment, **variables}, check=False,
+                               timeout=scripted.TIMEOUT_S)
+                os.close(slave)
+                text = os.read(master, 1 << 16).decode()
+                os.close(master)
+                self.assertTrue(text.startswith("\x1b[1;31mxsp:\x1b[0m " if is_colored else "xsp: "), text)
+        self.assertTrue(xsp("info", "missing.xsp", environment={"TERM": "xterm"}).stderr.startswith(b"xsp: "))
+
     def test_a_terminal_narrower_than_the_table(self):
         master, slave = pty.openpty()
         subprocess.run(["stty", "cols", "72"], stdin=slave, check=True, timeout=scripted.TIMEOUT_S)

@@ -273,8 +273,13 @@ static enum status put_causes(struct buf *out, struct store *store, struct analy
   analyze_request_init(&request);
   request.cache = cache;
   enum status status = analyze_causes(&store, 1, &request, &arena, &causes, &count, err);
+  bool is_bold = status == STATUS_OK && count > 0 && output_has_colors();
+  if (is_bold)
+    buf_text(out, "\033[1m");
   if (status == STATUS_OK)
     report_causes(causes, count, out);
+  if (is_bold)
+    buf_text(out, "\033[0m");
   *ret_is_unrecorded = status == STATUS_OK && count > 0 && strcmp(causes[0].rule, "unrecorded") == 0;
   arena_done(&arena);
   return status;
