@@ -5,6 +5,7 @@
 
 #include "tracers/frames/find_object.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <xsp/tracer.h>
@@ -23,7 +24,7 @@ static int probe(const struct xsp_host *asking, char *why, size_t why_size)
   if (error == 0)
     timer_delete(timer);
   else
-    strerror_r(error, why, why_size);
+    snprintf(why, why_size, "%s", strerror(error));
   asking->found(asking, "timers on the CPU clocks of threads", NULL);
   return error;
 }
