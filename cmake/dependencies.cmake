@@ -14,7 +14,7 @@ find_library(XSP_PNG_ARCHIVE NAMES libpng16.a REQUIRED)
 find_library(XSP_ZLIB_ARCHIVE NAMES libz.a REQUIRED)
 set(PNG_LIBRARIES ${XSP_PNG_ARCHIVE} ${XSP_ZLIB_ARCHIVE} m)
 pkg_check_modules(DW REQUIRED libdw)
-pkg_check_modules(CURL REQUIRED libcurl>=7.85) # its headers: net/http/curl.h opens it at run time
+pkg_check_modules(CURL REQUIRED libcurl>=7.66) # its headers: net/http/curl.h opens it at run time
 pkg_check_modules(PQ REQUIRED libpq) # its header: history/ opens it at run time
 pkg_check_modules(MICROHTTPD REQUIRED libmicrohttpd) # opened at run time: never linked
 find_library(IBERTY_LIBRARIES NAMES libiberty.a REQUIRED) # there is no other form of it

@@ -30,6 +30,9 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+#ifndef MOUNT_ATTR_RDONLY // glibc before 2.36; from then on the two headers do not go together
+#include <linux/mount.h>
+#endif
 
 #define CONTAINER "runner" // its name in a state folder of its own
 

@@ -9,6 +9,11 @@
 #include <curl/curl.h>
 #include <stdbool.h>
 
+#if LIBCURL_VERSION_NUM < 0x075500 // of the headers; which libcurl is there shows at run time
+#define CURLOPT_PROTOCOLS_STR ((CURLoption)(CURLOPTTYPE_OBJECTPOINT + 318))
+#define CURLOPT_REDIR_PROTOCOLS_STR ((CURLoption)(CURLOPTTYPE_OBJECTPOINT + 319))
+#endif
+
 #define CURL_CONNECT_S 30L
 #define CURL_FUNCTIONS(X)                                                                                              \
   X(easy_init)                                                                                                         \

@@ -5,6 +5,10 @@
 
 #include <string.h>
 
+#ifndef CL_LAYER_NAME // headers before 2022.05
+#define CL_LAYER_NAME 0x4241
+#endif
+
 struct _cl_icd_dispatch opencl_next;
 static struct _cl_icd_dispatch dispatch; // NULL: the loader takes what is below
 
