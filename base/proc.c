@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define SECOND_NS INT64_C(1000000000)
@@ -67,6 +68,12 @@ static bool has_piece(pid_t process, const char *name, int separator, const char
     fclose(file);
   free(piece);
   return is_found;
+}
+
+uint64_t proc_namespace(void)
+{
+  struct stat facts;
+  return stat("/proc/self/ns/pid", &facts) == 0 ? (uint64_t)facts.st_ino : 0;
 }
 
 // Not by who has a process file: a process that was only forked makes one with its first span.

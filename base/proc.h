@@ -12,6 +12,8 @@
 char proc_state(pid_t process, unsigned long long *ret_start_ticks);
 // Whether a process that existed at `start_ns` (Unix epoch) still runs; zombies do not.
 bool proc_lives(pid_t process, int64_t start_ns);
+// A number of the processes that this one can see: those of its PID namespace. 0: it sees none, as where /proc is not mounted.
+uint64_t proc_namespace(void);
 // How a process is in a session: its folder is in the process's environment; its file is mapped, so the process joined or was
 // forked by one that did. To look for the second alone takes a look at the maps of all of the caller's processes.
 enum proc_by { PROC_GIVEN = 1, PROC_MAPPED = 2 };

@@ -32,6 +32,14 @@ static bool is_kept(int file)
          (flags & SESSION_KEPT) != 0;
 }
 
+// Whether the processes that may have it are those that are seen here: a container with a /dev/shm of the machine sees others.
+static bool is_kept_here(int file)
+{
+  uint64_t kept_in = 0;
+  return pread(file, &kept_in, sizeof kept_in, offsetof(struct session_head, kept_in)) == (ssize_t)sizeof kept_in &&
+         kept_in != 0 && kept_in == proc_namespace();
+}
+
 // Whether another process has the session mapped. Not by the process files: one that was only forked has none yet.
 bool collect_find_has_process(const char *directory)
 {
@@ -55,7 +63,7 @@ static void look(const char *path, const struct look *look)
   bool is_in_use = lock >= 0 && collect_place_is_locked(lock);
   if (lock >= 0 && is_kept(lock)) {
     is_new = false;
-    if (look->found == NULL && !collect_find_has_process(real) && collect_place_lock(lock)) {
+    if (look->found == NULL && is_kept_here(lock) && !collect_find_has_process(real) && collect_place_lock(lock)) {
       collect_place_remove(folder, real);
       folder = -1;
     }

@@ -6,6 +6,7 @@
 #include "base/folder.h"
 #include "base/hex.h"
 #include "base/memory.h"
+#include "base/proc.h"
 #include "collect/guard.h"
 #include "collect/place.h"
 #include "collect/state.h"
@@ -138,6 +139,7 @@ void collect_keep(struct collect_session *session)
 {
   if (!session->has_failed)
     collect_session_give_back(session);
+  session->head->kept_in = proc_namespace();
   __atomic_or_fetch(&session->head->flags, SESSION_KEPT, __ATOMIC_RELAXED);
 }
 
