@@ -3,6 +3,7 @@
 #include "analyze/findings/own_lines.h"
 #include "analyze/findings/rules.h"
 #include "analyze/findings/shared.h"
+#include "analyze/installed.h"
 #include "analyze/runs/compilations.h"
 #include "base/vector.h"
 
@@ -126,10 +127,12 @@ static void add(struct findings *findings, const struct compiling *compiling)
   finding->saving_ms = finding->share_pct / 100 * findings->loop_ms;
   finding->saving_basis = "the share of the loop that compilations after the first observation take";
   const struct compilation *reason = main_reason(compiling);
+  // A module of PyTorch's is compiled by a function of PyTorch's.
+  bool is_named = reason->function != NULL && !(reason->file != NULL && analyze_is_installed(reason->file));
   finding->title = arena_format(findings->question->arena,
                                 "%s is compiled again in %.0f of %.0f observations, %s each on average%s%s",
-                                reason->function != NULL ? reason->function : "the model", compiling->observations,
-                                count, findings_time(findings, compiling->ns / 1e6 / compiling->observations),
+                                is_named ? reason->function : "the model", compiling->observations, count,
+                                findings_time(findings, compiling->ns / 1e6 / compiling->observations),
                                 reason->reason != NULL ? ": " : "", reason->reason != NULL ? reason->reason : "");
   finding->advice = advice_for(reason->kind, findings_is_xlas(findings));
   finding->threshold = findings_threshold_of(findings, "recompilation-observations");
