@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 import unittest
 
 from framework_environment import framework_python
@@ -74,6 +75,36 @@ for device in metadata.step_stats.dev_stats:
         print(repr((node.node_name, node.all_start_nanos, node.all_end_rel_nanos, shape)))
 """
 
+EXECUTORCH = """
+import json
+import torch
+from executorch.backends.xnnpack.partition.xnnpack_partitioner import XnnpackPartitioner
+from executorch.devtools.etdump.serialize import deserialize_from_etdump_flatcc
+from executorch.exir import to_edge_transform_and_lower
+from executorch.extension.pybindings.portable_lib import _load_for_executorch
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.convolution, self.linear = torch.nn.Conv2d(3, 8, 3, padding=1), torch.nn.Linear(8, 4)
+
+    def forward(self, x):
+        return torch.softmax(self.linear(torch.relu(self.convolution(x)).mean((2, 3))), 1)
+
+x = torch.randn(1, 3, 16, 16)
+for name, partitioners in (("portable", []), ("xnnpack", [XnnpackPartitioner()])):
+    program = to_edge_transform_and_lower(torch.export.export(Net().eval(), (x,)), partitioner=partitioners).to_executorch()
+    open(name + ".pte", "wb").write(program.buffer)
+    module = _load_for_executorch(name + ".pte", enable_etdump=True)
+    for _ in range(3):
+        module.run_method("forward", (x,))
+    module.write_etdump_result_to_file(name + ".etdp", "")
+    dump = deserialize_from_etdump_flatcc(open(name + ".etdp", "rb").read())
+    events = [(event.profile_event.name or event.profile_event.delegate_debug_id_str, event.profile_event.start_time,
+               event.profile_event.end_time - event.profile_event.start_time, event.profile_event.instruction_id)
+              for run in dump.run_data for event in run.events if event.profile_event]
+    json.dump(events, open(name + ".json", "w"))
+"""
 SPINNER = """
 package main
 
@@ -206,6 +237,35 @@ class Go(Imported):
         self.assertEqual({row["name"]: row["ns"] for row in found}, dict(expected))
         self.assertGreater(expected["main.spin"], 0)
         self.assertEqual(self.rows("select epoch from run"), [{"epoch": "unix"}])
+
+
+class ExecuTorch(Imported):
+    @classmethod
+    def setUpClass(cls):
+        cls.python = torch_python()
+        added = framework_python("executorch-1.5.1", "--no-deps", "executorch==1.5.1", "torchao==0.18.0", "flatbuffers==25.12.19",
+                                 "ruamel.yaml==0.19.1", "pandas==3.1.1", "python-dateutil==4.0.0", "tabulate==0.10.0")
+        cls.packages = str(added.parents[1] / "lib" / f"python{sys.version_info[0]}.{sys.version_info[1]}" / "site-packages")
+
+    def test_what_its_own_reader_lists(self):
+        """With and without a delegate: each event's start, duration and instruction; layers are calls, each once."""
+        run_python(self.python, EXECUTORCH, self.folder, PYTHONPATH=self.packages)
+        for name in ("portable", "xnnpack"):
+            with self.subTest(name):
+                with open(os.path.join(self.folder, name + ".json"), encoding="utf-8") as file:
+                    events = json.load(file)
+                report, spans = self.load_files(os.path.join(self.folder, name + ".etdp"))
+                self.assertEqual((report["files"][0]["kept"], report["files"][0]["skipped"]), (len(events), {}))
+                self.assertEqual(sorted((span["start_ns"], span["duration_ns"]) for span in spans),
+                                 sorted((start, duration) for _, start, duration, _ in events))
+                calls = sorted((start, instruction) for event, start, _, instruction in events if event in ("OPERATOR_CALL", "DELEGATE_CALL"))
+                layers = [span for span in spans if span["level"] == "layer" and span["category"] != "delegated"]
+                self.assertEqual(sorted((span["start_ns"], span["tags"]["layer_index"]) for span in layers), calls)
+                by_id = {span["span_id"]: span for span in layers}
+                for span in spans:
+                    if span["category"] == "delegated":
+                        self.assertEqual(by_id[span["parent_id"]]["tags"]["layer_index"], span["tags"]["layer_index"])
+                self.assertEqual(any(span["category"] == "delegated" for span in spans), name == "xnnpack")
 
 
 if __name__ == "__main__":
