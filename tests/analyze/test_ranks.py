@@ -339,6 +339,28 @@ class RanksTest(unittest.TestCase):
         found = {row["id"]: row for row in self.ask("findings")["rows"]}
         self.assertEqual(found["F38"]["saving_ms"], 3)
 
+    def pairs(self, slow_ms):
+        """Three pairs of ranks: each computes 40 ms and then reduces, which takes 10 ms, and `slow_ms` in the second pair."""
+        self.trace = Script()
+        self.trace.experiment()
+        self.trace.run(1, "A/M/L/Lib", batch=None)
+        for rank in range(6):
+            self.rank(rank, ranks=6)
+            for step in range(STEPS):
+                self.at(rank, "training step", 100 * step, 100 * step + 100, "model")
+                self.at(rank, "aten::mm", 100 * step, 100 * step + 40)
+                took = slow_ms if rank // 2 == 1 else 10
+                self.collective(rank, 100 * step + 40, 100 * step + 40 + took, step + 1, size=1 << 20, group=str(rank // 2 + 1))
+        return {row["id"]: row for row in self.ask("findings", "--min-gain", "0")["rows"]}.get("F55")
+
+    def test_a_slow_link(self):
+        found = self.pairs(30)
+        self.assertIn("all_reduce between ranks 2, 3 takes 3 times as long as in 2 other groups", found["title"])
+        self.assertEqual((found["saving_ms"], found["numbers"]["groups"], found["numbers"]["bytes"]), (20, 3, 1 << 20))
+
+    def test_links_of_about_one_speed(self):
+        self.assertIsNone(self.pairs(19))
+
     def test_larger_batches_are_named(self):
         self.trace.run(1, "A/M/L/Lib", batch=None)
         for rank, computes, batch in ((0, 40, 256), (1, 80, 768)):

@@ -55,6 +55,7 @@ const struct finding_rule *const finding_rules[] = {
     &finding_f40,
     &finding_f41,
     &finding_f42,
+    &finding_f55,
     NULL,
 };
 // clang-format on

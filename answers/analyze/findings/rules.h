@@ -50,5 +50,6 @@ extern const struct finding_rule finding_f39; // f39_throttled.c
 extern const struct finding_rule finding_f40; // f40_servers.c
 extern const struct finding_rule finding_f41; // f40_servers.c
 extern const struct finding_rule finding_f42; // f40_servers.c
+extern const struct finding_rule finding_f55; // f55_slow_link.c
 
 #endif

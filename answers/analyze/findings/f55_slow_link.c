@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+// F55, slow link: of process groups of equal size that exchange alike, one takes much longer for a byte than the others.
+#include "analyze/findings/ranks.h"
+#include "analyze/findings/rules.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define GROUPS_LEAST 3     // which are compared
+#define EXCHANGES_LEAST 10 // of a group
+#define RANKS_SHOWN 4u
+
+struct key {
+  uint32_t name, size_class, ranks; // string id; of bytes, by powers of two; in the group
+};
+struct link {
+  struct key key;
+  uint32_t job, group, member_count;
+  uint32_t members[RANKS_SHOWN]; // places in ranks->items
+  double count, bytes, transfer_ns;
+};
+typedef VECTOR(struct link) link_list;
+
+// Collectives of a group are together.
+static struct link *link_of(link_list *links, const struct collective *one, const struct collective_match *match)
+{
+  const struct key key = {one->name, 63u - (unsigned)__builtin_clzll((unsigned long long)one->bytes), match->count};
+  for (size_t i = links->count; i > 0; i--) {
+    struct link *link = &links->items[i - 1];
+    if (memcmp(&link->key, &key, sizeof key) == 0 && link->job == one->job && link->group == one->group)
+      return link;
+  }
+  struct link *link = vector_add(links);
+  *link = (struct link){.key = key, .job = one->job, .group = one->group};
+  return link;
+}
+
+static void add_collectives(const struct ranks *ranks, link_list *links)
+{
+  for (size_t i = 0; i < ranks->collectives.count; i++) {
+    const struct collective *one = &ranks->collectives.items[i];
+    const struct collective_match *match = one->match != RANK_NONE ? &ranks->matches.items[one->match] : NULL;
+    if (match == NULL || match->last_arrival_ns == INT64_MIN || one->bytes <= 0 || one->group == 0)
+      continue;
+    struct link *link = link_of(links, one, match);
+    uint32_t place = 0;
+    while (place < link->member_count && link->members[place] != one->rank)
+      place++;
+    if (place == link->member_count && place < RANKS_SHOWN)
+      link->members[link->member_count++] = one->rank;
+    link->count++;
+    link->bytes += (double)one->bytes;
+    link->transfer_ns += (double)collective_transfer_ns(ranks, one);
+  }
+}
+
+static double ns_per_byte(const struct link *link)
+{
+  return link->transfer_ns / link->bytes;
+}
+
+static int compare_speeds(const void *left, const void *right)
+{
+  const double *a = left, *b = right;
+  return (*a > *b) - (*a < *b);
+}
+
+// Of the others that are compared with it; NaN: too few. `*ret_count`: they.
+static double median_of_others(const link_list *links, const struct link *of, double *values, size_t *ret_count)
+{
+  size_t count = 0;
+  for (size_t i = 0; i < links->count; i++) {
+    const struct link *link = &links->items[i];
+    if (link != of && memcmp(&link->key, &of->key, sizeof of->key) == 0 && link->count >= EXCHANGES_LEAST)
+      values[count++] = ns_per_byte(link);
+  }
+  *ret_count = count;
+  qsort(values, count, sizeof *values, compare_speeds);
+  return count + 1 >= GROUPS_LEAST ? (values[(count - 1) / 2] + values[count / 2]) / 2 : NAN;
+}
+
+static int64_t bare_transfer_ns(const struct rank_step *step)
+{
+  return step->exposed_ns - step->stalled_ns;
+}
+
+static const char *list_members(const struct ranks *ranks, const struct link *of, struct arena *arena)
+{
+  const char *text = "";
+  for (uint32_t i = 0; i < of->member_count; i++)
+    text = arena_format(arena, "%s%s%lld", text, i > 0 ? ", " : "", (long long)ranks->items.items[of->members[i]].rank);
+  return of->key.ranks > of->member_count ? arena_format(arena, "%s, …", text) : text;
+}
+
+static void add(struct findings *findings, const struct ranks *ranks, const struct link *of, double others, size_t count)
+{
+  struct arena *arena = findings->question->arena;
+  uint32_t member = of->members[0];
+  double steps = (double)ranks->items.items[member].steps * of->key.ranks;
+  double lost_ms = (of->transfer_ns - others * of->bytes) / steps / 1e6;
+  struct finding *finding = findings_add(findings);
+  finding->context = "collectives";
+  finding->title = arena_format(
+      arena, "%s between ranks %s takes %.3g times as long as in %zu other groups of as many ranks and bytes",
+      ranks_collective_kind(ranks, of->key.name), list_members(ranks, of, arena), ns_per_byte(of) / others, count);
+  finding->time_ms = of->transfer_ns / steps / 1e6;
+  finding->share_pct = analyze_share_pct(finding->time_ms, rank_figure_ms(ranks, member, rank_step_ns));
+  finding->saving_ms = fmax(fmin(lost_ms, rank_figure_ms(ranks, member, bare_transfer_ns)), 0);
+  finding->saving_basis = "what it takes longer than in the median of the other groups, without compute";
+  finding->advice = "look at the link, the adapter and the place of these ranks: another rate or errors (ethtool, ibstat), "
+                    "another switch, a shared port, a slower path between devices (nvidia-smi topo -m)";
+  finding->threshold = findings_threshold_of(findings, "slow_link-times");
+  finding->confidence = CONFIDENCE_MEDIUM;
+  finding_number(finding, "times", ns_per_byte(of) / others);
+  finding_number(finding, "groups", (double)count + 1);
+  finding_number(finding, "bytes", of->bytes / of->count);
+}
+
+static enum status find(struct findings *findings, struct error *err)
+{
+  const struct ranks *ranks;
+  link_list links = {0};
+  XSP_TRY(findings_ranks(findings, &ranks, err));
+  if (ranks == NULL)
+    return STATUS_OK;
+  add_collectives(ranks, &links);
+  double *values = arena_alloc_array(findings->question->scratch, links.count + 1, sizeof *values);
+  for (size_t i = 0, count = 0; i < links.count; i++) {
+    const struct link *link = &links.items[i];
+    double others = link->count >= EXCHANGES_LEAST ? median_of_others(&links, link, values, &count) : NAN;
+    if (ns_per_byte(link) >= findings_threshold(findings, "slow_link-times") * others)
+      add(findings, ranks, link, others, count);
+  }
+  vector_done(&links);
+  return STATUS_OK;
+}
+
+const struct finding_rule finding_f55 = {
+    .id = "F55",
+    .key = "slow_link",
+    .title = "slow link",
+    .thresholds = {{"slow_link-times", "", 2, "time of a byte, of the median of the other groups, at least"}},
+    .find = find,
+};
