@@ -12,6 +12,7 @@ import torch_environment
 
 XSP = pathlib.Path(os.environ["XSP_BUILD"]) / "xsp"
 PROGRAM = pathlib.Path(__file__).resolve().parent / "ranks_program.py"
+PARALLEL = PROGRAM.parent / "parallel_program.py"
 EXCHANGES = PROGRAM.parent / "exchange_program.py"
 STEPS = 20
 
@@ -126,6 +127,48 @@ class Exchanges(unittest.TestCase):
         found = self.findings("small")
         self.assertEqual([(key, row["line"]) for key, row in found.items()], [("F36", line_of("REDUCE", EXCHANGES))])
         self.assertEqual(found["F36"]["numbers"]["collectives"], 48)
+
+
+@unittest.skipIf(os.environ.get("XSP_SANITIZE"), "an ordinary Python")
+class Parallel(unittest.TestCase):
+    """What collectives are for, in the ways to train one model on several ranks: two ranks, eight steps."""
+    def collectives(self, kind):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.file = pathlib.Path(folder.name) / "out.xsp"
+        subprocess.run([XSP, "run", "-q", "-o", self.file, "--", torch_environment.torch_python(), PARALLEL, kind, folder.name], check=True,
+                       timeout=600, stdout=subprocess.DEVNULL)
+        rows = self.ask("analyze", "A24", self.file)["rows"]
+        return {(row["collective"], row.get("module"), row["bytes"], row["count"]) for row in rows}
+
+    def ask(self, *arguments):
+        return json.loads(subprocess.run([XSP, *arguments, "--json"], check=True, timeout=600, stdout=subprocess.PIPE).stdout)
+
+    def test_buckets_of_data_parallelism(self):
+        """Of 4 · (256² + 256) parameters: in the first step one bucket, in the seven others two."""
+        bytes_of_block = 4 * (256 * 256 + 256)
+        found = {one for one in self.collectives("ddp") if one[0] == "all_reduce"}
+        self.assertEqual(found, {("all_reduce", "module.3.0 to module.0.0", 4 * bytes_of_block, 2),
+                                 ("all_reduce", "module.3.0 to module.2.0", 2 * bytes_of_block, 14),
+                                 ("all_reduce", "module.1.0 to module.0.0", 2 * bytes_of_block, 14)})
+
+    def test_shards_of_modules(self):
+        """Each block is gathered for the forward and the backward pass, and reduced once."""
+        found = {(name, module, count) for name, module, _, count in self.collectives("fsdp") if module is not None}
+        self.assertEqual(found, {("all_gather", str(block), 32) for block in range(4)} | {("all_reduce", str(block), 16) for block in range(4)})
+
+    def test_results_of_tensor_parallelism(self):
+        """The second layer's results, 64 by 256 numbers, are partial on each rank."""
+        self.assertIn(("all_reduce", "2", 64 * 256 * 4, 16), self.collectives("tensor"))
+
+    def test_stages_of_a_pipeline(self):
+        """Four micro-batches of 16 by 256 numbers go on, and their gradients back; each stage waits for the other."""
+        found = self.collectives("pipeline")
+        exchanged = {(name, count) for name, _, size, count in found if size == 16 * 256 * 4}
+        self.assertEqual(exchanged, {("send", 2 * 32), ("recv", 2 * 32)})
+        for row in self.ask("analyze", "A21", self.file)["rows"]:
+            self.assertGreater(row["bubble_ms"], 0)
+            self.assertLessEqual(row["bubble_ms"], row["exposed_ms"])
 
 
 if __name__ == "__main__":
