@@ -284,9 +284,9 @@ static enum status fill(struct request *request, struct error *err)
   XSP_TRY(run_tracers(request->invocation, &request->arena, experiment, err));
   XSP_TRY(fill_sets(request, err));
   XSP_TRY(run_sampling(request->invocation, experiment, err));
+  XSP_TRY(fill_program(request, err));
   experiment->run.counters = invocation_value(request->invocation, "counters");
   XSP_TRY(launch_check_span_counters(experiment->run.counters, err));
-  XSP_TRY(fill_program(request, err));
   XSP_TRY(fill_ranges(request, err));
   XSP_TRY(invocation_bytes(request->invocation, "flight-recorder", 64 << 10, UINT64_C(2) << 30,
                            &experiment->run.flight_recorder_bytes, err));
