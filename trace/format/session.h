@@ -69,7 +69,7 @@ struct session_head { // offset 0 of DIR/session
       calibration[SESSION_CALIBRATIONS]; // slot = sequence-1 while it fits, then 1 + (sequence-2) % (N-1)
   uint64_t span_base;                    // random: see session_public_id
   uint64_t program_span;                 // W3C id of the span that the launcher will publish for the program; 0: none
-  uint64_t kept_in;                      // SESSION_KEPT: whose processes were looked through (proc_namespace); 0: unknown
+  uint64_t kept_in; // SESSION_KEPT: whose processes were looked through (proc_namespace); 0: unknown
 };
 
 // Ids of spans count up from 1 in each session. Outside a session's files they have the session's base added, so that they are

@@ -93,7 +93,8 @@ static const char *list_members(const struct ranks *ranks, const struct link *of
   return of->key.ranks > of->member_count ? arena_format(arena, "%s, …", text) : text;
 }
 
-static void add(struct findings *findings, const struct ranks *ranks, const struct link *of, double others, size_t count)
+static void add(struct findings *findings, const struct ranks *ranks, const struct link *of, double others,
+                size_t count)
 {
   struct arena *arena = findings->question->arena;
   uint32_t member = of->members[0];
@@ -108,8 +109,9 @@ static void add(struct findings *findings, const struct ranks *ranks, const stru
   finding->share_pct = analyze_share_pct(finding->time_ms, rank_figure_ms(ranks, member, rank_step_ns));
   finding->saving_ms = fmax(fmin(lost_ms, rank_figure_ms(ranks, member, bare_transfer_ns)), 0);
   finding->saving_basis = "what it takes longer than in the median of the other groups, without compute";
-  finding->advice = "look at the link, the adapter and the place of these ranks: another rate or errors (ethtool, ibstat), "
-                    "another switch, a shared port, a slower path between devices (nvidia-smi topo -m)";
+  finding->advice =
+      "look at the link, the adapter and the place of these ranks: another rate or errors (ethtool, ibstat), "
+      "another switch, a shared port, a slower path between devices (nvidia-smi topo -m)";
   finding->threshold = findings_threshold_of(findings, "slow_link-times");
   finding->confidence = CONFIDENCE_MEDIUM;
   finding_number(finding, "times", ns_per_byte(of) / others);
