@@ -392,6 +392,19 @@ static inline void fuzz_import(const struct importer *importer, const char *mode
   close(file);
 }
 
+// A file with a name, for SQLite: it follows the links of /proc, whose targets have none.
+static inline void fuzz_name_path(char path[64])
+{
+  snprintf(path, 64, "/dev/shm/xsp-fuzz-%d", (int)getpid());
+}
+
+static inline void fuzz_write(const char *path, const uint8_t *data, size_t size)
+{
+  FILE *file = fopen(path, "wb");
+  fuzz_must(file != NULL && (size == 0 || fwrite(data, 1, size, file) == size) && fclose(file) == 0,
+            "no room for the file");
+}
+
 // Imports a trace with `data` as its description.
 static inline void fuzz_import_described(const struct importer *importer, const char *trace, const uint8_t *data,
                                          size_t size)

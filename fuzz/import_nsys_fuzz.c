@@ -140,22 +140,14 @@ static void write_script(const char *path, const uint8_t *data, size_t size)
   sqlite3_close(db);
 }
 
-static void write_bytes(const char *path, const uint8_t *data, size_t size)
-{
-  FILE *file = fopen(path, "wb");
-  fuzz_must(file != NULL && (size == 0 || fwrite(data, 1, size, file) == size) && fclose(file) == 0,
-            "no room for the file");
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-  // A file with a name: SQLite follows the links of /proc, whose targets have none.
   char path[64];
-  snprintf(path, sizeof path, "/dev/shm/xsp-fuzz-nsys-%d", (int)getpid());
+  fuzz_name_path(path);
   if (size > 0 && data[0] < 'S')
     write_script(path, data + 1, size - 1);
   else
-    write_bytes(path, data, size);
+    fuzz_write(path, data, size);
   fuzz_import_path(&importer_nsys, "step*", path);
   unlink(path);
   return 0;

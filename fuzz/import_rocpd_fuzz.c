@@ -6,6 +6,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-  fuzz_import(&importer_rocpd, NULL, data, size);
+  char path[64];
+  fuzz_name_path(path);
+  fuzz_write(path, data, size);
+  fuzz_import_path(&importer_rocpd, NULL, path);
+  unlink(path);
   return 0;
 }
