@@ -20,3 +20,10 @@ def repeat(step, count):
             step()
         times_ms.append((time.perf_counter() - start) * 1e3)
     print(f"{statistics.median(times_ms[count // 5:]):.3f} ms a step")
+
+
+def timed(run, requests):
+    """Calls `run`, which serves so many requests."""
+    start = time.perf_counter()
+    run()
+    print(f"{(time.perf_counter() - start) * 1e3 / requests:.3f} ms a step")
