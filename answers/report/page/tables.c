@@ -12,7 +12,7 @@
 // Does an analysis answer for one batch size? The others answer for all at once.
 static bool is_per_batch(const char *id)
 {
-  return !text_is_one_of(id, "A1", "A15", "L0");
+  return !text_is_one_of(id, "A1", "A15", "A25", "L0", "requests");
 }
 
 static size_t batch_sizes(const struct store_run *runs, size_t run_count, int64_t batches[BATCHES_MOST])
