@@ -2,6 +2,7 @@
 // Edit distance with transpositions between short words. Used by option parsing and by main. Pure.
 #include "base/nearest.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -44,7 +45,8 @@ void nearest_offer(struct nearest *nearest, const char *candidate)
   size_t distance = distance_of(nearest->word, candidate);
   if (length >= 2 && strncmp(nearest->word, candidate, length) == 0)
     distance = least(distance, 1); // an abbreviation is nearly right
-  if (distance < nearest->distance) {
+  bool begins_alike = nearest->best != NULL && nearest->best[0] != *nearest->word && candidate[0] == *nearest->word;
+  if (distance < nearest->distance || (distance == nearest->distance && begins_alike)) {
     nearest->distance = distance;
     nearest->best = candidate;
   }
