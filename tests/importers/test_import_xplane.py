@@ -209,7 +209,7 @@ class Xplane(unittest.TestCase):
         self.assertEqual(len(report["files"][0]["notes"]), 1)
         many = json.dumps(event) + "," + (json.dumps({**event, "ph": "i"}) + ",") * 999_998
         report, _ = self.load(('{"traceEvents":[' + many + json.dumps(name) + "]}").encode())
-        self.assertIn("million", report["files"][0]["notes"][1])
+        self.assertIn("million", "".join(report["files"][0]["notes"]))
 
     def test_a_pipe_is_refused_where_it_is_read_again(self):
         host = xspace.Plane("/host:CPU")
