@@ -34,8 +34,10 @@ static void end_pass(struct loop *loop, uint64_t end)
   loop->step.end = end;
   loop->passes[loop->pass_count++] = loop->step;
   loop->has_none = loop->has_none || loop->pass_count == LOOP_PASSES;
-  if (loop->has_none)
+  if (loop->has_none) {
     publish_passes(loop);
+    loop->samples = (struct passes){0};
+  }
   open_step(loop, end);
 }
 
@@ -61,6 +63,7 @@ void pytorch_loop_activity(struct loop *loop, uint64_t start, bool is_certain)
 void pytorch_loop_forward(struct loop *loop, const struct steps_call *call)
 {
   pytorch_loop_activity(loop, call->start, true);
+  passes_forward(&loop->samples, call->is_model ? call->module : NULL, call->batch_size);
   if (loop->step.batch_size < 0)
     loop->step.batch_size = call->batch_size;
   if (loop->step.model != NULL || !call->is_model)
@@ -74,15 +77,23 @@ void pytorch_loop_forward(struct loop *loop, const struct steps_call *call)
 void pytorch_loop_backward_ended(struct loop *loop)
 {
   loop->pass_end = xsp_clock_ticks();
+  passes_backward_ended(&loop->samples);
 }
 
 void pytorch_loop_prediction(struct loop *loop, uint64_t start)
 {
   if (may_end(loop))
     end_pass(loop, start);
+  passes_prediction(&loop->samples);
   loop->predictions++;
   if (!loop->is_certain) // what was loaded before was for this
     loop->step.start = 0;
+}
+
+void pytorch_loop_optimizer_begins(struct loop *loop, uint64_t start)
+{
+  pytorch_loop_part(loop, start, false);
+  passes_optimizer_begins(&loop->samples);
 }
 
 void pytorch_loop_leave(struct loop *loop)
@@ -116,6 +127,8 @@ void pytorch_loop_optimizer_ended(struct loop *loop, const char *optimizer)
   if (loop->end != 0 && !is_new && (!has_predictions || loop->had_predictions))
     loop->step.start = loop->end;
   loop->step.end = xsp_clock_ticks();
+  loop->step.samples = loop->samples.sum;
+  loop->samples = (struct passes){0};
   pytorch_steps_publish(&loop->step);
   if (is_new)
     add_kind(loop, kind);

@@ -4,6 +4,7 @@
 #ifndef XSP_FRAMEWORKS_PYTORCH_TRACER_LOOPS_H
 #define XSP_FRAMEWORKS_PYTORCH_TRACER_LOOPS_H
 
+#include "frameworks/pytorch/passes.h"
 #include "frameworks/pytorch/tracer.h"
 
 #define LOOP_KINDS 8u   // of steps that alternate in one loop, such as a GAN's two
@@ -15,10 +16,12 @@ struct loop_step {
   uint64_t end;
   const char *model, *signature; // of its first forward call of a model; kept; NULL: unknown
   int64_t batch_size;            // of its first forward call that has one; -1: unknown
+  int64_t samples;               // of all its passes; 0: unknown
   struct padding padding;        // of its first forward call of a model
 };
 struct loop {
   struct loop_step step;      // that is open
+  struct passes samples;      // since the last optimizer
   bool is_certain;            // a forward or backward pass was part of it, not only loading and clearing
   uint64_t end;               // of the step before; 0: the open step begins a loop
   uint32_t predictions;       // since that end
@@ -40,6 +43,7 @@ void pytorch_loop_forward(struct loop *loop, const struct steps_call *call);
 void pytorch_loop_part(struct loop *loop, uint64_t start, bool is_certain);
 void pytorch_loop_backward_ended(struct loop *loop);
 void pytorch_loop_prediction(struct loop *loop, uint64_t start);
+void pytorch_loop_optimizer_begins(struct loop *loop, uint64_t start);
 void pytorch_loop_leave(struct loop *loop); // the next step begins with its own first activity
 void pytorch_loop_optimizer_ended(struct loop *loop, const char *optimizer);
 void pytorch_loop_finish(struct loop *loop); // nothing follows on this thread

@@ -83,6 +83,8 @@ void pytorch_steps_publish(const struct loop_step *step)
   bool is_observation = the_model_range == NULL || range_matches(the_model_range, STEP, strlen(STEP));
   struct xsp_span span = publish(site_of(XSP_LEVEL_MODEL, STEP, NULL, is_observation), step->start, step->end,
                                  &(struct inputs){step->batch_size, step->model, step->signature, step->padding});
+  if (step->batch_size > 0 && step->samples > step->batch_size) // gradients were accumulated
+    xsp_span_tag_int(&span, "step_samples", step->samples);
   pytorch_tensors_tag(&span);
 }
 
@@ -199,7 +201,10 @@ struct xsp_site *pytorch_steps_range_begins(struct pytorch_thread *thread, const
   }
   if (kind == RANGE_OTHER || steps == NULL)
     return site_of(XSP_LEVEL_APPLICATION, name, NULL, false);
-  (kind == RANGE_OPTIMIZER ? pytorch_loop_part : pytorch_loop_activity)(&steps->loop, xsp_clock_ticks(), false);
+  if (kind == RANGE_OPTIMIZER)
+    pytorch_loop_optimizer_begins(&steps->loop, xsp_clock_ticks());
+  else
+    pytorch_loop_activity(&steps->loop, xsp_clock_ticks(), false);
   thread->input_depth += kind == RANGE_DATA;
   steps->optimizer_depth += kind == RANGE_OPTIMIZER;
   return site_of(XSP_LEVEL_APPLICATION, name, kind == RANGE_DATA ? "data" : "optimizer", false);

@@ -63,6 +63,29 @@ for _ in range(2):
         model(torch.randn(3, 4)).sum().backward()
     optimizer.step()
 """
+GAN = START + """
+generator, critic = nn.Linear(2, 4), small()
+for_generator, for_critic = sgd(generator), sgd(critic)
+for _ in range(3):
+    critic(torch.randn(3, 4)).sum().backward()
+    made = generator(torch.randn(3, 2))
+    critic(made.detach()).sum().backward()
+    for_critic.step()
+    critic(made).sum().backward()
+    for_generator.step()
+"""
+CLOSURES = START + """
+model = small()
+optimizer = torch.optim.LBFGS(model.parameters(), max_iter=4)
+inputs = torch.randn(3, 4)
+def closure():
+    optimizer.zero_grad()
+    loss = model(inputs).pow(2).sum()
+    loss.backward()
+    return loss
+for _ in range(3):
+    optimizer.step(closure)
+"""
 BY_HAND = START + """
 model = small()
 for _ in range(4):
@@ -145,7 +168,7 @@ for batch in DataLoader(Endless(), batch_size=3):
     model(batch)
 """
 TAGS = "".join(f", (select value from tag where run_id = s.run_id and span_id = s.span_id and key = '{key}') as {key}"
-               for key in ("batch_size", "model", "signature"))
+               for key in ("batch_size", "step_samples", "model", "signature"))
 
 
 class Steps(long_pytorch.Case):
@@ -180,7 +203,14 @@ class Steps(long_pytorch.Case):
         self.assertEqual(self.tiles(self.steps(TEACHER)), [True, True, True])
 
     def test_accumulated_gradients(self):
-        self.assertEqual(self.tiles(self.steps(ACCUMULATED)), [True])
+        steps = self.steps(ACCUMULATED)
+        self.assertEqual(self.tiles(steps), [True])
+        self.assertEqual([(step["batch_size"], step["step_samples"]) for step in steps], [(3, 9), (3, 9)])
+
+    def test_several_passes_over_the_same_samples(self):
+        for program, count in ((GAN, 6), (CLOSURES, 3)):
+            self.assertEqual([(step["batch_size"], step["step_samples"]) for step in self.steps(program)],
+                             [(3, None)] * count)
 
     def test_no_optimizer(self):
         """A step ends where the next one begins, the last one with its backward pass."""
