@@ -3,6 +3,8 @@
 // here (layers.c does that for the set that answers). Called through question.c.
 #include "analyze/view.h"
 
+#include "base/saturate.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -63,6 +65,28 @@ static enum status batch_from_tags(struct store *store, struct view_run *run, st
   return STATUS_OK;
 }
 
+// Training steps that accumulate gradients have more samples than a batch, and the last of an epoch perhaps fewer.
+static enum status add_accumulated(struct store *store, struct view_run *run, struct arena *arena, struct error *err)
+{
+  uint32_t key;
+  struct store_tag *tags;
+  size_t count;
+  if (run->batch_size == 0 || !store_find_string(store, "step_samples", 12, &key))
+    return STATUS_OK;
+  XSP_TRY(store_load_tags_of(store, run->run->run_id, &key, 1, arena, &tags, &count, err));
+  int64_t *spans = arena_alloc_array(arena, run->observation_count + 1, sizeof *spans);
+  size_t counted = 0;
+  for (size_t i = 0; i < run->observation_count; i++)
+    if (!run->observations[i].warmup)
+      spans[counted++] = run->observations[i].span_id;
+  qsort(spans, counted, sizeof *spans, compare_ids);
+  for (size_t i = 0; i < count; i++)
+    if (tags[i].type == STORE_INT && tags[i].value.integer > run->batch_size &&
+        bsearch(&tags[i].span_id, spans, counted, sizeof *spans, compare_ids) != NULL)
+      run->accumulated = saturate_add(run->accumulated, tags[i].value.integer - run->batch_size);
+  return STATUS_OK;
+}
+
 // Never pool cold runs (first inferences of fresh processes) with warm ones.
 static enum status find_cold(struct store *store, struct view_run *run, struct arena *arena, struct error *err)
 {
@@ -112,7 +136,9 @@ static void fill_set(struct view_set *set, const struct view *view, struct arena
     for (size_t k = 0; k < run->observation_count; k++)
       if (!run->observations[k].warmup)
         set->latencies_ms[set->observation_count++] = (double)run->observations[k].duration_ns / 1e6;
+    set->inputs += (double)run->accumulated;
   }
+  set->inputs += (double)set->batch_size * (double)set->observation_count;
   char text[LEVEL_SET_TEXT_SIZE];
   level_set_format(set->run_count > 0 ? set->runs[0]->recorded : set->levels, text);
   set->levels_text = arena_copy(arena, text, strlen(text));
@@ -168,6 +194,7 @@ enum status view_load(const struct experiment_runs *of, const struct view_choice
   XSP_TRY(view_kinds_load(view, choice, arena, err));
   for (size_t i = 0; i < view->run_count; i++) {
     XSP_TRY(batch_from_tags(store, &view->runs[i], arena, err));
+    XSP_TRY(add_accumulated(store, &view->runs[i], arena, err));
     if (view->runs[i].is_in_set)
       set_of(view, &view->runs[i]);
   }

@@ -13,6 +13,7 @@ struct view_run {
   size_t observation_count;
   int64_t batch_size;        // the run's, else its models' tag; 0: unknown
   bool has_several_batches;  // its observations have different ones
+  int64_t accumulated;       // samples of its steps beyond that size: of more micro-batches, without warm-up
   const bool *is_other_kind; // by observation: of a kind of calls that the view is not about; NULL: all are of one
   bool is_cold;              // first inferences of fresh processes: only in the sets of a view of them
   bool is_in_set;
@@ -26,6 +27,7 @@ struct view_set { // runs of one configuration: their observations are pooled, s
   const struct view_run **runs;
   size_t run_count;
   size_t observation_count; // without warm-up
+  double inputs;            // of those, all together; 0: unknown
   double *latencies_ms;     // of those, run by run
   bool *is_kept;            // of those: counts in figures (question_start, by the question's statistic)
   size_t kept_count;

@@ -224,6 +224,18 @@ class TrainingTest(Case):
             trace.at("training step", start, duration, "model", tags={"batch_size": 4})
         [row] = self.answer(trace)["rows"]
         self.assertEqual((row["throughput_per_s"], row["loop_throughput_per_s"]), (100, 25))
+        self.assertNotIn("step_samples", row)
+
+    def test_throughput_of_accumulated_gradients(self):
+        """All micro-batches of a step count, and the last step of an epoch may have fewer."""
+        trace = Trace("M")
+        for start, samples in ((0, 8), (10, 8), (30, 5)):
+            trace.at("training step", start, 10, "model", tags={"step_samples": samples})
+        trace.at("training step", 50, 10, "model")
+        [row] = self.answer(trace)["rows"]
+        self.assertEqual({key: row[key] for key in ("batch_size", "step_samples", "throughput_per_s")},
+                         {"batch_size": 1, "step_samples": 5.5, "throughput_per_s": 550})
+        self.assertAlmostEqual(row["loop_throughput_per_s"], 1000 * (8 + 8 + 5 + 1) / 60)
 
 
 class CoverageTest(Case):

@@ -53,8 +53,7 @@ static bool is_meter(const struct store_counter *counter)
          (strncmp(source, "package", 7) == 0 || strncmp(source, "dram", 4) == 0 || strncmp(source, "GPU ", 4) == 0);
 }
 
-static enum status add_run(struct store *store, const struct view_run *run, double *joules, size_t *observations,
-                           struct error *err)
+static enum status add_run(struct store *store, const struct view_run *run, double *joules, struct error *err)
 {
   size_t count, value_count, at = 0, seen = 0;
   struct store_counter *counters;
@@ -77,7 +76,6 @@ static enum status add_run(struct store *store, const struct view_run *run, doub
   }
   arena_done(&arena);
   *joules += sum;
-  *observations += seen;
   return status;
 }
 
@@ -85,11 +83,10 @@ enum status analyze_energy_per_input(const struct question *question, const stru
                                      double *ret_joules, struct error *err)
 {
   double joules = 0;
-  size_t observations = 0;
   *ret_joules = NAN;
   for (size_t i = 0; i < point->set->run_count; i++)
-    XSP_TRY(add_run(question->view->store, point->set->runs[i], &joules, &observations, err));
-  if (observations > 0 && point->batch_size > 0)
-    *ret_joules = joules / ((double)observations * (double)point->batch_size);
+    XSP_TRY(add_run(question->view->store, point->set->runs[i], &joules, err));
+  if (point->set->inputs > 0)
+    *ret_joules = joules / point->set->inputs;
   return STATUS_OK;
 }

@@ -101,9 +101,11 @@ static void put_row(struct table_builder *table, struct question *question, cons
   const struct view *view = question->view;
   const struct batch_point *point = &batches->points[index];
   const char *per = isnan(stages->preprocess_ms) ? NULL : stages->is_once ? "batch size" : "prediction";
+  double samples = point->set->inputs / (double)point->set->observation_count;
   table_row(table);
   analyze_put_batch(table, point->batch_size);
   analyze_put_kind(table, view, view->kind < view->kind_count ? &view->kinds[view->kind] : NULL);
+  table_put_optional(table, "step_samples", cell_real(samples > (double)point->batch_size ? samples : NAN));
   table_put(table, "latency_ms", cell_real(point->latency.value));
   table_put(table, "throughput_per_s", cell_real(point->throughput_per_s));
   table_put_optional(table, "loop_throughput_per_s", cell_real(batches_loop_throughput_per_s(question, point)));

@@ -129,7 +129,7 @@ static double throughput_per_s(struct question *question, struct batch_point *po
   for (size_t i = 0; i < set->run_count; i++)
     add_covered(set->runs[i], question->scratch, &covered_ms, &sum_ms);
   point->is_overlapping = covered_ms < sum_ms * (1 - ROUNDING);
-  double inputs = (double)point->batch_size * (point->is_overlapping ? (double)set->observation_count : 1);
+  double inputs = point->is_overlapping ? set->inputs : set->inputs / (double)set->observation_count;
   double ms = point->is_overlapping ? covered_ms : point->latency.value;
   return ms > 0 ? 1000.0 * inputs / ms : NAN;
 }
@@ -172,8 +172,7 @@ double batches_loop_throughput_per_s(const struct question *question, const stru
       return NAN;
     ns += extent.end_ns > extent.start_ns ? (double)saturate_subtract(extent.end_ns, extent.start_ns) : 0;
   }
-  return ns > 0 && point->batch_size > 0 ? 1e9 * (double)point->batch_size * (double)point->set->observation_count / ns
-                                         : NAN;
+  return ns > 0 && point->batch_size > 0 ? 1e9 * point->set->inputs / ns : NAN;
 }
 
 enum status question_batches(struct question *question, struct batches *ret_batches, struct error *err)
