@@ -106,6 +106,18 @@ class RecoverTest(SessionTest):
         self.assertEqual(self.sql("select count(*) as n from span"), [{"n": 10}])
         self.assertEqual(sorted(path.name for path in self.folder.iterdir()), ["out.xsp", "progress"])
 
+    def test_a_file_in_the_place_of_the_new_one(self):
+        """A file without a journal has the name under which the new one is written: it is set aside, and read from there."""
+        self.assertEqual(self.start(1, 10).wait(600), 0)
+        self.recover(self.session, "-o", self.out)
+        partial, aside = self.folder / "out.xsp.partial", self.folder / "out.xsp.partial~"
+        before = self.out.read_bytes()
+        self.out.rename(partial)
+        messages = self.recover(partial, "-o", self.out)
+        self.assertIn(str(aside), messages)
+        self.assertEqual(self.sql("select count(*) as n from span"), [{"n": 10}])
+        self.assertEqual((partial.exists(), aside.read_bytes()), (False, before))
+
     def test_refusals(self):
         error = self.recover(self.folder, "-o", self.out, status=2)
         self.assertIn("session", error)

@@ -15,6 +15,14 @@
 #include <string.h>
 #include <sys/stat.h>
 
+// Whether `path` is the file that is being written: OUT.partial, from which an older file of that name was moved away.
+static bool is_new_file(struct recovery *recovery, const char *path)
+{
+  struct stat ours, theirs;
+  return stat(arena_format(&recovery->arena, "%s.partial", store_path(recovery->to)), &ours) == 0 &&
+         stat(path, &theirs) == 0 && ours.st_dev == theirs.st_dev && ours.st_ino == theirs.st_ino;
+}
+
 // Takes `path` as the file of the dead collector, if it really is this session's.
 static enum status try_source(struct recovery *recovery, struct recovered *recovered, const char *path, bool *ret_taken,
                               struct error *err)
@@ -49,16 +57,13 @@ static enum status find_source(struct recovery *recovery, struct recovered *reco
 {
   const char *path = recovered->origin.path, *slash = strrchr(path, '/'); // it is absolute
   char *folder = arena_copy(&recovery->arena, path, slash == path ? 1 : (size_t)(slash - path));
-  const char *own = arena_format(&recovery->arena, "%s.partial", store_path(recovery->to));
   struct leftover *leftovers = NULL;
   size_t count = 0;
   bool is_taken = false;
-  struct stat ours = {0}, theirs;
-  (void)stat(own, &ours);
   if (leftovers_find(folder, slash + 1, &recovery->arena, &leftovers, &count, NULL) != STATUS_OK)
     count = 0; // the folder is gone
   for (size_t i = 0; i < count && !is_taken; i++)
-    if (stat(leftovers[i].path, &theirs) == 0 && (ours.st_dev != theirs.st_dev || ours.st_ino != theirs.st_ino))
+    if (!is_new_file(recovery, leftovers[i].path))
       XSP_TRY(try_source(recovery, recovered, leftovers[i].path, &is_taken, err));
   if (!is_taken)
     XSP_TRY(try_source(recovery, recovered, path, &is_taken, err));
@@ -189,8 +194,25 @@ static enum status describe_run(struct recovery *recovery, const struct recovere
   return store_add_run(recovery->to, &row, err);
 }
 
+static enum status open_file(struct recovery *recovery, const char *path, struct error *err)
+{
+  snprintf(recovery->source, sizeof recovery->source, "%s", path);
+  return store_open_unfinished(path, &recovery->from, &recovery->has_left_out, err);
+}
+
+// FILE was OUT.partial, and was set aside. Opened again, since SQLite finds a file's journal by its name: the new file's is there.
+static enum status follow_file(struct recovery *recovery, struct error *err)
+{
+  if (recovery->from == NULL || store_leftover(recovery->to) == NULL || !is_new_file(recovery, recovery->source))
+    return STATUS_OK;
+  store_close(recovery->from);
+  recovery->from = NULL;
+  return open_file(recovery, store_leftover(recovery->to), err);
+}
+
 static enum status write_file(struct recovery *recovery, struct error *err)
 {
+  XSP_TRY(follow_file(recovery, err));
   for (size_t i = 0; i < recovery->session_count; i++)
     if (recovery->sessions[i].origin.path)
       XSP_TRY(find_source(recovery, &recovery->sessions[i], err));
@@ -227,8 +249,7 @@ static enum status recover(struct recovery *recovery, const struct invocation *i
   recovery->aggregates = invocation_has(invocation, "aggregate");
   output_catch_signals(output_remove_unfinished); // the file or the rings stay, so that nothing is lost
   if (invocation->argument_count == 1 && is_file(invocation->arguments[0])) {
-    snprintf(recovery->source, sizeof recovery->source, "%s", invocation->arguments[0]);
-    XSP_TRY(store_open_unfinished(invocation->arguments[0], &recovery->from, &recovery->has_left_out, err));
+    XSP_TRY(open_file(recovery, invocation->arguments[0], err));
   } else {
     for (size_t i = 0; i < invocation->argument_count; i++)
       XSP_TRY(adopt(recovery, invocation->arguments[i], err));
