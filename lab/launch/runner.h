@@ -88,11 +88,12 @@ struct runner_picture {
 };
 // One inference of pictures. `output`: with the scores; "": the only one; NULL: none is read, and `visit` is not called.
 // `visit` gets the fields of each line of what was found, as
-// trace/format/protocol.h has them; false: it knows none such.
+// trace/format/protocol.h has them; false: it knows none such. `*ret_unreadable` (may be NULL): the picture that cannot be read or
+// decoded, where the status is STATUS_INPUT for it, else SIZE_MAX; the runner can be asked again then.
 typedef bool (*runner_found_fn)(void *context, char *const *fields, size_t count);
 enum status runner_infer(struct runner *runner, const struct runner_picture *pictures, size_t count,
                          enum runner_inference kind, const char *output, runner_found_fn visit, void *context,
-                         struct error *err) MUST_CHECK;
+                         size_t *ret_unreadable, struct error *err) MUST_CHECK;
 struct runner_tensor {
   enum tensor_type type;
   unsigned rank;

@@ -79,8 +79,10 @@ enum status runner_query(struct runner *runner, size_t first, size_t count, uint
 
 enum status runner_infer(struct runner *runner, const struct runner_picture *pictures, size_t count,
                          enum runner_inference kind, const char *output, runner_found_fn visit, void *context,
-                         struct error *err)
+                         size_t *ret_unreadable, struct error *err)
 {
+  if (ret_unreadable != NULL)
+    *ret_unreadable = SIZE_MAX;
   XSP_TRY(send_pictures(runner, pictures, count, err));
   const char *request[] = {"infer", kind == INFERENCE_WARMUP ? "1" : "0", output};
   XSP_TRY(runner_send(runner, request, output != NULL ? 3 : 2, err));
@@ -91,6 +93,12 @@ enum status runner_infer(struct runner *runner, const struct runner_picture *pic
     XSP_TRY(runner_answer(runner, answer, fields, &field_count, err));
     if (strcmp(fields[0], "done") == 0)
       return STATUS_OK;
+    if (field_count == 6 && strcmp(fields[0], "unreadable") == 0) {
+      XSP_TRY(runner_wait_done(runner, "infer", err));
+      if (ret_unreadable != NULL)
+        *ret_unreadable = strtoul(fields[1], NULL, 10);
+      return error_set(err, STATUS_INPUT, fields[2], fields[3], fields[5], "%s", fields[4]);
+    }
     if (output == NULL || !visit(context, fields, field_count))
       return runner_unexpected(runner, fields[0], "infer", err);
   }

@@ -53,6 +53,13 @@ void control_send_error(int fd, const struct error *err)
   control_send(fd, fields, sizeof fields / sizeof fields[0]);
 }
 
+void control_send_unreadable(int fd, size_t item, const struct error *err)
+{
+  char number[24];
+  snprintf(number, sizeof number, "%zu", item);
+  control_send(fd, (const char *const[]){"unreadable", number, err->what, err->where, err->why, err->advice}, 6);
+}
+
 char *control_read(struct control_reader *reader)
 {
   memmove(reader->bytes, reader->bytes + reader->taken, reader->length - reader->taken);

@@ -15,6 +15,7 @@ bool control_send(int fd, const char *const *fields, size_t count); // false: th
 void control_add(struct buf *lines, int fd, const char *const *fields, size_t count);
 void control_flush(struct buf *lines, int fd);
 void control_send_error(int fd, const struct error *err);
+void control_send_unreadable(int fd, size_t item, const struct error *err);
 
 struct control_reader {
   int fd;

@@ -177,7 +177,14 @@ enum status inference_of_pictures(struct runner_state *runner, const char *kind,
   if (batch == 0)
     return error_set(err, STATUS_USE, "wrong use of xsp-runner", "infer", NULL, "there are no pictures");
   XSP_TRY(prepare(runner, batch, err));
-  XSP_TRY(inference_pictures_fill(&runner->pictures, &runner->arguments, &runner->code, &runner->inputs, err));
+  enum status status =
+      inference_pictures_fill(&runner->pictures, &runner->arguments, &runner->code, &runner->inputs, err);
+  if (status != STATUS_OK && runner->pictures.unreadable != SIZE_MAX) {
+    control_send_unreadable(runner->arguments.control_fd, runner->pictures.unreadable, err);
+    inference_pictures_clear(&runner->pictures);
+    return STATUS_OK;
+  }
+  XSP_TRY(status);
   runner->model.keep_outputs = true;
   XSP_TRY(refresh(runner, err));
   XSP_TRY(predict(runner, batch, kind, err));

@@ -124,6 +124,8 @@ static enum status put_picture(struct pictures *pictures, size_t number, const s
   struct picture_item *item = &pictures->items.items[number];
   const char *name = pictures->names.items[number];
   enum status status = decode(pictures, number, name, picture, &image, err);
+  if (status == STATUS_INPUT)
+    pictures->unreadable = number;
   unsigned width = image.width, height = image.height;
   if (status == STATUS_OK) {
     struct xsp_span span = xsp_span_start(&resize_site);
@@ -190,6 +192,7 @@ enum status inference_pictures_fill(struct pictures *pictures, const struct runn
   const struct expectation *expectation = NULL;
   struct tensor *tensor = NULL;
   size_t item_bytes = 0, count = pictures->paths.count;
+  pictures->unreadable = SIZE_MAX;
   XSP_TRY(find_expectation(arguments, &expectation, err));
   XSP_TRY(find_tensor(inputs, expectation, count, &tensor, &item_bytes, err));
   tensor->is_given = true; // not made up
@@ -200,6 +203,8 @@ enum status inference_pictures_fill(struct pictures *pictures, const struct runn
         put_picture(pictures, i, &expectation->picture, tensor->info->type, (char *)tensor->data + i * item_bytes, err);
   if (status == STATUS_OK && code->runs_before)
     status = code_before(code, pictures->names.items, count, tensor, err);
+  if (pictures->unreadable != SIZE_MAX)
+    xsp_span_tag_int(&span, "unreadable", 1);
   xsp_span_finish(&span);
   return status;
 }

@@ -22,6 +22,7 @@ struct pictures {                    // of the coming inference; starts as {0}
   VECTOR(struct picture_item) items; // as many
   char *open_path;                   // of the last file with parts, which stays open; NULL: none
   int open_file;
+  size_t unreadable; // of inference_pictures_fill: the one that cannot be read or decoded; SIZE_MAX: none
 };
 
 // `fields`: what the request `picture` has after that word. STATUS_USE: there are PICTURES_MOST already, or a part has no place.

@@ -311,13 +311,33 @@ class Refused(EvaluateTest):
         self.refused("outputs of script", path, "--data", self.folder / "set")
 
     def test_a_broken_picture_is_named(self):
-        """What was evaluated before it is kept."""
-        files = self.pictures(3)
-        files[1][0].write_bytes(files[1][0].read_bytes()[:40])
+        """It is counted, and left out of all figures; so is one that the last batch repeats."""
+        files = self.pictures(12)
+        broken = [files[place][0] for place in (0, 4, 5, 11)]
+        for path in broken:
+            path.write_bytes(path.read_bytes()[:40])
+        broken[2].unlink()
+        broken[2].symlink_to("nowhere")
+        one, two = self.manifest("one"), self.manifest("two", mean=0)
+        done = self.evaluate(one, two, "--data", self.folder / "set", "--batch", "3", "--warmup", "2", "--items", "--json")
+        for path, line in zip(broken, done.stderr.splitlines(), strict=True):
+            self.assertIn(str(path), line)
+        tables = json.loads(done.stdout)
+        self.assertEqual([row["inputs"] for row in tables[0]["rows"]], [8, 8])
+        self.assertTrue(any("left out: 4" in note for note in tables[0]["notes"]))
+        whole = [path for path, _ in files if path not in broken]
+        scores = self.expected(whole, lambda image: image.resize((SIDE, SIDE), Image.Resampling.BILINEAR))
+        items = tables[-2]["rows"]
+        self.assertEqual([row["file"] for row in items], [str(path) for path in whole])
+        self.assertEqual([row["place"] for row in items], scores.argmax(1).tolist())
+        self.assertEqual(self.sql("select count(*) as n from observation where not warmup"), [{"n": 6}])
+        self.assertEqual(self.sql("select value from note where key = 'unreadable'")[0]["value"][-3:], ": 4")
+
+    def test_no_picture_can_be_read(self):
+        for path, _ in self.pictures(2):
+            path.write_text("none")
         done = self.evaluate(self.manifest(), "--data", self.folder / "set", status=2)
-        kept, line = done.stderr.splitlines()
-        self.assertIn(str(files[1][0]), line)
-        self.assertIn("out.xsp.partial", kept)
+        self.assertEqual([("left out" in line, "decode" in line) for line in done.stderr.splitlines()], [(True, True), (False, True)])
 
     def test_tables_that_are_none(self):
         for text in ("a,b,c\n", '"a,b\n', "\"a\"b,c\n", ",x\n", "x" * 70000):

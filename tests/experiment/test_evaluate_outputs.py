@@ -166,6 +166,19 @@ class Boxes(OutputTest):
         spans = self.spans()
         self.assertEqual([spans[name] for name in ("postprocess", "decode boxes", "nms", "place boxes")], [4, 16, 16, 16])
 
+    def test_the_boxes_of_a_broken_picture_do_not_count(self):
+        self.make_set(11)
+        model(self.folder / "net.onnx", (ROWS, 9), {"boxes": (0, 4, ["N", ROWS, 4]), "scores": (4, 1, ["N", ROWS]), "classes": (5, 1, ["N", ROWS])},
+              {"classes": TensorProto.INT64})
+        parameters = {"format": "xyxy", "normalized": True, "scores": "scores", "classes": "classes", "labels": "labels.txt"}
+        for image in (self.data["images"][place] for place in (3, 8)):
+            (self.folder / image["file_name"]).write_text("none")
+            del self.values[image["id"]]
+        self.data["images"] = [image for image in self.data["images"] if image["id"] in self.values]
+        self.data["annotations"] = [box for box in self.data["annotations"] if box["image_id"] in self.values]
+        manifest = self.manifest((ROWS, 9), {"name": "boxes", "type": "boxes", "parameters": parameters})
+        self.check(self.tables(manifest, "--data", self.folder / "set.json"), self.expected())
+
     def test_scores_of_each_class(self):
         self.make_set()
         model(self.folder / "net.onnx", (ROWS, 9), {"boxes": (0, 4, ["N", ROWS, 1, 4]), "scores": (6, 3, ["N", ROWS, 3])})

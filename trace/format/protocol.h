@@ -16,6 +16,7 @@
 //           pixel, "": none. With NAME it is a part of the file at PATH
 //   xsp:    infer WARMUP(0|1) [OUTPUT]                             predict, whose input is made of the pictures
 //   runner: score ITEM PLACE VALUE                                the best classes of each item, best first, in OUTPUT ("": the only one); then done. Without OUTPUT none
+//   runner: unreadable ITEM WHAT WHERE WHY ADVICE                 instead: this picture cannot be read or decoded, and there was no inference; then done
 //   runner: box ITEM PLACE SCORE LEFT TOP RIGHT BOTTOM            instead, where OUTPUT is of boxes: best first, in pixels of the picture
 //   runner: pixels ITEM LABEL FOUND COUNT                         of a mask: how many have these classes; LABEL "-": of the output, whatever the label
 //   runner: token ITEM NUMBER                                     of a text, in order

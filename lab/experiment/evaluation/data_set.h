@@ -42,6 +42,7 @@ struct data_set {
   struct data_item *items;
   size_t count;
   size_t left_out;     // files that are no pictures by their names
+  size_t unreadable;   // items that data_set_leave_out removed
   const char **labels; // distinct ones, sorted
   size_t label_count;
   bool has_boxes;         // items are labelled with boxes, maybe none
@@ -57,6 +58,8 @@ struct data_set {
 // or without any item.
 enum status data_set_read(const char *path, struct arena *arena, struct data_set *ret_set,
                           struct error *err) MUST_CHECK;
+// Removes an item that turned out to be no picture, with its boxes.
+void data_set_leave_out(struct data_set *set, size_t item);
 // What the runner is asked for; without a label.
 struct runner_picture data_item_picture(const struct data_item *item);
 // The label of an item as a file: relative to the data set's folder, or to that of its file. In `arena`; NULL: not labelled.

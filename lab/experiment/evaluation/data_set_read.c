@@ -187,6 +187,21 @@ const char *data_label_path(const struct data_set *set, const struct data_item *
   return arena_format(arena, "%.*s%s", slash != NULL ? (int)(slash + 1 - set->place) : 0, set->place, item->label);
 }
 
+void data_set_leave_out(struct data_set *set, size_t item)
+{
+  size_t kept = 0;
+  memmove(&set->items[item], &set->items[item + 1], (--set->count - item) * sizeof *set->items);
+  for (size_t i = 0; i < set->box_count; i++) {
+    struct data_box box = set->boxes[i];
+    if (box.item == item)
+      continue;
+    box.item -= box.item > item;
+    set->boxes[kept++] = box;
+  }
+  set->box_count = kept;
+  set->unreadable++;
+}
+
 struct runner_picture data_item_picture(const struct data_item *item)
 {
   struct runner_picture picture = {.path = item->path};

@@ -71,7 +71,8 @@ static enum status take_outputs(struct running *running, size_t first, struct er
 }
 
 // Of the batch that begins at `first`; a last one that is not full repeats its last item, since a batch's size is the run's.
-static enum status infer(struct running *running, size_t first, enum runner_inference kind, struct error *err)
+static enum status infer(struct running *running, size_t first, enum runner_inference kind, size_t *ret_unreadable,
+                         struct error *err)
 {
   const struct evaluation_options *options = running->options;
   struct arena arena = {0};
@@ -86,12 +87,36 @@ static enum status infer(struct running *running, size_t first, enum runner_infe
   running->first = first;
   running->is_kept = kind == INFERENCE_COUNTED;
   enum status status = runner_infer(&running->lane.runner, pictures, (size_t)options->batch, kind,
-                                    running->model->output, take_found, running, err);
+                                    running->model->output, take_found, running, ret_unreadable, err);
   arena_done(&arena);
   XSP_TRY(status);
   if (running->is_kept)
     XSP_TRY(take_outputs(running, first, err));
   return lane_drain(&running->lane, running->store, &running->run, err);
+}
+
+// The same without pictures that cannot be read: they leave the set, so that nothing counts them and no other model gets them. One that
+// only a later model cannot read is an error, since the first model counted it. None may be left from `first` on.
+static enum status infer_readable(struct running *running, size_t first, enum runner_inference kind, struct error *err)
+{
+  do {
+    size_t unreadable = SIZE_MAX;
+    struct error why = {0};
+    enum status status = infer(running, first, kind, &unreadable, &why);
+    if (status == STATUS_OK)
+      return STATUS_OK;
+    if (unreadable == SIZE_MAX || running->result != running->evaluation->results || running->item_count == 1) {
+      *err = why;
+      return status;
+    }
+    char line[2 * sizeof why];
+    error_prefix(&why, "left out: ");
+    error_line(&why, line, sizeof line);
+    running->options->warning("%s", line);
+    size_t item = first + unreadable;
+    data_set_leave_out(running->options->set, item < running->item_count ? item : running->item_count - 1);
+  } while (--running->item_count > first);
+  return STATUS_OK;
 }
 
 static enum status infer_all(struct running *running, struct error *err)
@@ -100,9 +125,9 @@ static enum status infer_all(struct running *running, struct error *err)
   const char *name = options->model_count > 1 ? running->model->profile.name : NULL;
   size_t batch = (size_t)options->batch;
   for (unsigned i = 0; i < options->warmups; i++)
-    XSP_TRY(infer(running, 0, INFERENCE_WARMUP, err));
+    XSP_TRY(infer_readable(running, 0, INFERENCE_WARMUP, err));
   for (size_t first = 0; first < running->item_count && !*options->interrupted; first += batch) {
-    XSP_TRY(infer(running, first, INFERENCE_COUNTED, err));
+    XSP_TRY(infer_readable(running, first, INFERENCE_COUNTED, err));
     running->has_measured = true;
     running->result->item_count = first + batch < running->item_count ? first + batch : running->item_count;
     progress_step(&running->progress, name, options->batch, "evaluate");
@@ -262,10 +287,12 @@ static enum status read_stage(struct store *store, const struct evaluation_optio
   char sql[512];
   const struct store_query_sink sink = {.context = ret_ms, .row = take_mean};
   *ret_ms = NAN;
-  snprintf(sql, sizeof sql,
-           "select avg(duration_ns) / 1e6 / %" PRId64 " from (select duration_ns from span where run_id = %" PRId64
-           " and level = 'application' and name = '%s' order by start_ns limit -1 offset %u)",
-           options->batch, run_id, stage, options->warmups);
+  snprintf(
+      sql, sizeof sql,
+      "select avg(duration_ns) / 1e6 / %" PRId64 " from (select duration_ns from span where run_id = %" PRId64
+      " and level = 'application' and name = '%s' and span_id not in (select span_id from tag where run_id = %" PRId64
+      " and key = 'unreadable') order by start_ns limit -1 offset %u)",
+      options->batch, run_id, stage, run_id, options->warmups);
   return store_query(store, sql, &sink, err);
 }
 
@@ -298,6 +325,11 @@ static enum status evaluate(struct running *running, struct error *err)
     return error_set(err, STATUS_SYSTEM, "interrupted", options->set->path, NULL, "nothing was evaluated yet");
   if (evaluation->was_interrupted)
     XSP_TRY(store_add_note(running->store, 0, "interrupted", "the user ended the evaluation early", err));
+  if (options->set->unreadable > 0) {
+    char text[96];
+    snprintf(text, sizeof text, EVALUATION_UNREADABLE, options->set->unreadable);
+    XSP_TRY(store_add_note(running->store, 0, "unreadable", text, err));
+  }
   XSP_TRY(store_add_note(running->store, 0, "data_set", options->set->path, err));
   if (options->set->sha256 != NULL)
     XSP_TRY(store_add_note(running->store, 0, "data_set_sha256", options->set->sha256, err));

@@ -14,6 +14,7 @@
 #include "table/builder.h"
 
 #define EVALUATION_MODELS_MOST 64
+#define EVALUATION_UNREADABLE "pictures that could not be read and were left out: %zu" // a note of table and file
 
 struct evaluation_model {
   struct profile_options profile; // runner, the only variant, name, command, workload, levels: sets[0]

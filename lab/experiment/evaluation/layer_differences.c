@@ -65,7 +65,8 @@ static enum status infer(struct search *search, size_t number, bool with_layers,
   XSP_TRY(runner_start(&model->runner, &runner, levels, "", NULL, err));
   XSP_TRY(runner_wait_ready(&model->runner, err));
   search->found->found[number] = model->runner.found;
-  XSP_TRY(runner_infer(&model->runner, options->pictures, options->count, INFERENCE_COUNTED, NULL, NULL, NULL, err));
+  XSP_TRY(
+      runner_infer(&model->runner, options->pictures, options->count, INFERENCE_COUNTED, NULL, NULL, NULL, NULL, err));
   vector_done(&model->layers);
   return runner_describe(&model->runner, add_port, &visit, err);
 }

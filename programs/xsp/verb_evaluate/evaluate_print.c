@@ -37,6 +37,8 @@ static void put_notes(struct table_builder *table, const struct evaluation_optio
   const struct data_set *set = options->set;
   if (set->left_out > 0)
     table_note(table, "%zu files of %s are not pictures by their names and were left out", set->left_out, set->path);
+  if (set->unreadable > 0)
+    table_note(table, EVALUATION_UNREADABLE, set->unreadable);
   for (size_t i = 0; i < options->model_count; i++) {
     const struct evaluation_result *result = &evaluation->results[i];
     const char *name = options->models[i].profile.name;

@@ -45,7 +45,8 @@ static void put_framework(struct buf *out, const struct info_file *file, const s
 // Notes of `xsp run` about the experiment as a whole.
 static void put_notes(struct buf *out, const struct info_file *file, unsigned width)
 {
-  static const char *const keys[] = {"model_range", "level_sets", "resolve", "interrupted", "stdin", "failed"};
+  static const char *const keys[] = {"model_range", "level_sets", "resolve",   "interrupted",
+                                     "stdin",       "failed",     "unreadable"};
   for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
     put_field(out, "note", info_note(file, 0, keys[i]), width);
   put_field(out, "folded", info_note(file, 0, "folded"), width); // spans that are in the calling context tree only
