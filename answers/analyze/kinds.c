@@ -20,8 +20,8 @@ struct kinds {
   uint32_t keys[KEYS];
   struct map kind_of; // by model and signature: place in found
   VECTOR(struct view_kind) found;
-  uint32_t **of;       // by run and observation: place in found
-  size_t signed_count; // observations with a signature
+  uint32_t **of;  // by run and observation: place in found
+  bool is_signed; // an observation has a signature
 };
 
 static enum status load_calls(struct kinds *kinds, const struct view_run *run, struct map *place_of,
@@ -64,7 +64,7 @@ static void add_observation(struct kinds *kinds, const struct store_observation 
   struct view_kind *kind = &kinds->found.items[*place];
   kind->batch_size = kind->batch_size == call->batch_size ? kind->batch_size : 0;
   *ret_kind = (uint32_t)*place;
-  kinds->signed_count += call->signature != 0;
+  kinds->is_signed |= call->signature != 0;
   if (one->warmup)
     return;
   kind->observations++;
@@ -141,7 +141,7 @@ static enum status find(struct kinds *kinds, const struct view_choice *choice, s
   kinds->of = arena_alloc_array(kinds->arena, view->run_count + 1, sizeof *kinds->of);
   for (size_t i = 0; i < view->run_count; i++)
     XSP_TRY(add_run(kinds, i, err));
-  if (kinds->signed_count == 0)
+  if (!kinds->is_signed && kinds->found.count < 2) // without signatures, kinds differ by model
     return STATUS_OK;
   view->kind_count = kinds->found.count;
   view->kinds = arena_alloc_array(kinds->arena, view->kind_count + 1, sizeof *view->kinds);
@@ -159,9 +159,9 @@ static enum status find(struct kinds *kinds, const struct view_choice *choice, s
 enum status view_kinds_load(struct view *view, const struct view_choice *choice, struct arena *arena, struct error *err)
 {
   struct kinds kinds = {.view = view, .arena = arena};
-  if (!store_find_string(view->store, "signature", 9, &kinds.keys[SIGNATURE]))
+  bool has_signatures = store_find_string(view->store, "signature", 9, &kinds.keys[SIGNATURE]);
+  if (!store_find_string(view->store, "model", 5, &kinds.keys[MODEL]) && !has_signatures)
     return STATUS_OK;
-  (void)store_find_string(view->store, "model", 5, &kinds.keys[MODEL]);
   (void)store_find_string(view->store, "batch_size", 10, &kinds.keys[BATCH_SIZE]);
   enum status status = find(&kinds, choice, err);
   map_done(&kinds.kind_of);

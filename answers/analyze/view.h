@@ -49,7 +49,7 @@ struct experiment_runs {
 struct view {
   struct experiment_runs of; // what it was loaded from
   struct view_kind *kinds;   // that with the most time first
-  size_t kind_count;         // 0: no observation has a signature
+  size_t kind_count;         // 0: no observation has a signature, and all are of one model
   size_t kind;               // which one the sets are of; kind_count: of all together
   struct store *store;
   const struct store_experiment *experiment;

@@ -73,14 +73,15 @@ class KindsTest(unittest.TestCase):
             self.assertIn(b"signature", done.stderr)
 
     def test_a_trace_without_signatures(self):
-        """Models are pooled, as before."""
-        trace = Trace()
-        for model in ("Net", "Other"):
-            trace.call(10, None, model=model)
-        answer = self.ask(trace, "A1")
-        self.assertEqual([row["n"] for row in answer["rows"]], [2])
-        self.assertNotIn("signature", answer["rows"][0])
-        self.assertIsNone(answer["summary"]["kinds"])
+        """A kind for each model; calls of one model are no kind."""
+        for models, expected in ((["Net", "Net"], [2]), (["Net", "Net", "Other"], [2, 1])):
+            trace = Trace()
+            for model in models:
+                trace.call(10, None, model=model)
+            answer = self.ask(trace, "A1")
+            self.assertEqual([row["n"] for row in answer["rows"]], expected)
+            self.assertNotIn("signature", answer["rows"][0])
+            self.assertEqual(answer["summary"]["kind_count"], len(expected) if len(expected) > 1 else None)
 
     def test_the_first_call_of_all(self):
         """The cold latency is of a warm-up, not of another kind."""

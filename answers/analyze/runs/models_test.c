@@ -362,6 +362,32 @@ static void test_different_batch_sizes_in_one_run(void **unused)
   fixture_done(&fixture);
 }
 
+// Without signatures: training steps of a mean of 10 ms, and predictions of 2 ms and a batch size.
+static void test_models_are_never_pooled(void **unused)
+{
+  (void)unused;
+  struct fixture fixture;
+  fixture_start(&fixture);
+  fixture_run(&fixture, "M", 0);
+  for (int64_t i = 0; i < 3; i++) {
+    fixture_model(&fixture, (9 + i) * MS, false);
+    fixture_words(&fixture, fixture.span_id, "model", "multi_step_on_iterator");
+    fixture_model(&fixture, 2 * MS, false);
+    fixture_words(&fixture, fixture.span_id, "model", "one_step_on_data");
+    fixture_int(&fixture, fixture.span_id, "batch_size", 100);
+  }
+  fixture_ready(&fixture);
+  assert_int_equal(fixture_ask(&fixture, "A1"), STATUS_OK);
+  assert_int_equal(fixture.tables[0].row_count, 2);
+  assert_string_equal(fixture_text(&fixture, 0, "model"), "multi_step_on_iterator");
+  ASSERT_NEAR(fixture_number(&fixture, 0, "latency_ms"), 10);
+  ASSERT_NEAR(fixture_number(&fixture, 0, "batch_size"), NAN);
+  ASSERT_NEAR(fixture_number(&fixture, 1, "latency_ms"), 2);
+  ASSERT_NEAR(fixture_number(&fixture, 1, "batch_size"), 100);
+  ASSERT_NEAR(fixture_number(&fixture, 1, "observations"), 3);
+  fixture_done(&fixture);
+}
+
 static void test_several_experiments_give_one_table_each(void **unused)
 {
   (void)unused;
@@ -507,6 +533,7 @@ int main(void)
       cmocka_unit_test(test_serialised_sets_are_not_in_the_level_rule),
       cmocka_unit_test(test_unknown_batch_sizes),
       cmocka_unit_test(test_different_batch_sizes_in_one_run),
+      cmocka_unit_test(test_models_are_never_pooled),
       cmocka_unit_test(test_several_experiments_give_one_table_each),
       cmocka_unit_test(test_l0_overhead_of_each_set),
       cmocka_unit_test(test_l0_by_layer_gives_back_ten_microseconds_a_kernel),

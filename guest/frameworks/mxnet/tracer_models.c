@@ -222,7 +222,10 @@ static struct xsp_site *site_of(void *symbol)
   char name[NAME_SIZE] = "model";
   if (!file_of(symbol, name) && !common_prefix(symbol, name))
     first_output(symbol, name);
-  struct xsp_site *site = xsp_site_create("mxnet", XSP_LEVEL_MODEL, name[0] != 0 ? name : "model", NULL);
+  const char *model = name[0] != 0 ? name : "model";
+  struct xsp_site *site = xsp_site_create("mxnet", XSP_LEVEL_MODEL, model, NULL);
+  if (site != NULL)
+    xsp_site_tag_string(site, "model", model);
   if (site != NULL && range_matches(the_model_range, name, strlen(name)))
     xsp_site_tag_int(site, "step", 1);
   return site;

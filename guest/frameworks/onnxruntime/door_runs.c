@@ -151,6 +151,8 @@ struct xsp_site *ort_runs_site_of_name(const char *name)
   if (name == NULL || *name == 0)
     name = "model";
   struct xsp_site *site = xsp_site_create(framework_onnxruntime.name, XSP_LEVEL_MODEL, name, NULL);
+  if (site != NULL)
+    xsp_site_tag_string(site, "model", name);
   if (site != NULL && range_matches(framework_model_range(), name, strlen(name)))
     xsp_site_tag_int(site, "step", 1);
   return site;

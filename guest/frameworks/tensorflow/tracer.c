@@ -44,6 +44,8 @@ static struct xsp_site *make_site(enum xsp_level level, const char *name)
   struct xsp_site *site = xsp_site_create("tensorflow", level, name, NULL);
   if (site != NULL && level == XSP_LEVEL_LAYER)
     xsp_site_tag_string(site, "layer_type", name);
+  if (site != NULL && level == XSP_LEVEL_MODEL)
+    xsp_site_tag_string(site, "model", name);
   if (site != NULL && level == XSP_LEVEL_MODEL && range_matches(the_model_range, name, strlen(name)))
     xsp_site_tag_int(site, "step", 1);
   return site;

@@ -9,7 +9,7 @@ import subprocess
 import textwrap
 import unittest
 
-from run_frameworks import COMPILER, RunFrameworkTest
+from run_frameworks import COMPILER, XSP, RunFrameworkTest
 from tensorflow_environment import tensorflow_environment
 
 START = """
@@ -165,10 +165,14 @@ class RunTensorflowTest(RunFrameworkTest):
             model.compile("sgd", "mse")
             history = model.fit(image(), np.ones((4, 10)), epochs=3, verbose=0, shuffle=False)
             print([f"{loss:.9f}" for loss in history.history["loss"]])
+            show(model.predict(image(), verbose=0))
             """))
         self.assertEqual(outcome.status, 0, outcome.err)
         models = [model for model in self.models() if model["layers"]]
-        self.assertEqual(len(models), 3)
+        self.assertEqual(len(models), 4)
+        answer = subprocess.run([XSP, "analyze", "A1", self.output, "--json"], check=True, stdout=subprocess.PIPE)
+        kinds = [(row["observations"], row["batch_size"]) for row in json.loads(answer.stdout)["rows"]]
+        self.assertEqual(sorted(kinds), [(1, 4), (3, None)])
 
     def test_errors_show_as_ever(self):
         outcome = self.check_same(self.program("""
