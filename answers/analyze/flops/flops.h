@@ -12,7 +12,7 @@ struct flop_counts {           // NaN: unknown; the first four are all known or 
   double compares;             // comparisons, signs, roundings, selections
   double specials;             // divisions, powers, roots, exponentials, and functions made of them
   double bytes;                // unique inputs, weights and outputs, each moved once; views move nothing
-  struct element_type element; // of the result; bytes 0: unknown
+  struct element_type element; // what it is computed in, as far as recorded, else the result's; bytes 0: unknown
 };
 extern const struct flop_counts flop_counts_unknown;
 double flop_counts_flops(const struct flop_counts *counts); // 2 * multiply_adds + the rest

@@ -2,17 +2,18 @@
 // Reads shapes from the tags that predictors and importers give layers, and counts their operators, each different one
 // once. Called by layers.c. Tags: ONNX Runtime's input_shape, layer_shape, …_bytes (guest/frameworks/onnxruntime); Kineto's
 // "Input Dims", "Input type", "Concrete Inputs"; kernel_shape, group, size, mode from whoever knows them
-// (`xsp profile` reads them from the model); operator and fused_ops of the other predictors.
+// (`xsp profile` reads them from the model); operator and fused_ops of the other predictors; OpenVINO's primitive.
 #include "analyze/flops/tags.h"
 
 #include <math.h>
 #include <string.h>
+#include <strings.h>
 
 // ---- reading --------------------------------------------------------------------------------------------------------
-enum { TEXTS = 10, NUMBERS = 5 };
+enum { TEXTS = 11, NUMBERS = 5 };
 static const char *const text_keys[TEXTS] = {"layer_type", "layer_shape",     "input_shape",  "Input Dims",
                                              "Input type", "Concrete Inputs", "kernel_shape", "mode",
-                                             "operator",   "fused_ops"};
+                                             "operator",   "fused_ops",       "primitive"};
 static const char *const number_keys[NUMBERS] = {"size", "group", "activation_bytes", "parameter_bytes",
                                                  "output_bytes"};
 
@@ -27,8 +28,9 @@ static void find_keys(struct store *store, uint32_t keys[TEXTS + NUMBERS])
 
 static void read_tag(struct flop_facts *facts, const struct store_tag *tag, const uint32_t keys[TEXTS + NUMBERS])
 {
-  uint32_t *texts[TEXTS] = {&facts->type,   &facts->shape,        &facts->inputs, &facts->dims,      &facts->types,
-                            &facts->values, &facts->kernel_shape, &facts->mode,   &facts->operation, &facts->fused};
+  uint32_t *texts[TEXTS] = {&facts->type,      &facts->shape,  &facts->inputs,       &facts->dims,
+                            &facts->types,     &facts->values, &facts->kernel_shape, &facts->mode,
+                            &facts->operation, &facts->fused,  &facts->primitive};
   int64_t *numbers[NUMBERS] = {&facts->size, &facts->group, &facts->input_bytes, &facts->parameter_bytes,
                                &facts->output_bytes};
   for (size_t i = 0; i < TEXTS; i++)
@@ -131,6 +133,22 @@ static struct flop_attribute number(const char *name, int64_t value)
   return (struct flop_attribute){name, {.kind = VALUE_NUMBERS, .count = 1, .numbers = {(double)value}}};
 }
 
+// What the layer computed in, which need not be its tensors' type: "brgconv_avx512_bf16". Else `element`.
+static struct element_type computed_in(const struct flop_tags *tags, const struct flop_facts *facts,
+                                       struct element_type element)
+{
+  static const struct {
+    const char *ending;
+    struct element_type type;
+  } known[] = {{"_f64", {8, true}}, {"_f32", {4, true}}, {"_bf16", {2, true}}, {"_f16", {2, true}}, {"_I8", {1, true}}};
+  const char *primitive = facts->primitive != 0 ? text_of(tags, facts->primitive, NULL) : "";
+  const char *ending = strrchr(primitive, '_');
+  for (size_t i = 0; ending != NULL && i < sizeof known / sizeof known[0]; i++)
+    if (strcasecmp(ending, known[i].ending) == 0)
+      return known[i].type;
+  return element;
+}
+
 static struct flop_counts count(struct flop_tags *tags, const struct flop_facts *facts)
 {
   struct flop_attribute attributes[4];
@@ -171,8 +189,11 @@ void flop_tags_count(struct flop_tags *tags, uint32_t layer, struct flop_counts 
 {
   const struct flop_facts *facts = &tags->facts[layer];
   uint32_t id = interner_at(&tags->known, (const char *)facts, sizeof *facts);
-  if (id == tags->counts.count)
-    *vector_add(&tags->counts) = count(tags, facts);
+  if (id == tags->counts.count) {
+    struct flop_counts counts = count(tags, facts);
+    counts.element = computed_in(tags, facts, counts.element);
+    *vector_add(&tags->counts) = counts;
+  }
   *ret_counts = tags->counts.items[id];
 }
 

@@ -8,7 +8,7 @@
 #include "base/interner.h"
 
 struct flop_facts { // a layer's tags; string ids, 0: none
-  uint32_t type, name, shape, inputs, dims, types, values, kernel_shape, mode, operation, fused;
+  uint32_t type, name, shape, inputs, dims, types, values, kernel_shape, mode, operation, fused, primitive;
   uint32_t tracer;                                                 // names the dialect
   int64_t size, group, input_bytes, parameter_bytes, output_bytes; // STORE_NONE: not recorded
 };

@@ -45,21 +45,23 @@ enum status layer_rooflines_load(struct question *question, struct layer_rooflin
   return roofs_load(question, &ret->roofs, err);
 }
 
-// Products of half-precision matrices go to the matrix units where the machine has such.
+// Products of half-precision matrices go to the matrix units where the machine has such. No other type's roof stands in.
 const struct roof *roof_analytic(const struct roofs *roofs, const struct flop_counts *counts)
 {
-  double flops[PRECISION_COUNT] = {NAN, NAN, NAN, NAN};
-  if (counts->element.bytes == 8 && counts->element.is_float)
-    flops[PRECISION_DOUBLE] = 1;
-  else if (counts->element.bytes == 2 && counts->element.is_float)
-    flops[roofs->of[PRECISION_TENSOR].precision != NULL ? PRECISION_TENSOR : PRECISION_HALF] = 1;
-  return roofs_choose(roofs, flops);
+  static const struct roof none = {NULL, NAN, NAN, NAN};
+  if (!counts->element.is_float || counts->element.bytes == 4)
+    return &roofs->of[PRECISION_SINGLE];
+  if (counts->element.bytes == 8)
+    return &roofs->of[PRECISION_DOUBLE];
+  if (counts->element.bytes == 2)
+    return &roofs->of[roofs->of[PRECISION_TENSOR].precision != NULL ? PRECISION_TENSOR : PRECISION_HALF];
+  return &none; // of one byte
 }
 
 // ---- rows -----------------------------------------------------------------------------------------------------------
 struct analytic { // over all layers
   double flops, multiply_adds, latency_ms, unknown_ms;
-  size_t known, above_roof;
+  size_t known, above_roof, without_roof; // without_roof: though the single-precision one is known
 };
 
 static void put_analytic(struct table_builder *table, const struct roofs *roofs, const struct flop_counts *counts,
@@ -89,6 +91,7 @@ static void put_analytic(struct table_builder *table, const struct roofs *roofs,
   sum->known++;
   sum->flops += flops;
   sum->multiply_adds += counts->multiply_adds;
+  sum->without_roof += flops > 0 && roof->precision == NULL && roofs->of[PRECISION_SINGLE].precision != NULL;
   sum->above_roof += above.type == CELL_BOOL && above.value.truth;
 }
 
@@ -141,6 +144,10 @@ static void summarize(struct table_builder *table, const struct analytic *sum, s
   if (sum->known < layers)
     table_note(table, "the analytic work of %zu of %zu layers (%.3g %% of their time) is not known: sums lack it",
                layers - sum->known, layers, isnan(unknown_pct) ? 0.0 : unknown_pct);
+  if (sum->without_roof > 0)
+    table_note(table,
+               "%zu layers compute in a type whose peak is not known (double, half or narrower): they have no roof",
+               sum->without_roof);
   if (sum->above_roof > 0)
     table_note(table,
                "%zu layers lie above their analytic roof: algorithms that compute less (Winograd, Fourier), data that "

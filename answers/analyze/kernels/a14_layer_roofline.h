@@ -17,7 +17,7 @@ struct layer_rooflines {
 
 // From runs with kernels where there are any. STATUS_NO where neither kernels nor shapes of layers were recorded.
 enum status layer_rooflines_load(struct question *question, struct layer_rooflines *ret, struct error *err) MUST_CHECK;
-// The roof of the tensors' precision.
+// The roof of the type that the layer computed in, as far as recorded, else of its tensors'; NaN where it is not known.
 const struct roof *roof_analytic(const struct roofs *roofs, const struct flop_counts *counts);
 
 #endif

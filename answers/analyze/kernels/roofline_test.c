@@ -442,6 +442,55 @@ static void test_a14_nested_layers(void **unused)
   fixture_done(&fixture);
 }
 
+// The first layer, with most flops, computes in bf16, whose peak may not be known; the second in float.
+static void two_primitives(struct fixture *fixture, size_t figures)
+{
+  static const struct store_system_value cpu[] = {
+      {.key = "peak_flops_per_s", .number = 1e9, .is_number = true},
+      {.key = "memory_bandwidth_bytes_per_s", .number = 1e8, .is_number = true},
+      {.key = "peak_flops_per_s.half", .number = 8e9, .is_number = true}};
+  fixture_start(fixture);
+  fixture_experiment_on(fixture, "cpu", cpu, figures);
+  fixture_run(fixture, "M/L", 2);
+  int64_t start = fixture->now_ns;
+  fixture_model(fixture, 10 * MS, false);
+  onnx_layer(fixture, "Gemm", "[2,5000] [5000,10] [10]", "[2,10]", 80, start, MS / 20);
+  fixture_words(fixture, fixture->span_id, "primitive", "brgconv_avx512_amx_bf16");
+  onnx_layer(fixture, "Gemm", "[2,50] [50,10] [10]", "[2,10]", 80, start + 2 * MS, MS);
+  fixture_words(fixture, fixture->span_id, "primitive", "brgconv_avx512_f32");
+  fixture_ready(fixture);
+}
+
+static void test_analytic_roofs_are_of_the_type_that_ran(void **unused)
+{
+  (void)unused;
+  struct fixture fixture;
+  two_primitives(&fixture, 2);
+  ask(&fixture, "A14");
+  ASSERT_NEAR(fixture_number(&fixture, 0, "analytic_throughput_flops_per_s"), 200020.0 / 50e-6); // four times 1e9
+  assert_null(fixture_text(&fixture, 0, "analytic_precision"));
+  assert_null(fixture_text(&fixture, 0, "analytic_bound"));
+  ASSERT_NEAR(fixture_number(&fixture, 0, "analytic_above_roof"), NAN);
+  assert_string_equal(fixture_text(&fixture, 1, "analytic_precision"), "single");
+  assert_true(fixture_has_note(&fixture, "1 layers compute in a type whose peak is not known"));
+  ask(&fixture, "T9");
+  ASSERT_NEAR(fixture_number(&fixture, 1, "flops"), 202040); // row 0: the empty experiment
+  assert_null(fixture_text(&fixture, 1, "precision"));
+  ASSERT_NEAR(fixture_number(&fixture, 1, "peak_flops_per_s"), NAN);
+  assert_null(fixture_text(&fixture, 1, "analytic_bound"));
+  fixture_done(&fixture);
+
+  two_primitives(&fixture, 3);
+  ask(&fixture, "A14");
+  assert_string_equal(fixture_text(&fixture, 0, "analytic_precision"), "half");
+  assert_string_equal(fixture_text(&fixture, 0, "analytic_bound"), "compute");
+  ASSERT_NEAR(fixture_number(&fixture, 0, "analytic_above_roof"), 0);
+  ask(&fixture, "T9");
+  assert_string_equal(fixture_text(&fixture, 1, "precision"), "half");
+  ASSERT_NEAR(fixture_number(&fixture, 1, "peak_flops_per_s"), 8e9);
+  fixture_done(&fixture);
+}
+
 static void test_a14_needs_kernels_or_shapes(void **unused)
 {
   (void)unused;
@@ -471,6 +520,7 @@ int main(void)
       cmocka_unit_test(test_a14_the_papers_layer),
       cmocka_unit_test(test_a14_without_metrics),
       cmocka_unit_test(test_a14_analytic_points_of_a_cpu),
+      cmocka_unit_test(test_analytic_roofs_are_of_the_type_that_ran),
       cmocka_unit_test(test_a14_nested_layers),
       cmocka_unit_test(test_a14_needs_kernels_or_shapes),
   };

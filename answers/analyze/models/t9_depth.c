@@ -87,7 +87,7 @@ static struct analytic_work add_up(const struct layer_rooflines *rooflines)
     both_bytes += isnan(bytes) ? 0 : bytes;
     if (flops > most_flops) {
       most_flops = flops;
-      sum.precision = roof_analytic(&rooflines->roofs, counts)->precision;
+      sum.roof = *roof_analytic(&rooflines->roofs, counts);
     }
   }
   sum.unknown_layers = sum.layers - known;
@@ -100,17 +100,15 @@ static struct analytic_work add_up(const struct layer_rooflines *rooflines)
 }
 
 // Analytic figures have columns of their own; analytic flops also replace counters that were not read.
-static void take_analytic(const struct roofs *roofs, struct model_depth *depth)
+static void take_analytic(struct model_depth *depth)
 {
   struct analytic_work *work = &depth->analytic;
   if (isnan(depth->flops)) {
     depth->flops = work->flops;
     depth->flops_from = "analytic";
     depth->flops_stage = work->flops_stage;
-    if (!isnan(depth->roof.peak_flops_per_s) && work->precision != NULL) {
-      depth->precision = work->precision;
-      depth->roof = roof_of(roofs, work->precision);
-    }
+    depth->precision = work->roof.precision;
+    depth->roof = work->roof;
   }
   work->throughput_flops_per_s = roof_throughput_flops_per_s(work->flops, depth->latency_ms);
   work->bound = roof_bound(&depth->roof, work->intensity);
@@ -150,7 +148,7 @@ static enum status load_layers(struct survey *survey, const struct survey_item *
   }
   depth->analytic = add_up(&rooflines);
   if (depth->analytic.is_known)
-    take_analytic(&rooflines.roofs, depth);
+    take_analytic(depth);
   return STATUS_OK;
 }
 

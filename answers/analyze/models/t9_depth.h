@@ -10,7 +10,7 @@ struct analytic_work { // of all layers that compute
   bool is_known;
   double flops, bytes, intensity, throughput_flops_per_s; // NaN: unknown
   const char *bound, *traffic_stage, *flops_stage;        // NULL: unknown
-  const char *precision;                                  // of the layer with most flops
+  struct roof roof;                                       // of the layer with most flops
   size_t layers, unknown_layers;
 };
 struct model_depth { // all of one batch size; NaN, NULL: unknown
