@@ -45,6 +45,7 @@ static double put_row(struct question *question, const struct layers *layers, co
   struct figure latency = layer_latency(question, layers, layer);
   table_row(table);
   layer_put(table, layer);
+  table_put_optional(table, "iteration", cell_int_if(layer->iteration > 0, layer->iteration));
   table_put_optional(table, "module", cell_text(layer->module));
   table_put(table, "layer_shape", cell_text(layer->shape));
   table_put(table, "latency_ms", cell_real(latency.value));

@@ -90,6 +90,7 @@ static void fill_observation(struct question *question, const struct layers *lay
       *layer = (struct layer){
           .name = item->name,
           .index = item->index,
+          .is_indexed = item->is_indexed,
           .latency_ms = values_of_none(arena, observation_count),
           .alloc_bytes = values_of_none(arena, observation_count),
           .kernels = values_of_none(arena, observation_count),
@@ -191,6 +192,9 @@ static void list_layers(struct question *question, const struct pairing *pairing
     struct layer *layer = &layers->items[layers->count];
     item_of[order[layers->count]] = (uint32_t)layers->count;
     *layer = pairs[order[layers->count]];
+    const struct pairing_pair *pair = &pairing->pairs[order[layers->count]];
+    if (layer->is_indexed && (pair->occurrence > 0 || pair->next_occurrence != PAIRING_NONE))
+      layer->iteration = pair->occurrence + 1;
     layer->name_text = store_text(question->view->store, layer->name, NULL);
     layers->listed += layer->is_listed;
     keep_text(&keep, &layer->name_text); // answers outlive the store

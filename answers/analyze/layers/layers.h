@@ -5,9 +5,11 @@
 
 #include "analyze/layers/source.h"
 
-struct layer {                          // one layer of the workload: a row of A2
-  uint32_t name;                        // string id
-  int64_t index;                        // recorded, else its position in the observation that has most layers
+struct layer {        // one layer of the workload: a row of A2
+  uint32_t name;      // string id
+  int64_t index;      // recorded, else its position in the observation that has most layers
+  bool is_indexed;    // its index is recorded
+  uint32_t iteration; // which execution of equal index and name in an observation, from 1; 0: the only one
   const char *name_text, *type, *shape; // NULL: unknown
   const char *module;                   // path of the torch.nn.Module that it is part of; NULL: unknown
   const char *operation;                // the model's operator, where the type names an implementation; NULL: unknown

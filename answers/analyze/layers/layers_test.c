@@ -179,6 +179,33 @@ static void test_one_deep_run_serves_all_levels(void **unused)
   fixture_done(&fixture);
 }
 
+// A loop's body has its index once for each iteration; without an index, an equal name is no iteration.
+static void test_iterations_of_a_loop(void **unused)
+{
+  (void)unused;
+  struct fixture fixture;
+  fixture_start(&fixture);
+  fixture_run(&fixture, "M/L", 1);
+  for (int repetition = 0; repetition < 2; repetition++) {
+    int64_t start = fixture.now_ns;
+    fixture_model(&fixture, 10 * MS, false);
+    for (int i = 0; i < 3; i++)
+      fixture_layer(&fixture, &(struct fixture_layer){"body", "Add", NULL, NULL, 7, UNKNOWN_BYTES}, start + i * MS,
+                    100);
+    for (int i = 3; i < 5; i++)
+      fixture_layer(&fixture, &(struct fixture_layer){"eager", "Add", NULL, NULL, -1, UNKNOWN_BYTES}, start + i * MS,
+                    100);
+    fixture_layer(&fixture, &(struct fixture_layer){"once", "Add", NULL, NULL, 8, UNKNOWN_BYTES}, start + 5 * MS, 100);
+  }
+  fixture_ready(&fixture);
+  assert_int_equal(fixture_ask(&fixture, "A2"), STATUS_OK);
+  static const double iterations[] = {1, 2, 3, NAN, NAN, NAN};
+  assert_int_equal(fixture.tables[0].row_count, 6);
+  for (size_t i = 0; i < 6; i++)
+    ASSERT_NEAR(fixture_number(&fixture, i, "iteration"), iterations[i]);
+  fixture_done(&fixture);
+}
+
 // Without an index layers pair by (name, occurrence): losing one does not shift the rest.
 static void test_lost_layers_are_partial_and_shift_nothing(void **unused)
 {
@@ -405,6 +432,7 @@ int main(void)
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_a2_lists_layers_in_execution_order),
       cmocka_unit_test(test_a3_to_a7),
+      cmocka_unit_test(test_iterations_of_a_loop),
       cmocka_unit_test(test_a_type_that_names_an_implementation),
       cmocka_unit_test(test_analyses_say_what_a_file_lacks),
       cmocka_unit_test(test_one_deep_run_serves_all_levels),
