@@ -249,6 +249,14 @@ static enum status measure(struct experiment *experiment, struct span_of_lanes l
   return end_lanes(experiment, lanes, batches_begun, err);
 }
 
+static enum status note_interruption(struct store *store, const struct profile_result *result, struct error *err)
+{
+  char text[128];
+  snprintf(text, sizeof text, "the user ended the experiment after %u of %u observations, warm-ups among them",
+           result->observations, result->planned);
+  return store_add_note(store, 0, "interrupted", text, err);
+}
+
 // What needs all spans of a run.
 static enum status finish_runs(struct experiment *experiment, struct error *err)
 {
@@ -287,6 +295,8 @@ static enum status measure_all(struct experiment *experiment, struct error *err)
     XSP_TRY(cold_measure(options, experiment->store, cold_run_id, &experiment->progress, err));
   result->seconds = progress_now_s() - experiment->progress.started_s;
   result->was_interrupted = *options->interrupted != 0;
+  result->observations = experiment->progress.done;
+  result->planned = experiment->progress.total;
   XSP_TRY(finish_runs(experiment, err));
   for (size_t variant = 0; variant < options->variant_count; variant++)
     XSP_TRY(model_spans_tag_windows(experiment->store, experiment_id_of(variant),
@@ -297,7 +307,7 @@ static enum status measure_all(struct experiment *experiment, struct error *err)
   if (options->runner.call_paths != NULL)
     XSP_TRY(store_add_note(experiment->store, 0, "call_paths", options->runner.call_paths, err));
   if (result->was_interrupted)
-    XSP_TRY(store_add_note(experiment->store, 0, "interrupted", "the user ended the experiment early", err));
+    XSP_TRY(note_interruption(experiment->store, result, err));
   XSP_TRY(correlate_store(experiment->store, err));
   XSP_TRY(absent_levels_say(experiment->store, options->warning, err));
   bool is_known;

@@ -47,6 +47,7 @@ struct profile_result {
   struct noise noise;
   struct profile_found found[PROFILE_VARIANTS_MAXIMUM]; // framework "": its turn never came
   double seconds;                                       // of wall time, measuring only
+  unsigned observations, planned;                       // made and wanted, warm-ups and cold ones among them
   bool was_interrupted;
 };
 

@@ -182,10 +182,10 @@ void output_remove_unfinished(int signal_number)
   raise(signal_number); // blocked until the handler is left; SA_RESETHAND made it the default again
 }
 
-void output_catch_signals(void (*handler)(int))
+static void catch_signals(void (*handler)(int), int flags)
 {
   static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
-  const struct sigaction action = {.sa_handler = handler, .sa_flags = (int)SA_RESETHAND};
+  const struct sigaction action = {.sa_handler = handler, .sa_flags = flags};
   for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
     struct sigaction before;
     if (sigaction(numbers[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN) // nohup
@@ -193,14 +193,50 @@ void output_catch_signals(void (*handler)(int))
   }
 }
 
+void output_catch_signals(void (*handler)(int))
+{
+  catch_signals(handler, (int)SA_RESETHAND);
+}
+
+static volatile sig_atomic_t interruptions, interrupted_by = SIGINT;
+
+static void on_interruption(int number)
+{
+  if (interruptions == 0)
+    interrupted_by = number;
+  interruptions = interruptions == 0 ? 1 : 2;
+}
+
+const volatile sig_atomic_t *output_interruptions(void)
+{
+  return &interruptions;
+}
+
+void output_watch_interruptions(void)
+{
+  catch_signals(on_interruption, 0);
+}
+
+enum status output_end_interrupted(enum status status, struct error *err)
+{
+  if (interruptions == 0)
+    return status;
+  if (status == STATUS_OK)
+    status = output_finish(err);
+  if (status != STATUS_OK && !reader_left)
+    output_error(err);
+  output_leave_interrupted();
+}
+
 void output_leave_interrupted(void)
 {
+  int number = interrupted_by;
   sigset_t interrupt;
   sigemptyset(&interrupt);
-  sigaddset(&interrupt, SIGINT);
+  sigaddset(&interrupt, number);
   fflush(NULL);
-  signal(SIGINT, SIG_DFL);
-  raise(SIGINT);
+  signal(number, SIG_DFL);
+  raise(number);
   sigprocmask(SIG_UNBLOCK, &interrupt, NULL);
-  exit(128 + SIGINT);
+  exit(128 + number);
 }

@@ -6,6 +6,8 @@
 #include "base/error.h"
 #include "report/report.h"
 
+#include <signal.h>
+
 // All three: STATUS_SYSTEM where stdout cannot be written. Where its reader has gone away *err stays empty: pass it on,
 // main ends quietly.
 enum status output_buf(struct buf *buf,
@@ -39,7 +41,13 @@ void output_catch_signals(void (*handler)(int));
 // Such a handler: removes unfinished files, private copies too, and ends the program by the signal.
 void output_remove_unfinished(int signal_number);
 
-// Ends xsp by SIGINT, after a Ctrl-C, so that a shell's loop around it ends, too. All output must have been written.
+// For what ends early and completes its file: 0; of Ctrl-C, SIGTERM and SIGHUP, unless ignored, the first sets 1, the next ones 2, once
+// they are watched.
+const volatile sig_atomic_t *output_interruptions(void);
+void output_watch_interruptions(void);
+// Returns `status` if no such signal came. Else prints *err where there is one, and ends xsp by the first signal.
+enum status output_end_interrupted(enum status status, struct error *err);
+// Ends xsp by that signal, SIGINT if none was watched, so that a shell's loop around it ends, too. All output must have been written.
 _Noreturn void output_leave_interrupted(void);
 
 #endif

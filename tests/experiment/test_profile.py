@@ -248,7 +248,12 @@ class ProfileTest(unittest.TestCase):
         self.assertIn("--timeout", result.stderr)
 
     def test_interrupt_keeps_what_was_measured(self):
-        process = subprocess.Popen([XSP, "profile", self.model(), "--runs", "100000", "-o", self.output],
+        for number in (signal.SIGINT, signal.SIGTERM):
+            with self.subTest(number):
+                self.interrupt_while_it_measures(number)
+
+    def interrupt_while_it_measures(self, number):
+        process = subprocess.Popen([XSP, "profile", self.model(), "--runs", "100000", "-f", "-o", self.output],
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         partial = self.output.with_name("out.xsp.partial")
         try:
@@ -260,27 +265,30 @@ class ProfileTest(unittest.TestCase):
                             break
                     except AssertionError:
                         continue
-            process.send_signal(signal.SIGINT)
+            process.send_signal(number)
             out, err = process.communicate(timeout=600)
         finally:
             process.kill()
-        self.assertEqual(process.returncode, -signal.SIGINT, err)
-        self.assertIn("Interrupted", out)
+        self.assertEqual(process.returncode, -number, err)
+        observations = self.sql("select count(*) as n from observation")[0]["n"]
+        made = f"after {observations} of 200006 observations"
+        self.assertIn(f"Interrupted {made}", out)
+        self.assertIn(made, self.sql("select value from note where key = 'interrupted'")[0]["value"])
         self.assertGreater(self.sql("select count(*) as n from observation where warmup = 0")[0]["n"], 0)
         self.assertFalse(partial.exists())
 
-    def before_the_first_observation(self, commands):
+    def before_the_first_observation(self, commands, ended_by):
         """The only runner executes the shell commands first."""
         program = wrapped_runner.xsp_with_runner(self.folder, f'echo "$XSP_SESSION" > {self.folder}/session\n{commands}')
         result = subprocess.run([program, "profile", self.model(), "--levels", "M", "-o", self.output], capture_output=True,
                                 text=True, timeout=600, env={**os.environ, "TMPDIR": str(self.folder)})
-        self.assertEqual(result.returncode, 3, result.stderr)
+        self.assertEqual(result.returncode, -ended_by, result.stderr)
         self.assertIn("interrupted", result.stderr)
         self.assertFalse(os.path.exists((self.folder / "session").read_text().strip()))
         self.assertEqual({path.name for path in self.folder.iterdir()}, {"bin", "net.xspscript", "session"})
 
     def test_interrupt_before_the_first_observation(self):
-        self.before_the_first_observation("kill -INT $PPID")
+        self.before_the_first_observation("kill -INT $PPID", signal.SIGINT)
 
     def test_interrupt_while_inputs_are_prepared(self):
         """All runners are ready, and nothing is measured yet."""
@@ -288,7 +296,7 @@ class ProfileTest(unittest.TestCase):
         program.write_text(program.read_text().replace('elif what == "prepare":', """elif what == "prepare":
         stat = open(f"/proc/{os.getppid()}/stat").read()
         os.kill(int(stat.rpartition(")")[2].split()[1]), 2)  # the runner's parent"""))
-        result = xsp("profile", program, "--dim", "mask.1=1", "--levels", "M", "-o", self.output, status=3)
+        result = xsp("profile", program, "--dim", "mask.1=1", "--levels", "M", "-o", self.output, status=-signal.SIGINT)
         self.assertIn("interrupted", result.stderr)
         self.assertEqual(list(self.folder.glob("out*")), [])
 
@@ -305,10 +313,10 @@ class ProfileTest(unittest.TestCase):
         self.assertIn("--call-paths", xsp("profile", program, "--call-paths", "", status=2).stderr)
 
     def test_hangup_leaves_nothing_behind(self):
-        self.before_the_first_observation("kill -HUP $PPID")
+        self.before_the_first_observation("kill -HUP $PPID", signal.SIGHUP)
 
     def test_second_interrupt_ends_a_hanging_runner(self):
-        self.before_the_first_observation("while :; do kill -INT $PPID; done")
+        self.before_the_first_observation("while :; do kill -INT $PPID; done", signal.SIGINT)
 
     def test_a_killed_xsp_leaves_no_work_folder(self):
         process = subprocess.Popen([XSP, "profile", self.model(MODEL + "fault hang at 4\n"), "-o", self.output],

@@ -9,17 +9,8 @@
 #include "programs/xsp/verb_evaluate/evaluate.h"
 #include "programs/xsp/verb_profile/profile.h"
 
-#include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>
-
-static volatile sig_atomic_t interrupted;
-
-static void on_interrupt(int signal_number)
-{
-  (void)signal_number;
-  interrupted++;
-}
 
 static const struct option_description options[] = {
     {"data", 'd', "SET", NULL, 0,
@@ -140,7 +131,7 @@ static enum status fill_model(const struct invocation *invocation, const char *p
     return error_set(err, STATUS_INPUT, "cannot evaluate the model", path, "a manifest for another framework",
                      "xsp does not read outputs of %s", profile->variants[0].predictor);
   XSP_TRY(profile_runner(invocation, &profile->runner, arena, err));
-  profile->runner.interrupted = &interrupted;
+  profile->runner.interrupted = output_interruptions();
   profile->runner.preprocess = manifest->preprocess;
   profile->runner.postprocess = manifest->postprocess;
   XSP_TRY(option_level_sets(invocation_value(invocation, "levels"), profile->sets, 1, &profile->set_count, err));
@@ -224,7 +215,7 @@ static enum status fill(const struct invocation *invocation, struct arena *arena
                                             .keep_outputs = invocation_has(invocation, "keep-outputs"),
                                             .progress = invocation_has(invocation, "quiet") ? NULL : output_progress,
                                             .warning = output_message,
-                                            .interrupted = &interrupted};
+                                            .interrupted = output_interruptions()};
   XSP_TRY(invocation_int64(invocation, "batch", 1, 4096, &evaluation->batch, err));
   XSP_TRY(invocation_int64(invocation, "limit", 0, DATA_ITEMS_MOST, &limit, err));
   XSP_TRY(invocation_unsigned(invocation, "warmup", 0, 1000, &evaluation->warmups, err));
@@ -256,13 +247,6 @@ static enum status check_remote_options(const struct invocation *invocation, str
   return STATUS_OK;
 }
 
-static void catch_signals(void)
-{
-  const struct sigaction action = {.sa_handler = on_interrupt};
-  sigaction(SIGINT, &action, NULL);
-  sigaction(SIGTERM, &action, NULL);
-}
-
 static enum status difference(const struct invocation *invocation, const struct evaluation_options *evaluation,
                               const struct manifest *const *manifests, enum report_format format, struct error *err)
 {
@@ -278,20 +262,10 @@ static enum status difference(const struct invocation *invocation, const struct 
   return evaluate_difference(evaluation, manifests, tolerance, invocation_has(invocation, "items"), format, err);
 }
 
-// The file is complete; the exit status shows that the evaluation is not.
-static enum status end(enum status status, struct error *err)
-{
-  if (status == STATUS_OK && interrupted > 0) {
-    XSP_TRY(output_finish(err));
-    exit(128 + SIGINT);
-  }
-  return status;
-}
-
 static enum status run_on_agents(const struct invocation *invocation, enum report_format format, struct error *err)
 {
-  catch_signals();
-  return end(agents_evaluate(invocation, format, &interrupted, err), err);
+  output_watch_interruptions();
+  return output_end_interrupted(agents_evaluate(invocation, format, output_interruptions(), err), err);
 }
 
 static enum status run_here(const struct invocation *invocation, enum report_format format, struct error *err)
@@ -311,7 +285,7 @@ static enum status run_here(const struct invocation *invocation, enum report_for
   if (status == STATUS_OK)
     status = publish_options(invocation, &publisher, err);
   if (status == STATUS_OK) {
-    catch_signals();
+    output_watch_interruptions();
     status = evaluation_run(&evaluation, &result, err);
   }
   if (status == STATUS_OK)
@@ -323,7 +297,7 @@ static enum status run_here(const struct invocation *invocation, enum report_for
   publish_close(publisher);
   evaluation_done(&result);
   arena_done(&arena);
-  return end(status, err);
+  return output_end_interrupted(status, err);
 }
 
 static enum status run(const struct invocation *invocation, struct error *err)

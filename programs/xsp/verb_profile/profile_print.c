@@ -72,7 +72,8 @@ static void heading(const struct profile_options *options, const struct profile_
                options->sequential ? ", one after the other" : ", interleaved");
   if (options->runner.threads != 0)
     buf_format(out, ", %u thread%s", options->runner.threads, options->runner.threads == 1 ? "" : "s");
-  buf_format(out, ", %u runs after %u warm-up", options->runs, options->warmups);
+  buf_format(out, ", %s%u runs after %u warm-up", result->was_interrupted ? "up to " : "", options->runs,
+             options->warmups);
   if (options->cold > 0)
     buf_format(out, ", %u cold", options->cold);
   buf_format(out, ", %.0f s", result->seconds);
@@ -82,7 +83,9 @@ static void heading(const struct profile_options *options, const struct profile_
   if (options->variant_count > 1)
     put_variants(options, result, out);
   if (result->was_interrupted)
-    buf_text(out, "Interrupted: what follows is what was measured until then.\n");
+    buf_format(out,
+               "Interrupted after %u of %u observations, warm-ups among them: what follows is what was measured.\n",
+               result->observations, result->planned);
 }
 
 // T10 relates other frameworks to the first one; versions of that one need --base.

@@ -11,18 +11,9 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-static volatile sig_atomic_t interrupted, is_from_keyboard;
-
-static void on_interrupt(int number)
-{
-  is_from_keyboard |= number == SIGINT;
-  interrupted = interrupted == 0 ? 1 : 2;
-}
 
 static const struct option_description options[] = {
     {"batch", 'b', "N,N,...", "1", 0, "Batch sizes to measure, in this order. A manifest may have others as default."},
@@ -254,7 +245,7 @@ static enum status fill_options(const struct invocation *invocation, struct prof
   if (!profile->force && access(profile->output_path, F_OK) == 0) // before minutes of work, not after
     return error_set(err, STATUS_USE, "the output exists", profile->output_path, "--force, or another -o",
                      "it is not overwritten unasked");
-  profile->interrupted = profile->runner.interrupted = &interrupted;
+  profile->interrupted = profile->runner.interrupted = output_interruptions();
   return STATUS_OK;
 }
 
@@ -277,16 +268,6 @@ static bool measure_peaks(const struct invocation *invocation, struct peaks *ret
   return sched_setaffinity(0, sizeof before, &before) == 0;
 }
 
-// The file is complete; the exit status shows that the experiment is not.
-static void leave_interrupted(struct error *err)
-{
-  if (output_finish(err) != STATUS_OK)
-    return;
-  if (is_from_keyboard)
-    output_leave_interrupted();
-  exit(128 + SIGINT);
-}
-
 static enum status run(const struct invocation *invocation, struct error *err)
 {
   enum report_format format;
@@ -301,12 +282,7 @@ static enum status run(const struct invocation *invocation, struct error *err)
     status = publish_options(invocation, &publisher, err);
   if (status == STATUS_OK) {
     profile.peaks = measure_peaks(invocation, &peaks) ? &peaks : NULL;
-    struct sigaction action = {.sa_handler = on_interrupt};
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
-    struct sigaction before;
-    if (sigaction(SIGHUP, NULL, &before) == 0 && before.sa_handler != SIG_IGN) // nohup
-      sigaction(SIGHUP, &action, NULL);
+    output_watch_interruptions();
     status = experiment_profile(&profile, &result, err);
   }
   if (status == STATUS_OK)
@@ -316,9 +292,7 @@ static enum status run(const struct invocation *invocation, struct error *err)
   publish_close(publisher);
   store_close(result.store);
   arena_done(&arena);
-  if (status == STATUS_OK && result.was_interrupted)
-    leave_interrupted(err);
-  return status;
+  return output_end_interrupted(status, err);
 }
 
 const struct verb verb_profile = {
