@@ -32,8 +32,8 @@ class AtOnce(unittest.TestCase):
         self.scratch.mkdir()
         self.environment = {**os.environ, "TMPDIR": str(self.scratch)}
 
-    def run_xsp(self, *arguments, status=0):
-        result = subprocess.run([XSP, *map(str, arguments)], timeout=TIMEOUT_S, capture_output=True, text=True, check=False,
+    def run_xsp(self, *arguments, status=0, through=()):
+        result = subprocess.run([*through, XSP, *map(str, arguments)], timeout=TIMEOUT_S, capture_output=True, text=True, check=False,
                                 env=self.environment, cwd=self.folder.parent)
         self.assertEqual(result.returncode, status, result.stderr)
         self.assertEqual(list(self.scratch.iterdir()), [], arguments)
@@ -66,6 +66,13 @@ class AtOnce(unittest.TestCase):
                 if taken == 3:
                     break
             self.assertGreater(taken, 0, f"no file of {corpus} was imported")
+
+    def test_no_room_for_the_temporary_file(self):
+        """Its name, which means nothing to anybody, is not in the message."""
+        path = self.trace(events=STEPS * 5000)
+        result = self.run_xsp("sql", path, QUERY, status=3, through=["sh", "-c", 'ulimit -f 16; trap "" XFSZ; exec "$@"', "sh"])
+        self.assertRegex(result.stderr, "temporary file in TMPDIR.*try: TMPDIR=")
+        self.assertNotIn(str(self.scratch), result.stderr)
 
     def test_the_other_verbs(self):
         path, kept = self.trace(), self.folder.parent / "kept.xsp"

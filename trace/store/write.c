@@ -40,11 +40,23 @@ enum status writer_check(struct store *store, struct error *err)
   return error_set(err, STATUS_USE, what, store->path, NULL, "the file is open for reading");
 }
 
+static const char temporary_advice[] = "TMPDIR=FOLDER, with room for it";
+
+// Of the file that is written, for people: the name of a temporary one is of no use to them.
+static const char *shown_path(const struct store *store)
+{
+  const char *path = store->partial_path != NULL ? store->partial_path : store->path;
+  return store->is_temporary ? "a temporary file in TMPDIR" : path;
+}
+
 enum status writer_failed(struct store *store, struct error *err)
 {
-  if (!store->has_failed)
-    (void)problem_sqlite(&store->failure, what, store->partial_path != NULL ? store->partial_path : store->path,
-                         store->db);
+  struct error *failure = &store->failure;
+  if (!store->has_failed) {
+    enum status status = problem_sqlite(failure, what, shown_path(store), store->db);
+    if (store->is_temporary && status == STATUS_SYSTEM)
+      snprintf(failure->advice, sizeof failure->advice, "%s", temporary_advice);
+  }
   store->has_failed = true;
   if (err != NULL)
     *err = store->failure;
@@ -158,7 +170,7 @@ static enum status claim_temporary(struct store *store, struct error *err)
   unfinished_add(&store->unfinished); // before it is made: a signal finds nothing, or the file
   store->lock_file = mkostemp(store->partial_path, O_CLOEXEC);
   if (store->lock_file < 0 || flock(store->lock_file, LOCK_EX | LOCK_NB) != 0)
-    return error_set_errno(err, STATUS_SYSTEM, what_create, store->partial_path, "TMPDIR=FOLDER");
+    return error_set_errno(err, STATUS_SYSTEM, what_create, shown_path(store), temporary_advice);
   return STATUS_OK;
 }
 
@@ -184,7 +196,7 @@ static enum status open_for_writing(struct store *store, struct error *err)
   int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX;
   int code = sqlite3_open_v2(store->partial_path, &store->db, flags, NULL);
   if (code != SQLITE_OK)
-    return problem_sqlite(err, what_create, store->partial_path, store->db);
+    return problem_sqlite(err, what_create, shown_path(store), store->db);
   sqlite3_busy_timeout(store->db, BUSY_TIMEOUT_MS);
   store->is_writing = true;
   XSP_TRY(writer_execute(store, err,
