@@ -152,6 +152,28 @@ void output_progress(const char *text, bool is_last)
           text == NULL || (is_terminal && !is_last) ? "" : "\n");
 }
 
+void output_headway(struct headway *headway, const char *path, uint64_t done_bytes, uint64_t total_bytes)
+{
+  char text[96];
+  uint64_t now_ns = clock_now_ns(CLOCK_MONOTONIC);
+  if (is_quiet || !output_has_colors() || !headway_bytes(headway, now_ns, done_bytes, total_bytes, text, sizeof text))
+    return;
+  const char *slash = strrchr(path, '/');
+  struct buf line = {0};
+  buf_init(&line, MESSAGE_BYTES_MAXIMUM);
+  display_escape(&line, slash != NULL ? slash + 1 : path, strlen(slash != NULL ? slash + 1 : path));
+  buf_format(&line, ": %s", text);
+  if (!line.failed)
+    output_progress(line.data, false);
+  buf_done(&line);
+}
+
+void output_headway_end(const struct headway *headway)
+{
+  if (headway->shown_ns != 0)
+    output_progress(NULL, true);
+}
+
 void output_progress_line(const char *text, bool is_last)
 {
   (void)is_last;

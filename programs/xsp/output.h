@@ -4,6 +4,7 @@
 #define XSP_PROGRAMS_XSP_OUTPUT_H
 
 #include "base/error.h"
+#include "base/headway.h"
 #include "report/report.h"
 
 #include <signal.h>
@@ -32,6 +33,9 @@ bool output_has_colors(void);
 void output_next(const char *path);
 // A line on stderr that the next one replaces on a terminal; elsewhere a line every few seconds. NULL removes it.
 void output_progress(const char *text, bool is_last);
+// Of the file that a step reads, on a terminal, once that takes long. output_headway_end removes what was shown.
+void output_headway(struct headway *headway, const char *path, uint64_t done_bytes, uint64_t total_bytes);
+void output_headway_end(const struct headway *headway);
 // The same as lines that stay, for what has few of them and no terminal.
 void output_progress_line(const char *text, bool is_last);
 // Columns of stdout's terminal (COLUMNS wins); 0: no terminal, unlimited.

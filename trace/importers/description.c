@@ -9,6 +9,8 @@ enum status import_open_input(const char *path, const struct import_options *opt
   uint64_t limit_bytes = options->limit_bytes == 0 ? IMPORT_LIMIT_DEFAULT : options->limit_bytes;
   XSP_TRY(input_open(path, limit_bytes, ret_input, err));
   ret_input->cancel = options->cancel;
+  ret_input->progress = options->progress;
+  ret_input->progress_context = options->progress_context;
   return STATUS_OK;
 }
 

@@ -26,6 +26,9 @@ struct import_options {
   unsigned threads;        // 1: everything on the caller's thread; 0: as many as pay (2)
   const struct import_given *given;    // one for each file; NULL: nothing is given
   const volatile sig_atomic_t *cancel; // not 0: stop soon, with STATUS_SYSTEM "it was interrupted"; NULL: never
+  // NULL, or called on the caller's thread while a regular file is read: how much of it, as it lies there.
+  void (*progress)(void *context, const char *path, uint64_t done_bytes, uint64_t size_bytes);
+  void *progress_context;
 };
 struct import_count {
   const char *reason; // "negative duration"

@@ -87,6 +87,9 @@ enum status input_more(struct input *input, struct error *err)
   input->end_offset += got;
   input->is_last = got < room;
   memset(own->block + kept + got, 0, INPUT_PADDING);
+  if (input->progress != NULL && own->source.is_regular)
+    input->progress(input->progress_context, input->path, (uint64_t)lseek(own->source.fd, 0, SEEK_CUR),
+                    own->source.size);
   if (input->end_offset > own->limit_bytes)
     return over_limit(input, err);
   return STATUS_OK;

@@ -30,6 +30,8 @@ struct input {
   const char *path;
   bool is_compressed;
   const volatile sig_atomic_t *cancel; // set by whoever opened it: not 0 ends the reading; NULL: never
+  void (*progress)(void *context, const char *path, uint64_t done_bytes, uint64_t size_bytes); // the same; see import.h
+  void *progress_context;
   struct input_private *private_;
 };
 

@@ -35,14 +35,25 @@ void import_store_leave_interrupted(void)
     raise(interrupted_by);
 }
 
+static void show_progress(void *context, const char *path, uint64_t done_bytes, uint64_t size_bytes)
+{
+  output_headway(context, path, done_bytes, size_bytes);
+}
+
 // ---- importing -------------------------------------------------------------------------------------------------------
 enum status import_store_fill(const char *const *paths, size_t count, struct import_options *options,
                               struct store *store, struct arena *arena, struct import_report *ret_report,
                               struct error *err)
 {
   struct import_file *files = NULL;
+  struct headway headway = {0};
   options->cancel = &interrupted_by;
-  XSP_TRY(import_files(paths, count, options, store, arena, &files, err));
+  options->progress = show_progress;
+  options->progress_context = &headway;
+  enum status status = import_files(paths, count, options, store, arena, &files, err);
+  options->progress = NULL;
+  output_headway_end(&headway);
+  XSP_TRY(status);
   ret_report->files = files;
   ret_report->file_count = count;
   XSP_TRY(correlate_store(store, err));

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// How far a step of known size is, at which pace, and how long it will take, for one line on a terminal. Pure: the caller has the clock.
+#ifndef XSP_BASE_HEADWAY_H
+#define XSP_BASE_HEADWAY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct headway {                              // of a step; starts as {0}
+  uint64_t started_ns, shown_ns, done;     // shown_ns 0: nothing was shown yet
+};
+
+// Call often, with a clock that counts up. True: `text` is to be shown now, as "45 % of 120.0 MB, 33.1 MB/s, about 2 s left". That is a
+// few times a second, from two seconds on. The step begins anew where less is done than before.
+bool headway_bytes(struct headway *headway, uint64_t now_ns, uint64_t done, uint64_t total, char *text, size_t size);
+
+#endif
