@@ -165,6 +165,8 @@ static double per_sampled(const struct works *works)
 // Of what programs without a fault do, too.
 static const char *least_of(unsigned kind)
 {
+  if (kind == WORK_TREE_CALLS)
+    return "work_in_loop-calls";
   return kind == WORK_OWN || kind == WORK_CHECKS ? "work_in_loop-own" : "work_in_loop-share";
 }
 
@@ -258,6 +260,8 @@ const struct finding_rule finding_f29 = {
     .thresholds = {{"work_in_loop-share", "%", 5, "time of the main thread there, of the program's loop, at least"},
                    {"work_in_loop-own", "%", 20,
                     "the same, of its own code, libraries without a kind, checks of inputs"},
+                   {"work_in_loop-calls", "%", 30,
+                    "the same, of calls of LightGBM and XGBoost, beside computing trees"},
                    {"work_in_loop-parts", "", 10,
                     "of 20 parts of the main thread's other time in which it happens, at least: what happens once does "
                     "not count"}},

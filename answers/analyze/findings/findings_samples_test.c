@@ -164,6 +164,37 @@ static void test_checks_of_single_rows(void **unused)
   ASSERT_NEAR(found_number(0, "line"), 9);
 }
 
+// A call of LightGBM's predict() takes some ms in Python, and some in its library.
+static void tree_calls(int64_t python_ms, int64_t trees_ms)
+{
+  start_with(1);
+  uint32_t predict =
+      python(python(fixture.context_id, "score", FILE_OF, 14), "LGBMModel.predict", SITE "lightgbm/sklearn.py", 1100);
+  fixture.context_id = python(predict, "check_array", SITE "sklearn/utils/validation.py", 730);
+  samples_of_steps(python_ms);
+  const struct store_frame native = {
+      .kind = XSP_FRAME_NATIVE, .name = "LGBM_BoosterPredictForMat", .module = SITE "lightgbm/lib/lib_lightgbm.so"};
+  fixture.context_id = store_context_id(fixture.store, predict, store_frame_id(fixture.store, &native));
+  samples_of_steps(trees_ms);
+}
+
+static void test_trees_of_single_rows(void **unused)
+{
+  (void)unused;
+  tree_calls(5, 4);
+  assert_int_equal(ask_rule("F29"), 1);
+  assert_non_null(strstr(found_text(0, "title"), "LightGBM"));
+  ASSERT_NEAR(found_number(0, "line"), 14);
+  ASSERT_NEAR(found_number(0, "saving_ms"), 5);
+}
+
+static void test_trees_of_many_rows(void **unused)
+{
+  (void)unused;
+  tree_calls(2, 7);
+  assert_int_equal(ask_rule("F29"), 0);
+}
+
 static void test_a_few_checks_are_none(void **unused)
 {
   (void)unused;
@@ -585,6 +616,8 @@ int main(void)
       TEST(test_what_takes_nearly_all_again),
       TEST(test_what_takes_nearly_all_once),
       TEST(test_checks_of_single_rows),
+      TEST(test_trees_of_single_rows),
+      TEST(test_trees_of_many_rows),
       TEST(test_a_few_checks_are_none),
       TEST(test_what_one_step_has_is_none),
       TEST(test_a_saving_thread_is_none),

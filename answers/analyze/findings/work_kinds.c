@@ -11,6 +11,7 @@ static const char compiles[] = "%s has a function traced and compiled again and 
 static const char compile_once[] = "jit or compile a function once, outside of the loop: a new lambda or closure is a "
                                    "new function; keep shapes equal, "
                                    "and pass numbers that change as tensors";
+static const char few_rows[] = "pass all rows in one call; collect single ones to batches";
 
 // Of a path the first that one of its frames matches counts.
 const struct work_kind work_kinds[WORK_KINDS] = {
@@ -38,9 +39,15 @@ const struct work_kind work_kinds[WORK_KINDS] = {
                       {"*/keras/src/trainers/data_adapters/*", "*/keras/src/trainers/epoch_iterator.py"},
                       {NULL}},
     [WORK_INPUT] = {"input", NULL, NULL, {"*/torch/utils/data/*"}, {NULL}}, // F6
+    [WORK_TREES] = {"trees", NULL, NULL, {"*/lib_lightgbm.so*", "*/libxgboost.so*"}, {NULL}},
+    [WORK_TREE_CALLS] = {"tree_calls",
+                         "%s calls LightGBM or XGBoost again and again for few rows: most is what each call prepares",
+                         few_rows,
+                         {"*/lightgbm/*.py", "*/xgboost/*.py"},
+                         {"*predict*"}},
     [WORK_CHECKS] = {"checks",
                      "%s calls scikit-learn again and again for few rows: most is checks of each call's input",
-                     "pass all rows in one call; collect single ones to batches",
+                     few_rows,
                      {"*/sklearn/utils/validation.py", "*/sklearn/utils/_tags.py"},
                      {NULL}},
     {"stacks",

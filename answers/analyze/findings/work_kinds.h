@@ -21,8 +21,10 @@ enum { // places in work_kinds[]; what is not named is found by its frames
   WORK_IMPORT,
   WORK_PREDICT,
   WORK_INPUT,
+  WORK_TREES, // computed by their library
+  WORK_TREE_CALLS,
   WORK_CHECKS,
-  WORK_KINDS = 23
+  WORK_KINDS = 25
 };
 extern const struct work_kind work_kinds[WORK_KINDS];
 
