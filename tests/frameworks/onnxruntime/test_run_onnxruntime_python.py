@@ -116,6 +116,8 @@ class PythonProgram(Case):
         own = "ids=tensor(int64)[1,5], attention_mask=tensor(int64)[1,5]"
         self.assertEqual([row["value"] for row in rows], [
             "ids=int64[1,5], attention_mask=int64[1,5]", own, "ids=int64[1,1]", "ids=tensor(int64)[1,1]", "ids=int64[1,0]"])
+        rows = sql(trace.path, "select distinct value from tag where key = 'model'")
+        self.assertEqual([row["value"] for row in rows], ["decoder"])
 
     def test_models_without_layers(self):
         outcome, trace = self.check_same(self.script(self.EVERY_WAY), levels="M")
