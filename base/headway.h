@@ -7,8 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct headway {                              // of a step; starts as {0}
-  uint64_t started_ns, shown_ns, done;     // shown_ns 0: nothing was shown yet
+struct headway {                       // of a step; starts as {0}
+  uint64_t started_ns, shown_ns, done; // shown_ns 0: nothing was shown yet
 };
 
 // Call often, with a clock that counts up. True: `text` is to be shown now, as "45 % of 120.0 MB, 33.1 MB/s, about 2 s left". That is a

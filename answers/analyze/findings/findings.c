@@ -172,8 +172,19 @@ static bool has_same_cause(const struct finding *finding, const struct finding *
          strcmp(finding->context, other->context) == 0 && other->saving_ms >= finding->saving_ms / 2;
 }
 
-// One cause is one finding: a general rule yields to a finding of another one at its line, or in its function, and of equal lines of
-// one rule the first, with the largest bound, remains.
+// Of several places, without a line: whether the one with most time is below one of the other's name, which has half of the bound at
+// least.
+static bool is_below(const struct findings *findings, const struct finding *finding, const struct finding *other)
+{
+  const struct places *places = findings->places;
+  uint32_t place = finding->file == NULL && other->shown_place != PLACE_NONE ? finding->shown_place : PLACE_NONE;
+  while (place != PLACE_NONE && strcmp(places->all[place].name, places->all[other->shown_place].name) != 0)
+    place = places->all[place].parent;
+  return place != PLACE_NONE && other->saving_ms >= finding->saving_ms / 2;
+}
+
+// One cause is one finding: a general rule yields to a finding of another one at its line, in its function or around its place, and of
+// equal lines of one rule the first, with the largest bound, remains.
 static bool is_explained(const struct findings *findings, size_t at)
 {
   const struct finding *finding = &findings->all.items[at];
@@ -181,7 +192,7 @@ static bool is_explained(const struct findings *findings, size_t at)
     const struct finding *other = &findings->all.items[i];
     if (i != at && is_at_same_line(finding, other) && (!other->rule->is_general || i < at))
       return true;
-    if (!other->rule->is_general && has_same_cause(finding, other))
+    if (!other->rule->is_general && (has_same_cause(finding, other) || is_below(findings, finding, other)))
       return true;
   }
   return false;

@@ -99,6 +99,27 @@ static void test_one_cause_in_a_function_is_one_finding(void **unused)
   assert_string_equal(found_text(0, "id"), "F18");
 }
 
+// Twelve lines copy for layouts, none for a tenth of the time: F1 has the copies together, and so no line.
+static void test_places_together_yield_to_what_is_around_them(void **unused)
+{
+  (void)unused;
+  fixture_run(&fixture, "M/L", 1);
+  int64_t at = step(MS);
+  uint32_t main = python(0, "main", FILE_OF, 29);
+  for (int i = 0; i < 12; i++) {
+    uint32_t line = python(main, "Stage.forward", FILE_OF, 15 + i);
+    operator_at(line, "aten::contiguous", at + i * 80 * US, 70 * US);
+    operator_at(fixture.context_id, "aten::copy_", at + i * 80 * US + US, (50 + i) * US);
+  }
+  static const char *const both[] = {"F1", "F9"};
+  assert_int_equal(ask_rule("F9"), 1);
+  fixture.request.only = both;
+  fixture.request.only_count = 2;
+  assert_int_equal(fixture_ask(&fixture, "findings"), STATUS_OK);
+  for (size_t i = 0; i < fixture.tables[0].row_count; i++)
+    assert_string_equal(found_text(i, "id"), "F9");
+}
+
 // ---- F19 -------------------------------------------------------------------------------------------------------------
 static void optimizer(const char *name, int count, int64_t duration_ns)
 {
@@ -505,6 +526,7 @@ int main(void)
       TEST(test_f18_is_silent_about_a_result_of_each_call),
       TEST(test_f19),
       TEST(test_one_cause_in_a_function_is_one_finding),
+      TEST(test_places_together_yield_to_what_is_around_them),
       TEST(test_f19_is_silent_about_fused_ones),
       TEST(test_f19_is_silent_about_a_closure),
       TEST(test_f20),
