@@ -69,10 +69,13 @@ class AtOnce(unittest.TestCase):
 
     def test_no_room_for_the_temporary_file(self):
         """Its name, which means nothing to anybody, is not in the message."""
-        path = self.trace(events=STEPS * 5000)
-        result = self.run_xsp("sql", path, QUERY, status=3, through=["sh", "-c", 'ulimit -f 16; trap "" XFSZ; exec "$@"', "sh"])
-        self.assertRegex(result.stderr, "temporary file in TMPDIR.*try: TMPDIR=")
-        self.assertNotIn(str(self.scratch), result.stderr)
+        packed = self.folder / "packed.sqlite.gz"
+        packed.write_bytes(gzip.compress(next((CORPUS / "import_nsys").glob("*.sqlite")).read_bytes()))
+        for path in (self.trace(events=STEPS * 5000), packed):
+            with self.subTest(path.name):
+                result = self.run_xsp("sql", path, QUERY, status=3, through=["sh", "-c", 'ulimit -f 16; trap "" XFSZ; exec "$@"', "sh"])
+                self.assertRegex(result.stderr, "temporary file in TMPDIR.*try: TMPDIR=")
+                self.assertNotIn(str(self.scratch), result.stderr)
 
     def test_the_other_verbs(self):
         path, kept = self.trace(), self.folder.parent / "kept.xsp"

@@ -164,12 +164,18 @@ enum status input_whole(struct input *input, struct slice *ret_whole, struct err
   return STATUS_OK;
 }
 
+// The file's name is of no use to anybody.
+static enum status cannot_decompress(struct error *err)
+{
+  return error_set_errno(err, STATUS_SYSTEM, "cannot decompress", "a temporary file in TMPDIR",
+                         "TMPDIR=FOLDER, with room for it");
+}
+
 static enum status copy_to(struct input *input, int fd, struct error *err)
 {
-  const char *advice = "TMPDIR=FOLDER with more room";
   for (;;) {
     if (!file_place_write(fd, input->at, (size_t)(input->end - input->at)))
-      return error_set_errno(err, STATUS_SYSTEM, "cannot decompress", input->private_->temporary, advice);
+      return cannot_decompress(err);
     input->at = input->end;
     if (input->is_last)
       return STATUS_OK;
@@ -191,7 +197,7 @@ enum status input_as_file(struct input *input, const char **ret_path, struct err
       memory_exhausted();
     int fd = mkstemp(path);
     if (fd < 0) {
-      enum status status = error_set_errno(err, STATUS_SYSTEM, "cannot decompress", path, "TMPDIR=FOLDER");
+      enum status status = cannot_decompress(err);
       free(path);
       return status;
     }
