@@ -70,11 +70,12 @@ class AtOnce(unittest.TestCase):
     def test_no_room_for_the_temporary_file(self):
         """Its name, which means nothing to anybody, is not in the message."""
         packed = self.folder / "packed.sqlite.gz"
-        packed.write_bytes(gzip.compress(next((CORPUS / "import_nsys").glob("*.sqlite")).read_bytes()))
-        for path in (self.trace(events=STEPS * 5000), packed):
+        packed.write_bytes(gzip.compress(next((CORPUS / "import_nsys").glob("*.sqlite")).read_bytes() + bytes(1 << 20)))
+        for path, blocks, what in ((self.trace(), 16, "write trace"), (packed, 1000, "decompress")):
             with self.subTest(path.name):
-                result = self.run_xsp("sql", path, QUERY, status=3, through=["sh", "-c", 'ulimit -f 16; trap "" XFSZ; exec "$@"', "sh"])
-                self.assertRegex(result.stderr, "temporary file in TMPDIR.*try: TMPDIR=")
+                limit = ["sh", "-c", f'ulimit -f {blocks}; trap "" XFSZ; exec "$@"', "sh"]
+                result = self.run_xsp("sql", path, QUERY, status=3, through=limit)
+                self.assertRegex(result.stderr, f"cannot {what}: a temporary file in TMPDIR: .*try: TMPDIR=")
                 self.assertNotIn(str(self.scratch), result.stderr)
 
     def test_the_other_verbs(self):
