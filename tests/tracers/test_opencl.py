@@ -290,6 +290,7 @@ class DriverTest(TracedTest):
         self.assertEqual((status, output), self.plain("commands"), messages)
         self.assertGreater(self.one("select count(*) from span where kind = 'execution' and category = 'kernel'"), 2)
 
+    @unittest.skipIf(SANITIZED, "the sanitizer's runtime must be preloaded before libxsp.so")
     def test_events_for_a_client_in_the_process(self):
         """A begin and an end for each launch that is a span."""
         client = monitor_client.made_in(self.folder)
