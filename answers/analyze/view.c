@@ -258,6 +258,15 @@ const struct view_set *view_find(const struct view *view, int64_t batch_size, st
   return NULL;
 }
 
+const struct view_set *view_deepest(const struct view *view)
+{
+  const struct view_set *deepest = NULL;
+  for (size_t i = 0; i < view->set_count; i++)
+    if (deepest == NULL || level_set_count(view->sets[i].levels) > level_set_count(deepest->levels))
+      deepest = &view->sets[i];
+  return deepest;
+}
+
 bool view_has_layers(const struct view *view, int64_t batch_size)
 {
   return view_rule(view, batch_size, XSP_LEVEL_LAYER, NULL) != NULL;

@@ -152,6 +152,8 @@ void batches_choose(struct batches *batches, double threshold_pct, double latenc
 // Chooses the batch size: the request's, or by the default rule among those where `has_levels` is true.
 enum status question_batch(struct question *question, bool (*has_levels)(const struct view *view, int64_t batch_size),
                            const char *needs, struct error *err) MUST_CHECK;
+// The set with most levels, the first of several: others are the same work again. NULL: there is none.
+const struct view_set *view_deepest(const struct view *view);
 bool view_has_layers(const struct view *view, int64_t batch_size);
 
 void question_uses(struct question *question, const struct view_set *set); // for run_set

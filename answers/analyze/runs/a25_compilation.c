@@ -131,15 +131,10 @@ static enum status answer_from(struct table_of *of, const struct view_set *set, 
   return STATUS_OK;
 }
 
-// The set with most levels: others are the same work again.
 static enum status answer(struct question *question, struct error *err)
 {
   struct table_of of = {.question = question};
-  const struct view *view = question->view;
-  const struct view_set *deepest = NULL;
-  for (size_t i = 0; i < view->set_count; i++)
-    if (deepest == NULL || level_set_count(view->sets[i].levels) > level_set_count(deepest->levels))
-      deepest = &view->sets[i];
+  const struct view_set *deepest = view_deepest(question->view);
   enum status status =
       deepest != NULL ? answer_from(&of, deepest, err) : question_lacks(question, err, "it has no runs");
   vector_done(&of.rows);

@@ -164,14 +164,11 @@ static enum status answer(struct question *question, struct error *err)
 {
   struct requests of = {.question = question};
   const struct view *view = question->view;
-  const struct view_set *deepest = NULL;
+  const struct view_set *deepest = view_deepest(view);
   (void)store_find_string(view->store, "program", 7, &of.program);
   (void)store_find_string(view->store, "step", 4, &of.training[0]);
   (void)store_find_string(view->store, "backward", 8, &of.training[1]);
   (void)store_find_string(view->store, "optimizer", 9, &of.training[2]);
-  for (size_t i = 0; i < view->set_count; i++)
-    if (deepest == NULL || level_set_count(view->sets[i].levels) > level_set_count(deepest->levels))
-      deepest = &view->sets[i];
   enum status status = STATUS_OK;
   for (size_t i = 0; deepest != NULL && i < deepest->run_count && status == STATUS_OK; i++)
     status = add_run(&of, deepest->runs[i], err);
