@@ -344,7 +344,6 @@ class Predictor:
         return answer
 
 
-
 def one_line(error):
     text = str(error) if isinstance(error, Refusal) else f"{type(error).__name__}: {error}"
     return " ".join(text.split())[:1000].encode(errors="replace").decode() or type(error).__name__
