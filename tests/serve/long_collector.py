@@ -10,7 +10,7 @@ import urllib.request
 import otlp
 from collector import Collector, collector_program
 from otlp import request, span
-from otlp_receiver import unused_port
+from ports import unused_port
 from scripted import UNIX_START, leveled, xsp, xsp_json
 from server import JSON, Server, files, names, rows, wait_for
 from test_serve import ServeTest

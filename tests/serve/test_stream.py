@@ -8,7 +8,8 @@ import cuda_simulator
 from scripted import BUILD, XSP, xsp_json
 from server import Server, files, wait_for
 from test_live import LiveTest
-from otlp_receiver import Receiver, unused_port
+from otlp_receiver import Receiver
+from ports import unused_port
 from published_run import PublishedRun
 
 # Steps with tags on two threads, until there is something to read; then one more.

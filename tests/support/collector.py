@@ -13,10 +13,10 @@ import subprocess
 import time
 import unittest
 
-from otlp_receiver import unused_port
+from ports import unused_port
 
 VERSION = "0.161.0"
-START_S = 60
+START_S = 600
 
 
 def make(folder):

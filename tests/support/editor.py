@@ -4,7 +4,6 @@ import json
 import os
 import pathlib
 import shutil
-import socket
 import subprocess
 import time
 import urllib.error
@@ -12,6 +11,7 @@ import urllib.request
 
 import browser
 from editor_environment import code_server
+from ports import unused_port
 
 SOURCE = pathlib.Path(os.environ["XSP_SOURCE"]) if os.environ.get("XSP_SOURCE") else pathlib.Path(__file__).parents[2]
 WAIT_S = 600
@@ -32,12 +32,6 @@ MARGIN = """() => {
 }"""
 
 
-def free_port():
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return one.getsockname()[1]
-
-
 class Editor:
     """A server with the extension, and a window that shows `folder`."""
 
@@ -50,7 +44,7 @@ class Editor:
                         "--accept-server-license-terms"]
         subprocess.run([*self.program, "--install-extension", str(vsix)], check=True, timeout=600, stdout=subprocess.PIPE,
                        stderr=subprocess.STDOUT)
-        port = free_port()
+        port = unused_port()
         with open(data / "server.log", "w", encoding="utf-8") as log:
             self.server = subprocess.Popen([*self.program, "--host", "127.0.0.1", "--port", str(port),
                                             "--without-connection-token", "--telemetry-level", "off",

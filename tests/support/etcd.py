@@ -3,7 +3,6 @@
 import base64
 import json
 import shutil
-import socket
 import subprocess
 import tempfile
 import time
@@ -11,11 +10,7 @@ import unittest
 import urllib.error
 import urllib.request
 
-
-def free_port():
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return one.getsockname()[1]
+from ports import unused_port
 
 
 class Etcd:
@@ -25,7 +20,7 @@ class Etcd:
         if shutil.which("etcd") is None:
             raise unittest.SkipTest("etcd is not installed: tools/setup installs it")
         self.folder = tempfile.TemporaryDirectory(prefix="xsp-etcd-")
-        self.url, self.peer = (f"http://127.0.0.1:{free_port()}" for _ in range(2))
+        self.url, self.peer = (f"http://127.0.0.1:{unused_port()}" for _ in range(2))
         self.process, self.users = None, None
         self.start()
 

@@ -136,10 +136,3 @@ class Receiver:
 
     def names(self):
         return names(self.accepted)
-
-
-def unused_port():
-    """One that refuses connections now."""
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return one.getsockname()[1]
