@@ -21,20 +21,16 @@ class DispatchTest(unittest.TestCase):
         cls.folder = pathlib.Path(parent.name)
         make_machine(cls.folder)
 
-    def agents(self, *names, options=()):
+    def agents(self, *names, options=(), **more):
         """Registered agents of these names."""
-        found = [Agent(self.registry.url, self.folder, *options, name=name) for name in names]
+        found = [Agent(self.registry.url, self.folder, *options, name=name, **more) for name in names]
         for agent in found:
             self.addCleanup(agent.kill)
         wait_for(lambda: set(names) <= {key.rsplit("/", 1)[1] for key in self.registry.keys()}, f"the agents {names}")
         return found
 
-    def wait_for_nobody(self):
-        """The next test has agents of its own."""
-        wait_for(lambda: not self.registry.keys(), "the end of all leases")
-
     def setUp(self):
-        self.addCleanup(self.wait_for_nobody)
+        self.addCleanup(self.registry.remove)  # the next test has agents of its own
 
     def command(self, *arguments, data="set"):
         return [XSP.resolve(), "evaluate", *(() if "net" in str(arguments[:1]) else ("net",)), *map(str, arguments), "--data", data, "--registry", self.registry.url,

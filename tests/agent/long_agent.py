@@ -36,7 +36,7 @@ class Away(AgentTest):
 
 class Hung(DispatchTest):
     def test_its_work_moves(self):
-        agents = {agent.about["name"]: agent for agent in self.agents("one", "two")}
+        agents = {agent.about["name"]: agent for agent in self.agents("one", "two", ttl=2)}
         client = self.start("--limit", 15000, "-o", "moved.xsp", data="many.csv")
         hung = wait_for(lambda: next((name for name, busy in self.busy().items() if busy), None), "a busy agent")
         os.kill(agents[hung].process.pid, signal.SIGSTOP)

@@ -35,7 +35,7 @@ class UsersOfTheRegistry(AgentTest):
         self.assertEqual([row["model"] for row in json.loads(listed())[1]["rows"]], ["late", "net"])
 
     def test_a_password_that_was_wrong_for_a_while(self):
-        self.agent(environment={**ENVIRONMENT, "ETCDCTL_USER": "root:secret"})
+        self.agent(ttl=2, environment={**ENVIRONMENT, "ETCDCTL_USER": "root:secret"})
         self.wait_for_records("one")
         self.registry.change_password("other")
         (self.folder / "models/late.yml").write_text(manifest("late"))
@@ -90,25 +90,28 @@ class Registration(AgentTest):
             self.assertEqual([(row["model"], row["agent"]) for row in models["rows"]], [("net", "one")])
 
     def test_one_that_stops_is_gone_at_once(self):
-        agent = self.agent(ttl=600)
+        agent = self.agent()
         self.wait_for_records("one")
+        self.wait_for_line(agent, "registered one")
+        before = len(agent.said())
         status, errors = agent.stop()
-        self.assertEqual((status, errors.count("\n")), (0, 1), errors)
+        self.assertEqual(status, 0, errors)
+        for line in errors.splitlines()[before:]:  # only of a registry that is slow
+            self.assertIn("again", line)
         self.assertEqual(self.records(), {})
 
     def test_one_that_is_killed_is_gone_when_its_lease_ends(self):
-        agent = self.agent()
+        agent = self.agent(ttl=2)
         self.wait_for_records("one")
         agent.process.kill()
         agent.process.wait()
-        self.assertEqual(set(self.records()), {"one"})
         wait_for(lambda: not self.records(), "the end of the lease")
 
     def test_a_name_that_is_taken(self):
         first = self.agent()
         self.wait_for_records("one")
         second = self.agent()
-        self.wait_for_line(second, 1, "another agent")
+        self.wait_for_line(second, "another agent")
         self.assertEqual(self.records()["one"]["url"], first.url)
         first.stop()
         wait_for(lambda: self.records().get("one", {}).get("url") == second.url, "the second agent")
@@ -146,17 +149,18 @@ class Registry(AgentTest):
     """A registry that goes away, and one that others write to."""
 
     def test_away_and_back(self):
-        agent = self.agent()
-        self.wait_for_line(agent, 1, "registered one")
-        for lost, keeps_data in ((2, True), (4, False)):
+        agent = self.agent(ttl=2)
+        self.wait_for_line(agent, "registered one")
+        for keeps_data in (True, False):
             self.registry.stop()
-            self.wait_for_line(agent, lost, "trying again")
+            before = len(agent.said())
+            wait_for(lambda: agent.said()[-1].endswith("trying again\n"), "the loss of the registry")
             self.assertEqual(agent.ask("GET", "/system")[0], 200)  # it goes on
             if not keeps_data:
                 for place in pathlib.Path(self.registry.folder.name).glob("*"):
                     place.rename(place.with_name("old"))
             self.registry.start()
-            self.wait_for_line(agent, lost + 1, "registered one")  # not its record: the registry may have kept that one
+            self.wait_for_line(agent, "registered one", after=before)  # not its record: the registry may have kept that one
             self.wait_for_records("one")
         self.assertEqual(agent.stop()[0], 0)
 

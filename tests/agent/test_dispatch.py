@@ -52,8 +52,10 @@ class Choice(DispatchTest):
             self.assertIn(constraints, self.evaluate("--on", constraints, status=2).stderr)
 
     def test_the_least_busy_one(self):
-        self.agents("one", "two")
-        long = self.start("--on", "name=one", "-o", "long.xsp", data="many.csv")
+        one, = self.agents("one", environment={**ENVIRONMENT, "XSP_STOP": "evaluate"})
+        self.agents("two")
+        long = self.start("--on", "name=one", "-o", "long.xsp")
+        stopped_child(one)
         self.wait_for_busy(one=1, two=0)
         for number in range(3):
             self.assertEqual(json.loads(self.evaluate("-o", f"{number}.xsp").stdout)["rows"][0]["agent"], "two")

@@ -49,9 +49,9 @@ def make_machine(folder):
 
 
 class Agent:
-    """An agent on a free port. Use it in `with`, or call kill."""
+    """An agent on a free port. Use it in `with`, or call kill. Where it gets no CPU its lease may end: `ttl` is short only in tests of that."""
 
-    def __init__(self, registry, folder, *options, name="one", ttl=2, environment=ENVIRONMENT, program=XSP):
+    def __init__(self, registry, folder, *options, name="one", ttl=600, environment=ENVIRONMENT, program=XSP):
         self.token = None
         self.scratch = tempfile.TemporaryDirectory(prefix="xsp-agents-")  # its state and its log
         self.log = pathlib.Path(self.scratch.name) / "stderr"

@@ -95,5 +95,10 @@ class Etcd:
         return {base64.b64decode(kv["key"]).decode(): base64.b64decode(kv.get("value", "")).decode(errors="replace")
                 for kv in found.get("kvs", [])}
 
+    def remove(self, name=""):
+        """The record of an agent that was killed, as the end of its lease does; without a name, all records."""
+        key = f"/xsp/agents/{name}"
+        self.ask("kv/deleterange", key=self.text(key), **({} if name else {"range_end": self.text("/xsp/agents0")}))
+
     def put(self, key, value):
         self.ask("kv/put", key=self.text(key), value=self.text(value))
