@@ -71,7 +71,7 @@ class TorchTest(unittest.TestCase):
 
     def test_the_example_keeps_the_rules(self):
         self.assertLessEqual(len(EXAMPLE.read_text().splitlines()), 60)
-        result = run(SOURCE / "tools" / "predictor_conformance", EXAMPLE, environment=self.environment)
+        result = run(*predictor_programs.CONFORMANCE, EXAMPLE, environment=self.environment)
         self.assertEqual((result.returncode, result.stderr), (0, ""), result.stdout)
 
     def test_its_modules_are_the_layers(self):

@@ -134,8 +134,7 @@ class ToldTest(ProgramTest):
     def test_the_example_in_plain_python(self):
         example = SOURCE / "examples" / "predictor_python.py"
         self.assertLessEqual(len(example.read_text().splitlines()), 60)
-        judged = subprocess.run([SOURCE / "tools" / "predictor_conformance", example], capture_output=True, text=True,
-                                timeout=600)
+        judged = subprocess.run([*predictor_programs.CONFORMANCE, example], capture_output=True, text=True, timeout=600)
         self.assertEqual((judged.returncode, judged.stderr), (0, ""), judged.stdout)
         self.profile(example, "--batch", "1,2", "--levels", "M,M/L", "--runs", 3, "--warmup", 1)
         self.assertEqual([row["layer_name"] for row in self.analyze("A2")["rows"]], ["dense", "squash"])

@@ -11,6 +11,8 @@ import unittest
 
 import numpy
 
+from predictor_programs import CONFORMANCE
+
 XSP = pathlib.Path(os.environ["XSP_BUILD"]) / "xsp"
 SOURCE = pathlib.Path(os.environ["XSP_SOURCE"])
 PROGRAM, MODEL = SOURCE / "examples/simulator/systolic.py", SOURCE / "examples/simulator/mlp.json"
@@ -67,7 +69,7 @@ class Simulator:
 
     def close(self):
         self.lines.close()
-        self.process.wait(10)
+        self.process.wait(600)
         os.close(self.inputs)
         os.close(self.outputs)
 
@@ -155,7 +157,7 @@ class SimulatorTest(unittest.TestCase):
         self.assertTrue(walls and min(map(int, walls)) > sum(cycles[4]) * cycle_ns) # simulating takes longer than a microsecond
 
     def test_it_keeps_the_rules(self):
-        done = subprocess.run([SOURCE / "tools/predictor_conformance", PROGRAM, "--model", MODEL], capture_output=True, text=True, check=False)
+        done = subprocess.run([*CONFORMANCE, PROGRAM, "--model", MODEL], capture_output=True, text=True, check=False)
         self.assertEqual(done.returncode, 0, done.stdout)
 
     def test_a_program_that_breaks_them(self):
