@@ -55,7 +55,7 @@ function(xsp_test name)
   target_link_libraries(${name} PRIVATE ${T_LIBS} ${CMOCKA_LIBRARIES})
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${XSP_OUTPUT}/test-programs)
   add_test(NAME ${name} COMMAND ${name})
-  set_tests_properties(${name} PROPERTIES TIMEOUT 1500
+  set_tests_properties(${name} PROPERTIES TIMEOUT 3600
     ENVIRONMENT "XSP_BUILD=${XSP_OUTPUT};XSP_SOURCE=${CMAKE_SOURCE_DIR}")
   if(T_LABEL)
     set_tests_properties(${name} PROPERTIES LABELS ${T_LABEL})

@@ -13,7 +13,8 @@ import threading
 import unittest
 
 import strangers
-from file_server import FileServer, Place, wait_for
+from file_server import FileServer, Place
+from server import wait_for
 
 XSP = pathlib.Path(os.environ["XSP_BUILD"]) / "xsp"
 BODY = random.Random(1).randbytes(3_000_001)

@@ -3,7 +3,6 @@
 `xsp run`, compare all its results, read its trace."""
 import collections
 import os
-import pathlib
 import re
 import shutil
 import subprocess
@@ -11,14 +10,15 @@ import sys
 import textwrap
 
 from framework_environment import BUILD, XSP, FrameworkTest
+from run_guests import sessions
 
 COMPILER = shutil.which(os.environ.get("CC", "cc"))
 WAIT_S = 600
 
 
 class Outcome:
-    def __init__(self, done, folder):
-        self.status, self.out, self.err = done.returncode, done.stdout, done.stderr
+    def __init__(self, process, out, err, folder):
+        self.process, self.status, self.out, self.err = process.pid, process.returncode, out, err
         self.files = sorted(path.name for path in folder.iterdir())
 
     def same(self):
@@ -47,9 +47,13 @@ class RunFrameworkTest(FrameworkTest):
 
     def start(self, command, env=None):
         folder = self.new_folder()
-        done = subprocess.run([str(part) for part in command], capture_output=True, text=True, timeout=WAIT_S, cwd=folder,
-                              env={**self.variables(), **(env or {})}, stdin=subprocess.DEVNULL)
-        return Outcome(done, folder)
+        with subprocess.Popen([str(part) for part in command], text=True, cwd=folder, env={**self.variables(), **(env or {})},
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+            try:
+                return Outcome(process, *process.communicate(timeout=WAIT_S), folder)
+            except BaseException:
+                process.kill()
+                raise
 
     def run_inside(self, command, *options, output=None, env=None):
         output = output or self.output
@@ -62,7 +66,7 @@ class RunFrameworkTest(FrameworkTest):
         after = self.run_inside(command, *options, env=env)
         self.assertEqual(after.same(), before.same())
         self.assertEqual(self.sql("select sum(dropped_count) as dropped from run"), [{"dropped": 0}])
-        self.assertEqual([name for name in pathlib.Path("/dev/shm").glob("xsp-*/tracer-*")], [])
+        self.assertEqual(sessions(after.process), [])
         return after
 
     def models(self, path=None):

@@ -68,7 +68,7 @@ class TextRecogniser(unittest.TestCase):
             subprocess.run(["ip", "-n", name, *command], check=True)
 
     def one_process(self):
-        done = subprocess.run(self.program("one", "--times", str(TIMES)), env=self.environment, capture_output=True, text=True, timeout=300)
+        done = subprocess.run(self.program("one", "--times", str(TIMES)), env=self.environment, capture_output=True, text=True, timeout=600)
         self.assertEqual((done.returncode, done.stdout.startswith(SAYS)), (0, True), done.stdout + done.stderr)
         shares = self.shares(self.folder / "one.xsp")
         for name, stage in zip(MODELS, ("detection", "orientation", "recognition")):
@@ -103,12 +103,12 @@ class TextRecogniser(unittest.TestCase):
             self.assertEqual(services[name][1].stdout.readline().split(), [name, "at", at])
         places = [word for name, (at, _) in services.items() for word in ("--at", f"{name}=http://{at}")]
         application = self.start(here, self.program("application", "--times", str(TIMES), *places, publish=publish))
-        output, _ = application.communicate(timeout=300)
+        output, _ = application.communicate(timeout=600)
         self.assertEqual((application.returncode, output.startswith(SAYS)), (0, True), output)
         for _, process in services.values():
-            process.communicate(timeout=60)
+            process.communicate(timeout=600)
         server.terminate()
-        server.communicate(timeout=60)
+        server.communicate(timeout=600)
         received = files(traces)
         merged = self.folder / "merged.xsp"
         xsp("merge", *received, self.folder / "recognition.xsp", "-o", merged, check=0)  # the local file adds nothing

@@ -33,6 +33,7 @@ thread = threading.Thread(target=in_thread)
 thread.start()
 thread.join()
 _, _, used = os.wait4(child, 0)
+del held  # not by its exit, whose time it cannot print
 print(json.dumps({"program": os.getpid(), "thread": threads[0], "child": child, "program_s": time.process_time(),
                   "child_s": used.ru_utime + used.ru_stime}), flush=True)
 os._exit(0)  # nothing more counts
@@ -78,9 +79,9 @@ class Counters(unittest.TestCase):
         self.assertLess(max(resident["counted"]), 400 * MEBIBYTE)
 
     def test_the_machine_worked_at_least_as_much_as_the_program(self):
-        busy = self.series["busy_ns", None, None]
-        self.assertGreater(busy["counted"][-1] / 1e9, 1.5)  # both seconds, in ticks of the kernel
-        self.assertIn(("steal_ns", None, None), self.series)
+        # Both seconds, in ticks of the kernel. Of a process's time the host may have taken a part for other machines.
+        worked = sum(self.series[name, None, None]["counted"][-1] for name in ("busy_ns", "steal_ns"))
+        self.assertGreater(worked / 1e9, 1.5)
 
     def test_times_rise_and_lie_in_the_program_s_life(self):
         for row in self.series.values():

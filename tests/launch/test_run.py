@@ -143,9 +143,10 @@ class What(RunTest):
     def test_delay_switches_on(self):
         """The guest publishes 100 spans before it is ready, and for each signal."""
         process, levels = self.start_switched("--delay", "0.2")
-        was_on = levels() != 0  # on a busy machine the delay may be over
+        was_on = levels() != 0  # on a busy machine the delay may have ended between any two of the first 100
         wait_until(lambda: levels() != 0, "nothing is switched on")
-        self.assertIn(self.published_after(process), (200, 300) if was_on else (200,))
+        published = self.published_after(process)
+        self.assertTrue(200 <= published <= (300 if was_on else 200), published)
 
     def test_duration_switches_off(self):
         process, levels = self.start_switched("--duration", "0.2")

@@ -187,9 +187,8 @@ def a9(question):
 
 
 def a10(question):
-    kernels, model_ms = Kernels(question, question.kernel_set()), question.model_ms()
-    if not question.model_set():
-        raise Impossible
+    kernels = Kernels(question, question.kernel_set())
+    model_ms = question.model_ms() if question.model_set() else None
     rows = {}
     for name in {kernel.span.name for observed in kernels.run_set.observations for kernel in observed.kernels}:
         groups = kernels.groups(lambda kernel: kernel.span.name == name)
@@ -200,9 +199,8 @@ def a10(question):
 
 
 def a15_row(question):
-    kernels, model_ms = Kernels(question, question.model_kernel_set()), question.model_ms()
-    if not question.model_set():
-        raise Impossible
+    kernels = Kernels(question, question.model_kernel_set() if question.model_set() else question.kernel_set())
+    model_ms = question.model_ms() if question.model_set() else None
     everywhere = [True] * len(kernels.run_set.observations)
     groups = kernels.groups(lambda kernel: True)
     row = kernels.row(groups, everywhere)

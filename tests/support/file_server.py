@@ -3,7 +3,8 @@
 import http.server
 import ssl
 import threading
-import time
+
+from scripted import TIMEOUT_S
 
 
 class Place:
@@ -53,7 +54,7 @@ class Place:
             handler.wfile.write(sent[at:at + step])
             self.sent += len(sent[at:at + step])
             if self.hold:
-                self.hold.wait(60)
+                self.hold.wait(TIMEOUT_S)
         handler.wfile.flush()
 
 
@@ -96,10 +97,3 @@ class FileServer:
     def __exit__(self, *ignored):
         self.server.shutdown()
         self.server.server_close()
-
-
-def wait_for(condition, what, seconds=60):
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, f"waited in vain for {what}"
-        time.sleep(0.01)

@@ -27,7 +27,7 @@ static void in_session(void (*program)(void))
   pid_t child = fork();
   assert_true(child >= 0);
   if (child == 0) {
-    alarm(30);
+    alarm(600);
     if (xsp_attach(folder) != 0)
       _exit(99);
     program();

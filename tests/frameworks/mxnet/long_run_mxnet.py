@@ -101,7 +101,7 @@ class RunMxnetTest(RunFrameworkTest):
             with self.subTest(name):
                 program = self.new_folder() / name
                 subprocess.run([COMPILER, "-o", program, pathlib.Path(__file__).parent / "run_mxnet.c", *flags],
-                               check=True, timeout=60)
+                               check=True, timeout=600)
                 outcome = self.check_same([program, self.library, f"{self.model}-symbol.json", f"{self.model}-0000.params",
                                            2, 5])
                 self.assertEqual(outcome.status, 0, outcome.err)
