@@ -3,6 +3,7 @@
 // slow them down. Called by `xsp profile` before a measurement, and by `xsp check`.
 #include "experiment/peaks.h"
 
+#include "base/available_memory.h"
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/small_file.h"
@@ -15,7 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #define READINGS 24 // short ones: between two other programs there is often a quiet millisecond
 #define READINGS_LEAST 4
@@ -163,10 +163,8 @@ static size_t all_caches(const struct worker *workers, unsigned count)
 
 static size_t buffer_size(size_t caches)
 {
-  long pages = sysconf(_SC_AVPHYS_PAGES);
-  long page = sysconf(_SC_PAGESIZE);
-  size_t most = pages > 0 && page > 0 ? (size_t)pages / 4 * (size_t)page : BUFFER_LEAST;
-  most = most < BUFFER_MOST ? most : BUFFER_MOST;
+  uint64_t share = available_memory_bytes() / 4;
+  size_t most = share < BUFFER_MOST ? (size_t)share : BUFFER_MOST;
   size_t bytes = 4 * caches > BUFFER_LEAST ? 4 * caches : BUFFER_LEAST;
   return bytes < most ? bytes : most;
 }
