@@ -26,6 +26,8 @@ bool buf_reserve(struct buf *buf, size_t more)
   if (needed <= buf->capacity)
     return true;
   size_t capacity = buf->capacity < 128 ? 128 : buf->capacity * 2;
+  if (capacity - 1 > maximum)
+    capacity = maximum + 1;
   if (capacity < needed)
     capacity = needed;
   buf->data = memory_resize(buf->data, capacity, 1);
@@ -33,9 +35,10 @@ bool buf_reserve(struct buf *buf, size_t more)
   return true;
 }
 
+// Exports write hundreds of millions of short pieces: where there is room, nothing else is looked at.
 bool buf_put(struct buf *buf, const void *bytes, size_t length)
 {
-  if (!buf_reserve(buf, length))
+  if ((buf->failed || length >= buf->capacity - buf->length) && !buf_reserve(buf, length))
     return false;
   if (length > 0)
     memcpy(buf->data + buf->length, bytes, length);
@@ -83,6 +86,10 @@ void buf_done(struct buf *buf)
 void buf_utf8(struct buf *buf, const char *text, size_t length)
 {
   size_t plain = 0; // start of what is valid and not yet copied
+  if (utf8_is_ascii(text, length)) {
+    buf_put(buf, text, length);
+    return;
+  }
   for (size_t i = 0; i < length;) {
     size_t size = utf8_sequence((const unsigned char *)text + i, length - i);
     if (size != 0) {

@@ -2,6 +2,7 @@
 // JSON writer over buf; see json_write.h. No reading here.
 #include "base/json_write.h"
 
+#include "base/decimal.h"
 #include "base/utf8.h"
 
 #include <math.h>
@@ -73,8 +74,12 @@ static void put_string(struct json_writer *json, const char *text, size_t length
   size_t plain = 0; // start of the run not yet copied
   for (size_t i = 0; i < length;) {
     unsigned char byte = bytes[i];
+    if (byte >= 0x20 && byte < 0x80 && byte != '"' && byte != '\\') {
+      i++;
+      continue;
+    }
     size_t sequence = utf8_sequence(bytes + i, length - i);
-    if (sequence != 0 && byte >= 0x20 && byte != '"' && byte != '\\') {
+    if (sequence > 1) {
       i += sequence;
       continue;
     }
@@ -119,16 +124,17 @@ void json_string(struct json_writer *json, const char *text)
 
 void json_int(struct json_writer *json, int64_t value)
 {
-  char digits[24]; // not by printf: reports write millions of them
-  size_t at = sizeof digits;
-  uint64_t rest = value < 0 ? -(uint64_t)value : (uint64_t)value;
-  do
-    digits[--at] = (char)('0' + rest % 10);
-  while ((rest /= 10) > 0);
-  if (value < 0)
-    digits[--at] = '-';
   before_value(json);
-  buf_put(json->out, digits + at, sizeof digits - at);
+  decimal_int(json->out, value);
+}
+
+void json_shortest(double value, char ret_text[JSON_SHORTEST_BYTES])
+{
+  for (int digits = 15; digits <= 17; digits++) {
+    snprintf(ret_text, JSON_SHORTEST_BYTES, "%.*g", digits, value);
+    if (strtod(ret_text, NULL) == value)
+      break;
+  }
 }
 
 void json_double(struct json_writer *json, double value)
@@ -138,12 +144,8 @@ void json_double(struct json_writer *json, double value)
     return;
   }
   before_value(json);
-  char text[40];
-  for (int digits = 15; digits <= 17; digits++) {
-    snprintf(text, sizeof text, "%.*g", digits, value);
-    if (strtod(text, NULL) == value)
-      break;
-  }
+  char text[JSON_SHORTEST_BYTES];
+  json_shortest(value, text);
   buf_text(json->out, text);
 }
 

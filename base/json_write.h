@@ -26,7 +26,9 @@ void json_key(struct json_writer *json, const char *key);
 void json_string(struct json_writer *json, const char *text);                  // NULL writes null
 void json_string_n(struct json_writer *json, const char *text, size_t length); // invalid UTF-8 becomes U+FFFD
 void json_int(struct json_writer *json, int64_t value);
-void json_double(struct json_writer *json, double value); // shortest form that reads back equal; NaN and inf: null
+void json_double(struct json_writer *json, double value); // as json_shortest; NaN and inf: null
+#define JSON_SHORTEST_BYTES 40
+void json_shortest(double value, char ret_text[JSON_SHORTEST_BYTES]); // the shortest form that reads back equal
 void json_bool(struct json_writer *json, bool value);
 void json_null(struct json_writer *json);
 void json_written(struct json_writer *json, const char *value); // one well-formed value, as it is

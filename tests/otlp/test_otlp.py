@@ -901,7 +901,7 @@ class RoundTripTest(OtlpTest):
                        experiment_id=experiment_id)
         script.track(4, "used late", run_id=1)
         script.track(1, "main")
-        script.track(1, "main", run_id=2)
+        script.track(1, "main, of another run", run_id=2)
         script.track(9, None, host="h", clock="simulated", process=None, thread=None, device=1, stream=2)
         script.track(3, "never used", thread=None)
         tags = {"xsp.level": "a tag", "xsp.flops": 1, "xsp.tag.x": 2, "thread.id": 5, "batch_size": 2.5, "warmup": 0,
@@ -913,6 +913,16 @@ class RoundTripTest(OtlpTest):
         script.span("open", 7, "open", "application", track=4)
         script.span("far", 2**62, 2**62 - 1, "library", category="cudnn")
         script.span("a kernel of no category", 10, 1, "kernel", run_id=2, track=1)
+        self.there_and_back(script.write(self.path("xsp")))
+
+    def test_more_tracks_than_are_kept_encoded(self):
+        script = scripted.Script()
+        script.experiment()
+        script.run(1, "M")
+        for track_id in range(1000, 3600):
+            script.track(track_id, f"{track_id}" * 100, thread=track_id)
+        for place, track_id in enumerate([*range(1000, 3600), 1000, 1000, 3599]):
+            script.span("net", place, 1, track=track_id)
         self.there_and_back(script.write(self.path("xsp")))
 
     def test_spans_of_any_kind(self):

@@ -2,14 +2,12 @@
 // The two encodings of OTLP: protobuf, and its JSON mapping (lowerCamelCase, ids in hex, 64-bit integers as texts).
 #include "otlp/encode.h"
 
+#include "base/decimal.h"
 #include "base/hex.h"
 #include "base/utf8.h"
 #include "base/wire_write.h"
 
-#include <inttypes.h>
 #include <math.h>
-#include <stdarg.h>
-#include <stdio.h>
 
 void otlp_out_init(struct otlp_out *out, bool is_json, struct buf *buf)
 {
@@ -106,23 +104,21 @@ void otlp_out_enum(struct otlp_out *out, enum otlp_field_id field, unsigned valu
 }
 
 // JSON has 64-bit numbers as texts.
-__attribute__((format(printf, 3, 4))) static void put_digits(struct otlp_out *out, enum otlp_field_id field,
-                                                             const char *format, ...)
+static struct buf *begin_digits(struct otlp_out *out, enum otlp_field_id field)
 {
-  char text[24];
-  va_list number;
-  va_start(number, format);
-  int length = vsnprintf(text, sizeof text, format, number);
-  va_end(number);
-  otlp_out_text(out, field, text, (size_t)length);
+  json_key(&out->json, otlp_fields[field].name);
+  json_written(&out->json, "\"");
+  return out->buf;
 }
 
 void otlp_out_time(struct otlp_out *out, enum otlp_field_id field, uint64_t time_ns)
 {
-  if (out->is_json)
-    put_digits(out, field, "%" PRIu64, time_ns);
-  else
+  if (!out->is_json) {
     protobuf_fixed64(out->buf, otlp_number(field), time_ns);
+    return;
+  }
+  decimal_unsigned(begin_digits(out, field), time_ns);
+  buf_text(out->buf, "\"");
 }
 
 // ---- attributes ------------------------------------------------------------------------------------------------------
@@ -131,7 +127,8 @@ static void put_value(struct otlp_out *out, const struct otlp_value *value)
   if (value->type == OTLP_TEXT) {
     otlp_out_text(out, OTLP_VALUE_STRING, value->text.data, value->text.length);
   } else if (value->type == OTLP_INT && out->is_json) {
-    put_digits(out, OTLP_VALUE_INT, "%" PRId64, value->integer);
+    decimal_int(begin_digits(out, OTLP_VALUE_INT), value->integer);
+    buf_text(out->buf, "\"");
   } else if (value->type == OTLP_INT) {
     protobuf_varint(out->buf, otlp_number(OTLP_VALUE_INT), (uint64_t)value->integer);
   } else if (value->type == OTLP_BOOL && out->is_json) {

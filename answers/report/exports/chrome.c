@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Chrome's trace event format (JSON), for chrome://tracing, Speedscope and others. Times are microseconds since the
 // file's first span, with nanoseconds as decimals: since 1970 they would lose them in a reader's doubles.
+#include "base/decimal.h"
 #include "base/json_write.h"
 #include "report/exports/exports.h"
 #include "report/exports/timeline.h"
@@ -34,7 +35,10 @@ static void put_time(struct chrome *chrome, const char *key, uint64_t time_ns)
 {
   json_key(&chrome->json, key);
   chrome->json.after_key = false;
-  buf_format(&chrome->writer.file.out, "%" PRIu64 ".%03u", time_ns / 1000, (unsigned)(time_ns % 1000));
+  unsigned rest = (unsigned)(time_ns % 1000);
+  const char decimals[] = {'.', (char)('0' + rest / 100), (char)('0' + rest / 10 % 10), (char)('0' + rest % 10)};
+  decimal_unsigned(&chrome->writer.file.out, time_ns / 1000);
+  buf_put(&chrome->writer.file.out, decimals, sizeof decimals);
 }
 
 static void put_store_text(struct chrome *chrome, const char *key, uint32_t string)

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Spans as CSV (RFC 4180): the columns of table span, a row per span, in file order. Empty: does not apply.
+#include "base/decimal.h"
 #include "report/exports/exports.h"
 #include "report/exports/file.h"
 #include "report/tables/tables.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 struct csv {
@@ -31,7 +31,7 @@ static enum status put_row(void *context, const struct store_cell *cells, size_t
   for (size_t i = 0; i < count; i++) {
     buf_text(&file->out, i > 0 ? "," : "");
     if (cells[i].type == STORE_INT)
-      buf_format(&file->out, "%" PRId64, cells[i].integer);
+      decimal_int(&file->out, cells[i].integer);
     else if (cells[i].type == STORE_DOUBLE)
       buf_format(&file->out, "%.17g", cells[i].real);
     else if (cells[i].type == STORE_TEXT || cells[i].type == STORE_BLOB)

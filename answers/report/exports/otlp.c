@@ -3,6 +3,7 @@
 // that begin with "xsp." (docs/otlp.md), so that a file that is read back is the same trace. A request holds at most
 // SPANS_A_REQUEST spans of one run, in the order of the file, and ends early where it is REQUEST_BYTES long. Each is
 // complete, except for what only the run's first one has: notes, and tracks and messages without spans.
+#include "base/map.h"
 #include "otlp/attributes.h"
 #include "otlp/encode.h"
 #include "report/exports/otlp_facts.h"
@@ -12,6 +13,7 @@
 
 #define SPANS_A_REQUEST 512u
 #define REQUEST_BYTES ((size_t)1 << 20)
+#define TRACK_BYTES ((size_t)1 << 20) // kept of attributes of tracks
 
 struct writer {
   struct store *store;
@@ -21,6 +23,8 @@ struct writer {
   struct error *err;
   struct otlp_out out;
   struct otlp_facts facts;   // of the current run
+  struct map tracks;         // track -> place of its attributes in track_bytes << 32 | their length
+  struct buf track_bytes;    // attributes of tracks, as they are in each of their spans
   bool has_file_notes;       // they have been written
   bool is_first;             // no request of the run has been written
   bool is_recorded;          // parents are those that the source recorded; correlate has not run
@@ -86,12 +90,11 @@ static void put_string(struct writer *writer, enum otlp_role role, uint32_t stri
   otlp_out_attribute(&writer->out, SPAN, "", slice_of(otlp_role_attribute(role)), otlp_value_of_text(text));
 }
 
-static void put_track(struct writer *writer, uint32_t track_id)
+static void put_track_anew(struct writer *writer, uint32_t track_id)
 {
   const struct store_track *track = otlp_facts_track(&writer->facts, track_id);
-  if (track_id != 0)
-    otlp_put_int(&writer->out, SPAN, otlp_role_attribute(OTLP_IS_TRACK), track_id);
-  if (track_id == 0 || track == NULL)
+  otlp_put_int(&writer->out, SPAN, otlp_role_attribute(OTLP_IS_TRACK), track_id);
+  if (track == NULL)
     return;
   otlp_put_text(&writer->out, SPAN, otlp_role_attribute(OTLP_IS_TRACK_NAME), track->name);
   otlp_put_text(&writer->out, SPAN, otlp_role_attribute(OTLP_IS_HOST), track->host);
@@ -103,6 +106,32 @@ static void put_track(struct writer *writer, uint32_t track_id)
   otlp_put_int(&writer->out, SPAN, otlp_role_attribute(OTLP_IS_RANK), track->rank.rank);
   otlp_put_int(&writer->out, SPAN, otlp_role_attribute(OTLP_IS_LOCAL_RANK), track->rank.local_rank);
   otlp_put_int(&writer->out, SPAN, otlp_role_attribute(OTLP_IS_WORLD_SIZE), track->rank.world_size);
+}
+
+static void forget_tracks(struct writer *writer)
+{
+  map_done(&writer->tracks);
+  buf_clear(&writer->track_bytes);
+}
+
+// The level comes first: so the bytes begin with a comma in JSON, and are the same in each span.
+static void put_track(struct writer *writer, uint32_t track_id)
+{
+  struct buf *request = &writer->request, *known = &writer->track_bytes;
+  const uint64_t *place = map_find(&writer->tracks, map_number(track_id));
+  if (place != NULL)
+    buf_put(request, known->data + (*place >> 32), (uint32_t)*place);
+  if (place != NULL || track_id == 0)
+    return;
+  size_t start = request->length;
+  put_track_anew(writer, track_id);
+  size_t length = request->length - start;
+  if (known->length + length > TRACK_BYTES)
+    forget_tracks(writer);
+  if (length > TRACK_BYTES || request->failed)
+    return;
+  *map_at(&writer->tracks, map_number(track_id), NULL) = (uint64_t)known->length << 32 | length;
+  buf_put(known, request->data + start, length);
 }
 
 static void put_tags(struct writer *writer, int64_t span_id)
@@ -268,6 +297,8 @@ static void begin(struct writer *writer, struct store *store, bool is_json, cons
 static void end(struct writer *writer)
 {
   otlp_out_done(&writer->out);
+  map_done(&writer->tracks);
+  buf_done(&writer->track_bytes);
   buf_done(&writer->request);
 }
 
@@ -275,6 +306,7 @@ static enum status write_run(struct writer *writer, struct arena *arena, struct 
 {
   const uint32_t mask = STORE_ALL_BASE | STORE_BIT(STORE_PARENT_ID) | STORE_BIT(STORE_BASIS);
   XSP_TRY(otlp_facts_load(writer->store, &writer->facts, arena, err));
+  forget_tracks(writer);
   writer->is_first = true;
   writer->span_count = 0;
   writer->end_row = SIZE_MAX;

@@ -3,6 +3,7 @@
 // per lane, over one table of names. Its viewer shows them in the order of time, left-heavy and as a sandwich. Spans
 // that never ended have no place in the format. A span with a call path is in the frames of it that the spans around it
 // are not in. Samples, of instructions and of threads, are sampled profiles of their run.
+#include "base/decimal.h"
 #include "base/json_write.h"
 #include "base/saturate.h"
 #include "report/exports/exports.h"
@@ -39,8 +40,14 @@ static uint32_t frame_of(struct speedscope *speedscope, uint32_t name)
 static void put_event(struct speedscope *speedscope, char type, uint32_t name, int64_t time_ns)
 {
   struct timeline_writer *writer = &speedscope->writer;
-  buf_format(&writer->file.out, "%s{\"type\":\"%c\",\"frame\":%u,\"at\":%" PRIu64 "}", speedscope->has_event ? "," : "",
-             type, frame_of(speedscope, name), timeline_time(&writer->timeline, &writer->run, time_ns));
+  struct buf *out = &writer->file.out;
+  buf_text(out, speedscope->has_event ? ",{\"type\":\"" : "{\"type\":\"");
+  buf_put(out, &type, 1);
+  buf_text(out, "\",\"frame\":");
+  decimal_unsigned(out, frame_of(speedscope, name));
+  buf_text(out, ",\"at\":");
+  decimal_unsigned(out, timeline_time(&writer->timeline, &writer->run, time_ns));
+  buf_text(out, "}");
   speedscope->has_event = true;
   export_file_flush(&writer->file);
 }
