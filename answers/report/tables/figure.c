@@ -2,6 +2,8 @@
 // Scales and formats figures for text and Markdown. CSV and JSON are exact and do not come here. Pure.
 #include "report/tables/figure.h"
 
+#include "base/json_write.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -116,6 +118,11 @@ void report_figure_put(struct buf *out, const struct table_cell *cell, const str
     return;
   }
   char text[400];
+  if (style->decimals == FIGURE_AS_IT_IS) {
+    json_shortest(cell_double(cell), text);
+    buf_text(out, text);
+    return;
+  }
   double shown = cell_double(cell) * style->factor;
   snprintf(text, sizeof text, "%.*f", style->decimals, shown);
   bool is_rounded_to_0 = strspn(text, "-0.") == strlen(text);

@@ -10,8 +10,9 @@
 struct figure_style {
   double factor;    // shown = value * factor
   const char *unit; // as shown: "µs"; "" for none. Static text
-  int decimals;     // for reals, and for integers that are scaled
+  int decimals;     // for reals, and for integers that are scaled; FIGURE_AS_IT_IS: of reals all
 };
+#define FIGURE_AS_IT_IS (-1) // of unlike things in one column, as values of tags: no scale fits all
 // `unit` as in struct table_column; `largest` is the largest absolute value to be shown.
 struct figure_style report_figure_style(const char *unit, double largest, bool only_integers);
 // Adds decimals where `largest`, of the figures in this style, is far below the value that the unit was chosen for.

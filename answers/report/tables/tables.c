@@ -94,6 +94,8 @@ struct column_look report_column_look(const struct table *table, size_t index)
   look.style =
       report_figure_style(unit, has_unit ? unit_largest(table, index) : column_largest(table, index), only_integers);
   report_figure_style_refine(&look.style, column_largest(table, index));
+  if (!look.is_numeric && !has_unit)
+    look.style.decimals = FIGURE_AS_IT_IS;
   return look;
 }
 

@@ -215,6 +215,17 @@ static void test_small_values_are_not_shown_as_0(void **state)
   }
 }
 
+// Values of tags are of unlike things: no number of decimals fits all.
+static void test_a_mixed_column_has_numbers_as_they_are(void **state)
+{
+  static const struct table_column column = {.key = "value", .unit = "", .label = "value"};
+  static const struct table_cell cells[] = {TEXT("a"), REAL(0.1), REAL(1e300), REAL(123456789.125), INTEGER(3)};
+  const struct table mixed = {.columns = &column, .column_count = 1, .rows = cells, .row_count = 5};
+  buf_clear(&out);
+  report_tables(&mixed, 1, REPORT_MARKDOWN, false, 0, &out);
+  assert_string_equal(out.data, "| value |\n| --- |\n| a |\n| 0.1 |\n| 1e+300 |\n| 123456789.125 |\n| 3 |\n");
+}
+
 // For programs: in JSON as it is, in CSV as text, in no form for people.
 static void test_json_cells(void **state)
 {
@@ -255,6 +266,7 @@ int main(void)
       cmocka_unit_test(test_no_rows),
       cmocka_unit_test(test_units),
       cmocka_unit_test(test_small_values_are_not_shown_as_0),
+      cmocka_unit_test(test_a_mixed_column_has_numbers_as_they_are),
       cmocka_unit_test(test_json_cells),
   };
   return cmocka_run_group_tests(tests, setup, teardown);
