@@ -40,11 +40,23 @@ static void test_a_file_that_is_read_again(void **state)
   assert_string_equal(text, "80 % of 100.0 MB, 40.0 MB/s, about 0 s left");
 }
 
+static void test_steps(void **state)
+{
+  (void)state;
+  struct headway headway = {0};
+  char text[96] = "";
+  assert_false(headway_steps(&headway, 1 * MS, 1, 40, text, sizeof text));
+  assert_true(headway_steps(&headway, 4001 * MS, 10, 40, text, sizeof text));
+  assert_string_equal(text, "10 of 40 steps, 2.5 steps/s, about 12 s left");
+  assert_false(headway_steps(&headway, 9001 * MS, 40, 40, text, sizeof text));
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_shown_from_two_seconds_on),
       cmocka_unit_test(test_a_file_that_is_read_again),
+      cmocka_unit_test(test_steps),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,6 +7,7 @@
 #include "analyze/intervals.h"
 #include "analyze/options.h"
 #include "analyze/series.h"
+#include "base/headway.h"
 #include "correlate/correlate.h"
 #include "format/detail.h"
 #include "table/table.h"
@@ -55,6 +56,7 @@ struct analyze_request {
   size_t threshold_count;
   const char *const *left_out; // files that could not be opened, "PATH: why"; the answer's notes name them
   size_t left_out_count;
+  struct headway_watcher watcher; // of the rules of findings
 };
 void analyze_request_init(struct analyze_request *request);
 // Takes an option of options.h by its name; value "" of a flag. Texts are borrowed, lists are in `arena`. STATUS_USE: no such

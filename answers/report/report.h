@@ -105,6 +105,7 @@ struct report_page_options {
   const struct page_range *range; // only spans that overlap it, and their ancestors; NULL: all
   bool has_source;                // source files that findings and lines name, read now; never of a server's page
   bool is_of_server;              // instead of the page a file of its parts, for report_parts_open
+  struct headway_watcher watcher; // of runs and tables
 };
 struct page_range {       // from each run's first start
   int64_t from_ns, to_ns; // 0 <= from_ns <= to_ns

@@ -152,12 +152,8 @@ void output_progress(const char *text, bool is_last)
           text == NULL || (is_terminal && !is_last) ? "" : "\n");
 }
 
-void output_headway(struct headway *headway, const char *path, uint64_t done_bytes, uint64_t total_bytes)
+static void show_headway(const char *path, const char *text)
 {
-  char text[96];
-  uint64_t now_ns = clock_now_ns(CLOCK_MONOTONIC);
-  if (is_quiet || !output_has_colors() || !headway_bytes(headway, now_ns, done_bytes, total_bytes, text, sizeof text))
-    return;
   const char *slash = strrchr(path, '/');
   struct buf line = {0};
   buf_init(&line, MESSAGE_BYTES_MAXIMUM);
@@ -166,6 +162,25 @@ void output_headway(struct headway *headway, const char *path, uint64_t done_byt
   if (!line.failed)
     output_progress(line.data, false);
   buf_done(&line);
+}
+
+void output_headway(struct headway *headway, const char *path, uint64_t done_bytes, uint64_t total_bytes)
+{
+  char text[96];
+  if (!is_quiet && output_has_colors() &&
+      headway_bytes(headway, clock_now_ns(CLOCK_MONOTONIC), done_bytes, total_bytes, text, sizeof text))
+    show_headway(path, text);
+}
+
+void output_headway_step(void *context, uint64_t done, uint64_t total)
+{
+  struct output_steps *steps = context;
+  char text[96];
+  if (done >= total)
+    output_headway_end(&steps->headway);
+  else if (!is_quiet && output_has_colors() &&
+           headway_steps(&steps->headway, clock_now_ns(CLOCK_MONOTONIC), done, total, text, sizeof text))
+    show_headway(steps->path, text);
 }
 
 void output_headway_end(const struct headway *headway)

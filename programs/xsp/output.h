@@ -36,6 +36,11 @@ void output_progress(const char *text, bool is_last);
 // Of the file that a step reads, on a terminal, once that takes long. output_headway_end removes what was shown.
 void output_headway(struct headway *headway, const char *path, uint64_t done_bytes, uint64_t total_bytes);
 void output_headway_end(const struct headway *headway);
+struct output_steps { // of what is done with a file
+  struct headway headway;
+  const char *path;
+};
+void output_headway_step(void *context, uint64_t done, uint64_t total); // of a struct output_steps, for headway_watcher
 // The same as lines that stay, for what has few of them and no terminal.
 void output_progress_line(const char *text, bool is_last);
 // Columns of stdout's terminal (COLUMNS wins); 0: no terminal, unlimited.

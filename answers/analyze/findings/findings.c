@@ -250,6 +250,7 @@ static enum status ask_rules(struct findings *findings, const bool *is_asked, st
   for (size_t i = 0; finding_rules[i] != NULL && status == STATUS_OK; i++) {
     struct error why = {0};
     findings->rule = finding_rules[i];
+    headway_tell(&findings->question->request->watcher, i, findings_rule_count());
     if (is_asked[i])
       status = store_is_folded(findings->question->view->store) && !finding_rules[i]->takes_folded
                    ? findings_lack(findings, &why, "it has the calling context tree instead of spans")
@@ -261,6 +262,7 @@ static enum status ask_rules(struct findings *findings, const bool *is_asked, st
     } else if (status != STATUS_OK && err != NULL)
       *err = why;
   }
+  headway_tell(&findings->question->request->watcher, findings_rule_count(), findings_rule_count());
   json_array_end(&json);
   if (lacking.length > 0)
     table_note(&findings->question->table, "not asked, since the file lacks what they need: %s", lacking.data);

@@ -134,6 +134,15 @@ static void put_sources(struct page *page, struct json_writer *json)
   interner_done(&files);
 }
 
+// Runs, and analyses of each file; those of several batch sizes are one.
+void page_step(struct page *page)
+{
+  size_t analysis_count = 0;
+  while (analyses[analysis_count] != NULL)
+    analysis_count++;
+  headway_tell(&page->options->watcher, ++page->step_count, page->run_count + page->file_count * analysis_count);
+}
+
 static enum status put_runs(struct page *page, struct json_writer *json, struct error *err)
 {
   json_member_array(json, "runs");
@@ -141,6 +150,7 @@ static enum status put_runs(struct page *page, struct json_writer *json, struct 
     if (i > 0 && page->runs[i].file != page->runs[i - 1].file)
       page_names_start_file(&page->names);
     XSP_TRY(page_put_run(page, i, json, err));
+    page_step(page);
   }
   json_array_end(json);
   return STATUS_OK;

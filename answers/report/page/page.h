@@ -40,8 +40,9 @@ struct page {
   struct export_file file;
   struct buf tags; // their parts, which come last: a browser shows the page while it still reads them
   struct page_names names;
-  size_t tag_bytes; // packed so far
-  int64_t last_ns;  // latest end of what is shown, from its run's first start
+  size_t tag_bytes;  // packed so far
+  int64_t last_ns;   // latest end of what is shown, from its run's first start
+  size_t step_count; // of page_step
 };
 static inline struct timeline *page_timeline(const struct page *page, const struct page_run *run)
 {
@@ -52,6 +53,8 @@ void page_put_part(const struct page *page, struct buf *out, const char *id, enu
 // The same of a text, which is freed.
 void page_put_text(const struct page *page, struct buf *out, const char *id, enum page_pack pack, struct buf *text);
 
+// page.c: another run or analysis is done, for who watches.
+void page_step(struct page *page);
 // choose.c: how many rectangles each run gets.
 enum status page_choose(struct page *page, struct error *err) MUST_CHECK;
 // run.c: a run's facts into `json`, its parts into the file.

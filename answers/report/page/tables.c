@@ -90,7 +90,8 @@ static enum status answer(const struct asked *asked, const struct analysis *anal
   return status;
 }
 
-static enum status answer_all(const struct asked *asked, const struct timeline *timeline, struct error *err)
+static enum status answer_all(struct page *page, const struct asked *asked, const struct timeline *timeline,
+                              struct error *err)
 {
   int64_t batches[BATCHES_MOST];
   size_t batch_count = batch_sizes(timeline->runs, timeline->run_count, batches);
@@ -100,6 +101,7 @@ static enum status answer_all(const struct asked *asked, const struct timeline *
       continue; // over many files: only `xsp analyze` has it
     for (size_t j = 0; j < (is_split ? batch_count : 1); j++)
       XSP_TRY(answer(asked, analyses[i], is_split ? batches[j] : 0, NULL, err));
+    page_step(page);
   }
   for (size_t j = 0; j < batch_count; j++)
     XSP_TRY(answer(asked, analyze_find("L0"), batches[j], "layer", err));
@@ -113,7 +115,7 @@ enum status page_put_tables(struct page *page, size_t file, struct json_writer *
   const struct timeline *timeline = &page->files[file].timeline;
   struct analyze_cache cache = {.bytes_most = CACHE_BYTES_MOST};
   const struct asked asked = {timeline->store, &cache, file, &page->files[file].kernels, &page->files[file].code, json};
-  enum status status = answer_all(&asked, timeline, err);
+  enum status status = answer_all(page, &asked, timeline, err);
   analyze_cache_done(&cache);
   return status;
 }

@@ -239,6 +239,8 @@ static enum status answer(const struct invocation *invocation, struct question *
   const struct reader_detail detail = {find_detail(question, &request), request.layer};
   enum status status = verb_reader_files_open(question->paths, question->path_count,
                                               are_all_over_all(question, &request), &detail, &question->files, err);
+  struct output_steps steps = {.path = question->paths[0]};
+  request.watcher = (struct headway_watcher){output_headway_step, &steps};
   request.left_out = question->files.left_out.items;
   request.left_out_count = question->files.left_out.count;
   if (status == STATUS_OK && question->id_count == 0)

@@ -127,6 +127,7 @@ static enum status run(const struct invocation *invocation, struct error *err)
   XSP_TRY(invocation_int64(invocation, "max-spans", 0, MAX_SPANS_MOST, &max_spans, err));
   if (range_text != NULL)
     XSP_TRY(report_range_parse(range_text, &range, err));
+  struct output_steps steps = {.path = path};
   enum status status = read_runs(invocation, &runs, &run_count, err);
   if (status == STATUS_OK) {
     const struct report_page_options options = {
@@ -136,8 +137,10 @@ static enum status run(const struct invocation *invocation, struct error *err)
         .range = range_text != NULL ? &range : NULL,
         .has_source = !invocation_has(invocation, "no-source"),
         .is_of_server = invocation_has(invocation, "parts"),
+        .watcher = {output_headway_step, &steps},
     };
     status = write_page(invocation, path, &options, err);
+    output_headway_end(&steps.headway);
   }
   free(runs);
   output_note_reader(path, status, err);
