@@ -54,12 +54,14 @@ bool proc_lives(pid_t process, int64_t start_ns)
 // Whether a file of the process has a piece between separators that ends with `wanted`. Not those of other users.
 static bool has_piece(pid_t process, const char *name, int separator, const char *wanted)
 {
-  char path[64];
+  char path[64], buffer[1 << 16]; // one read gets an environment: every process of the machine is read
   char *piece = NULL;
   size_t room = 0, length = strlen(wanted);
   bool is_found = false;
   snprintf(path, sizeof path, "/proc/%ld/%s", (long)process, name);
   FILE *file = fopen(path, "re");
+  if (file != NULL)
+    setvbuf(file, buffer, _IOFBF, sizeof buffer);
   for (ssize_t got; file != NULL && !is_found && (got = getdelim(&piece, &room, separator, file)) > 0;) {
     size_t size = (size_t)got - (piece[got - 1] == separator);
     is_found = size >= length && memcmp(piece + size - length, wanted, length) == 0;

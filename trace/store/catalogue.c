@@ -249,3 +249,11 @@ enum status store_catalogue_load(struct reader *reader, struct error *err)
     store_catalogue_free(reader);
   return status;
 }
+
+size_t reader_largest_part(const struct reader_series *series)
+{
+  size_t largest = 0;
+  for (size_t i = 0; i < series->part_count; i++)
+    largest = series->parts[i].row_count > largest ? series->parts[i].row_count : largest;
+  return largest;
+}

@@ -95,7 +95,7 @@ static void narrow(const int64_t *wide, uint32_t count, int32_t *ret_narrow)
 static enum status load_observations(struct store *store, const struct reader_series *series, int32_t *ret_observations,
                                      struct error *err)
 {
-  int64_t *wide = memory_new(STORE_CHUNK_ROWS, sizeof *wide);
+  int64_t *wide = memory_resize(NULL, STORE_CHUNK_ROWS, sizeof *wide);
   enum status status = STATUS_OK;
   for (size_t i = 0; i < series->part_count && status == STATUS_OK; i++) {
     const struct reader_part *part = &series->parts[i];
@@ -199,7 +199,7 @@ enum status store_walk_spans_from(struct store *store, int64_t run_id, uint32_t 
   XSP_TRY(find_spans(store, run_id, &column_mask, &series, err));
   for (unsigned column = 0; column < STORE_COLUMNS && series != NULL; column++)
     if ((column_mask & STORE_BIT(column)) != 0)
-      buffers[column] = arena_alloc_array(&arena, STORE_CHUNK_ROWS,
+      buffers[column] = arena_alloc_array(&arena, reader_largest_part(series),
                                           chunk_type_size(store_series_kinds[SERIES_SPAN].columns[column].type));
   enum status status = STATUS_OK;
   for (size_t i = 0; series != NULL && i < series->part_count && status == STATUS_OK; i++) {

@@ -66,7 +66,7 @@ enum status store_put_derived_columns(struct store *store, int64_t run_id, const
   XSP_TRY(reader_refresh(&store->reader, err));
   const struct run_chunks *run = reader_run(&store->reader, run_id);
   XSP_TRY(check_row_count(store, run, source->count, err));
-  int64_t *values = memory_new(STORE_CHUNK_ROWS, sizeof *values);
+  int64_t *values = memory_resize(NULL, STORE_CHUNK_ROWS, sizeof *values);
   enum status status = STATUS_OK;
   for (unsigned column = STORE_BASE_COLUMNS; column < STORE_COLUMNS && run != NULL; column++)
     if ((source->column_mask & STORE_BIT(column)) != 0 && status == STATUS_OK)

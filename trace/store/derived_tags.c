@@ -29,7 +29,7 @@ enum status store_put_derived_tags(struct store *store, int64_t run_id, const ch
   XSP_TRY(writer_check(store, err));
   XSP_TRY(writer_execute(store, err, "DELETE FROM chunk WHERE run_id = %lld AND series = %Q", (long long)run_id,
                          SCHEMA_DERIVED_TAGS));
-  struct derived_rows *rows = memory_new(1, sizeof *rows);
+  struct derived_rows *rows = memory_resize(NULL, 1, sizeof *rows);
   size_t count = tags->next(tags->context, STORE_CHUNK_ROWS, rows->span_id, rows->value);
   uint32_t string = count > 0 ? store_string(store, key, strlen(key)) : 0;
   for (size_t i = 0; i < count; i++) { // the same in all parts

@@ -104,6 +104,9 @@ static enum status connect(struct store *store, const char *path, bool is_log_mo
   int code = is_copied ? SQLITE_OK : database_connect(path, is_log_mode || store->is_temporary, &store->db);
   if (code == SQLITE_OK && !is_copied) {
     distrust(store->db);
+    // One lock for all statements. Only on a file that this process has just written: to others, it would last too long.
+    if (store->is_finished)
+      sqlite3_exec(store->db, "PRAGMA locking_mode = EXCLUSIVE", NULL, NULL, NULL);
     code = sqlite3_exec(store->db, "SELECT count(*) FROM main.sqlite_schema", NULL, NULL, NULL); // errors show now
     is_copied = code == SQLITE_READONLY_ROLLBACK;
   }

@@ -115,5 +115,7 @@ enum status store_catalogue_load(struct reader *reader, struct error *err) MUST_
 // Reads the chunks of one run anew: an import that correlates thousands of runs, one by one, changes one at a time.
 enum status store_catalogue_load_run(struct reader *reader, int64_t run_id, struct error *err) MUST_CHECK;
 void store_catalogue_free(struct reader *reader); // with all cached columns
+// The rows of the largest part: what buffers for one part after the other need.
+size_t reader_largest_part(const struct reader_series *series);
 
 #endif

@@ -62,7 +62,7 @@ enum status store_walk_samples(struct store *store, int64_t run_id, store_visit_
   struct arena arena = {0};
   struct store_samples samples = {0};
   void *columns[SAMPLE_COLUMNS];
-  make_room(&arena, STORE_CHUNK_ROWS, columns, &samples);
+  make_room(&arena, reader_largest_part(series), columns, &samples);
   enum status status = STATUS_OK;
   for (size_t i = 0; i < series->part_count && status == STATUS_OK; i++) {
     samples.count = series->parts[i].row_count;

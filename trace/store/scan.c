@@ -103,7 +103,7 @@ static enum status enter_part(struct scan *scan, bool *ret_any, struct error *er
     if (slot->minimum >= filter->least && slot->maximum <= filter->most)
       continue;
     if (scan->selected == NULL) // one more: the last place is written, never used, by a branchless store
-      scan->selected = memory_new(STORE_CHUNK_ROWS + 1, sizeof *scan->selected);
+      scan->selected = memory_resize(NULL, STORE_CHUNK_ROWS + 1, sizeof *scan->selected);
     XSP_TRY(scan_need(scan, filter->column, err));
     count = is_first ? select_first(scan, filter, scan->part->row_count) : select_again(scan, filter, count);
     is_first = false;

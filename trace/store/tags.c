@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Typed reading of tags into the caller's arena, all of them or those of some keys, one part at a time.
+#include "base/memory.h"
 #include "store/handle.h"
 #include "store/problem.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 // One part's columns, past the cache: a run may have many times as many tags as the cache holds.
@@ -18,7 +20,7 @@ struct tag_reading {
   size_t key_count;
   uint32_t least, most;  // of keys
   uint64_t first, end;   // only parts with some of these rows
-  struct tag_rows *rows; // in scratch
+  struct tag_rows *rows; // owned
   struct arena scratch;
 };
 
@@ -97,7 +99,7 @@ static enum status read_tags(struct tag_reading *reading, struct arena *arena, s
 static enum status walk_tags(struct tag_reading *reading, store_visit_tags *visit, void *context, struct error *err)
 {
   const struct reader_series *series = reading->series;
-  struct store_tag *tags = arena_alloc_array(&reading->scratch, STORE_CHUNK_ROWS, sizeof *tags);
+  struct store_tag *tags = arena_alloc_array(&reading->scratch, reader_largest_part(series), sizeof *tags);
   for (size_t i = 0; i < series->recorded_count; i++) {
     size_t count;
     XSP_TRY(count_part(reading, &series->parts[i], &count, err));
@@ -120,7 +122,7 @@ static enum status start(struct tag_reading *reading, struct store *store, int64
     return STATUS_OK;
   reading->store = store;
   reading->series = &run->series[SERIES_TAG];
-  reading->rows = arena_alloc(&reading->scratch, sizeof *reading->rows);
+  reading->rows = memory_resize(NULL, 1, sizeof *reading->rows);
   *ret_has = true;
   return STATUS_OK;
 }
@@ -135,6 +137,7 @@ static enum status load_tags(struct store *store, int64_t run_id, struct tag_rea
   enum status status = has ? read_tags(reading, arena, ret_tags, ret_count, err) : STATUS_OK;
   if (status != STATUS_OK)
     *ret_count = 0;
+  free(reading->rows);
   arena_done(&reading->scratch);
   return status;
 }
@@ -181,6 +184,7 @@ enum status store_walk_tags_of(struct store *store, int64_t run_id, const uint32
     return STATUS_OK;
   XSP_TRY(start(&some, store, run_id, &has, err));
   enum status status = has ? walk_tags(&some, visit, context, err) : STATUS_OK;
+  free(some.rows);
   arena_done(&some.scratch);
   return status;
 }

@@ -201,8 +201,8 @@ static enum status open_for_writing(struct store *store, struct error *err)
   store->is_writing = true;
   XSP_TRY(writer_execute(store, err,
                          "PRAGMA page_size=%d; PRAGMA journal_mode=TRUNCATE; PRAGMA synchronous=OFF;"
-                         "PRAGMA application_id=%d; PRAGMA user_version=%d; PRAGMA cache_size=-16384;"
-                         "BEGIN; %s COMMIT; BEGIN",
+                         "PRAGMA cache_size=-16384;"
+                         "BEGIN; PRAGMA application_id=%d; PRAGMA user_version=%d; %s COMMIT; BEGIN",
                          SCHEMA_PAGE_BYTES, SCHEMA_APPLICATION_ID, STORE_FORMAT_VERSION, schema_sql));
   reader_start(&store->reader, store->db, store->path, &store->strings);
   XSP_TRY(store_configure(store, err));
