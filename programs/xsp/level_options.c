@@ -12,7 +12,8 @@ static enum status add_level_set(const char *text, size_t length, struct level_s
   struct level_set set;
   if (!level_set_parse(text, length, &set))
     return error_set(err, STATUS_USE, "not a level set", "--levels",
-                     "levels A, M, L, Lib, K in this order, as in M,M/L", "'%.*s'", (int)length, text);
+                     "levels A, M, L, Lib, K in this order, as in M,M/L; or model, framework, library, hardware, full",
+                     "'%.*s'", (int)length, text);
   if (set.metrics && !(set.mask & XSP_LEVEL_MASK(XSP_LEVEL_KERNEL)))
     return error_set(err, STATUS_USE, "metrics without kernels", "--levels", "M/L/K+metrics",
                      "'%.*s': hardware metrics are those of kernels", (int)length, text);

@@ -89,11 +89,27 @@ static bool cut_suffix(const char *text, size_t *length, const char *suffix)
   return true;
 }
 
+// MLModelScope's names of granularities: each has those above it.
+static bool find_granularity(const char *text, size_t length, uint32_t *ret_mask)
+{
+  static const char *const names[] = {"model", "framework", "library", "hardware", "full"};
+  static const uint32_t masks[] = {0x2, 0x6, 0xe, 0x1e, XSP_LEVEL_MASK_ALL};
+  unsigned index;
+  if (!find(names, COUNT(names), text, length, &index))
+    return false;
+  *ret_mask = masks[index];
+  return true;
+}
+
 bool level_set_parse(const char *text, size_t length, struct level_set *ret_set)
 {
   struct level_set set = {0};
   set.metrics = cut_suffix(text, &length, metrics_suffix);
   set.serial = cut_suffix(text, &length, serial_suffix);
+  if (find_granularity(text, length, &set.mask)) {
+    *ret_set = set;
+    return true;
+  }
   for (size_t at = 0; at <= length;) {
     const char *slash = memchr(text + at, '/', length - at);
     size_t end = slash != NULL ? (size_t)(slash - text) : length;

@@ -47,7 +47,8 @@ struct level_set {
   bool serial;
 };
 #define LEVEL_SET_TEXT_SIZE 32
-// "A", "M", "L", "Lib", "K" joined by '/', in this order, any subset, then "@serial", then "+metrics". False: not such a text.
+// "A", "M", "L", "Lib", "K" joined by '/', in this order, any subset, then "@serial", then "+metrics". Instead of levels also
+// MLModelScope's names: model, framework, library, hardware (M to M/L/Lib/K), full (A, too). False: not such a text.
 bool level_set_parse(const char *text, size_t length, struct level_set *ret_set);
 void level_set_format(struct level_set set, char text[LEVEL_SET_TEXT_SIZE]);
 // The levels alone, or "none".

@@ -43,11 +43,29 @@ static void names_are_the_documented_ones(void **unused)
 static void other_texts_are_refused(void **unused)
 {
   (void)unused;
-  static const char *const texts[] = {"",    "@serial",          "+metrics",        "M/",        "M@", "LM",
-                                      "K/M", "M+metrics@serial", "M@serial@serial", "M@serial/L"};
+  static const char *const texts[] = {
+      "",    "@serial",          "+metrics",        "M/",         "M@",      "LM",
+      "K/M", "M+metrics@serial", "M@serial@serial", "M@serial/L", "model/L", "M/framework"};
   struct level_set set;
   for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
     assert_false(level_set_parse(texts[i], strlen(texts[i]), &set));
+}
+
+static void granularities_are_sets(void **unused)
+{
+  (void)unused;
+  static const char *const pairs[][2] = {{"model", "M"},
+                                         {"framework", "M/L"},
+                                         {"library", "M/L/Lib"},
+                                         {"hardware+metrics", "M/L/Lib/K+metrics"},
+                                         {"full@serial", "A/M/L/Lib/K@serial"}};
+  struct level_set set;
+  char text[LEVEL_SET_TEXT_SIZE];
+  for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++) {
+    assert_true(level_set_parse(pairs[i][0], strlen(pairs[i][0]), &set));
+    level_set_format(set, text);
+    assert_string_equal(text, pairs[i][1]);
+  }
 }
 
 static void a_serialised_set_contains_its_levels(void **unused)
@@ -124,6 +142,7 @@ int main(void)
       cmocka_unit_test(every_set_reads_back),
       cmocka_unit_test(names_are_the_documented_ones),
       cmocka_unit_test(other_texts_are_refused),
+      cmocka_unit_test(granularities_are_sets),
       cmocka_unit_test(a_serialised_set_contains_its_levels),
       cmocka_unit_test(masks_read_back),
       cmocka_unit_test(the_deepest_set_gets_a_twin),
