@@ -62,6 +62,49 @@ class KindsTest(unittest.TestCase):
                                (("--signature", "[2,64]"), ["prefill"])):
             self.assertEqual([row["layer_name"] for row in self.ask(self.trace(), "A2", *options)["rows"]], names, options)
 
+    def test_names_are_kinds_where_no_models_are_known(self):
+        """As annotations in a trace of torch.profiler; a number in a name counts calls of one kind."""
+        trace = Trace()
+        for i in range(3):
+            for name, duration in (("enumerate(DataLoader)", 2), (f"forward {i}", 10), ("Optimizer.step#SGD.step", 5)):
+                trace.span(name, UNIX_START + trace.now * MS, duration * MS, "model")
+                trace.span(f"in {name[:4]}", UNIX_START + trace.now * MS, MS, "layer")
+                trace.now += duration
+        rows = self.ask(trace, "A1")["rows"]
+        self.assertEqual([(row["model"], row["observations"], row["latency_ms"]) for row in rows],
+                         [("forward", 3, 10), ("Optimizer.step#SGD.step", 3, 5), ("enumerate(DataLoader)", 3, 2)])
+        self.assertEqual([row["layer_name"] for row in self.ask(trace, "A2")["rows"]], ["in forw"])
+
+    def test_names_are_kinds_over_all_runs(self):
+        """The first rank alone evaluates: its forward calls are of one kind with those of the other."""
+        trace = Trace()
+        trace.run(2, "M/L", 0)
+        trace.track(1, run_id=2)
+        for run, names in ((1, ("forward", "evaluate")), (2, ("forward", ))):
+            for name in names * 3:
+                trace.span(name, UNIX_START + trace.now * MS, MS if name == "evaluate" else 10 * MS, "model", run_id=run)
+                trace.now += 10
+        rows = self.ask(trace, "A1")["rows"]
+        self.assertEqual([(row["model"], row["observations"], row["n"]) for row in rows], [("forward", 6, 6), ("evaluate", 3, 3)])
+
+    def test_a_name_for_each_call_of_another_run(self):
+        """A run has too many names to be kinds: then those of the first are none either."""
+        trace = Trace()
+        trace.run(2, "M/L", 0)
+        trace.track(1, run_id=2)
+        calls = [(1, "forward"), (1, "evaluate")] + [(2, f"call {chr(65 + i % 26)}{chr(65 + i // 26)}") for i in range(70)]
+        for run, name in calls:
+            trace.span(name, UNIX_START + trace.now * MS, MS, "model", run_id=run)
+            trace.now += 1
+        self.assertEqual([(row["n"], "model" in row) for row in self.ask(trace, "A1")["rows"]], [(72, False)])
+
+    def test_a_name_for_each_call_is_no_kind(self):
+        trace = Trace()
+        for i in range(70):
+            trace.span(f"call {chr(65 + i % 26)}{chr(65 + i // 26)}", UNIX_START + trace.now * MS, MS, "model")
+            trace.now += 1
+        self.assertEqual([(row["n"], "model" in row) for row in self.ask(trace, "A1")["rows"]], [(70, False)])
+
     def test_batch_chooses_among_kinds(self):
         [row] = self.ask(self.trace(), "A1", "--batch", "8")["rows"]
         self.assertEqual((row["model"], row["latency_ms"]), ("Other", 40))

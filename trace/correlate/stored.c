@@ -7,6 +7,7 @@
 #include "correlate/forward.h"
 #include "correlate/launch_facts.h"
 #include "correlate/layer_index.h"
+#include "correlate/observation_names.h"
 #include "correlate/pools.h"
 #include "correlate/relation.h"
 
@@ -142,18 +143,11 @@ static enum status find_forward(struct run *run, const struct parents *parents, 
   return forward_find(&source, arena, ret_links, err);
 }
 
+// The run may have been correlated before, with fewer spans.
 static enum status note_count(struct run *run, const char *key, size_t count, struct error *err)
 {
-  struct arena *arena = &run->arena;
-  struct store_note *notes;
-  size_t notes_count;
-  if (count == 0)
-    return STATUS_OK;
-  XSP_TRY(store_notes(run->store, run->run_id, arena, &notes, &notes_count, err));
-  for (size_t i = 0; i < notes_count; i++) // correlated before
-    if (notes[i].run_id == run->run_id && strcmp(notes[i].key, key) == 0)
-      return STATUS_OK;
-  return store_add_note(run->store, run->run_id, key, arena_format(arena, "%zu", count), err);
+  const char *value = count > 0 ? arena_format(&run->arena, "%zu", count) : NULL;
+  return store_put_note(run->store, run->run_id, key, value, err);
 }
 
 static enum status write_forward(struct run *run, const struct parents *parents, struct error *err)
@@ -189,6 +183,9 @@ static enum status write_relation(struct run *run, struct relation *relation, st
   arena_done(&run->links_arena);
   run->spans.correlation_id = NULL;
   XSP_TRY(note_count(run, "ends_after_parent", relation->parents.nested_count, err));
+  size_t name_count;
+  XSP_TRY(observation_names_count(run->store, run->run_id, relation, &name_count, err));
+  XSP_TRY(note_count(run, STORE_NOTE_OBSERVATION_NAMES, name_count, err));
   XSP_TRY(write_forward(run, &relation->parents, err));
   XSP_TRY(layer_index_fill(run->store, run->run_id, relation, observation_count, err));
   relation_forget_tree(relation);

@@ -278,3 +278,31 @@ void range_read(const char *domain, const char *text, size_t length, const char 
   }
   *ret_range = range;
 }
+
+static bool ends_number(char byte) // which "8b" and "1.5" are not
+{
+  char lower = (char)(byte | 0x20);
+  return !(lower >= 'a' && lower <= 'z') && byte != '.';
+}
+
+size_t range_stem(const char *name, size_t length, char *ret_stem, size_t size)
+{
+  size_t used = 0;
+  for (size_t at = 0; at < length && used < size;) {
+    size_t end = at;
+    while (end < length && is_digit(name[end]))
+      end++;
+    bool is_alone = end > at && (at == 0 || memchr(" #_:/(=,[", name[at - 1], 9) != NULL) &&
+                    (end == length || ends_number(name[end]));
+    if (is_alone)
+      at = end;
+    else
+      do
+        ret_stem[used++] = name[at++];
+      while (at < end && used < size);
+  }
+  bool was_numbered = length > 0 && is_digit(name[length - 1]) && used > 0 && !is_digit(ret_stem[used - 1]);
+  while (was_numbered && used > 0 && (ret_stem[used - 1] == ' ' || ret_stem[used - 1] == '_'))
+    used--;
+  return used;
+}

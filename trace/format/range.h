@@ -25,6 +25,9 @@ struct range {      // what was read out of a range's text
 void range_read(const char *domain, const char *text, size_t length, const char *model_range, struct range *ret_range);
 // An operator that only calls others, which are the layers: a compiled region of PyTorch, a step of its autograd engine.
 bool range_is_wrapper(const char *name, size_t length);
+// `name` without numbers that stand alone, which count calls: "step" of "step 12", "ProfilerStep#" of "ProfilerStep#3";
+// "resnet50" and "v1.5" stay. Cut to `size`. Returns the length; there is no NUL.
+size_t range_stem(const char *name, size_t length, char *ret_stem, size_t size);
 bool range_matches(const char *model_range, const char *text, size_t length); // false for NULL
 
 #endif

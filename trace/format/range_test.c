@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Texts that PyTorch, OpenCV, NCCL and people have put into ranges, and what they are.
 #include "format/range.h"
+#include "format/stems.h"
 
 #include <xsp/span.h>
 
@@ -213,12 +214,49 @@ static void wrappers(void **unused)
     assert_int_equal(range_is_wrapper(rows[i].name, strlen(rows[i].name)), rows[i].is_wrapper);
 }
 
+static void stems(void **unused)
+{
+  (void)unused;
+  static const char *const rows[][2] = {{"step 12", "step"},
+                                        {"ProfilerStep#3", "ProfilerStep#"},
+                                        {"iter_007", "iter"},
+                                        {"epoch 1/3, batch 7", "epoch /, batch"},
+                                        {"resnet50", "resnet50"},
+                                        {"llama 8b v1.5", "llama 8b v1.5"},
+                                        {"took 1.5", "took 1.5"},
+                                        {"__next__", "__next__"},
+                                        {"12", ""},
+                                        {"", ""}};
+  char stem[64];
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    size_t length = range_stem(rows[i][0], strlen(rows[i][0]), stem, sizeof stem);
+    assert_int_equal(length, strlen(rows[i][1]));
+    assert_memory_equal(stem, rows[i][1], length);
+  }
+  assert_int_equal(range_stem("a long name", 11, stem, 4), 4);
+}
+
+static void numbers_of_stems(void **unused)
+{
+  (void)unused;
+  struct interner numbers = {0};
+  uint32_t step = stems_at(&numbers, "step 7", 6);
+  assert_int_equal(stems_at(&numbers, "step 12", 7), step);
+  assert_int_not_equal(stems_at(&numbers, "resnet50", 8), step);
+  assert_int_equal(interner_count(&numbers), 2);
+  interner_done(&numbers);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(texts),    cmocka_unit_test(every_text_cut_at_every_byte),
-      cmocka_unit_test(globs),    cmocka_unit_test(long_texts_take_one_pass),
+      cmocka_unit_test(texts),
+      cmocka_unit_test(every_text_cut_at_every_byte),
+      cmocka_unit_test(globs),
+      cmocka_unit_test(long_texts_take_one_pass),
       cmocka_unit_test(wrappers),
+      cmocka_unit_test(stems),
+      cmocka_unit_test(numbers_of_stems),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

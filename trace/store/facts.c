@@ -73,6 +73,13 @@ enum status store_add_note(struct store *store, int64_t run_id, const char *key,
   return add(store, ROWS_NOTE, 0, &note, 1, err);
 }
 
+enum status store_put_note(struct store *store, int64_t run_id, const char *key, const char *value, struct error *err)
+{
+  XSP_TRY(writer_check(store, err));
+  XSP_TRY(writer_execute(store, err, "DELETE FROM note WHERE run_id = %lld AND key = %Q", (long long)run_id, key));
+  return value == NULL ? STATUS_OK : store_add_note(store, run_id, key, value, err);
+}
+
 // ---- out of the file -------------------------------------------------------------------------------------------------
 enum status store_experiments(struct store *store, struct arena *arena, struct store_experiment **ret,
                               size_t *ret_count, struct error *err)

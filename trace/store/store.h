@@ -221,8 +221,12 @@ enum status store_add_log(struct store *store, int64_t run_id, int64_t span_id, 
 // A fact that concerns a whole run or experiment, kept in table `note(run_id, key, value)`; run_id 0: the file.
 enum status store_add_note(struct store *store, int64_t run_id, const char *key, const char *value,
                            struct error *err) MUST_CHECK;
+// The same instead of an earlier one with this key. `value` NULL: there is none from now on.
+enum status store_put_note(struct store *store, int64_t run_id, const char *key, const char *value,
+                           struct error *err) MUST_CHECK;
 // Key of a run's note: by how many ns the source rounded its times. A span may end so much after its parent (correlate/nest.c).
 #define STORE_NOTE_RESOLUTION "time_resolution_ns"
+#define STORE_NOTE_OBSERVATION_NAMES "observation_names" // their number, in runs whose observations have several
 #define STORE_RESOLUTION_MOST_NS 1000
 // Names parents of spans that are written already: each link's span gets `parent_id` as its recorded parent. Sorts `links`;
 // span ids are unique. Derived columns stay as they are: correlate again.
