@@ -2,8 +2,8 @@
 // A test program: cases of spans as text on stdin, their parents on stdout. tests/correlate/test_parents.py feeds it.
 //
 // A case is a line `case COUNT HAS_CALLER RESOLUTION` and COUNT lines `span_id recorded_parent level kind track start end correlation clock
-// flags process threadless device external_id kernel` (end `open`: never finished; clock 0: wall time; flags: STORE_SPAN_…;
-// the last three: struct correlate_facts). The answer is COUNT lines `parent basis depth self observation kind`.
+// flags process threadless device external_id kernel name` (end `open`: never finished; clock 0: wall time; flags: STORE_SPAN_…;
+// device to kernel: struct correlate_facts). The answer is COUNT lines `parent basis depth self observation kind`.
 #include "correlate/correlate.h"
 
 #include <inttypes.h>
@@ -13,7 +13,7 @@
 
 struct span_text {
   int64_t id, parent, start, correlation;
-  unsigned level, kind, track, clock, flags, process, threadless, device, external_id, kernel;
+  unsigned level, kind, track, clock, flags, process, threadless, device, external_id, kernel, name;
   char end[32];
 };
 
@@ -26,6 +26,7 @@ static void allocate(struct store_spans *spans, size_t count, struct arena *aren
   spans->duration_ns = arena_alloc_array(arena, count + 1, 8);
   spans->correlation_id = arena_alloc_array(arena, count + 1, 8);
   spans->track_id = arena_alloc_array(arena, count + 1, 4);
+  spans->name = arena_alloc_array(arena, count + 1, 4);
   spans->level = arena_alloc_array(arena, count + 1, 1);
   spans->kind = arena_alloc_array(arena, count + 1, 1);
   spans->flags = arena_alloc_array(arena, count + 1, 1);
@@ -34,9 +35,9 @@ static void allocate(struct store_spans *spans, size_t count, struct arena *aren
 static bool read_span(struct store_spans *spans, size_t row, struct store_track *track, struct correlate_facts *facts)
 {
   struct span_text text;
-  if (scanf("%" SCNd64 "%" SCNd64 "%u%u%u%" SCNd64 "%31s%" SCNd64 "%u%u%u%u%u%u%u", &text.id, &text.parent, &text.level,
-            &text.kind, &text.track, &text.start, text.end, &text.correlation, &text.clock, &text.flags, &text.process,
-            &text.threadless, &text.device, &text.external_id, &text.kernel) != 15)
+  if (scanf("%" SCNd64 "%" SCNd64 "%u%u%u%" SCNd64 "%31s%" SCNd64 "%u%u%u%u%u%u%u%u", &text.id, &text.parent,
+            &text.level, &text.kind, &text.track, &text.start, text.end, &text.correlation, &text.clock, &text.flags,
+            &text.process, &text.threadless, &text.device, &text.external_id, &text.kernel, &text.name) != 16)
     return false;
   *facts = (struct correlate_facts){0, text.device, text.external_id, text.kernel};
   spans->span_id[row] = text.id;
@@ -44,6 +45,7 @@ static bool read_span(struct store_spans *spans, size_t row, struct store_track 
   spans->start_ns[row] = text.start;
   spans->correlation_id[row] = text.correlation;
   spans->track_id[row] = text.track;
+  spans->name[row] = text.name;
   spans->level[row] = (uint8_t)text.level;
   spans->kind[row] = (uint8_t)text.kind;
   spans->flags[row] = (uint8_t)text.flags;

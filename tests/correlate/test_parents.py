@@ -42,7 +42,8 @@ def random_case(random):
         spans.append([0, parent, random.choice(levels), kind, 'api' if kind == 1 else '', track, start, end, correlation,
                       'foreign' if track == 3 else '', plain < 0.5 and random.random() < 0.12, call, basis,
                       plain < 0.3 and random.random() < 0.2, (track + offset) % processes, track in threadless,
-                      *(random.randrange(3) if facts and random.random() < 0.6 else 0 for _ in range(3))])
+                      *(random.randrange(3) if facts and random.random() < 0.6 else 0 for _ in range(3)),
+                      random.randrange(2)])
     order = random.random()
     if order < 0.35:  # as a thread's ring has them
         spans.sort(key=lambda s: (s[7], -s[6]))
@@ -91,7 +92,7 @@ def to_text(spans, has_caller, resolution):
         end = 'open' if s.end == OPEN else s.end
         lines.append(f'{s.span_id} {s.recorded_parent} {s.level} {s.kind} {s.track} {s.start} {end} {s.correlation} '
                      f'{int(bool(s.clock))} {flags_of(s)} {s.process} {int(s.threadless)} {s.device} {s.external_id} '
-                     f'{s.kernel}')
+                     f'{s.kernel} {s.name}')
     return '\n'.join(lines) + '\n'
 
 

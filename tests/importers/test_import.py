@@ -759,6 +759,18 @@ class ChromeTest(ImportTest):
         self.assertEqual(self.rows("select name from track where thread_id is null order by track_id"),
                          [("net 0x1",), ("net 0x2",), ("old 7",)])
 
+    def test_requests_within_another_are_predictions(self):
+        """They run side by side on no thread; a part of a request is none, whatever its name."""
+        pairs = [("request 1", 1, 0, 100), ("request 2", 2, 10, 20), ("request 12", 3, 30, 50), ("part request", 1, 60, 90)]
+        self.take([event for name, number, start, end in pairs for event in (
+            {"ph": "b", "id": number, "cat": "net", "name": name, "ts": start, "pid": 1, "tid": 1},
+            {"ph": "e", "id": number, "cat": "net", "name": name, "ts": end, "pid": 1, "tid": 1})],
+                  "--model-range", "*request*")
+        self.assertEqual(self.rows("select observation, start_ns from observation order by 1"),
+                         [(0, 0), (1, 10000), (2, 30000)])
+        self.assertEqual(self.spans("name, observation"),
+                         [("request 1", 0), ("request 2", 1), ("request 12", 2), ("part request", 0)])
+
     def test_asynchronous_events_pair_up_by_name(self):
         for begin, stop in ("be", "SF"):
             common = {"id": 3, "cat": "requests"}

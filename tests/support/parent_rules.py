@@ -14,9 +14,10 @@ FOREVER = 2 ** 63 - 1  # the end of a span that never finished
 # ''. placed: an importer laid its times out. call: a host API call, which may turn out to be a launch. basis: what the
 # source recorded, or None. step: a framework's step, or a match of --model-range. process: a number for (host, process); 0: none recorded.
 # threadless: its track has neither a thread nor a device. device, external_id, kernel: what else is recorded, 0: nothing.
+# name: a number for it.
 Span = collections.namedtuple('Span', 'span_id recorded_parent level kind category track start end correlation clock '
-                                      'placed call basis step process threadless device external_id kernel',
-                              defaults=(False, False, None, False, 0, False, 0, 0, 0))
+                                      'placed call basis step process threadless device external_id kernel name',
+                              defaults=(False, False, None, False, 0, False, 0, 0, 0, 0))
 
 
 # ---- kinds
@@ -214,11 +215,17 @@ def observations(spans, related):
         return [0 if span.clock == clock else None for span in spans]
 
     def outermost(at):
-        found = None
+        """Spans of one name that lie in each other on no thread run side by side: each is one of its own."""
+        path = []
         while at is not None:
-            if spans[at].end != FOREVER and (spans[at].step if has_steps else spans[at].level == MODEL):
-                found = at
+            path.append(at)
             at = row.get(related[at][0])
+        found = None
+        for at in reversed(path):
+            if spans[at].end != FOREVER and (spans[at].step if has_steps else spans[at].level == MODEL):
+                if found is None or (spans[at].threadless and spans[found].threadless
+                                     and spans[at].name == spans[found].name and related[at][1] == CONTAINMENT):
+                    found = at
         return found
 
     listed = sorted({outermost(at) for at in range(len(spans))} - {None}, key=lambda at: (spans[at].start, at))

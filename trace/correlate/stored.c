@@ -10,6 +10,7 @@
 #include "correlate/observation_names.h"
 #include "correlate/pools.h"
 #include "correlate/relation.h"
+#include "format/stems.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -224,10 +225,33 @@ static enum status overlay_relation(struct run *run, struct relation *relation, 
                                err);
 }
 
+// Names decide between observations on no thread only. "request 7" and "request 12" count as one.
+static enum status load_names(struct run *run, const struct parents *parents, struct error *err)
+{
+  bool has_threadless = false;
+  for (size_t i = 0; i < parents->track_count; i++)
+    has_threadless |= parents->track[i].is_threadless;
+  if (!has_threadless)
+    return STATUS_OK;
+  struct store_spans names;
+  XSP_TRY(store_load_spans(run->store, run->run_id, STORE_BIT(STORE_NAME), &run->arena, &names, err));
+  struct interner stems = {0};
+  for (size_t i = 0; i < names.count; i++) {
+    size_t length = 0;
+    const char *name = run->spans.level[i] == XSP_LEVEL_MODEL ? store_text(run->store, names.name[i], &length) : "";
+    names.name[i] = stems_at(&stems, name, length);
+  }
+  interner_done(&stems);
+  run->spans.name = names.name;
+  return STATUS_OK;
+}
+
 static enum status correlate_run(struct run *run, bool is_overlay, struct error *err)
 {
   struct relation relation = {.spans = &run->spans};
   enum status status = find_parents(run, &relation.parents, err);
+  if (status == STATUS_OK)
+    status = load_names(run, &relation.parents, err);
   if (status == STATUS_OK)
     status = is_overlay ? overlay_relation(run, &relation, err) : write_relation(run, &relation, err);
   relation_done(&relation);

@@ -12,6 +12,20 @@ struct path {
   VECTOR(uint32_t) rows;
 };
 
+// Whether `row` lies in an observation of its name, both on no thread: two requests that run side by side. Names are
+// loaded where that can be.
+static bool is_beside(const struct relation *relation, int32_t observation, uint32_t row)
+{
+  const struct store_spans *spans = relation->spans;
+  uint32_t outer = relation->items.items[observation];
+  if (spans->name == NULL || spans->name[row] != spans->name[outer] ||
+      relation->parents.basis[row] != BASIS_CONTAINMENT)
+    return false;
+  const struct parents_track *track = parents_track_of(&relation->parents, spans->track_id[row]);
+  const struct parents_track *outer_track = parents_track_of(&relation->parents, spans->track_id[outer]);
+  return track != NULL && outer_track != NULL && track->is_threadless && outer_track->is_threadless;
+}
+
 static void settle(struct relation *relation, uint32_t row)
 {
   const struct store_spans *spans = relation->spans;
@@ -32,7 +46,8 @@ static void settle(struct relation *relation, uint32_t row)
   relation->model_row[row] = level == XSP_LEVEL_MODEL ? row : model;
   relation->layer_row[row] = level == XSP_LEVEL_LAYER ? row : layer;
   bool begins = relation->parents.has_steps ? (flags & STORE_SPAN_STEP) != 0 : level == XSP_LEVEL_MODEL;
-  if (observation < 0 && begins && !(flags & STORE_SPAN_OPEN) && relation->items.count <= INT32_MAX) {
+  begins = begins && !(flags & STORE_SPAN_OPEN) && relation->items.count <= INT32_MAX;
+  if (begins && (observation < 0 || is_beside(relation, observation, row))) {
     observation = (int32_t)relation->items.count;
     *vector_add(&relation->items) = row;
   }
