@@ -292,7 +292,9 @@ enum status question_start(struct question *question, const struct analysis *ana
   question->room = arena_alloc_array(scratch, most + 1, sizeof *question->room);
   for (size_t i = 0; i < view->run_count; i++)
     if (view->runs[i].calls_are_kernels) {
-      table_note(&question->table, "kernels are the calls of the library level (--kernel-level library)");
+      table_note(
+          &question->table,
+          "kernels are the calls of the library level (--kernel-level library), without those that could be in two");
       break;
     }
   return STATUS_OK;

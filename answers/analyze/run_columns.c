@@ -73,8 +73,8 @@ static enum status load_condensed(struct run_columns *columns, struct arena *are
   return STATUS_OK;
 }
 
-// Calls of the library level become kernels on the CPU, but for those in another one, which has their time. Spans of the kernel level
-// are left to nobody.
+// Calls of the library level become kernels on the CPU, but for those in another one, which has their time, or in one of several: most
+// are parts of a primitive, on a pool's thread while two run. Spans of the kernel level are left to nobody.
 static void take_library_calls(struct run_columns *columns, struct arena *arena)
 {
   struct store_spans *spans = &columns->spans;
@@ -82,6 +82,7 @@ static void take_library_calls(struct run_columns *columns, struct arena *arena)
   for (size_t i = 0; i < spans->count; i++) {
     const uint32_t parent = run_columns_row(columns, columns->derived.parent_id[i]);
     is_kernel[i] = spans->level[i] == XSP_LEVEL_LIBRARY && spans->kind[i] == XSP_KIND_SYNC && spans->category[i] == 0 &&
+                   columns->derived.basis[i] != BASIS_AMBIGUOUS &&
                    (parent == ROW_NONE || spans->level[parent] != XSP_LEVEL_LIBRARY);
   }
   for (size_t i = 0; i < spans->count; i++) {
@@ -108,6 +109,8 @@ struct cached_columns {
   (STORE_BIT(STORE_SPAN_ID) | STORE_BIT(STORE_LEVEL) | STORE_BIT(STORE_PARENT_ID) | STORE_BIT(STORE_LAYER_ID) |        \
    STORE_BIT(STORE_OBSERVATION))
 
+#define OF_CALLS (STORE_BIT(STORE_KIND) | STORE_BIT(STORE_CATEGORY) | STORE_BIT(STORE_BASIS)) // where calls are kernels
+
 // Takes the arrays that `more` has.
 static void take_columns(struct run_columns *columns, const struct store_spans *spans,
                          const struct store_derived *derived)
@@ -132,6 +135,7 @@ static void take_columns(struct run_columns *columns, const struct store_spans *
   TAKE(columns->derived, derived, layer_id);
   TAKE(columns->derived, derived, observation);
   TAKE(columns->derived, derived, self_ns);
+  TAKE(columns->derived, derived, basis);
   TAKE(columns->derived, derived, forward_id);
 #undef TAKE
 }
@@ -173,7 +177,7 @@ enum status run_columns_load_once(struct question *question, const struct view_r
 {
   *ret_columns = (struct run_columns){.store = question->view->store, .run = run, .arena = arena};
   if (run->calls_are_kernels)
-    wanted |= STORE_BIT(STORE_KIND) | STORE_BIT(STORE_CATEGORY);
+    wanted |= OF_CALLS;
   return load_first(ret_columns, wanted, arena, err);
 }
 
@@ -189,7 +193,7 @@ enum status run_columns_load(struct question *question, const struct view_run *r
   if (entry == NULL && shared->arena->used_bytes >= shared->bytes_most)
     return run_columns_load_once(question, run, wanted, arena, ret_columns, err);
   if (run->calls_are_kernels)
-    wanted |= STORE_BIT(STORE_KIND) | STORE_BIT(STORE_CATEGORY);
+    wanted |= OF_CALLS;
   if (entry == NULL) {
     entry = arena_alloc(shared->arena, sizeof *entry);
     *entry = (struct cached_columns){.next = shared->columns,

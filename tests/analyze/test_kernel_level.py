@@ -54,6 +54,22 @@ class KernelLevel(unittest.TestCase):
             as_kernels = json.loads(json.dumps([found["rows"], found["summary"]]).replace("M/L/Lib", "M/L/K"))
             self.assertEqual(as_kernels, [expected["rows"], expected["summary"]], expected["analysis"])
 
+    def test_parts_on_other_threads_are_no_calls(self):
+        """Of one primitive its parts are inside it; while two run, a part could be in either."""
+        script = Script()
+        script.experiment()
+        script.run(1, "M/L/Lib")
+        for thread in (1, 2, 3):
+            script.track(thread, f"thread {thread}", process=100, thread=100 + thread)
+        script.span("net", UNIX_START, 1000)
+        for track in (1, 2):
+            script.span(f"conv {track}", UNIX_START + 100 * track, 700, level="layer", track=track)
+            script.span("convolution", UNIX_START + 100 * track + 10, 600, level="library", tracer="itt", track=track)
+        for start in (120, 400):  # in one, in two
+            script.span("convolution", UNIX_START + start, 50, level="library", tracer="itt", track=3)
+        table = xsp_json("analyze", "A10", script.write(self.folder / "parts.xsp"), "--json", "--kernel-level", "library")
+        self.assertEqual([(row["count"], row["latency_ms"]) for row in table["rows"]], [(2, 0.0012)])
+
     def test_kernels_are_asked_for_by_name(self):
         path = trace("library", None).write(self.folder / "calls.xsp")
         for options in ((),):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Library calls on threads of pools: their parent is the only operator of their process around them."""
+"""Library calls on threads of pools: their parent is the only call of their name around them, or the only operator."""
 import pathlib
 import random
 import unittest
@@ -55,6 +55,29 @@ class Pools(unittest.TestCase):
         self.span("in b", 410, 20, "library", 3)
         self.assertEqual(self.parents(), {"in a": ("a", "containment"), "in both": (None, "ambiguous"),
                                           "in b": ("b", "containment")})
+
+    def test_a_call_that_several_threads_compute(self):
+        """oneDNN announces a primitive on the caller's thread and again on each thread that works for it."""
+        self.span("a", 100, 300, "layer", 1)
+        self.span("b", 100, 300, "layer", 2)
+        whole = self.span("convolution", 110, 100, "library", 1)
+        self.span("reorder", 120, 80, "library", 2)
+        for track in (3, 4):
+            self.span("convolution", 120, 50 + track, "library", track)
+        self.span("convolution", 205, 10, "library", 3)  # ends after it
+        path = self.script.write(self.folder / "pools.xsp")
+        found = xsp_json("sql", path, "select parent_id, basis from span where name = 'convolution' and track_id > 2"
+                         " order by span_id", "--json")
+        self.assertEqual([(row["parent_id"], row["basis"]) for row in found],
+                         [(whole, "containment"), (whole, "containment"), (None, "ambiguous")])
+
+    def test_a_call_that_several_threads_compute_without_operators(self):
+        self.span("step", 0, 1000, "model", 1)
+        whole = self.span("convolution", 110, 100, "library", 1)
+        self.span("convolution", 120, 50, "library", 3)
+        path = self.script.write(self.folder / "pools.xsp")
+        found = xsp_json("sql", path, "select parent_id from span where track_id = 3", "--json")
+        self.assertEqual(found, [{"parent_id": whole}])
 
     def test_a_thread_with_work_of_its_own(self):
         """What it calls outside of its own operators is its own, too."""

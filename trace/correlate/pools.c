@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Passes over layers and calls of pools by time, with a stack of open layers for each thread; see pools.h. Called by stored.c.
+// Passes over layers, their threads' calls and calls of pools by time, with a stack of what is open on each thread; see pools.h.
+// Called by stored.c.
 #include "correlate/pools.h"
 
 #include "base/interner.h"
@@ -17,19 +18,20 @@ static const char *const tracers[] = {"itt", "functions"};
 
 struct thread {
   uint32_t process;
-  bool is_pool;                             // so far
-  VECTOR(const struct event *) open_layers; // by start
+  bool is_pool;                      // so far
+  VECTOR(const struct event *) open; // by start
 };
-struct event { // a layer begins, or a call that looks for its parent
+struct event { // a layer begins or, of a name, a call on a thread with layers; or a call that looks for its parent
   uint32_t process, thread, row;
-  bool is_call;
+  uint32_t name; // string id; 0: a layer
+  bool looks;
   int64_t start_ns, end_ns;
 };
 struct pools {
   const struct pools_source *source;
   struct parents *parents;
   uint32_t tracer_ids[TRACERS]; // 0: the file does not have it
-  uint32_t *tracer;             // by row
+  uint32_t *tracer, *name;      // by row
   struct map thread_of;         // by track: place in `threads` + 1
   VECTOR(struct thread) threads;
   VECTOR(struct event) events;
@@ -86,23 +88,30 @@ static bool looks_for_parent(const struct pools *pools, uint32_t thread, size_t 
          STORE_BASIS_OF_FLAGS(rows_flags(pools->source->spans, row)) < 0 && is_announced(pools, row);
 }
 
-static void collect_events(struct pools *pools, bool of_calls)
+static bool is_around(const struct pools *pools, uint32_t thread, size_t row)
+{
+  const struct store_spans *spans = pools->source->spans;
+  return is_host(spans, row, XSP_LEVEL_LAYER) ||
+         (!pools->threads.items[thread].is_pool && is_host(spans, row, XSP_LEVEL_LIBRARY) && is_announced(pools, row));
+}
+
+static void collect_events(struct pools *pools, bool looking)
 {
   const struct store_spans *spans = pools->source->spans;
   for (size_t row = 0; row < spans->count; row++) {
     const uint32_t thread = thread_of(pools, row);
-    if (thread != UINT32_MAX &&
-        (of_calls ? looks_for_parent(pools, thread, row) : is_host(spans, row, XSP_LEVEL_LAYER)))
+    if (thread != UINT32_MAX && (looking ? looks_for_parent(pools, thread, row) : is_around(pools, thread, row)))
       *vector_add(&pools->events) = (struct event){pools->threads.items[thread].process,
                                                    thread,
                                                    (uint32_t)row,
-                                                   of_calls,
+                                                   spans->level[row] == XSP_LEVEL_LAYER ? 0 : pools->name[row],
+                                                   looking,
                                                    spans->start_ns[row],
                                                    rows_end(spans, row)};
   }
 }
 
-// By process and time; of those that start at once, layers first, then the longer ones.
+// By process and time; of those that start at once, what others look for first, then the longer ones.
 static int compare_events(const void *left, const void *right)
 {
   const struct event *a = left, *b = right;
@@ -110,34 +119,47 @@ static int compare_events(const void *left, const void *right)
     return a->process < b->process ? -1 : 1;
   if (a->start_ns != b->start_ns)
     return a->start_ns < b->start_ns ? -1 : 1;
-  if (a->is_call != b->is_call)
-    return a->is_call ? 1 : -1;
+  if (a->looks != b->looks)
+    return a->looks ? 1 : -1;
   if (a->end_ns != b->end_ns)
     return a->end_ns > b->end_ns ? -1 : 1;
   return a->row < b->row ? -1 : a->row > b->row;
 }
 
-// The innermost open layer of a thread that lasts to the call's end; NULL: none. Forgets those that are over.
-static const struct event *encloser(struct thread *thread, const struct event *call)
+static void forget_ended(struct thread *thread, int64_t before_ns)
 {
-  while (thread->open_layers.count > 0 &&
-         thread->open_layers.items[thread->open_layers.count - 1]->end_ns < call->start_ns)
-    thread->open_layers.count--;
-  for (size_t i = thread->open_layers.count; i-- > 0;)
-    if (thread->open_layers.items[i]->end_ns >= call->end_ns)
-      return thread->open_layers.items[i];
+  while (thread->open.count > 0 && thread->open.items[thread->open.count - 1]->end_ns < before_ns)
+    thread->open.count--;
+}
+
+// The innermost open layer of a thread (`name` 0), or call of this name, that lasts to the call's end; NULL: none.
+static const struct event *encloser(struct thread *thread, const struct event *call, uint32_t name)
+{
+  forget_ended(thread, call->start_ns);
+  for (size_t i = thread->open.count; i-- > 0;)
+    if (thread->open.items[i]->end_ns >= call->end_ns && thread->open.items[i]->name == name)
+      return thread->open.items[i];
   return NULL;
+}
+
+static size_t find_around(struct pools *pools, const struct event *call, uint32_t name, const uint32_t *threads,
+                          size_t count, const struct event **ret_found)
+{
+  size_t found_count = 0;
+  for (size_t i = 0; i < count; i++) {
+    const struct event *around = encloser(&pools->threads.items[threads[i]], call, name);
+    *ret_found = around != NULL ? around : *ret_found;
+    found_count += around != NULL;
+  }
+  return found_count;
 }
 
 static void settle(struct pools *pools, const struct event *call, const uint32_t *threads, size_t count)
 {
   const struct event *found = NULL;
-  size_t found_count = 0;
-  for (size_t i = 0; i < count; i++) {
-    const struct event *layer = encloser(&pools->threads.items[threads[i]], call);
-    found = layer != NULL ? layer : found;
-    found_count += layer != NULL;
-  }
+  size_t found_count = find_around(pools, call, call->name, threads, count, &found);
+  if (found_count == 0)
+    found_count = find_around(pools, call, 0, threads, count, &found);
   if (found_count == 0)
     return;
   pools->parents->basis[call->row] = found_count == 1 ? BASIS_CONTAINMENT : BASIS_AMBIGUOUS;
@@ -147,14 +169,14 @@ static void settle(struct pools *pools, const struct event *call, const uint32_t
 
 static void sweep(struct pools *pools)
 {
-  VECTOR(uint32_t) threads = {0}; // of the process, that have had layers
+  VECTOR(uint32_t) threads = {0}; // of the process, that have had layers or calls around others
   uint32_t process = UINT32_MAX;
   for (size_t i = 0; i < pools->events.count; i++) {
     const struct event *event = &pools->events.items[i];
     if (event->process != process)
       threads.count = 0;
     process = event->process;
-    if (event->is_call) {
+    if (event->looks) {
       settle(pools, event, threads.items, threads.count);
       continue;
     }
@@ -164,10 +186,8 @@ static void sweep(struct pools *pools)
       is_known = threads.items[k] == event->thread;
     if (!is_known)
       *vector_add(&threads) = event->thread;
-    while (thread->open_layers.count > 0 &&
-           thread->open_layers.items[thread->open_layers.count - 1]->end_ns < event->start_ns)
-      thread->open_layers.count--;
-    *vector_add(&thread->open_layers) = event;
+    forget_ended(thread, event->start_ns);
+    *vector_add(&thread->open) = event;
   }
   vector_done(&threads);
 }
@@ -182,9 +202,11 @@ enum status pools_find(const struct pools_source *source, struct parents *parent
     has_any |= store_find_string(source->store, tracers[i], strlen(tracers[i]), &pools.tracer_ids[i]);
   if (!has_any)
     return STATUS_OK;
-  enum status status = store_load_spans(source->store, source->run_id, STORE_BIT(STORE_TRACER), &arena, &names, err);
+  const unsigned columns = STORE_BIT(STORE_TRACER) | STORE_BIT(STORE_NAME);
+  enum status status = store_load_spans(source->store, source->run_id, columns, &arena, &names, err);
   if (status == STATUS_OK) {
     pools.tracer = names.tracer;
+    pools.name = names.name;
     find_threads(&pools);
     find_pools(&pools);
     collect_events(&pools, true);
@@ -195,7 +217,7 @@ enum status pools_find(const struct pools_source *source, struct parents *parent
     }
   }
   for (size_t i = 0; i < pools.threads.count; i++)
-    vector_done(&pools.threads.items[i].open_layers);
+    vector_done(&pools.threads.items[i].open);
   vector_done(&pools.threads);
   vector_done(&pools.events);
   map_done(&pools.thread_of);

@@ -13,8 +13,9 @@ struct pools_source { // of one run
   size_t track_count;
 };
 // After parents_learn. A thread that has library calls only works for others: those of its calls that libraries announced (ITT, or
-// functions by name) and that have no parent get the innermost layer of their process that lasts from before their start to after
-// their end, if such layers are on one thread only (basis containment). On several: ambiguous.
+// functions by name) and that have no parent get the announced call of their name, on a thread that is none of a pool, that lasts
+// from before their start to after their end, else the innermost such layer, of their process and if such are on one thread only
+// (basis containment). On several: ambiguous.
 enum status pools_find(const struct pools_source *source, struct parents *parents, struct error *err) MUST_CHECK;
 
 #endif
