@@ -34,7 +34,7 @@ uint32_t run_columns_row(const struct run_columns *columns, int64_t id)
   return at < spans->count && spans->span_id[at] == id ? (uint32_t)at : ROW_NONE;
 }
 
-static uint32_t category(struct store *store, const char *name)
+uint32_t run_columns_category(struct store *store, const char *name)
 {
   uint32_t id;
   return store_find_string(store, name, strlen(name), &id) ? id : ROW_NONE;
@@ -162,10 +162,10 @@ static enum status load_first(struct run_columns *columns, uint32_t wanted, stru
 {
   struct store *store = columns->store;
   XSP_TRY(load_more(columns, wanted | ALWAYS, arena, err));
-  columns->kernel = category(store, "kernel");
-  columns->memcpy = category(store, "memcpy");
-  columns->memset = category(store, "memset");
-  columns->module = category(store, "module");
+  columns->kernel = run_columns_category(store, "kernel");
+  columns->memcpy = run_columns_category(store, "memcpy");
+  columns->memset = run_columns_category(store, "memset");
+  columns->module = run_columns_category(store, "module");
   index_ids(columns, arena);
   if (columns->run->calls_are_kernels)
     take_library_calls(columns, arena);

@@ -30,6 +30,7 @@ enum status run_columns_load_once(struct question *question, const struct view_r
 // `process_of`, which the caller frees (map_done).
 enum status run_processes_load(struct store *store, int64_t run_id, struct arena *arena, struct map *process_of,
                                size_t *ret_count, struct error *err) MUST_CHECK;
+uint32_t run_columns_category(struct store *store, const char *name);         // its string; ROW_NONE: no span has it
 uint32_t run_columns_row(const struct run_columns *columns, int64_t span_id); // ROW_NONE: no such span
 // Whether its source added up what devices do in it.
 static inline bool run_columns_are_condensed(const struct run_columns *columns)

@@ -82,9 +82,7 @@ static bool is_wait(struct gaps_run *of, uint32_t row)
 static void find_spans(struct gaps_run *of)
 {
   const struct store_spans *spans = &of->columns.spans;
-  uint32_t sync = ROW_NONE;
-  if (!store_find_string(of->columns.store, "sync", 4, &sync))
-    sync = ROW_NONE;
+  uint32_t sync = run_columns_category(of->columns.store, "sync");
   for (uint32_t row = 0; row < spans->count; row++) {
     if (spans->level[row] != XSP_LEVEL_KERNEL || (spans->flags[row] & STORE_SPAN_OPEN) != 0 ||
         spans->duration_ns[row] < 0 || map_find(&of->devices, map_number(spans->track_id[row])) == NULL)

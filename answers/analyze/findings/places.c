@@ -323,11 +323,8 @@ static enum status load_spans(struct loading *loading, const struct view_set *se
 {
   struct store *store = loading->question->view->store;
   size_t at = 0;
-  loading->sync = ROW_NONE;
-  if (!store_find_string(store, "sync", 4, &loading->sync))
-    loading->sync = ROW_NONE;
-  if (!store_find_string(store, "collective", 10, &loading->collective))
-    loading->collective = ROW_NONE;
+  loading->sync = run_columns_category(store, "sync");
+  loading->collective = run_columns_category(store, "collective");
   loading->places->runs =
       arena_alloc_array(loading->question->scratch, set->run_count + 1, sizeof *loading->places->runs);
   loading->places->observations = (double)set->kept_count;

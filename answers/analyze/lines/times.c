@@ -16,8 +16,7 @@ static struct around find_around(struct store *store)
   static const char *const names[] = {"module", "wrapper", "input"};
   struct around around;
   for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-    if (!store_find_string(store, names[i], strlen(names[i]), &around.ids[i]))
-      around.ids[i] = ROW_NONE;
+    around.ids[i] = run_columns_category(store, names[i]);
   return around;
 }
 

@@ -227,12 +227,6 @@ static void fill(struct parts_loading *of, const struct by_run *steps, const str
   }
 }
 
-static uint32_t category(struct store *store, const char *name)
-{
-  uint32_t id;
-  return store_find_string(store, name, strlen(name), &id) ? id : ROW_NONE;
-}
-
 static enum status load_run(struct ranks *ranks, const struct by_run *steps, const struct by_run *collectives,
                             uint32_t run, struct error *err)
 {
@@ -241,9 +235,9 @@ static enum status load_run(struct ranks *ranks, const struct by_run *steps, con
   struct parts_loading of = {.ranks = ranks,
                              .store = store,
                              .parts = memory_new(ranks->items.count, sizeof *of.parts),
-                             .input = category(store, "input"),
-                             .data = category(store, "data"),
-                             .wrapper = category(store, "wrapper")};
+                             .input = run_columns_category(store, "input"),
+                             .data = run_columns_category(store, "data"),
+                             .wrapper = run_columns_category(store, "wrapper")};
   enum status status = ranks_of_tracks(ranks, ranks->runs[run], &arena, &of.rank_of, err);
   if (status == STATUS_OK)
     status = ranks_load_columns(ranks, run, COLUMNS, &arena, &of.columns, err);
