@@ -67,6 +67,37 @@ class Merge(unittest.TestCase):
             self.assertIn(f"{sampled}: its {what} are not in the merged file", said)
         self.assertEqual(xsp_json("sql", self.folder / "merged.xsp", "select name from span", "--json"), [{"name": "program"}])
 
+    def rank(self, number, ranks=2, of=1, framework=None):
+        """Steps of 100 ms; the rank comes 30 ms per number late to an all-reduce that ends at 90."""
+        script = Script()
+        script.experiment(f"train {of} on host{number}", framework=framework)
+        script.run(1, "M/Lib")
+        script.track(1, host=f"host{number}", process=100, thread=100, rank=number, world_size=ranks)
+        for step in range(5):
+            start = UNIX_START + 100_000_000 * step
+            script.span("training step", start, 100_000_000, "model", track=1)
+            script.span("gloo:all_reduce", start + 10_000_000 + 30_000_000 * number, 80_000_000 - 30_000_000 * number, "library", track=1,
+                        category="collective", tags={"sequence": step + 1, "group": "0", "bytes": 8})
+        return script.write(self.folder / f"rank{of}.{number}.xsp")
+
+    def test_ranks_on_several_hosts_are_one_job(self):
+        _, account, path = self.merge(self.rank(0), self.rank(1))
+        self.assertEqual(xsp_json("sql", path, "select experiment_id, count(*) as runs from run group by 1", "--json"),
+                         [{"experiment_id": 1, "runs": 2}])
+        self.assertEqual([note for note in account["notes"] if "one job" in note],
+                         ['"train 1 on host0" and "train 1 on host1" are taken as hosts of one job of 2 ranks, which has the facts of the first'])
+        self.assertEqual([(row["rank"], row["host"], row["waiting_ms"]) for row in xsp_json("analyze", "A21", path, "--json")["rows"]],
+                         [("0", "host0", 30), ("1", "host1", 0), ("all", None, 15)])
+
+    def test_a_rank_that_comes_again_is_of_another_job(self):
+        """So is one of a job of another size or framework."""
+        _, _, path = self.merge(self.rank(0), self.rank(1), self.rank(1, of=2), self.rank(2, ranks=3))
+        self.assertEqual(xsp_json("sql", path, "select count(*) as runs from run group by experiment_id order by 1", "--json"),
+                         [{"runs": 1}, {"runs": 1}, {"runs": 2}])
+        _, account, path = self.merge(self.rank(0, framework="pytorch"), self.rank(1, framework="jax"), name="two")
+        self.assertEqual(xsp_json("sql", path, "select count(distinct experiment_id) as jobs from run", "--json"), [{"jobs": 2}])
+        self.assertFalse(any("one job" in note for note in account["notes"]))
+
     def test_processes_with_the_same_track_and_correlation_ids(self):
         def process(number, parent):
             facts = {"xsp.track": 1, "xsp.correlation_id": 9}

@@ -6,6 +6,7 @@
 
 #include "base/buf.h"
 #include "base/interner.h"
+#include "base/map.h"
 #include "base/vector.h"
 #include "importers/importer.h"
 #include "otlp/attributes.h"
@@ -27,7 +28,9 @@ struct otlp_experiment { // texts live in the import's arena
   size_t workload_count;
   int64_t experiment_id; // set at the file's end
   bool has_name;
-  bool is_used; // has a run in the file
+  bool is_used;          // has a run in the file
+  VECTOR(int64_t) ranks; // that its processes have in a job, each once
+  int64_t world_size;    // of the job; 0: of none, less: of several
 };
 struct otlp_run {
   int64_t run_id;   // 0: not begun
@@ -94,6 +97,7 @@ struct otlp_model { // by import_otlp_model_start
   VECTOR(struct otlp_key) keys;
   VECTOR(struct otlp_run *) all_runs; // in the order of the file
   VECTOR(struct otlp_experiment *) all_experiments;
+  struct map ranks;                     // by experiment and rank: whether it has it
   const struct otlp_resource *resource; // the current one; NULL: none yet
   uint32_t tracer, scope_tracer;        // strings: where the scope has no name; where the span names none
   uint32_t category_api, category_kernel;
@@ -134,6 +138,8 @@ struct otlp_place { // what a span says about where it ran; texts are slices
 enum status import_otlp_find_track(struct otlp_model *model, const struct otlp_resource *resource,
                                    const struct otlp_place *place, uint32_t *ret_track_id,
                                    struct error *err) MUST_CHECK;
+// Notes the rank of a process whose track it is.
+void import_otlp_add_rank(struct otlp_model *model, struct otlp_experiment *experiment, const struct store_rank *rank);
 // What the run's own attributes say, as JSON text: tracks without spans, or messages without spans.
 enum status import_otlp_take_list(struct otlp_model *model, struct otlp_run *run, struct slice json, bool are_tracks,
                                   struct error *err) MUST_CHECK;

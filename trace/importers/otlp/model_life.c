@@ -55,9 +55,72 @@ static void finish_experiments(struct otlp_model *model)
   }
 }
 
+static struct map_key rank_key(const struct otlp_experiment *experiment, int64_t rank)
+{
+  return (struct map_key){(uintptr_t)experiment, (uint64_t)rank};
+}
+
+void import_otlp_add_rank(struct otlp_model *model, struct otlp_experiment *experiment, const struct store_rank *rank)
+{
+  bool is_new;
+  if (rank->world_size < 2)
+    return;
+  experiment->world_size =
+      experiment->world_size == 0 || experiment->world_size == rank->world_size ? rank->world_size : -1;
+  (void)map_at(&model->ranks, rank_key(experiment, rank->rank), &is_new);
+  if (is_new)
+    *vector_add(&experiment->ranks) = rank->rank;
+}
+
+static bool may_be_equal(const char *one, const char *other) // NULL: unknown
+{
+  return one == NULL || other == NULL || strcmp(one, other) == 0;
+}
+
+// Names and commands of one job's hosts may differ: of its rank, of the file.
+static bool may_be_one_job(const struct otlp_model *model, const struct otlp_experiment *job,
+                           const struct otlp_experiment *more)
+{
+  bool is_one = job->is_used && job->world_size > 1 && job->world_size == more->world_size &&
+                may_be_equal(job->row.framework, more->row.framework);
+  for (size_t i = 0; is_one && i < more->ranks.count; i++)
+    is_one = map_find(&model->ranks, rank_key(job, more->ranks.items[i])) == NULL;
+  return is_one;
+}
+
+static void note_job(struct import *import, const struct otlp_experiment *job, const struct otlp_experiment *more)
+{
+  import_note(import,
+              "\"%.200s\" and \"%.200s\" are taken as hosts of one job of %lld ranks, which has the facts of the first",
+              job->has_name ? job->row.name : "an experiment", more->has_name ? more->row.name : "an experiment",
+              (long long)job->world_size);
+}
+
+// A job on several hosts has a file of each. Experiments become one, the first, where their jobs have the same size and framework, and
+// none of the ranks is in two of them.
+static void join_ranks(struct otlp_model *model)
+{
+  struct otlp_experiment **all = model->all_experiments.items;
+  for (size_t i = 1; i < model->all_experiments.count; i++) {
+    size_t k = 0;
+    while (k < i && !may_be_one_job(model, all[k], all[i]))
+      k++;
+    if (k == i)
+      continue;
+    for (size_t n = 0; n < all[i]->ranks.count; n++)
+      (void)map_at(&model->ranks, rank_key(all[k], all[i]->ranks.items[n]), NULL);
+    for (size_t n = 0; n < model->all_runs.count; n++)
+      if (model->all_runs.items[n]->experiment == all[i])
+        model->all_runs.items[n]->experiment = all[k];
+    all[i]->is_used = false;
+    note_job(model->import, all[k], all[i]);
+  }
+}
+
 void import_otlp_model_finish(struct otlp_model *model)
 {
   size_t absent = 0;
+  join_ranks(model);
   finish_experiments(model);
   for (size_t i = 0; i < model->all_runs.count; i++) {
     struct otlp_run *run = model->all_runs.items[i];
@@ -84,6 +147,9 @@ void import_otlp_model_done(struct otlp_model *model)
   import_otlp_join_free(model->join);
   for (size_t i = 0; i < model->all_runs.count; i++)
     otlp_ids_done(&model->all_runs.items[i]->ids);
+  for (size_t i = 0; i < model->all_experiments.count; i++)
+    vector_done(&model->all_experiments.items[i]->ranks);
+  map_done(&model->ranks);
   interner_done(&model->resource_texts);
   interner_done(&model->experiment_texts);
   interner_done(&model->run_texts);

@@ -44,6 +44,7 @@ static enum status add_track(struct otlp_model *model, struct otlp_run *run, int
       return error_set(err, STATUS_INPUT, "cannot import", model->import->input->path, NULL, "it has too many tracks");
   }
   track->track_id = number;
+  import_otlp_add_rank(model, run->experiment, &track->rank);
   return import_numbered_track(model->import, track, err);
 }
 
