@@ -182,6 +182,7 @@ class Xplane(unittest.TestCase):
         self.assertEqual((kernel["layer_id"], kernel["basis"]), (layer["span_id"], "correlation"))
         self.assertEqual({s["reason"]: s["count"] for s in xspace_skipped(report)}, {"derived line": 12})
         self.assertEqual([s["name"] for s in spans if s["level"] == "application"], ["Ns::Call"])
+        self.assertEqual([s["tags"]["layer_type"] for s in spans if s["name"] == "n/_1:_FusedMatMul"], ["_FusedMatMul"])
 
     def test_remarks_of_the_profiler(self):
         report, _ = self.load(xspace.space(*xspace.loop_program(), warnings=["events were dropped"]))

@@ -130,7 +130,8 @@ def device_program():
     """Streams of a GPU with derived lines next to them, and the calls of the host that launched their work."""
     host, gpu = Plane("/host:CPU"), Plane("/device:GPU:4", core_count=80, memory_size=17 << 30, clock_rate=1530000)
     host.line(1, "python3", 0, [("cuLaunchKernel", 10**6, 10**6, {"correlation_id": 7}),
-                                ("layer/MatMul:MatMul", 0, 5 * 10**6, {}), ("Ns::Call", 10**7, 10**6, {})])
+                                ("layer/MatMul:MatMul", 0, 5 * 10**6, {}), ("Ns::Call", 10**7, 10**6, {}),
+                                ("n/_1:_FusedMatMul", 2 * 10**7, 10**6, {})])
     kernel = ("gemm", 3 * 10**6, 4 * 10**6 + 999, {"correlation_id": 7, "kernel_details": "regs:38 shm:16 grid:160,1,1 block:64,1,1",
                                                    "hlo_op": "fusion.1", "hlo_module": "jit_f"})
     gpu.line(134, "Stream #134(Compute)", 0, [kernel])

@@ -101,14 +101,15 @@ static enum status add_text(struct xplane *x, struct slice text, uint32_t *ret_t
                                                                         : import_too_many_texts(x->import, err);
 }
 
-// "replica_4/MatMul:MatMul" ends in the operation's type; "ThunkExecutor::Execute" and "a: b" do not.
+// "replica_4/MatMul:MatMul" and "n/_1:_FusedMatMul" end in the operation's type; "ThunkExecutor::Execute" and "a: b" do not.
 static size_t type_start(struct slice name)
 {
   size_t start = name.length;
   while (start > 0 && (isalnum((unsigned char)name.data[start - 1]) || name.data[start - 1] == '_'))
     start--;
-  bool is_type = start > 1 && start < name.length && name.data[start - 1] == ':' && name.data[start - 2] != ':' &&
-                 isalpha((unsigned char)name.data[start]) && memchr(name.data, ' ', name.length) == NULL;
+  size_t letter = start + (start < name.length && name.data[start] == '_');
+  bool is_type = start > 1 && letter < name.length && name.data[start - 1] == ':' && name.data[start - 2] != ':' &&
+                 isalpha((unsigned char)name.data[letter]) && memchr(name.data, ' ', name.length) == NULL;
   return is_type ? start : 0;
 }
 
