@@ -188,6 +188,16 @@ class Xplane(unittest.TestCase):
         report, _ = self.load(xspace.space(*xspace.loop_program(), warnings=["events were dropped"]))
         self.assertIn("events were dropped", report["files"][0]["notes"][0])
 
+    def test_files_of_several_hosts(self):
+        program = xspace.loop_program()
+        files = [self.write(xspace.space(*program, host=host), f"{host}.xplane.pb") for host in ("alpha", "beta")]
+        files.append(self.write(xspace.space(*program, host="alpha") + xspace.text(4, "beta"), "both.xplane.pb"))
+        self.out = os.path.join(self.folder, "job.xsp")
+        report = xsp_json("import", *files, "-o", self.out, "--json")
+        self.assertEqual([len(file["run_ids"]) for file in report["files"]], [1, 1, 1])
+        self.assertEqual(self.rows("select distinct run_id, host from track order by 1"),
+                         [{"run_id": run, "host": host} for run, host in ((1, "alpha"), (2, "beta"), (3, None))])
+
     def test_damaged_files(self):
         good = xspace.space(*xspace.loop_program())
         cut = self.write(good[:-40])

@@ -94,6 +94,8 @@ enum status import_numbered_track(struct import *import, const struct store_trac
   row->run_id = run->run.run_id;
   row->track_id += import->sink->place != NULL ? import->sink->place->track_base : 0;
   copy_text(import->sink, &row->name);
+  if (import->sink->place != NULL)
+    row->host = NULL; // of a profile within a run, whose own tracks have the machine
   copy_text(import->sink, &row->host);
   copy_text(import->sink, &row->clock);
   import->sink->track_count++;

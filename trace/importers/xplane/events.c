@@ -46,7 +46,7 @@ static int64_t stream_of(struct slice name) // "Stream #134(Compute)"
 enum status xplane_track(struct xplane *x, struct xplane_line *line, struct error *err)
 {
   char name[160];
-  struct store_track track = IMPORT_NO_PLACE;
+  struct store_track track = xplane_new_track(x, line->plane);
   struct slice shown = line->plane->kind == PLANE_HOST ? thread_name(line->name) : line->name;
   if (line->track_id != 0)
     return STATUS_OK;
@@ -58,7 +58,6 @@ enum status xplane_track(struct xplane *x, struct xplane_line *line, struct erro
   }
   snprintf(name, sizeof name, "%.*s", (int)shown.length, shown.length > 0 ? shown.data : "");
   track.name = name;
-  track.process_id = line->plane->process_id;
   if (line->plane->kind == PLANE_HOST) {
     const uint64_t *thread = map_find(&x->thread_at, map_number((uint64_t)line->id));
     track.thread_id = thread != NULL ? (int64_t)*thread : line->id;

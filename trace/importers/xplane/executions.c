@@ -161,10 +161,9 @@ enum status xplane_add_runs(struct xplane *x, struct error *err)
         &tracks, (struct map_key){xplane_owner(x, &x->planes.items[run->plane]), (uint64_t)run->device}, &is_new);
     if (is_new) {
       char name[64];
-      struct store_track track = IMPORT_NO_PLACE;
+      struct store_track track = xplane_new_track(x, &x->planes.items[run->plane]);
       snprintf(name, sizeof name, "modules of device %lld", (long long)run->device);
       track.name = name;
-      track.process_id = x->planes.items[run->plane].process_id;
       uint32_t track_id = 0;
       status = import_track(x->import, &track, &track_id, err);
       *place = track_id;

@@ -82,9 +82,8 @@ enum status xplane_steps_add(struct xplane *x, struct error *err)
   for (size_t i = 0; i < x->steps.count; i++) {
     const struct xplane_step *step = &x->steps.items[i];
     const struct xplane_run *run = &x->runs.items[step->run];
-    struct store_track track = IMPORT_NO_PLACE;
+    struct store_track track = xplane_new_track(x, &x->planes.items[run->plane]);
     track.name = "steps";
-    track.process_id = x->planes.items[run->plane].process_id;
     if (track_id == 0)
       XSP_TRY(import_track(x->import, &track, &track_id, err));
     const struct store_span span = {.span_id = xplane_step_span(x, i),

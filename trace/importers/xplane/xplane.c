@@ -254,11 +254,16 @@ static enum status read_remark(struct xplane *x, const struct field *field, stru
   struct slice bytes;
   XSP_TRY(take(x, field->value, &bytes, err));
   uint32_t text = interner_at(&x->texts, bytes.data, bytes.length);
-  if (field->number == SPACE_HOSTS && !x->has_host)
-    import_system_text(x->import, "host", xplane_text(x, text).data);
-  x->has_host = x->has_host || field->number == SPACE_HOSTS;
-  if (field->number != SPACE_HOSTS)
+  if (field->number == SPACE_HOSTS && bytes.length == 0)
+    return STATUS_OK;
+  if (field->number == SPACE_HOSTS) {
+    if (x->host_count == 0)
+      import_system_text(x->import, "host", xplane_text(x, text).data);
+    x->host_count += x->host_count == 0 || text != x->host; // parts of one profile repeat it
+    x->host = text;
+  } else {
     import_note(x->import, "the profiler reported: %.500s", xplane_text(x, text).data);
+  }
   return STATUS_OK;
 }
 

@@ -194,8 +194,10 @@ struct xplane {
   size_t plane;                       // that is being read
   VECTOR(struct xplane_event_name) event_names;
   VECTOR(struct xplane_stat_name) stat_names;
-  bool has_start, has_host;
-  bool has_steps; // that the program marked
+  bool has_start;
+  uint32_t host_count; // of the file
+  uint32_t host;       // text, of the only one
+  bool has_steps;      // that the program marked
 
   VECTOR(struct xplane_module) modules;
   VECTOR(uint32_t) module_order; // by name, program
@@ -245,6 +247,15 @@ static inline uint32_t xplane_value_text(struct xplane *x, const struct xplane_v
   if (value->reference != 0)
     return value->reference - 1;
   return interner_at(&x->texts, value->text.length > 0 ? value->text.data : "", value->text.length);
+}
+
+// A track of the plane's process, on no thread yet. The file does not have which of several hosts a plane is of.
+static inline struct store_track xplane_new_track(const struct xplane *x, const struct xplane_plane *plane)
+{
+  struct store_track track = IMPORT_NO_PLACE;
+  track.host = x->host_count == 1 ? xplane_text(x, x->host).data : NULL;
+  track.process_id = plane->process_id;
+  return track;
 }
 
 // ---- names.c: planes' tables, in PASS_NAMES
