@@ -73,6 +73,11 @@ class Xplane(unittest.TestCase):
         self.assertEqual([loop["duration_ns"] for loop in loops], [12_000, 6_000])  # the event of the first: 3,000
         self.assertEqual([loop["tags"]["iterations"] for loop in loops], [3, 3])
 
+    def test_an_operation_ends_where_its_last_thread_ends_it(self):
+        _, spans = self.load(xspace.space(*xspace.asynchronous_program()))
+        durations = {span["name"]: span["duration_ns"] for span in spans}
+        self.assertEqual(durations, {"copy.1": 3_000, "add.1": 2_000, "my_fusion": 10_000, "jit_loop": 17_000})
+
     def test_a_fused_operation_lists_its_sources(self):
         _, spans = self.load_loop()
         fused = next(span for span in spans if span["name"] == "my_fusion")

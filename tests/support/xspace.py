@@ -126,6 +126,17 @@ def loop_program(start_ns=1_700_000_000_000_000_000):
     return host, modules, Plane("Task Environment", profile_start_time=start_ns)
 
 
+def asynchronous_program():
+    """Operations that their threads leave, as XLA's sorts. The thread that ends copy.1 runs add.1 before it marks the end; my_fusion
+    is the last one."""
+    host = Plane("/host:CPU")
+    host.line(3, "tf_XLAEigen/3", 0, [operation("add.1", 6, 2, -5, 2), end("add.1", 7, 2), end("copy.1", 9, 1), end("my_fusion", 20, 3)])
+    host.line(9, "tf_XLAPjRtCpuClient/9", 0, [operation("copy.1", 3, 1, -5, 1), operation("my_fusion", 10, 2, -5, 3)])
+    modules = Plane("/host:metadata")
+    modules.add_module("jit_loop(3)", loop_module())
+    return host, modules
+
+
 def device_program():
     """Streams of a GPU with derived lines next to them, and the calls of the host that launched their work."""
     host, gpu = Plane("/host:CPU"), Plane("/device:GPU:4", core_count=80, memory_size=17 << 30, clock_rate=1530000)

@@ -166,13 +166,20 @@ class Layers:
         data = jax.profiler.ProfileData.from_serialized_xspace(profile)
         began = next((int(value) for plane in data.planes if plane.name == "Task Environment"
                       for name, value in plane.stats if name == "profile_start_time"), 0)
+        lines = [[(event, dict(event.stats)) for event in line.events] for plane in data.planes for line in plane.lines]
+        ends = {facts["_c"]: (event.start_ns, line) for line in lines for event, facts in line
+                if event.name.startswith("end: ") and "_c" in facts}
         layers = []
-        for event in (event for plane in data.planes for line in plane.lines for event in line.events):
-            name = dict(event.stats).get("hlo_op")
+        for event, facts in (pair for line in lines for pair in line):
+            name = facts.get("hlo_op")
             if name is None or name in self.left_out:
                 continue
-            at = int(event.start_ns) + (began if event.start_ns < began else 0)
-            at, until = max(at, start), min(at + int(event.duration_ns), end)
+            offset = began if event.start_ns < began else 0
+            last_ns, (marked_ns, line) = event.end_ns, ends.get(facts.get("_p"), (0, ()))
+            if marked_ns > last_ns:  # another thread ended it, which runs what comes next before it marks the end
+                next_ns = [other.start_ns for other, its in line if "hlo_op" in its and other.start_ns > event.start_ns]
+                last_ns = max(last_ns, min([marked_ns, *next_ns]))
+            at, until = max(int(event.start_ns) + offset, start), min(int(last_ns) + offset, end)
             if at <= until:
                 layers.append({**self.facts.get(name, {"name": name, "type": "unknown"}), "start": at, "end": until})
         return sorted(layers, key=lambda layer: layer["start"])

@@ -109,7 +109,7 @@ static enum status add_operation(struct xplane *x, struct xplane_line *line, con
   struct store_span span = {.track_id = line->track_id,
                             .recorded_parent_id = xplane_parent_of(x, run, operation, event->start_ns),
                             .start_ns = event->start_ns,
-                            .duration_ns = event->end_ns - event->start_ns,
+                            .duration_ns = xplane_operation_end(x, line->plane, event) - event->start_ns,
                             .name = xplane_string(x, operation),
                             .level = XSP_LEVEL_LAYER,
                             .kind = XSP_KIND_SYNC,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Executions of modules, and of the loops, branches and calls in them, from what operations say of themselves. On CPUs a
-// loop's event ends when its thread leaves it, and the body goes on in other threads: the event "end: LOOP" has its end.
+// Executions of modules, and of the loops, branches and calls in them, from what operations say of themselves. On CPUs the event
+// of a loop, a sort or a large fused operation ends when its thread leaves it, and other threads go on: the event "end: NAME" has
+// its end.
 // Called by xplane.c in the second and third pass.
 #include "importers/xplane/xplane.h"
 
@@ -49,7 +50,8 @@ static struct map_key producer_key(const struct xplane *x, const struct xplane_p
   return (struct map_key){xplane_owner(x, plane), (uint64_t)producer};
 }
 
-static uint32_t run_seen(struct xplane *x, const struct xplane_plane *plane, const struct xplane_event *event)
+static uint32_t run_seen(struct xplane *x, const struct xplane_plane *plane, const struct xplane_event *event,
+                         struct map_key producer)
 {
   uint32_t name = xplane_value_text(x, &event->values[STAT_hlo_module]);
   bool is_new;
@@ -61,7 +63,8 @@ static uint32_t run_seen(struct xplane *x, const struct xplane_plane *plane, con
                                                 .run_id = number(event, STAT_run_id),
                                                 .device = number(event, STAT_device_ordinal),
                                                 .start_ns = event->start_ns,
-                                                .end_ns = event->end_ns};
+                                                .end_ns = event->end_ns,
+                                                .last_start_ns = event->start_ns};
     *place = x->runs.count;
   }
   struct xplane_run *run = &x->runs.items[*place - 1];
@@ -69,27 +72,84 @@ static uint32_t run_seen(struct xplane *x, const struct xplane_plane *plane, con
     run->start_ns = event->start_ns;
   if (event->end_ns > run->end_ns)
     run->end_ns = event->end_ns;
+  if (event->start_ns >= run->last_start_ns) {
+    run->last_start_ns = event->start_ns;
+    run->last = producer;
+  }
   return (uint32_t)*place - 1;
 }
 
+// ---- operations that other threads end -------------------------------------------------------------------------------
+
+// Ends are kept of loops, and of operations that other threads end: most ends follow their operations on the same line.
+static void end_seen(struct xplane *x, const struct xplane_plane *plane, const struct xplane_event *event)
+{
+  struct map_key producer = producer_key(x, plane, event->values[STAT_consumer].integer);
+  bool is_next = producer.a == x->last_operation.a && producer.b == x->last_operation.b;
+  if (is_next && !xplane_is_control(x, event->name->inner))
+    return;
+  *vector_add(&x->ends) =
+      (struct xplane_end){event->start_ns, (uint32_t)x->line_first, (uint32_t)(x->starts.count - x->line_first)};
+  *map_at(&x->end_at, producer, NULL) = x->ends.count;
+  x->has_line_ends = true;
+}
+
+void xplane_survey_line_end(struct xplane *x)
+{
+  if (!x->has_line_ends)
+    x->starts.count = x->line_first;
+  x->line_first = x->starts.count;
+  x->has_line_ends = false;
+  x->last_operation = (struct map_key){0, 0};
+}
+
+static const struct xplane_end *end_find(const struct xplane *x, struct map_key producer)
+{
+  const uint64_t *place = map_find(&x->end_at, producer);
+  return place != NULL ? &x->ends.items[*place - 1] : NULL;
+}
+
+// The thread that ends an operation runs what comes next before it marks the end: the operation ended where that began.
+static int64_t end_of(const struct xplane *x, struct map_key producer, int64_t start_ns, int64_t end_ns)
+{
+  const struct xplane_end *end = end_find(x, producer);
+  if (end == NULL)
+    return end_ns;
+  size_t low = end->first, high = (size_t)end->first + end->count;
+  while (low < high) {
+    size_t middle = low + (high - low) / 2;
+    bool is_before = x->starts.items[middle] <= start_ns;
+    low = is_before ? middle + 1 : low;
+    high = is_before ? high : middle;
+  }
+  int64_t found_ns = low < (size_t)end->first + end->count ? x->starts.items[low] : end->at_ns;
+  return found_ns > end_ns ? found_ns : end_ns;
+}
+
+int64_t xplane_operation_end(const struct xplane *x, const struct xplane_plane *plane, const struct xplane_event *event)
+{
+  return end_of(x, producer_key(x, plane, number(event, STAT_producer)), event->start_ns, event->end_ns);
+}
+
+// ---- the second pass, an event ---------------------------------------------------------------------------------------
+
 void xplane_survey_event(struct xplane *x, const struct xplane_plane *plane, const struct xplane_event *event)
 {
-  if (event->name->class == CLASS_END && event->values[STAT_consumer].type == VALUE_INT &&
-      xplane_is_control(x, event->name->inner)) {
-    *map_at(&x->end_at, producer_key(x, plane, event->values[STAT_consumer].integer), NULL) = (uint64_t)event->end_ns;
+  if (event->name->class == CLASS_END && event->values[STAT_consumer].type == VALUE_INT) {
+    end_seen(x, plane, event);
     return;
   }
   x->has_steps = x->has_steps || event->values[STAT_step_num].type == VALUE_INT;
   if (!is_operation(event))
     return;
-  uint32_t run = run_seen(x, plane, event), operation = xplane_value_text(x, &event->values[STAT_hlo_op]);
+  uint32_t operation = xplane_value_text(x, &event->values[STAT_hlo_op]);
+  struct map_key producer = producer_key(x, plane, number(event, STAT_producer));
+  uint32_t run = run_seen(x, plane, event, producer);
+  x->last_operation = producer;
+  *vector_add(&x->starts) = event->start_ns;
   if (xplane_is_control(x, operation))
-    *vector_add(&x->controls) =
-        (struct xplane_control){.start_ns = event->start_ns,
-                                .end_ns = event->end_ns,
-                                .producer = producer_key(x, plane, number(event, STAT_producer)),
-                                .run = run,
-                                .operation = operation};
+    *vector_add(&x->controls) = (struct xplane_control){
+        .start_ns = event->start_ns, .end_ns = event->end_ns, .producer = producer, .run = run, .operation = operation};
 }
 
 static int compare_controls(const void *left, const void *right, void *context)
@@ -105,12 +165,16 @@ static int compare_controls(const void *left, const void *right, void *context)
 
 void xplane_survey_end(struct xplane *x)
 {
+  for (size_t i = 0; i < x->runs.count; i++) {
+    struct xplane_run *run = &x->runs.items[i];
+    run->end_ns = end_of(x, run->last, run->last_start_ns, run->end_ns);
+  }
   for (size_t i = 0; i < x->controls.count; i++) {
     struct xplane_control *control = &x->controls.items[i];
     struct xplane_run *run = &x->runs.items[control->run];
-    const uint64_t *end = map_find(&x->end_at, control->producer);
-    if (end != NULL && (int64_t)*end > control->end_ns)
-      control->end_ns = (int64_t)*end;
+    const struct xplane_end *end = end_find(x, control->producer);
+    if (end != NULL && end->at_ns > control->end_ns)
+      control->end_ns = end->at_ns;
     if (control->end_ns > run->end_ns)
       run->end_ns = control->end_ns;
     *vector_add(&x->control_order) = (uint32_t)i;

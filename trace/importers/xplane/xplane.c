@@ -197,6 +197,8 @@ static enum status read_line(struct xplane *x, uint64_t end, struct error *err)
       break;
   if (status == STATUS_OK && x->pass == PASS_SPANS && is_derived(&line))
     import_skip_many(x->import, "derived line", events);
+  if (x->pass == PASS_SURVEY)
+    xplane_survey_line_end(x);
   vector_done(&line.open);
   return status;
 }
@@ -337,6 +339,8 @@ static enum status read_file(struct import *import, struct error *err)
   vector_done(&x.runs);
   vector_done(&x.steps);
   vector_done(&x.controls);
+  vector_done(&x.ends);
+  vector_done(&x.starts);
   vector_done(&x.control_order);
   vector_done(&x.functions);
   vector_done(&x.compilations);

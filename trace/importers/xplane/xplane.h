@@ -131,11 +131,16 @@ struct xplane_run { // of a module
   uint32_t module_name;
   uint32_t plane;
   int64_t program_id, run_id, device;
-  int64_t start_ns, end_ns;
+  int64_t start_ns, end_ns, last_start_ns;
+  struct map_key last; // producer of the operation that began last
 };
 struct xplane_step { // from the end of one execution of the module that is repeated to that of the next
   int64_t start_ns, end_ns;
   uint32_t run; // that execution
+};
+struct xplane_end { // of an operation, in the thread that ended it
+  int64_t at_ns;
+  uint32_t first, count; // of xplane.starts: that thread's operations before
 };
 struct xplane_control { // an execution of a loop, branch or call, which encloses operations
   int64_t start_ns, end_ns;
@@ -211,10 +216,15 @@ struct xplane {
   VECTOR(struct xplane_step) steps; // in order of time, without gaps
   VECTOR(struct xplane_control) controls;
   VECTOR(uint32_t) control_order; // by run, operation, start
-  struct map end_at;              // {plane + 1, producer} → when it ended
-  struct map track_at;            // {whose, line's number} → track
-  struct map thread_at;           // a line's number → the kernel's number of its thread, in files of `xsp run`
-  size_t next_control;            // of PASS_SPANS
+  struct map end_at; // {plane + 1, producer} → its place in ends + 1, of loops and of what ends in another thread
+  VECTOR(struct xplane_end) ends;
+  VECTOR(int64_t) starts;        // of operations, in order on a line; only of lines with such ends
+  size_t line_first;             // the line that is read, in starts
+  bool has_line_ends;            // it has such ends
+  struct map_key last_operation; // its producer, on the line
+  struct map track_at;           // {whose, line's number} → track
+  struct map thread_at;          // a line's number → the kernel's number of its thread, in files of `xsp run`
+  size_t next_control;           // of PASS_SPANS
 
   VECTOR(struct xplane_function) functions;
   struct map function_at; // name + 1 → functions + 1
@@ -296,6 +306,7 @@ bool xplane_is_control(const struct xplane *x, uint32_t operation);
 
 // ---- executions.c
 void xplane_survey_event(struct xplane *x, const struct xplane_plane *plane, const struct xplane_event *event);
+void xplane_survey_line_end(struct xplane *x);
 void xplane_survey_end(struct xplane *x);
 enum status xplane_add_runs(struct xplane *x, struct error *err) MUST_CHECK; // their spans
 // False: the event is no operation of a module's execution.
@@ -303,6 +314,9 @@ bool xplane_run_of(struct xplane *x, const struct xplane_plane *plane, const str
                    uint32_t *ret_run, uint32_t *ret_operation);
 // The span around an operation: of the loop, branch or call that runs it, else of the execution. Counts turns.
 int64_t xplane_parent_of(struct xplane *x, uint32_t run, uint32_t operation, int64_t start_ns);
+// When all threads had left the operation.
+int64_t xplane_operation_end(const struct xplane *x, const struct xplane_plane *plane,
+                             const struct xplane_event *event);
 void xplane_add_turns(struct xplane *x);                                                          // tags of loops
 void xplane_tag_signature(struct xplane *x, int64_t span_id, const struct xplane_module *module); // NULL: none
 
