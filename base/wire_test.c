@@ -14,16 +14,24 @@ static const char *problem_of(const char *text, size_t length, size_t *ret_field
 {
   char *exact = malloc(length + 1);
   memcpy(exact, text, length);
-  struct wire wire = wire_over(exact, length), skipping = wire_over(exact, length);
-  struct wire_field field;
+  struct wire wire = wire_over(exact, length), skipping = wire_over(exact, length), quick = wire_over(exact, length);
+  struct wire_field field, quick_field;
   *ret_fields = 0;
-  while (wire_next(&wire, &field))
+  while (wire_next(&wire, &field)) {
     (*ret_fields)++;
+    assert_true(wire_next_quick(&quick, &quick_field));
+    assert_true(quick_field.number == field.number && quick_field.type == field.type);
+    assert_true(quick_field.value == field.value && quick.at == wire.at);
+    if (field.type == WIRE_BYTES)
+      assert_true(quick_field.bytes == field.bytes && quick_field.length == field.length);
+  }
+  assert_false(wire_next_quick(&quick, &quick_field));
+  assert_true(quick.problem == wire.problem);
   size_t skipped = 0;
   uint64_t key;
   while (skipping.at < skipping.end && wire_varint(&skipping, &key) && wire_skip(&skipping, key))
     skipped++;
-  assert_int_equal(skipped, *ret_fields); // both ways to read agree
+  assert_int_equal(skipped, *ret_fields); // all ways to read agree
   assert_true((skipping.problem == NULL) == (wire.problem == NULL));
   if (wire.problem != NULL)
     assert_string_equal(skipping.problem, wire.problem);

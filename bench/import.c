@@ -13,7 +13,6 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -125,23 +124,15 @@ static struct outcome measure_here(enum mode mode)
   return outcome;
 }
 
+static void measure_to(int mode, void *ret_outcome)
+{
+  *(struct outcome *)ret_outcome = measure_here((enum mode)mode);
+}
+
 static struct outcome measure(enum mode mode)
 {
-  int ends[2], status = 0;
   struct outcome outcome = {0};
-  if (pipe(ends) != 0)
-    exit(3);
-  pid_t child = fork();
-  if (child == 0) {
-    outcome = measure_here(mode);
-    _exit(write(ends[1], &outcome, sizeof outcome) == (ssize_t)sizeof outcome ? 0 : 3);
-  }
-  close(ends[1]);
-  bool complete = child > 0 && read(ends[0], &outcome, sizeof outcome) == (ssize_t)sizeof outcome;
-  close(ends[0]);
-  if (child > 0)
-    waitpid(child, &status, 0);
-  if (!complete || status != 0) {
+  if (!measure_apart(measure_to, (int)mode, &outcome, sizeof outcome)) {
     fprintf(stderr, "import: measurement %d failed\n", (int)mode);
     unlink(store_file);
     exit(3);

@@ -229,7 +229,7 @@ class Xplane(unittest.TestCase):
 
     def test_a_pipe_is_refused_where_it_is_read_again(self):
         host = xspace.Plane("/host:CPU")
-        host.line(1, "python3", 0, [(f"range {i}", i, 1, {}) for i in range(60_000)])
+        host.line(1, "python3", 0, [(f"range {i} " + "x" * 1000, i, 1, {}) for i in range(2_000)])
         path = os.path.join(self.folder, "pipe")
         os.mkfifo(path)
         content = xspace.space(host)

@@ -104,10 +104,9 @@ static void tag_others(struct xplane *x, const struct xplane_event *event, int64
 static enum status add_operation(struct xplane *x, struct xplane_line *line, const struct xplane_event *event,
                                  uint32_t run, uint32_t operation, struct error *err)
 {
-  const struct xplane_run *of = &x->runs.items[run];
-  const struct xplane_instruction *instruction = xplane_instruction_find(x, of->module_name, of->program_id, operation);
+  const struct xplane_instruction *instruction = xplane_instruction_find(x, &x->runs.items[run], operation);
   struct store_span span = {.track_id = line->track_id,
-                            .recorded_parent_id = xplane_parent_of(x, run, operation, event->start_ns),
+                            .recorded_parent_id = xplane_parent_of(x, run, operation, instruction, event->start_ns),
                             .start_ns = event->start_ns,
                             .duration_ns = xplane_operation_end(x, line->plane, event) - event->start_ns,
                             .name = xplane_string(x, operation),

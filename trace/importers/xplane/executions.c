@@ -23,6 +23,11 @@ static struct map_key run_key(const struct xplane *x, const struct xplane_plane 
   return (struct map_key){part, (uint64_t)number(event, STAT_run_id)};
 }
 
+static bool is_last_run(const struct xplane *x, struct map_key key)
+{
+  return x->last_run != 0 && key.a == x->last_run_key.a && key.b == x->last_run_key.b;
+}
+
 static bool is_operation(const struct xplane_event *event)
 {
   return event->values[STAT_hlo_op].type == VALUE_TEXT && event->values[STAT_hlo_module].type == VALUE_TEXT &&
@@ -35,10 +40,15 @@ bool xplane_run_of(struct xplane *x, const struct xplane_plane *plane, const str
   if (!is_operation(event))
     return false;
   uint32_t name = xplane_value_text(x, &event->values[STAT_hlo_module]);
-  const uint64_t *run = map_find(&x->run_at, run_key(x, plane, event, name));
-  if (run == NULL)
-    return false;
-  *ret_run = (uint32_t)*run - 1;
+  struct map_key key = run_key(x, plane, event, name);
+  if (!is_last_run(x, key)) {
+    const uint64_t *place = map_find(&x->run_at, key);
+    if (place == NULL)
+      return false;
+    x->last_run_key = key;
+    x->last_run = (uint32_t)*place;
+  }
+  *ret_run = x->last_run - 1;
   *ret_operation = xplane_value_text(x, &event->values[STAT_hlo_op]);
   return true;
 }
@@ -54,20 +64,29 @@ static uint32_t run_seen(struct xplane *x, const struct xplane_plane *plane, con
                          struct map_key producer)
 {
   uint32_t name = xplane_value_text(x, &event->values[STAT_hlo_module]);
-  bool is_new;
-  uint64_t *place = map_at(&x->run_at, run_key(x, plane, event, name), &is_new);
-  if (is_new) {
-    *vector_add(&x->runs) = (struct xplane_run){.module_name = name,
-                                                .plane = (uint32_t)(plane - x->planes.items),
-                                                .program_id = number(event, STAT_program_id),
-                                                .run_id = number(event, STAT_run_id),
-                                                .device = number(event, STAT_device_ordinal),
-                                                .start_ns = event->start_ns,
-                                                .end_ns = event->end_ns,
-                                                .last_start_ns = event->start_ns};
-    *place = x->runs.count;
+  struct map_key key = run_key(x, plane, event, name);
+  bool is_new = false;
+  if (!is_last_run(x, key)) {
+    uint64_t *place = map_at(&x->run_at, key, &is_new);
+    if (is_new)
+      *place = x->runs.count + 1;
+    x->last_run_key = key;
+    x->last_run = (uint32_t)*place;
   }
-  struct xplane_run *run = &x->runs.items[*place - 1];
+  if (is_new) {
+    const struct xplane_module *module = xplane_module_find(x, name, number(event, STAT_program_id));
+    *vector_add(&x->runs) =
+        (struct xplane_run){.module_name = name,
+                            .module = module != NULL ? (uint32_t)(module - x->modules.items) + 1 : 0,
+                            .plane = (uint32_t)(plane - x->planes.items),
+                            .program_id = number(event, STAT_program_id),
+                            .run_id = number(event, STAT_run_id),
+                            .device = number(event, STAT_device_ordinal),
+                            .start_ns = event->start_ns,
+                            .end_ns = event->end_ns,
+                            .last_start_ns = event->start_ns};
+  }
+  struct xplane_run *run = &x->runs.items[x->last_run - 1];
   if (event->start_ns < run->start_ns)
     run->start_ns = event->start_ns;
   if (event->end_ns > run->end_ns)
@@ -76,7 +95,7 @@ static uint32_t run_seen(struct xplane *x, const struct xplane_plane *plane, con
     run->last_start_ns = event->start_ns;
     run->last = producer;
   }
-  return (uint32_t)*place - 1;
+  return x->last_run - 1;
 }
 
 // ---- operations that other threads end -------------------------------------------------------------------------------
@@ -263,14 +282,13 @@ static size_t control_before(const struct xplane *x, uint32_t run, uint32_t oper
 // Nothing is deeper nested than there are loops in a module, and none is around itself.
 #define CALLERS_MOST 64u
 
-int64_t xplane_parent_of(struct xplane *x, uint32_t run, uint32_t operation, int64_t start_ns)
+int64_t xplane_parent_of(struct xplane *x, uint32_t run, uint32_t operation,
+                         const struct xplane_instruction *instruction, int64_t start_ns)
 {
-  const struct xplane_run *of = &x->runs.items[run];
-  const struct xplane_instruction *instruction = xplane_instruction_find(x, of->module_name, of->program_id, operation);
   for (unsigned depth = 0; depth < CALLERS_MOST && instruction != NULL && instruction->caller != 0; depth++) {
     size_t found = control_before(x, run, instruction->caller - 1, start_ns);
     if (found == SIZE_MAX) { // it has no event, as a loop's condition in a call
-      instruction = xplane_instruction_find(x, of->module_name, of->program_id, instruction->caller - 1);
+      instruction = xplane_instruction_find(x, &x->runs.items[run], instruction->caller - 1);
       continue;
     }
     struct xplane_control *control = &x->controls.items[found];
@@ -286,9 +304,8 @@ void xplane_add_turns(struct xplane *x)
 {
   for (size_t i = 0; i < x->controls.count; i++) {
     const struct xplane_control *control = &x->controls.items[i];
-    const struct xplane_run *run = &x->runs.items[control->run];
     const struct xplane_instruction *instruction =
-        xplane_instruction_find(x, run->module_name, run->program_id, control->operation);
+        xplane_instruction_find(x, &x->runs.items[control->run], control->operation);
     if (control->turns > 0 && instruction != NULL && instruction->is_loop)
       import_tag_int(x->import, xplane_control_span(x, i), x->strings.iterations, control->turns);
   }

@@ -13,14 +13,12 @@ const struct xplane_module *xplane_module_find(const struct xplane *x, uint32_t 
   return place != NULL ? &x->modules.items[*place - 1] : NULL;
 }
 
-const struct xplane_instruction *xplane_instruction_find(const struct xplane *x, uint32_t module_name,
-                                                         int64_t program_id, uint32_t operation)
+const struct xplane_instruction *xplane_instruction_find(const struct xplane *x, const struct xplane_run *run,
+                                                         uint32_t operation)
 {
-  const struct xplane_module *module = xplane_module_find(x, module_name, program_id);
-  if (module == NULL)
+  if (run->module == 0)
     return NULL;
-  uint64_t number = (uint64_t)(module - x->modules.items) + 1;
-  const uint64_t *place = map_find(&x->instruction_at, (struct map_key){number, operation});
+  const uint64_t *place = map_find(&x->instruction_at, (struct map_key){run->module, operation});
   return place != NULL ? &x->instructions.items[*place - 1] : NULL;
 }
 

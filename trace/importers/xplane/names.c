@@ -3,6 +3,7 @@
 #include "importers/xplane/xplane.h"
 
 #include <ctype.h>
+#include <stdlib.h>
 
 enum { ENTRY_KEY = 1, ENTRY_VALUE = 2 };                                                             // of a map
 enum { EVENT_NAME_TEXT = 2, EVENT_NAME_STATS = 5 };                                                  // XEventMetadata
@@ -42,50 +43,60 @@ void xplane_name_plane(struct xplane *x, struct slice name)
 
 // ---- values ----------------------------------------------------------------------------------------------------------
 
-// XStat: a name and one value, which may be the name of another value.
+static void set_reference(const struct xplane *x, const struct xplane_plane *plane, struct xplane_value *value,
+                          uint64_t number)
+{
+  uint32_t place = xplane_place(&plane->stats, number);
+  if (place == 0)
+    return;
+  value->type = VALUE_TEXT;
+  value->reference = x->stat_names.items[place - 1].text + 1;
+  value->text = xplane_text(x, value->reference - 1);
+}
+
+// XStat: a name and one value, which may be the name of another value. False: a field of another kind.
 static bool take_stat(const struct xplane *x, const struct xplane_plane *plane, const struct wire_field *field,
                       struct xplane_value *value)
 {
-  const uint64_t *place;
-  if (field->number == STAT_DOUBLE && field->type == WIRE_FIXED64) {
-    value->type = VALUE_DOUBLE;
-    memcpy(&value->real, &field->value, sizeof value->real);
-  } else if ((field->number == STAT_UINT64 || field->number == STAT_INT64) && field->type == WIRE_VARINT) {
+  switch (WIRE_KEY(field->number, field->type)) {
+  case WIRE_KEY(STAT_UINT64, WIRE_VARINT):
+  case WIRE_KEY(STAT_INT64, WIRE_VARINT):
     value->type = VALUE_INT;
     value->integer = (int64_t)field->value;
-  } else if (field->number == STAT_TEXT && field->type == WIRE_BYTES) {
+    return true;
+  case WIRE_KEY(STAT_REFERENCE, WIRE_VARINT):
+    set_reference(x, plane, value, field->value);
+    return true;
+  case WIRE_KEY(STAT_DOUBLE, WIRE_FIXED64):
+    value->type = VALUE_DOUBLE;
+    memcpy(&value->real, &field->value, sizeof value->real);
+    return true;
+  case WIRE_KEY(STAT_TEXT, WIRE_BYTES):
     value->type = VALUE_TEXT;
     value->text = (struct slice){field->bytes, field->length};
     value->reference = 0;
-  } else if (field->number == STAT_REFERENCE && field->type == WIRE_VARINT) {
-    place = map_find(&plane->stats, map_number(field->value));
-    if (place != NULL) {
-      value->type = VALUE_TEXT;
-      value->reference = x->stat_names.items[*place - 1].text + 1;
-      value->text = xplane_text(x, value->reference - 1);
-    }
-  } else {
+    return true;
+  default:
     return field->number > STAT_REFERENCE || field->number == STAT_BYTES;
   }
-  return true;
 }
 
 bool xplane_value_read(const struct xplane *x, const struct xplane_plane *plane, struct wire *stat,
                        enum xplane_stat *ret_stat, struct xplane_value *ret_value)
 {
   struct wire_field field;
-  const uint64_t *place = NULL;
+  uint32_t place = 0;
   *ret_value = (struct xplane_value){.type = VALUE_NONE};
   *ret_stat = STAT_OTHER;
-  while (wire_next(stat, &field)) {
+  while (wire_next_quick(stat, &field)) {
     if (wire_is(&field, STAT_NAME, WIRE_VARINT))
-      place = map_find(&plane->stats, map_number(field.value));
+      place = xplane_place(&plane->stats, field.value);
     else if (!take_stat(x, plane, &field, ret_value))
       return false;
   }
-  if (place != NULL) {
-    *ret_stat = (enum xplane_stat)x->stat_names.items[*place - 1].stat;
-    ret_value->name = x->stat_names.items[*place - 1].text;
+  if (place != 0) {
+    *ret_stat = (enum xplane_stat)x->stat_names.items[place - 1].stat;
+    ret_value->name = x->stat_names.items[place - 1].text;
   } else {
     ret_value->type = VALUE_NONE;
   }
@@ -189,7 +200,7 @@ enum status xplane_add_event_name(struct xplane *x, struct wire entry, struct er
   if (plane->kind != PLANE_HOST && plane->kind != PLANE_DEVICE)
     return STATUS_OK;
   struct xplane_event_name *name = vector_add(&x->event_names);
-  *map_at(&plane->events, map_number(key), NULL) = x->event_names.count;
+  *map_at(&plane->events.map, map_number(key), NULL) = x->event_names.count;
   XSP_TRY(add_text(x, text, &name->text, err));
   return classify(x, xplane_text(x, name->text), name, err);
 }
@@ -218,9 +229,34 @@ enum status xplane_add_stat_name(struct xplane *x, struct wire entry, struct err
   if (value.problem != NULL)
     return xplane_broken(x, value.problem, err);
   struct xplane_stat_name *name = vector_add(&x->stat_names);
-  *map_at(&current(x)->stats, map_number(key), NULL) = x->stat_names.count;
+  *map_at(&current(x)->stats.map, map_number(key), NULL) = x->stat_names.count;
   name->stat = (uint8_t)stat_of(text);
   return add_text(x, text, &name->text, err);
+}
+
+static void make_direct(struct xplane_numbers *numbers)
+{
+  size_t count = 2 * numbers->map.count;
+  if (count == 0)
+    return;
+  numbers->direct = memory_new(count, sizeof *numbers->direct);
+  for (size_t i = 0; i < count; i++)
+    numbers->direct[i] = xplane_place(numbers, i);
+  numbers->direct_count = count;
+}
+
+void xplane_names_end(struct xplane *x)
+{
+  for (size_t i = 0; i < x->planes.count; i++) {
+    make_direct(&x->planes.items[i].events);
+    make_direct(&x->planes.items[i].stats);
+  }
+}
+
+void xplane_numbers_done(struct xplane_numbers *numbers)
+{
+  map_done(&numbers->map);
+  free(numbers->direct);
 }
 
 // ---- facts about the machine -----------------------------------------------------------------------------------------

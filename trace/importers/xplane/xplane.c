@@ -105,13 +105,16 @@ static const char *set_times(const struct xplane_line *line, int64_t offset_ps, 
 
 static enum status read_event(struct xplane *x, struct xplane_line *line, struct slice bytes, struct error *err)
 {
-  struct xplane_event event = {0};
+  struct xplane_event event; // not cleared: an event has few of the values that there are
+  for (size_t i = 0; i < STAT_OTHER; i++)
+    event.values[i].type = VALUE_NONE;
+  event.other_count = 0;
   struct wire wire = wire_over(bytes.data, bytes.length);
   struct wire_field field;
   int64_t offset_ps = 0, duration_ps = 0;
   uint64_t name = 0;
   bool is_sum = false;
-  while (wire_next(&wire, &field)) {
+  while (wire_next_quick(&wire, &field)) {
     if (wire_is(&field, EVENT_NAME, WIRE_VARINT))
       name = field.value;
     else if (wire_is(&field, EVENT_OFFSET, WIRE_VARINT))
@@ -125,16 +128,16 @@ static enum status read_event(struct xplane *x, struct xplane_line *line, struct
   }
   if (wire.problem != NULL)
     return xplane_broken(x, wire.problem, err);
-  const uint64_t *place = map_find(&line->plane->events, map_number(name));
-  const char *reason = place == NULL ? "no name"
-                       : is_sum      ? "sum of events"
-                                     : set_times(line, offset_ps, duration_ps, &event);
+  uint32_t place = xplane_place(&line->plane->events, name);
+  const char *reason = place == 0 ? "no name"
+                       : is_sum   ? "sum of events"
+                                  : set_times(line, offset_ps, duration_ps, &event);
   if (reason != NULL) {
     if (x->pass == PASS_SPANS)
       import_skip(x->import, reason);
     return STATUS_OK;
   }
-  event.name = &x->event_names.items[*place - 1];
+  event.name = &x->event_names.items[place - 1];
   event.shown = xplane_text(x, event.name->text);
   if (x->pass == PASS_SURVEY) {
     xplane_survey_event(x, line->plane, &event);
@@ -307,6 +310,7 @@ static void spread_starts(struct xplane *x)
 static enum status read_passes(struct xplane *x, struct error *err)
 {
   XSP_TRY(walk(x, PASS_NAMES, err));
+  xplane_names_end(x);
   xplane_modules_end(x);
   spread_starts(x);
   (void)import_run(x->import, &(struct store_run){.epoch_is_unix = x->has_start});
@@ -325,8 +329,8 @@ static enum status read_file(struct import *import, struct error *err)
   struct xplane x = {.import = import};
   enum status status = read_passes(&x, err);
   for (size_t i = 0; i < x.planes.count; i++) {
-    map_done(&x.planes.items[i].events);
-    map_done(&x.planes.items[i].stats);
+    xplane_numbers_done(&x.planes.items[i].events);
+    xplane_numbers_done(&x.planes.items[i].stats);
   }
   vector_done(&x.string_of);
   vector_done(&x.planes);

@@ -57,14 +57,19 @@ struct xplane_event_name {
   uint32_t inner; // of CLASS_END the operation, of CLASS_FUNCTION the function, of CLASS_OPERATION the type: texts
   uint8_t class;  // enum xplane_class
 };
+struct xplane_numbers { // of names in a plane: number → place + 1
+  struct map map;
+  uint32_t *direct; // owned; the same for the first numbers, once all names are read: writers count from 1
+  size_t direct_count;
+};
 struct xplane_plane {
   enum xplane_plane_kind kind;
   struct slice name;
   int64_t ordinal;    // "/device:GPU:4": 4
   int64_t process_id; // STORE_NONE: not recorded
   bool is_tpu;
-  int64_t start_ns;         // Unix time that its times count from; 0: not recorded
-  struct map events, stats; // the plane's numbers → event_names, stat_names, + 1
+  int64_t start_ns;                    // Unix time that its times count from; 0: not recorded
+  struct xplane_numbers events, stats; // → event_names, stat_names
 };
 
 struct xplane_value {
@@ -129,6 +134,7 @@ struct xplane_instruction {
 // ---- executions (executions.c)
 struct xplane_run { // of a module
   uint32_t module_name;
+  uint32_t module; // of xplane.modules + 1; 0: the file does not describe it
   uint32_t plane;
   int64_t program_id, run_id, device;
   int64_t start_ns, end_ns, last_start_ns;
@@ -213,6 +219,8 @@ struct xplane {
 
   VECTOR(struct xplane_run) runs;
   struct map run_at;                // → runs + 1
+  struct map_key last_run_key;      // of run_at: operations of one execution follow each other
+  uint32_t last_run;                // its value; 0: none
   VECTOR(struct xplane_step) steps; // in order of time, without gaps
   VECTOR(struct xplane_control) controls;
   VECTOR(uint32_t) control_order; // by run, operation, start
@@ -259,6 +267,15 @@ static inline uint32_t xplane_value_text(struct xplane *x, const struct xplane_v
   return interner_at(&x->texts, value->text.length > 0 ? value->text.data : "", value->text.length);
 }
 
+// The place of a plane's number + 1. 0: it has none.
+static inline uint32_t xplane_place(const struct xplane_numbers *numbers, uint64_t number)
+{
+  if (number < numbers->direct_count)
+    return numbers->direct[number];
+  const uint64_t *place = map_find(&numbers->map, map_number(number));
+  return place != NULL ? (uint32_t)*place : 0;
+}
+
 // A track of the plane's process, on no thread yet. The file does not have which of several hosts a plane is of.
 static inline struct store_track xplane_new_track(const struct xplane *x, const struct xplane_plane *plane)
 {
@@ -273,6 +290,8 @@ void xplane_name_plane(struct xplane *x, struct slice name);
 enum status xplane_add_event_name(struct xplane *x, struct wire entry, struct error *err) MUST_CHECK;
 enum status xplane_add_stat_name(struct xplane *x, struct wire entry, struct error *err) MUST_CHECK;
 enum status xplane_plane_fact(struct xplane *x, struct wire stat, struct error *err) MUST_CHECK;
+void xplane_names_end(struct xplane *x); // all are read
+void xplane_numbers_done(struct xplane_numbers *numbers);
 // Reads one value. False: it is damaged.
 bool xplane_value_read(const struct xplane *x, const struct xplane_plane *plane, struct wire *stat,
                        enum xplane_stat *ret_stat, struct xplane_value *ret_value);
@@ -300,8 +319,8 @@ void xplane_modules_end(struct xplane *x);                                      
 const struct xplane_module *xplane_module_find(const struct xplane *x, uint32_t name, int64_t program_id);
 size_t xplane_modules_named(const struct xplane *x, uint32_t name); // the first, in module_order
 // NULL: not known, as for modules that the file does not describe.
-const struct xplane_instruction *xplane_instruction_find(const struct xplane *x, uint32_t module_name,
-                                                         int64_t program_id, uint32_t operation);
+const struct xplane_instruction *xplane_instruction_find(const struct xplane *x, const struct xplane_run *run,
+                                                         uint32_t operation);
 bool xplane_is_control(const struct xplane *x, uint32_t operation);
 
 // ---- executions.c
@@ -313,7 +332,9 @@ enum status xplane_add_runs(struct xplane *x, struct error *err) MUST_CHECK; // 
 bool xplane_run_of(struct xplane *x, const struct xplane_plane *plane, const struct xplane_event *event,
                    uint32_t *ret_run, uint32_t *ret_operation);
 // The span around an operation: of the loop, branch or call that runs it, else of the execution. Counts turns.
-int64_t xplane_parent_of(struct xplane *x, uint32_t run, uint32_t operation, int64_t start_ns);
+// `instruction`: the operation's, or NULL.
+int64_t xplane_parent_of(struct xplane *x, uint32_t run, uint32_t operation,
+                         const struct xplane_instruction *instruction, int64_t start_ns);
 // When all threads had left the operation.
 int64_t xplane_operation_end(const struct xplane *x, const struct xplane_plane *plane,
                              const struct xplane_event *event);
