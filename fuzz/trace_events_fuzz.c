@@ -52,6 +52,7 @@ static void add_event(struct outcome *outcome, const struct trace_event *event)
   add_value(outcome, &event->process_id);
   add_value(outcome, &event->thread_id);
   add_value(outcome, &event->id);
+  add_value(outcome, &event->id2);
   add(outcome, &event->offset, sizeof event->offset);
   for (size_t i = 0; i < event->argument_count; i++) {
     add(outcome, event->arguments[i].key.data, event->arguments[i].key.length);

@@ -780,6 +780,23 @@ class ChromeTest(ImportTest):
                        event(ph=stop, name="wait", ts=210, **common), event(ph=stop, name="wait", ts=220, id=4, cat="requests")])
             self.assertEqual(self.spans(), [("wait", 0, 70000), ("run", 50000, 150000), ("wait", 90000, 120000)])
 
+    def test_asynchronous_events_pair_up_within_what_their_id_counts_in(self):
+        """As Chromium writes them: a local id is one process's, a scope keeps equal ids apart."""
+        for here, there in (({"pid": 1, "id2": {"local": "0x1"}}, {"pid": 2, "id2": {"local": "0x1"}}),
+                            ({"id": "0x1", "scope": "a"}, {"id": "0x1", "scope": "b"})):
+            common = {"cat": "net", "name": "get"}
+            self.take([event(ph="b", ts=0, **common, **here), event(ph="b", ts=10, **common, **there),
+                       event(ph="e", ts=40, **common, **here), event(ph="e", ts=100, **common, **there)])
+            self.assertEqual(self.spans(), [("get", 0, 40000), ("get", 10000, 90000)])
+        self.take([event(ph="b", ts=0, pid=1, id2={"global": "0x1"}), event(ph="e", ts=9, pid=2, id2={"global": "0x1"})])
+        self.assertEqual(self.spans("duration_ns"), [(9000,)])
+
+    def test_asynchronous_events_without_an_id_do_not_pair_up(self):
+        """An `id2` without a text that is local or global is none."""
+        others = [{"id2": id2} for id2 in ("0x1", 1, {}, {"local": 1}, {"other": "0x1"})]
+        account = self.take([event(ph=phase, cat="net", ts=ts, **other) for ts, phase in ((0, "b"), (9, "e")) for other in ({}, *others)] + [event()])
+        self.assertEqual((account["files"][0]["skipped"], account["files"][0]["kept"]), ({"no id": 12}, 1))
+
     def test_other_phases_are_counted(self):
         phases = {"i": "instant", "I": "instant", "R": "instant", "C": "counter", "s": "flow", "t": "flow", "f": "flow",
                   "P": "sample", "N": "object", "O": "object", "D": "object", "v": "memory dump", "V": "memory dump",

@@ -33,7 +33,7 @@ struct reading {
   struct event_tracks tracks;
   struct import_lanes lanes;
   struct map thread_lanes;  // (track, 0) → lane
-  struct map async_lanes;   // (category, id) as ids of texts → lane
+  struct map async_lanes;   // (category and scope, id and process) as ids of texts → lane
   struct map process_names; // (pid, 0) as ids of texts → text
   struct map thread_names;  // (pid, tid) → text
   int64_t last_span_id;
@@ -136,18 +136,50 @@ static enum status thread_lane(struct reading *reading, const struct trace_event
   return STATUS_OK;
 }
 
+struct async_id {
+  struct import *import;
+  uint32_t id; // a text; 0: none
+  bool is_local;
+};
+
+// Of {"local": "0x1"}, a number that its process counts for itself, or {"global": "0x1"}.
+static bool take_id2(void *context, struct json_reader *reader, const char *key)
+{
+  struct async_id *id = context;
+  bool is_local = strcmp(key, "local") == 0;
+  if (reader->event == JSON_STRING && (is_local || strcmp(key, "global") == 0)) {
+    id->id = import_slice(id->import, (struct slice){reader->text, reader->length});
+    id->is_local = is_local;
+  }
+  return true;
+}
+
+static struct async_id read_id(const struct reading *reading, const struct trace_event *event)
+{
+  struct async_id id = {.import = reading->import};
+  if (event->id2.type == TRACE_OBJECT)
+    (void)json_each_of_text(event->id2.raw.data, event->id2.raw.length, take_id2, &id);
+  if (id.id == 0)
+    id.id = import_slice(reading->import, event->id.raw);
+  return id;
+}
+
 // Asynchronous events that belong together have a track of their own: they lie on no thread.
 static enum status async_lane(struct reading *reading, const struct trace_event *event, uint32_t *ret_lane,
                               struct error *err)
 {
   struct import *import = reading->import;
-  uint32_t id = import_slice(reading->import, event->id.raw), category = import_slice(reading->import, event->category);
-  uint64_t *lane = map_at(&reading->async_lanes, (struct map_key){category, id}, NULL);
+  struct async_id id = read_id(reading, event);
+  uint32_t category = import_slice(import, event->category), scope = import_slice(import, event->scope),
+           process = id.is_local ? import_slice(import, event->process_id.raw) : 0;
+  struct map_key key = {(uint64_t)category << 32 | scope, (uint64_t)id.id << 32 | process};
+  uint64_t *lane = map_at(&reading->async_lanes, key, NULL);
   if (*lane == 0) {
     struct store_track row = IMPORT_NO_PLACE;
     uint32_t track = 0;
     (void)trace_int64(&event->process_id, &row.process_id);
-    row.name = arena_format(import->arena, "%s %s", import_text(import, category, NULL), import_text(import, id, NULL));
+    row.name =
+        arena_format(import->arena, "%s %s", import_text(import, category, NULL), import_text(import, id.id, NULL));
     XSP_TRY(import_track(import, &row, &track, err));
     *lane = import_lanes_add(&reading->lanes, track);
   }
@@ -235,7 +267,7 @@ static enum status read_event(void *context, const struct trace_event *event, st
   bool is_async = strchr("beSF", event->phase) != NULL;
   if (reason == NULL && !event->has_start)
     reason = "no start";
-  if (reason == NULL && is_async && event->id.type == TRACE_NONE)
+  if (reason == NULL && is_async && event->id.type == TRACE_NONE && read_id(reading, event).id == 0)
     reason = "no id";
   if (reason != NULL) {
     import_skip(reading->import, reason);

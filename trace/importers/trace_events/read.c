@@ -160,7 +160,8 @@ static enum trace_field find_field(struct slice key)
 {
   static const char *const names[FIELD_COUNT] = {
       [FIELD_NAME] = "name",    [FIELD_CATEGORY] = "cat", [FIELD_PHASE] = "ph",   [FIELD_TIME] = "ts",
-      [FIELD_DURATION] = "dur", [FIELD_PROCESS] = "pid",  [FIELD_THREAD] = "tid", [FIELD_ID] = "id"};
+      [FIELD_DURATION] = "dur", [FIELD_PROCESS] = "pid",  [FIELD_THREAD] = "tid", [FIELD_ID] = "id",
+      [FIELD_ID2] = "id2",      [FIELD_SCOPE] = "scope"};
   for (enum trace_field field = FIELD_NAME; field < FIELD_COUNT; field++)
     if (slice_is(key, names[field]))
       return field;
@@ -301,6 +302,8 @@ static bool finish_event(struct trace_reader_private *own, const char *start, st
   event->process_id = value_or_nothing(&fields[FIELD_PROCESS]);
   event->thread_id = value_or_nothing(&fields[FIELD_THREAD]);
   event->id = value_or_nothing(&fields[FIELD_ID]);
+  event->id2 = value_or_nothing(&fields[FIELD_ID2]);
+  event->scope = string_or_nothing(&fields[FIELD_SCOPE]);
   event->arguments = own->arguments;
   event->offset = input_offset(own->input, start);
   return set_times(event, &fields[FIELD_TIME], &fields[FIELD_DURATION]);

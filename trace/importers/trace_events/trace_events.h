@@ -40,6 +40,8 @@ struct trace_event {
   // end_ns - start_ns.
   int64_t start_ns, end_ns;                     // end == start without dur
   struct trace_value process_id, thread_id, id; // numbers or strings
+  struct trace_value id2;                       // {"local": …} or {"global": …}
+  struct slice scope;                           // of the id; "" where absent
   const struct trace_argument *arguments;       // of "args" in order; a repeated key is listed twice
   size_t argument_count;
   uint64_t offset; // of the event's first byte in the file

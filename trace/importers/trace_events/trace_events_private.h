@@ -33,6 +33,8 @@ enum trace_field {
   FIELD_PROCESS,
   FIELD_THREAD,
   FIELD_ID,
+  FIELD_ID2,
+  FIELD_SCOPE,
   FIELD_COUNT,
   FIELD_ARGUMENT = FIELD_COUNT, // a member of "args"
 };
