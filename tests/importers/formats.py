@@ -17,7 +17,8 @@ TIMEOUT_S = 600
 # What is known of the programs that write a format: up to which version they were looked at, and what they leave out or get wrong.
 WRITERS = {
     "kineto": ("PyTorch 1.8 to 2.15, PaddlePaddle 3.3", "an infinite bandwidth for a copy without time; ends up to 1 µs after the "
-               "parent's; sequence numbers restart in each thread; PaddlePaddle cuts `ts` to µs and opens one step too many"),
+               "parent's; sequence numbers restart in each thread; generators are named by the line of their `yield`; PaddlePaddle cuts `ts` "
+               "to µs and opens one step too many"),
     "chakra": ("PyTorch 2.15", "no times; nodes of threads have the number 0"),
     "ort": ("ONNX Runtime 1.30 to 1.32", "a million events, then silence; no time of recording; memory of nodes only from 1.30 on"),
     "nsys": ("Nsight Systems, schemas 2.9 to 3.25", "launches that came before the recording are missing; tables are renamed between versions"),

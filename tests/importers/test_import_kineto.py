@@ -536,6 +536,28 @@ class PythonFrames(Case):
         self.assertEqual(self.report["files"][0]["skipped"], {"Python frame, now call path": 2})
         self.assertRegex(" ".join(self.report["files"][0]["notes"]), "2 .*frames.* 4 spans")
 
+    def test_a_generator_has_one_frame(self):
+        """torch.profiler names it by the line of its yield when it goes on, and records from which line frames are called."""
+        def frame(number, name, ts, dur, caller=None, line=None):
+            called = {"Python_parent_id": caller, "CallFrom": line} if caller else {"CallFrom": "a.py:1"}
+            return [event("python_function", name, ts, dur, tid=100, Python_id=number, **called), operator("op", ts + 1, 1)]
+        self.load(sum((
+            frame(1, "a.py(35): main", 0, 1000),
+            frame(2, "a.py(15): batches", 10, 50, 1, "a.py:36"), frame(3, "b.py(1): ones", 20, 5, 2, "a.py:16"),
+            frame(4, "b.py(9): relu", 30, 5, 2, "a.py:18"),  # in the line of the first yield
+            frame(5, "a.py(6): forward", 70, 20, 1, "a.py:37"), frame(6, "b.py(1): ones", 80, 5, 5, "a.py:8"),
+            frame(7, "a.py(11): forward", 100, 20, 1, "a.py:38"), frame(8, "b.py(1): ones", 110, 5, 7, "a.py:12"),
+            frame(9, "a.py(18): batches", 130, 50, 1, "a.py:36"), frame(10, "b.py(1): ones", 140, 5, 9, "a.py:19"),
+            frame(11, "a.py(20): batches", 190, 50, 1, "a.py:36"), frame(12, "b.py(1): ones", 200, 5, 11, "a.py:16"),
+            frame(13, "a.py(22): batches", 250, 50, 1, "a.py:36"),  # called nothing where it stopped
+            frame(14, "c.py(2): batches", 310, 50, 1, "a.py:39"), frame(15, "b.py(1): ones", 320, 5, 14, "a.py:12"),
+            frame(16, "a.py(50): <lambda>", 370, 50, 1, "a.py:40"), frame(17, "b.py(1): ones", 380, 5, 16, "a.py:53"),
+            frame(18, "a.py(52): <lambda>", 430, 50, 1, "a.py:41")), []))
+        found = rows(self.out, "select distinct name, file, line from frame where kind = 'python' order by file, line")
+        self.assertEqual([tuple(row.values()) for row in found], [
+            ("forward", "a.py", 6), ("forward", "a.py", 11), ("batches", "a.py", 15), ("batches", "a.py", 22), ("main", "a.py", 35),
+            ("<lambda>", "a.py", 50), ("<lambda>", "a.py", 52), ("ones", "b.py", 1), ("relu", "b.py", 9), ("batches", "c.py", 2)])
+
     def test_a_kernel_ends_the_path_of_its_operator(self):
         self.load([self.frame("train.py(9): <module>", 0, 100), operator("aten::mm", 10, 30),
                    call(7, 20, 5), kernel(7, 60, 20, name="gemm"), kernel(8, 90, 1, name="alone")])

@@ -10,6 +10,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+// ---- names
+bool call_frame_place(const char *text, struct call_frame_place *ret_place)
+{
+  for (const char *open = strchr(text, '('); open != NULL; open = strchr(open + 1, '(')) {
+    char *end;
+    long line = strtol(open + 1, &end, 10);
+    if (open == text || end == open + 1 || line < 1 || strncmp(end, "): ", 3) != 0 || end[3] == 0)
+      continue;
+    *ret_place = (struct call_frame_place){(size_t)(open - text), (size_t)(end + 3 - text), line};
+    return true;
+  }
+  return false;
+}
+
 // ---- intervals of one thread -----------------------------------------------------------------------------------------
 // `what`: of a span IS_SPAN | its id << 4 | kind << 2 | is_no_frame << 1 | is_layer; of a frame its number.
 #define IS_SPAN (UINT64_C(1) << 63)

@@ -19,6 +19,13 @@ struct call_interval {
   uint64_t what; // which frame or span: call_interval_layer, else private
   uint32_t name, stack;
 };
+// The parts of "file.py(12): function"; false: it looks otherwise.
+struct call_frame_place {
+  size_t file_length, function_at;
+  int64_t line;
+};
+bool call_frame_place(const char *text, struct call_frame_place *ret_place);
+
 struct call_thread { // one host thread; starts as {0}
   VECTOR(struct call_interval) intervals;
   size_t frame_count; // of the intervals

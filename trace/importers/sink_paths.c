@@ -2,6 +2,7 @@
 // Call paths of a file that is imported: numbered while it is read, written when its spans are with the store, since most
 // sources say at their end only what encloses what. Called by importers, and by sink.c at the file's end.
 #include "base/buf.h"
+#include "importers/call_paths.h"
 #include "importers/sink_private.h"
 
 #include <stdlib.h>
@@ -55,21 +56,17 @@ void import_sample(struct import *import, const struct import_sample *sample)
 }
 
 // ---- the file's end --------------------------------------------------------------------------------------------------
-// "file.py(12): function" in place: the file, its line, the function. What looks otherwise is a name.
+// In place. What looks otherwise is a name.
 static void split_name(char *text, struct store_frame *frame)
 {
+  struct call_frame_place place;
   frame->name = text;
-  for (char *open = strchr(text, '('); open != NULL; open = strchr(open + 1, '(')) {
-    char *end;
-    long line = strtol(open + 1, &end, 10);
-    if (open == text || end == open + 1 || line < 1 || strncmp(end, "): ", 3) != 0 || end[3] == 0)
-      continue;
-    *open = 0;
-    frame->file = text;
-    frame->line = line;
-    frame->name = end + 3;
+  if (!call_frame_place(text, &place))
     return;
-  }
+  text[place.file_length] = 0;
+  frame->file = text;
+  frame->line = place.line;
+  frame->name = text + place.function_at;
 }
 
 static uint32_t write_frame(struct sink *sink, const struct sink_path *path, struct buf *scratch)

@@ -363,9 +363,7 @@ enum status kineto_add_step(struct kineto *kineto, const struct kineto_paddle_st
 static void keep_frame(struct kineto *kineto, const struct trace_event *event)
 {
   struct kineto_track *track = kineto_track(kineto, TRACK_HOST, event, &event->process_id, &event->thread_id);
-  uint32_t name = import_slice(kineto->import, event->name);
-  call_thread_frame(&track->thread, event->start_ns, event->end_ns, name);
-  kineto->frame_count++;
+  kineto_frame(kineto, track, event);
   import_skip(kineto->import, "Python frame, now call path");
 }
 

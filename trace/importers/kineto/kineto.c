@@ -114,6 +114,8 @@ static int recognize(struct slice head, bool is_all)
 static uint32_t make_path(void *context, uint32_t caller, enum xsp_frame_kind kind, uint32_t name)
 {
   const struct kineto *kineto = context;
+  if (kind == XSP_FRAME_PYTHON)
+    name = kineto_frame_function(kineto, name);
   return import_path(kineto->import, caller, kind, name, 0);
 }
 
@@ -128,13 +130,14 @@ static void add_call_paths(struct kineto *kineto)
 {
   struct call_sink sink = {.context = kineto, .path = make_path, .found = path_found};
   struct call_paths *paths = call_paths_create(&sink);
+  kineto_frames_join(kineto);
   for (size_t i = 0; i < kineto->tracks.all.count; i++)
     call_paths_sweep(paths, &kineto->tracks.all.items[i]->thread);
   uint64_t left_out = call_paths_left_out(paths);
   call_paths_free(paths);
-  if (kineto->frame_count > 0)
+  if (kineto->frames.count > 0)
     import_note(kineto->import, "%" PRIu64 " Python frames became the call paths of %" PRIu64 " spans",
-                kineto->frame_count, kineto->path_count);
+                kineto->frames.count, kineto->path_count);
   if (left_out > 0)
     import_note(kineto->import, "%" PRIu64 " spans have no call path: it would have more than %u frames", left_out,
                 XSP_CALL_PATH_FRAMES);
@@ -184,6 +187,7 @@ static enum status read_kineto(struct import *import, struct error *err)
   buf_init(&kineto->scratch, INPUT_WINDOW_MOST_BYTES);
   enum status status = read_file(kineto, err);
   kineto_tracks_done(&kineto->tracks);
+  kineto_frames_done(kineto);
   import_described_done(&kineto->nodes);
   vector_done(&kineto->repeated);
   vector_done(&kineto->paddle.steps);

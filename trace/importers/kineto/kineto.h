@@ -4,6 +4,7 @@
 //      kineto.c   recognises, reads events and keys, ends the run
 //      events.c   one event: its category → class → span
 //      tags.c     its arguments → tags, device, stream, correlation
+//      frames.c   Python's frames → call paths; which are of one function
 //      memory.c   allocations → alloc_bytes of the operators around them
 //      tracks.c   (process, thread) and (device, stream) → tracks, and their names
 //      chakra.c   execution traces, which describe operators
@@ -14,6 +15,7 @@
 
 #include "base/buf.h"
 #include "base/interner.h"
+#include "base/map.h"
 #include "importers/call_paths.h"
 #include "importers/description.h"
 #include "importers/importer.h"
@@ -49,6 +51,10 @@ struct kineto_track_key {       // hashed: without padding
 struct kineto_allocation {
   int64_t time_ns, bytes;
 };
+struct kineto_open_frame { // frames.c
+  int64_t id, end_ns;
+  uint64_t place; // of its name; 0: none
+};
 struct kineto_track {
   struct kineto_track_key key;
   struct kineto_place named[2]; // the pid and tid by which a name is given to it
@@ -56,6 +62,7 @@ struct kineto_track {
   uint32_t name;                // TRACK_NAME: import_string
   uint64_t kernel_count;        // TRACK_TOTAL: of all streams of a device
   struct call_thread thread;
+  VECTOR(struct kineto_open_frame) open; // each within the one before it
   VECTOR(struct kineto_allocation) allocations;
 };
 #define KINETO_RECENT 64u
@@ -114,6 +121,14 @@ struct kineto_paddle { // of a file of PaddlePaddle's profiler
   int64_t base_ns; // time of the earliest event, which others count from
   VECTOR(struct kineto_paddle_step) steps;
 };
+struct kineto_frame_name;
+struct kineto_frames {       // starts as {0}
+  uint64_t count;            // of frames
+  struct interner functions; // "file.py function"
+  VECTOR(struct kineto_frame_name) names;
+  struct map place_of_name; // import_string to place in `names`, from 1; 0: none of a function
+  struct map joined;        // at the end: names to that of their function's first line
+};
 struct kineto {
   struct import *import;
   struct kineto_paddle paddle;
@@ -131,7 +146,8 @@ struct kineto {
   uint32_t copy_name, copy_kind; // of the last copy
   int64_t base_ns, first_start_ns, least_start_ns, most_end_ns;
   bool has_base;
-  uint64_t frame_count, path_count;
+  struct kineto_frames frames;
+  uint64_t path_count;
   bool has_memory;         // an allocation or its end was seen
   const char *host_name;   // NULL: not recorded
   struct store_rank rank;  // world_size 0: not recorded
@@ -160,6 +176,12 @@ void kineto_tags(struct kineto *kineto, const struct trace_event *event, int64_t
 
 // chakra.c
 enum status kineto_describe(struct kineto *kineto, struct error *err) MUST_CHECK; // reads the file's description
+
+// frames.c
+void kineto_frame(struct kineto *kineto, struct kineto_track *track, const struct trace_event *event);
+void kineto_frames_join(struct kineto *kineto);                             // at the end
+uint32_t kineto_frame_function(const struct kineto *kineto, uint32_t name); // the name of its function's frames
+void kineto_frames_done(struct kineto *kineto);
 
 // memory.c
 // Takes an event of the allocators; false: it is another one.

@@ -231,6 +231,7 @@ void kineto_tracks_done(struct kineto_tracks *tracks)
 {
   for (size_t i = 0; i < tracks->all.count; i++) {
     call_thread_done(&tracks->all.items[i]->thread);
+    vector_done(&tracks->all.items[i]->open);
     vector_done(&tracks->all.items[i]->allocations);
   }
   interner_done(&tracks->keys);
