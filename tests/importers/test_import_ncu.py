@@ -67,6 +67,7 @@ class NsightCompute(Imported):
         self.assertEqual((first["duration_ns"], second["duration_ns"]), (1_234_500, 0))
         self.assertEqual((first["tags"]["achieved_occupancy_pct"], first["tags"]["dram_read_bytes"]), (93.1, 2_500_000))
         self.assertTrue(any("1 kernels have no duration" in note for note in report["files"][0]["notes"]))
+        self.assertIn("locked clocks", " ".join(report["files"][0]["notes"]))
 
     def test_metrics_join_a_trace(self):
         """Latencies of the trace, metrics of Nsight Compute."""

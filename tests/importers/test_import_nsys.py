@@ -464,12 +464,16 @@ class Spans(WithFolder):
             "hardware metric": 1, "thread scheduling": 1, "other event": 1, "profiler overhead": 1})
         self.assertEqual(file["notes"], ["the table SOMETHING_NEW is new: 1 events in it are not read"])
 
-    def test_a_table_of_launches_by_another_name(self):
-        export = Export().call("cudaLaunchKernel", 120, 130, 7).kernel("k", 150, 190, 7)
-        export.extra = ["alter table CUPTI_ACTIVITY_KIND_RUNTIME rename to CUPTI_ACTIVITY_KIND_RUNTIME_V2"]
-        file, _ = self.load(export)
-        self.assertEqual(file["skipped"], {"other event": 1})
-        self.assertRegex(file["notes"][0], "CUPTI_ACTIVITY_KIND_RUNTIME_V2 is new: .*, launches of kernels among them")
+    def test_a_table_by_another_name(self):
+        """The note has what kernels lack for it."""
+        for table, name, what in (("CUPTI_ACTIVITY_KIND_RUNTIME", "CUPTI_ACTIVITY_KIND_RUNTIME_V2", "launches"),
+                                  ("CUPTI_ACTIVITY_KIND_RUNTIME", "CUDA_API_EVENTS", "launches"),
+                                  ("NVTX_EVENTS", "NVTX_EVENTS_V2", "ranges")):
+            export = Export().nvtx("range", 100, 140).call("cudaLaunchKernel", 120, 130, 7).kernel("k", 150, 190, 7)
+            export.extra = [f"alter table {table} rename to {name}"]
+            file, _ = self.load(export)
+            self.assertEqual(file["skipped"], {"other event": 1})
+            self.assertRegex(file["notes"][0], f"{name} is new: .*, {what} .*among them")
 
     def test_compressed(self):
         Export().nvtx("a", 1, 2).write(self.path)

@@ -33,6 +33,7 @@ class OneDnn(Imported):
         self.assertEqual(convolution["tags"]["problem"], "mb2_ic3oc16_ih32oh32kh3sh1dh0ph1_iw32ow32kw3sw1dw0pw1")
         self.assertNotIn("prop_kind", reorder["tags"])  # undef
         self.assertEqual(self.rows("select epoch from run"), [{"epoch": "unix"}])
+        self.assertIn("steps of 0.244 us", " ".join(report["files"][0]["notes"]))
         self.assertEqual(self.system(), {"onednn_version": "3.13.3", "onednn_threads": 2, "onednn_isa": "Intel AVX2"})
 
     def test_durations_only(self):

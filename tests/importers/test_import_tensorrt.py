@@ -44,6 +44,7 @@ class TensorRt(Imported):
             self.assertEqual(json.loads(conv["Weights"]), {"Type": "Half", "Count": 108})
             notes = " ".join(report["files"][contents.index(PROFILE)]["notes"])
             self.assertIn("1 layers are not in", notes)
+            self.assertNotIn("--profilingVerbosity", notes)
 
     def test_descriptions_belong_to_profiles_in_order(self):
         other = {"Layers": [{"Name": "conv", "LayerType": "Other"}]}
@@ -55,6 +56,7 @@ class TensorRt(Imported):
         """An engine that was built without --profilingVerbosity=detailed."""
         report, spans = self.load(PROFILE, {"Layers": ["conv", "fc"], "Bindings": []})
         self.assertEqual(report["files"][1]["kept"], 2)
+        self.assertIn("--profilingVerbosity=detailed", " ".join(report["files"][0]["notes"]))
         self.assertNotIn("layer_type", spans[0]["tags"])
 
     def test_what_cannot_be_read(self):

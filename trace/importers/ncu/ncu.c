@@ -258,7 +258,8 @@ static enum status read_file(struct import *import, struct error *err)
                 reading->untimed);
   if (status == STATUS_OK)
     import_note(import,
-                "kernels have no starts: they are one after the other, as long as Nsight Compute measured them");
+                "kernels have no starts: they are one after the other, as long as Nsight Compute measured them with "
+                "locked clocks and empty caches");
   map_done(&reading->tracks);
   free(reading);
   return status;

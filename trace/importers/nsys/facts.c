@@ -233,14 +233,22 @@ static bool is_plain_name(const char *name)
          strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_") == strlen(name);
 }
 
-// A later nsys may have given a table another name: kernels whose launches are in it have none here.
+// A later nsys may have given a table another name: kernels whose launches or ranges are in it have none here.
 static void note_unknown_table(struct nsys_reader *reader, const char *table, uint64_t count)
 {
-  bool has_launches = strncasecmp(table, "CUPTI_ACTIVITY_KIND_RUNTIME", 27) == 0 ||
-                      strncasecmp(table, "CUPTI_ACTIVITY_KIND_DRIVER", 26) == 0;
+  static const struct {
+    const char *part, *among;
+  } known[] = {{"_RUNTIME", ", launches of kernels among them"},
+               {"_DRIVER", ", launches of kernels among them"},
+               {"CUDA_API", ", launches of kernels among them"},
+               {"NVTX", ", ranges in which kernels were launched among them"}};
+  const char *among = "";
+  for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+    if (strcasestr(table, known[i].part) != NULL)
+      among = known[i].among;
   if (count > 0)
     import_note(reader->import, "the table %s is new: %llu events in it are not read%s", table,
-                (unsigned long long)count, has_launches ? ", launches of kernels among them" : "");
+                (unsigned long long)count, among);
 }
 
 enum status nsys_count_others(struct nsys_reader *reader, struct error *err)

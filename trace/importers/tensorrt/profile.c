@@ -108,6 +108,9 @@ static enum status read_profile(struct reading *reading, struct error *err)
   if (reading->undescribed > 0)
     import_note(import, "%" PRIu64 " layers are not in %s: is it of another engine?", reading->undescribed,
                 import->description->path);
+  if (import->description != NULL && reading->layers.tags.count == 0)
+    import_note(import, "%s has names alone, no types or shapes: build the engine with --profilingVerbosity=detailed",
+                import->description->path);
   import_note(import, "times are means over all inferences, one layer after the other%s",
               import->description == NULL ? "; give trtexec's --exportLayerInfo, too, for types and shapes" : "");
   return STATUS_OK;
