@@ -35,6 +35,10 @@ class Proton(Imported):
         self.assertEqual([(s["name"], s["level"], s["start_ns"], s["duration_ns"], s["parent_id"]) for s in spans],
                          [("graph", "application", 0, 1600, None), ("graph", "kernel", 0, 100, 1), ("matmul_kernel", "kernel", 100, 1500, 1)])
 
+    def test_a_metric_without_a_name(self):
+        _, (span,) = self.load([node("ROOT", node("a", **{"": 4, "time_ns": 3}))])
+        self.assertEqual(span["tags"], {})
+
     def test_what_cannot_be_read(self):
         text = json.dumps(TREE)
         self.refuse(text[:-1], mentions=["byte"])

@@ -68,7 +68,7 @@ static bool take_metric(void *context, struct json_reader *reader, const char *k
     node->own_ns = is_time && ns > 0 ? ns : 0;
     return true;
   }
-  if (strncmp(key, "device_", strlen("device_")) == 0)
+  if (*key == 0 || strncmp(key, "device_", strlen("device_")) == 0)
     return true;
   tag.key = import_word(reading->json.import, tag_key(key));
   *vector_add(&reading->tags) = tag;

@@ -32,7 +32,7 @@ struct reading { // of one description; `json` for the visitors
 static void add_tag(struct reading *reading, struct json_reader *reader, const char *key)
 {
   struct store_tag tag = {0};
-  if (!import_json_value(reading->json.import, reader, &tag))
+  if (*key == 0 || !import_json_value(reading->json.import, reader, &tag))
     return;
   tag.key = import_word(reading->json.import, key);
   import_described_tag(reading->layers, &tag);
