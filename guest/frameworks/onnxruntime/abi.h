@@ -311,8 +311,7 @@ _Static_assert(sizeof(struct ort_ep_factory) == 32 * sizeof(void *), "spare slot
 #define ORT_ARGUMENT_PARAMETER_BYTES "parameter_size"
 #define ORT_ARGUMENT_ACTIVATION_BYTES "activation_size"
 #define ORT_ARGUMENT_OUTPUT_BYTES "output_size"
-// Both from 1.30 on, and meaningful in the first run of a shape only: what the node asked for, and what its arena took.
+// From 1.30 on, and meaningful in the first run of a shape only: what the node asked for.
 #define ORT_ARGUMENT_ALLOC_BYTES "mem_requested_in_use_delta"
-#define ORT_ARGUMENT_ARENA_BYTES "mem_in_use_delta"
 
 #endif

@@ -60,7 +60,6 @@ static enum status take_string(struct json_file *file, void *target, struct erro
 static enum status read_arguments(struct json_file *file, void *target, struct error *err)
 {
   struct event *event = target;
-  const char *arena_bytes = NULL;
   const struct json_member members[] = {
       {ORT_ARGUMENT_INDEX, take_text, &event->key.node_index},
       {ORT_ARGUMENT_OUTPUTS, take_text, &event->key.outputs},
@@ -71,14 +70,10 @@ static enum status read_arguments(struct json_file *file, void *target, struct e
       {ORT_ARGUMENT_ACTIVATION_BYTES, take_text, &event->facts.activation_bytes},
       {ORT_ARGUMENT_OUTPUT_BYTES, take_text, &event->facts.output_bytes},
       {ORT_ARGUMENT_ALLOC_BYTES, take_text, &event->facts.alloc_bytes},
-      {ORT_ARGUMENT_ARENA_BYTES, take_text, &arena_bytes},
   };
   if (json_next(&file->json) != JSON_OBJECT)
     return broken(file, err);
-  XSP_TRY(json_file_members(file, members, sizeof members / sizeof members[0], err));
-  if (event->facts.alloc_bytes == NULL)
-    event->facts.alloc_bytes = arena_bytes;
-  return STATUS_OK;
+  return json_file_members(file, members, sizeof members / sizeof members[0], err);
 }
 
 static bool runs_graph(const char *operator_type)

@@ -149,8 +149,6 @@ static struct xsp_site *site_of(const struct runtime *runtime, const struct ort_
       .output_bytes = argument(runtime, event, ORT_ARGUMENT_OUTPUT_BYTES),
       .alloc_bytes = argument(runtime, event, ORT_ARGUMENT_ALLOC_BYTES),
   };
-  if (facts.alloc_bytes == NULL)
-    facts.alloc_bytes = argument(runtime, event, ORT_ARGUMENT_ARENA_BYTES);
   return ort_layers_add(&key, &facts);
 }
 

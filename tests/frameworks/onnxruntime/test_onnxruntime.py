@@ -41,8 +41,8 @@ class Node:
             self.tags["layer_shape"] = shape_text(arguments["output_type_shape"][:1])
         if not self.tags["input_shape"]:
             del self.tags["input_shape"]
-        known = [int(arguments[key]) for key in ("mem_requested_in_use_delta", "mem_in_use_delta") if key in arguments]
-        self.alloc_bytes = known[0] if known else None
+        requested = arguments.get("mem_requested_in_use_delta")
+        self.alloc_bytes = None if requested is None else int(requested)
 
 
 def profile_runs(path):

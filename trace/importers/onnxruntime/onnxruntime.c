@@ -5,6 +5,7 @@
 #include "importers/importer.h"
 #include "importers/trace_events/trace_events.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -60,8 +61,6 @@ static const struct tag_rule node_tags[] = {
     {"output_size", "output_bytes", FORM_INT},
 };
 #define NODE_TAGS (sizeof node_tags / sizeof node_tags[0])
-// What a node asked for, else what its arena took.
-static const char *const alloc_arguments[] = {"mem_requested_in_use_delta", "mem_in_use_delta"};
 #define SHAPES_SIZE 4096
 
 struct reading {
@@ -71,7 +70,7 @@ struct reading {
   struct map alloc_bytes; // name, number and output shape of a node → as in its first run
   int64_t last_span_id;
   uint32_t keys[NODE_TAGS], alloc_key;
-  uint64_t event_count;
+  uint64_t event_count, arena_count; // arena_count: nodes with their arena's memory alone
 };
 
 // [{"float":[1,64,112,112]},{"int64":[1]}] → "[1,64,112,112]" or "[1,64,112,112] [1]". Returns the length; 0: no shape.
@@ -129,8 +128,9 @@ static void tag_argument(struct reading *reading, int64_t span_id, size_t rule, 
 static void tag_alloc_bytes(struct reading *reading, int64_t span_id, const struct trace_event *event)
 {
   struct import *import = reading->import;
-  const struct trace_argument *outputs = trace_find(event, "output_type_shape"), *found = NULL;
+  const struct trace_argument *outputs = trace_find(event, "output_type_shape");
   const struct trace_argument *index = trace_find(event, "node_index");
+  const struct trace_argument *found = trace_find(event, "mem_requested_in_use_delta");
   int64_t node = 0;
   char shape[SHAPES_SIZE];
   size_t length = outputs != NULL ? shapes_of(outputs->value.raw, true, shape) : 0;
@@ -140,10 +140,10 @@ static void tag_alloc_bytes(struct reading *reading, int64_t span_id, const stru
                               import_slice(import, (struct slice){shape, length})};
   const uint64_t *first = map_find(&reading->alloc_bytes, key);
   int64_t bytes = first != NULL ? (int64_t)*first : 0;
-  for (size_t i = 0; i < sizeof alloc_arguments / sizeof *alloc_arguments && found == NULL; i++)
-    found = trace_find(event, alloc_arguments[i]);
-  if (first == NULL && (found == NULL || !trace_int64(&found->value, &bytes)))
+  if (first == NULL && (found == NULL || !trace_int64(&found->value, &bytes))) {
+    reading->arena_count += trace_find(event, "mem_in_use_delta") != NULL;
     return;
+  }
   if (first == NULL)
     *map_at(&reading->alloc_bytes, key, NULL) = (uint64_t)bytes;
   import_tag_int(import, span_id, reading->alloc_key, bytes);
@@ -288,6 +288,10 @@ static enum status read_events(struct reading *reading, struct error *err)
     import_note(reading->import, "the file ends without its closing bracket: the session was not ended properly");
   if (reading->event_count >= EVENTS_MOST)
     import_note(reading->import, "it holds a million events: ONNX Runtime records no more, so the end may be missing");
+  if (reading->arena_count > 0)
+    import_note(reading->import,
+                "%" PRIu64 " runs of nodes have no alloc_bytes: their mem_in_use_delta counts chunks of the arena",
+                reading->arena_count);
   return STATUS_OK;
 }
 
