@@ -26,6 +26,7 @@ WRITERS = {
     "otlp-proto": ("any SDK, OpenTelemetry Collector 0.161", "none known"),
     "otlp-journal": ("xsp", "none known"),
     "caffe": ("Caffe 1.0, its published form; no file of its own was at hand", "means only, no starts, types or shapes"),
+    "cntk": ("CNTK 2.0 to 2.4, its published form; no file of its own was at hand", "no times of layers; CNTK 2.5 and later write Chrome's form"),
     "loadgen": ("LoadGen 6.0.17", "texts in two pairs of quotes are no JSON"),
     "nvprof": ("nvprof, forms of published files", "no threads; metrics have no times; sizes are rounded"),
     "onednn": ("oneDNN 2.6.3 and 3.13.3, older forms as published", "times in steps of 0.244 µs; no threads; no starts without `ONEDNN_VERBOSE_TIMESTAMP=1`"),
