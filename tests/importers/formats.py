@@ -38,6 +38,8 @@ WRITERS = {
     "perf": ("perf, its default fields as published; no file of its own was at hand", "events other than clocks count no time"),
     "perfetto": ("xsp, Perfetto's own protobuf", "Chrome's events count from clocks of their sequence"),
     "etdump": ("ExecuTorch 1.5.1", "times without a unit; delegates count by clocks of their own, XNNPACK in whole µs"),
+    "iree": ("IREE 3.13 on CPUs; on devices, its published form", "a dispatch's duration is wall time, its tiles' that of all threads together; "
+             "`local-sync` gives dispatches no number"),
     "tvm": ("TVM 0.8 to 0.24, its published form; no file of its own was at hand", "no starts; TVM 0.25 and later have no profiler"),
     "pprof": ("xsp, Go 1.26", "sums by call path, no times; no threads"),
     "proton": ("Triton's Proton, the form of published files", "sums over all executions; no times, threads or order"),

@@ -105,6 +105,18 @@ for name, partitioners in (("portable", []), ("xnnpack", [XnnpackPartitioner()])
               for run in dump.run_data for event in run.events if event.profile_event]
     json.dump(events, open(name + ".json", "w"))
 """
+NETWORK = """
+func.func @predict(%x: tensor<64x128xf32>, %w: tensor<128x256xf32>, %v: tensor<256x64xf32>) -> tensor<64x64xf32> {
+  %zero = arith.constant 0.0 : f32
+  %a = tensor.empty() : tensor<64x256xf32>
+  %b = linalg.fill ins(%zero : f32) outs(%a : tensor<64x256xf32>) -> tensor<64x256xf32>
+  %c = linalg.matmul ins(%x, %w : tensor<64x128xf32>, tensor<128x256xf32>) outs(%b : tensor<64x256xf32>) -> tensor<64x256xf32>
+  %d = tensor.empty() : tensor<64x64xf32>
+  %e = linalg.fill ins(%zero : f32) outs(%d : tensor<64x64xf32>) -> tensor<64x64xf32>
+  %f = linalg.matmul ins(%c, %v : tensor<64x256xf32>, tensor<256x64xf32>) outs(%e : tensor<64x64xf32>) -> tensor<64x64xf32>
+  return %f : tensor<64x64xf32>
+}
+"""
 SPINNER = """
 package main
 
@@ -266,6 +278,35 @@ class ExecuTorch(Imported):
                     if span["category"] == "delegated":
                         self.assertEqual(by_id[span["parent_id"]]["tags"]["layer_index"], span["tags"]["layer_index"])
                 self.assertEqual(any(span["category"] == "delegated" for span in spans), name == "xnnpack")
+
+
+class Iree(Imported):
+    def test_what_iree_profile_lists(self):
+        """On threads and without: each operation's start, duration and work of all threads, and how often each function ran."""
+        tools = framework_python("iree-3.13.0", "iree-base-compiler==3.13.0", "iree-base-runtime==3.13.0").parent
+        self.write(NETWORK, "net.mlir")
+
+        def run_tool(*arguments):
+            return subprocess.run([tools / arguments[0], *arguments[1:]], cwd=self.folder, check=True, capture_output=True, text=True,
+                                  timeout=TIMEOUT_S).stdout
+
+        run_tool("iree-compile", "--iree-hal-target-device=local", "--iree-hal-local-target-device-backends=llvm-cpu",
+                 "--iree-llvmcpu-target-cpu=host", "net.mlir", "-o", "net.vmfb")
+        for device in ("local-task", "local-sync"):
+            with self.subTest(device):
+                run_tool("iree-benchmark-module", "--device=" + device, "--module=net.vmfb", "--function=predict", "--input=64x128xf32=1",
+                         "--input=128x256xf32=1", "--input=256x64xf32=1", "--benchmark_min_time=4x", "--device_profiling_output=net.ireeprof",
+                         "--device_profiling_mode=queue-events,host-execution,memory-events,executable-metadata")
+                rows = [json.loads(line) for line in run_tool("iree-profile", "export", "--format=ireeperf-jsonl", "net.ireeprof").splitlines()]
+                rows = [row for row in rows if row["record_type"] == "host_execution_event"]
+                report, spans = self.load_files(os.path.join(self.folder, "net.ireeprof"))
+                self.assertEqual((report["files"][0]["format"], report["files"][0]["kept"]), ("iree", len(rows)))
+                self.assertEqual(sorted((span["start_ns"], span["duration_ns"], span["tags"].get("tile_duration_sum_ns", 0)) for span in spans),
+                                 sorted((row["start_host_time_ns"], row["duration_ns"], row["tile_duration_sum_ns"]) for row in rows))
+                layers = [span for span in spans if span["level"] == "layer"]
+                self.assertEqual([span["name"] for span in layers], [row["key"] for row in rows if row["op"] == "dispatch"])
+                executions = {span["span_id"] for span in spans if span["level"] == "model"}
+                self.assertEqual(collections.Counter(span["parent_id"] for span in layers), {execution: 2 for execution in executions})
 
 
 if __name__ == "__main__":

@@ -189,6 +189,7 @@ extern const struct importer importer_rocpd;
 extern const struct importer importer_perfetto;
 extern const struct importer importer_pprof;
 extern const struct importer importer_etdump;
+extern const struct importer importer_iree;
 extern const struct importer importer_tvm;
 extern const struct importer importer_cntk;
 extern const struct importer importer_proton;

@@ -17,6 +17,7 @@ const struct importer *const importers[] = {
     &importer_perfetto,
     &importer_pprof,
     &importer_etdump,
+    &importer_iree,
     &importer_tvm,
     &importer_cntk,
     &importer_proton,
