@@ -22,24 +22,18 @@ static uint64_t hash_arguments(uint32_t caller, const struct xsp_frame *frame)
   return hash ^ hash >> 29;
 }
 
-// Of a path in `recent`, and what it names: complete since this process interned it, and entries never change.
-static const void *entry_at(uint32_t id)
-{
-  return (const char *)capture.catalog + (uint64_t)id * 8;
-}
-
 static bool same_text(uint32_t id, const char *text)
 {
   if (id == 0 || text == NULL)
     return id == 0 && (text == NULL || *text == '\0');
-  return strcmp(((const struct catalog_string *)entry_at(id))->text, text) == 0;
+  return strcmp(((const struct catalog_string *)catalog_at(id))->text, text) == 0;
 }
 
 // The texts themselves: a place may hold another one than when the path was made.
 static bool is_path_of(uint32_t id, uint32_t caller, const struct xsp_frame *frame)
 {
-  const struct catalog_path *path = entry_at(id);
-  const struct catalog_frame *known = entry_at(path->frame);
+  const struct catalog_path *path = catalog_at(id);
+  const struct catalog_frame *known = catalog_at(path->frame);
   return path->caller == caller && known->kind == frame->kind && known->line == frame->line &&
          known->address == frame->address && same_text(known->name, frame->name) &&
          same_text(known->file, frame->file) && same_text(known->module, frame->module);

@@ -106,6 +106,25 @@ static void test_same_arguments_same_path(void **state)
   assert_int_equal(result.misused + result.lost, 0);
 }
 
+// As many as fill two parts of the catalog's table of what there is, and what remembers the paths asked for last.
+static void test_many_paths(void **state)
+{
+  enum { MANY = 50000 }; // each with a frame of its own
+  uint32_t *path = calloc(MANY, sizeof *path);
+  assert_non_null(path);
+  for (uint32_t turn = 0; turn < 2; turn++)
+    for (uint32_t line = 0; line < MANY; line++) {
+      const struct xsp_frame frame = python("many", line + 1);
+      uint32_t id = xsp_call_path(0, &frame);
+      assert_true(turn == 0 ? line == 0 || id > path[line - 1] : id == path[line]);
+      path[line] = id;
+    }
+  read_again();
+  check_path(path[0], "many@a.py:1 ");
+  check_path(path[MANY - 1], "many@a.py:50000 ");
+  free(path);
+}
+
 static void test_sites_and_spans(void **state)
 {
   (void)state;
@@ -233,9 +252,9 @@ static void test_names_of_native_frames(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_same_arguments_same_path), cmocka_unit_test(test_sites_and_spans),
-      cmocka_unit_test(test_wrong_arguments),          cmocka_unit_test(test_threads_and_forks),
-      cmocka_unit_test(test_names_of_native_frames),
+      cmocka_unit_test(test_same_arguments_same_path), cmocka_unit_test(test_many_paths),
+      cmocka_unit_test(test_sites_and_spans),          cmocka_unit_test(test_wrong_arguments),
+      cmocka_unit_test(test_threads_and_forks),        cmocka_unit_test(test_names_of_native_frames),
   };
   return cmocka_run_group_tests(tests, make_session, remove_session);
 }

@@ -136,6 +136,11 @@ bool arrive(const char *directory, int argument_count, char **arguments);
 bool catalog_create(const char *path);
 bool catalog_open(const char *path);
 void *catalog_entry(uint32_t id, enum catalog_type type); // NULL: no such entry
+// Of an entry that this process interned: complete, and entries never change.
+static inline const void *catalog_at(uint32_t id)
+{
+  return (const char *)capture.catalog + (uint64_t)id * 8;
+}
 uint32_t catalog_string(const char *text, size_t length);
 uint32_t catalog_text(const char *text); // NULL and "": 0
 uint32_t catalog_site(uint32_t level, uint32_t tracer, uint32_t name, uint32_t category, uint32_t variant);

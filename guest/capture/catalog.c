@@ -13,13 +13,18 @@
 
 #define TABLE_ENTRIES (UINT32_C(1) << 20)
 #define TABLE_USED_MOST (TABLE_ENTRIES / 4 * 3)
+#define TABLE_BUCKET 8u // entries, a cache line
+#define TABLE_FIRST_END (UINT32_C(1) << 13)
+#define TABLE_SECOND_END (UINT32_C(1) << 16)
 #define GROW_BYTES (UINT64_C(256) << 10)
 #define WINDOW_LEAST (UINT64_C(1) << 20)
 #define STRING_LENGTH_MOST 65535u
+#define RECENT_TEXTS 256u
 
 static uint64_t *table; // hash << 32 | id; private memory, touched only where used; 0: free
 static uint32_t table_used;
-static uint64_t reachable; // atomic: the first bytes of the window that may be touched
+static uint64_t reachable;            // atomic: the first bytes of the window that may be touched
+static uint32_t recent[RECENT_TEXTS]; // atomic; by the place of a text: id of the text that was there last
 
 bool catalog_create(const char *path)
 {
@@ -156,6 +161,18 @@ static void complete(void *entry, size_t bytes)
   __atomic_store_n(&((struct catalog_entry *)entry)->size, (uint32_t)((bytes + 7) & ~(size_t)7), __ATOMIC_RELEASE);
 }
 
+static uint32_t hash_words(const void *words, size_t bytes) // a multiple of 4
+{
+  const uint64_t factor = UINT64_C(0x9e3779b97f4a7c15);
+  uint64_t hash = 0;
+  for (size_t i = 0; i < bytes; i += sizeof(uint32_t)) {
+    uint32_t word;
+    memcpy(&word, (const char *)words + i, sizeof word);
+    hash = (hash ^ word ^ hash >> 29) * factor;
+  }
+  return (uint32_t)(hash ^ hash >> 32);
+}
+
 static uint32_t hash_bytes(const void *bytes, size_t length)
 {
   uint64_t hash = UINT64_C(0xcbf29ce484222325);
@@ -182,11 +199,28 @@ static bool is_wanted(uint32_t id, const struct wanted *wanted)
          memcmp(is_string ? (const void *)string->text : (const void *)(entry + 1), wanted->key, wanted->length) == 0;
 }
 
+// The table has three parts, so that few entries touch few pages: a full bucket leads to one of the next part, in the last
+// part to the places after it.
+static uint32_t place_in_part(uint32_t hash, uint32_t from, uint32_t end)
+{
+  return from + hash % ((end - from) / TABLE_BUCKET) * TABLE_BUCKET;
+}
+
+static uint32_t next_place(uint32_t hash, uint32_t place)
+{
+  uint32_t next = place + 1;
+  if (next % TABLE_BUCKET != 0 || (next > TABLE_SECOND_END && next < TABLE_ENTRIES))
+    return next;
+  if (next <= TABLE_FIRST_END)
+    return place_in_part(hash, TABLE_FIRST_END, TABLE_SECOND_END);
+  return next <= TABLE_SECOND_END ? place_in_part(hash, TABLE_SECOND_END, TABLE_ENTRIES) : TABLE_SECOND_END;
+}
+
 // The id in the table, or 0 and the free place where it belongs (TABLE_ENTRIES: the table is full).
 static uint32_t look_up(uint32_t hash, const struct wanted *wanted, uint32_t *ret_place)
 {
-  uint32_t place = hash % TABLE_ENTRIES;
-  for (;; place = (place + 1) % TABLE_ENTRIES) {
+  uint32_t place = place_in_part(hash, 0, TABLE_FIRST_END);
+  for (;; place = next_place(hash, place)) {
     uint64_t found = __atomic_load_n(&table[place], __ATOMIC_ACQUIRE);
     if (found == 0)
       break;
@@ -209,7 +243,7 @@ static uint32_t enter(uint32_t id, uint32_t hash, uint32_t place, const struct w
     if (free_place >> 32 == hash && is_wanted((uint32_t)free_place, wanted))
       return (uint32_t)free_place;
     free_place = 0;
-    place = (place + 1) % TABLE_ENTRIES;
+    place = next_place(hash, place);
   }
   __atomic_add_fetch(&table_used, 1, __ATOMIC_RELAXED);
   return id;
@@ -237,15 +271,23 @@ uint32_t catalog_string(const char *text, size_t length)
   return enter(id, hash, place, &wanted);
 }
 
+// Keys of tags are at the same place each time: comparing one costs less than hashing it.
 uint32_t catalog_text(const char *text)
 {
-  return text == NULL || *text == '\0' ? 0 : catalog_string(text, strnlen(text, STRING_LENGTH_MOST + 1));
+  if (text == NULL || *text == '\0')
+    return 0;
+  uint32_t *place = &recent[(uintptr_t)text / 4 % RECENT_TEXTS], id = __atomic_load_n(place, __ATOMIC_ACQUIRE);
+  if (id != 0 && strcmp(((const struct catalog_string *)catalog_at(id))->text, text) == 0)
+    return id;
+  id = catalog_string(text, strnlen(text, STRING_LENGTH_MOST + 1));
+  __atomic_store_n(place, id, __ATOMIC_RELEASE);
+  return id;
 }
 
 // An entry of `bytes` that begins with the key; what follows it is zero.
 static uint32_t intern(struct wanted wanted, size_t bytes)
 {
-  uint32_t hash = hash_bytes(wanted.key, wanted.length), place, id;
+  uint32_t hash = hash_words(wanted.key, wanted.length), place, id;
   if ((id = look_up(hash, &wanted, &place)) != 0 || place == TABLE_ENTRIES)
     return id;
   struct catalog_entry *entry = append(bytes, wanted.type, &id);

@@ -34,6 +34,7 @@ static inline struct hash128 hash128_of(uint64_t first, uint64_t second)
 
 #define HASH_CACHE_WAYS 4
 #define HASH_CACHE_SETS (1u << 15) // 131,072 numbers in 2 MiB, touched as it fills
+#define HASH_CACHE_FIRST 512u      // these sets fill before the others: few numbers touch few pages
 
 struct hash_cache_entry {
   uint64_t check, value; // atomic; 0: free
@@ -51,30 +52,48 @@ static inline bool hash_cache_map(struct hash_cache *cache) // false: no memory
   return cache->sets != NULL;
 }
 
-static inline struct hash_cache_set *hash_cache_set_of(const struct hash_cache *cache, const struct hash128 *hash)
+// A hash has two sets: of the first ones, and of the others where that one is full.
+static inline struct hash_cache_set *hash_cache_set_of(const struct hash_cache *cache, const struct hash128 *hash,
+                                                       bool is_first)
 {
-  return &cache->sets[(hash->low ^ hash->high) % HASH_CACHE_SETS];
+  uint64_t mixed = hash->low ^ hash->high;
+  return &cache->sets[is_first ? mixed % HASH_CACHE_FIRST
+                               : HASH_CACHE_FIRST + mixed % (HASH_CACHE_SETS - HASH_CACHE_FIRST)];
 }
 
 static inline uint32_t hash_cache_find(const struct hash_cache *cache, const struct hash128 *hash) // 0: not there
 {
-  const struct hash_cache_set *set = hash_cache_set_of(cache, hash);
-  for (uint32_t way = 0; way < HASH_CACHE_WAYS; way++) {
-    uint64_t value = __atomic_load_n(&set->way[way].value, __ATOMIC_ACQUIRE);
-    uint64_t check = __atomic_load_n(&set->way[way].check, __ATOMIC_RELAXED);
-    if ((check ^ value) == hash->low && value >> 32 == hash->high >> 32)
-      return (uint32_t)value;
+  for (int turn = 0; turn < 2; turn++) {
+    const struct hash_cache_set *set = hash_cache_set_of(cache, hash, turn == 0);
+    for (uint32_t way = 0; way < HASH_CACHE_WAYS; way++) {
+      uint64_t value = __atomic_load_n(&set->way[way].value, __ATOMIC_ACQUIRE);
+      uint64_t check = __atomic_load_n(&set->way[way].check, __ATOMIC_RELAXED);
+      if ((check ^ value) == hash->low && value >> 32 == hash->high >> 32)
+        return (uint32_t)value;
+      if (value == 0) // the other set has nothing of this one's
+        return 0;
+    }
   }
   return 0;
 }
 
-// Takes a free place of the set, else that of another number, which is forgotten. `number` is not 0.
-static inline void hash_cache_put(struct hash_cache *cache, const struct hash128 *hash, uint32_t number)
+static inline uint32_t hash_cache_used_ways(const struct hash_cache_set *set)
 {
-  struct hash_cache_set *set = hash_cache_set_of(cache, hash);
   uint32_t way = 0;
   while (way < HASH_CACHE_WAYS && __atomic_load_n(&set->way[way].value, __ATOMIC_RELAXED) != 0)
     way++;
+  return way;
+}
+
+// Takes a free place of its sets, else that of another number in the second, which is forgotten. `number` is not 0.
+static inline void hash_cache_put(struct hash_cache *cache, const struct hash128 *hash, uint32_t number)
+{
+  struct hash_cache_set *set = hash_cache_set_of(cache, hash, true);
+  uint32_t way = hash_cache_used_ways(set);
+  if (way == HASH_CACHE_WAYS) {
+    set = hash_cache_set_of(cache, hash, false);
+    way = hash_cache_used_ways(set);
+  }
   struct hash_cache_entry *entry = &set->way[way < HASH_CACHE_WAYS ? way : hash->high % HASH_CACHE_WAYS];
   uint64_t value = hash->high >> 32 << 32 | number;
   __atomic_store_n(&entry->check, hash->low ^ value, __ATOMIC_RELAXED);

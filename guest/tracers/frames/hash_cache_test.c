@@ -17,7 +17,7 @@ static void test_finds_what_was_put(void **state)
 {
   struct hash_cache cache;
   assert_true(hash_cache_map(&cache));
-  for (uint32_t i = 1; i <= 20000; i++) { // of 131,072 places: a set of four fills up, of 32,768 sets, rarely
+  for (uint32_t i = 1; i <= 20000; i++) { // of 131,072 places: two sets of four fill up rarely
     struct hash128 hash = hash_of(i);
     assert_int_equal(hash_cache_find(&cache, &hash), 0);
     hash_cache_put(&cache, &hash, i);
@@ -61,21 +61,27 @@ static void test_words_do_not_cancel(void **state)
   assert_true(left.low != right.low && left.high >> 32 != right.high >> 32);
 }
 
-static void test_a_full_set_forgets(void **state)
+static struct hash128 hash_in_one_place(uint64_t number) // in the same two sets
+{
+  uint64_t high = number << 40;
+  return (struct hash128){number * (HASH_CACHE_SETS - HASH_CACHE_FIRST) ^ high, high};
+}
+
+static void test_full_sets_forget(void **state)
 {
   struct hash_cache cache;
   assert_true(hash_cache_map(&cache));
-  for (uint64_t i = 1; i <= 40; i++) { // all in one set
-    struct hash128 hash = {i << 32, i << 40};
+  for (uint64_t i = 1; i <= 40; i++) {
+    struct hash128 hash = hash_in_one_place(i);
     hash_cache_put(&cache, &hash, (uint32_t)i);
     assert_int_equal(hash_cache_find(&cache, &hash), i);
   }
   uint32_t found = 0;
   for (uint64_t i = 1; i <= 40; i++) {
-    struct hash128 hash = {i << 32, i << 40};
+    struct hash128 hash = hash_in_one_place(i);
     found += hash_cache_find(&cache, &hash) != 0;
   }
-  assert_int_equal(found, HASH_CACHE_WAYS);
+  assert_int_equal(found, 2 * HASH_CACHE_WAYS);
   munmap(cache.sets, HASH_CACHE_SETS * sizeof *cache.sets);
 }
 
@@ -88,7 +94,7 @@ static void *compete(void *argument)
   for (int i = 0; i < 200000; i++) {
     random = random * UINT64_C(6364136223846793005) + 1442695040888963407;
     uint64_t number = (random >> 33) % 12 + 1;
-    struct hash128 hash = {number << 32, number << 40}; // twelve in a set of four
+    struct hash128 hash = hash_in_one_place(number); // twelve in two sets of four
     uint32_t path = hash_cache_find(&shared, &hash);
     if (path != 0 && path != number)
       __atomic_add_fetch(&wrong, 1, __ATOMIC_RELAXED);
@@ -114,7 +120,7 @@ int main(void)
       cmocka_unit_test(test_finds_what_was_put),
       cmocka_unit_test(test_hash_tells_apart),
       cmocka_unit_test(test_words_do_not_cancel),
-      cmocka_unit_test(test_a_full_set_forgets),
+      cmocka_unit_test(test_full_sets_forget),
       cmocka_unit_test(test_threads_find_only_what_was_put),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
