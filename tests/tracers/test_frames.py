@@ -79,6 +79,9 @@ class Frames(unittest.TestCase):
     def test_a_storm_of_signals(self):
         self.all_pass("storm")
 
+    def test_a_storm_of_signals_in_a_thread_with_a_small_stack(self):
+        self.all_pass("small_stack")
+
     def test_setup_keeps_an_exception(self):
         self.all_pass("pending_error")
 

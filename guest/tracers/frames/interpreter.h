@@ -27,6 +27,7 @@ struct interpreter {
   uint32_t thread_frame;                   // thread state → frame, or → control frame
   uint32_t control_frame;                  // control frame → frame; NO_OFFSET: there is none (3.10, 3.13+)
   uint32_t code, back, instruction, owner; // in the frame; `owner` NO_OFFSET: 3.10
+  uint32_t frame_bytes;                    // from the frame's beginning to the end of the last of these
   uint32_t code_units;                     // in the code object: the first instruction (3.11+)
   uint32_t file, name;                     // in the code object: co_filename, co_qualname (3.10: co_name)
   struct text_layout text;
@@ -38,6 +39,8 @@ enum { OBJECT_TYPE = 8, OBJECT_SIZE = 16 };
 enum { CONTROL_FRAME_BEFORE = 8 };
 // Frames of this owner and above belong to the interpreter's C code (3.12+).
 #define OWNER_C_STACK 3
+// 3.11: the byte before the owner is not 0 where C code entered the frame.
+enum { ENTRY_BEFORE_OWNER = 1 };
 
 struct python_frame {
   uint64_t code;        // address

@@ -59,6 +59,10 @@ static bool take_layout(const struct python_api *api, struct interpreter *python
   } else {
     *python = known[minor - 10];
   }
+  const uint32_t word = sizeof(void *), ends[] = {python->code + word, python->back + word, python->instruction + word,
+                                                  python->owner + 1}; // 0: NO_OFFSET
+  for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+    python->frame_bytes = ends[i] > python->frame_bytes ? ends[i] : python->frame_bytes;
   // PyASCIIObject and PyCompactUnicodeObject: until 3.11 with wstr; 3.14 has 16 bits for `interned`.
   python->text.length = 16;
   python->text.state = 32;

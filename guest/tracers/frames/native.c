@@ -144,10 +144,10 @@ uint32_t frames_path_at(const struct unwind_place *place)
 {
   struct native_stack stack;
   if (!is_on)
-    return python_frames_path_checked(false);
+    return python_frames_path_checked(place->sp, false);
   unwind_begin(place->sp);
   walk(*place, OWN_LEFT_OUT, 0, 0, &stack);
-  return join_paths(python_frames_path_checked(stack.stop == STOP_INTERPRETER), &stack);
+  return join_paths(python_frames_path_checked(place->sp, stack.stop == STOP_INTERPRETER), &stack);
 }
 
 uint32_t frames_path(enum call_paths_mode mode, const struct frames_place *around, const void *inner)

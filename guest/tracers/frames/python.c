@@ -10,6 +10,7 @@
 #include "tracers/frames/hash_cache.h"
 #include "tracers/frames/interpreter.h"
 #include "tracers/frames/readable.h"
+#include "tracers/frames/unwind.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -23,18 +24,38 @@ static struct interpreter python; // constant while `is_on`
 static struct hash_cache cache;
 static uint32_t is_on; // atomic: stacks are read
 static uint32_t generations[GENERATIONS];
+static uint64_t known_codes[GENERATIONS];  // atomic: a code object that lives, with its texts; 0: none is known
 static void (*code_dealloc)(object *code); // PyCode_Type's own
 
 // ---- code objects that die
+static size_t code_slot(uint64_t code)
+{
+  return (code >> 5) % GENERATIONS;
+}
+
 static uint32_t *generation_of(uint64_t code)
 {
-  return &generations[(code >> 5) % GENERATIONS];
+  return &generations[code_slot(code)];
+}
+
+static bool is_known_code(uint64_t code)
+{
+  return code != 0 && __atomic_load_n(&known_codes[code_slot(code)], __ATOMIC_ACQUIRE) == code;
+}
+
+// Of a code object that a frame of this thread holds: its end is seen.
+static void know_code(uint64_t code)
+{
+  __atomic_store_n(&known_codes[code_slot(code)], code, __ATOMIC_RELEASE);
 }
 
 // PyCode_Type.tp_dealloc: before the memory is free. With the interpreter's GIL; subinterpreters may have their own.
 static void note_code_end(object *code)
 {
   __atomic_add_fetch(generation_of((uintptr_t)code), 1, __ATOMIC_RELAXED);
+  uint64_t known = (uintptr_t)code;
+  (void)__atomic_compare_exchange_n(&known_codes[code_slot(known)], &known, 0, false, __ATOMIC_RELAXED,
+                                    __ATOMIC_RELAXED);
   code_dealloc(code);
 }
 
@@ -115,8 +136,9 @@ bool python_frames_are_read(void)
 struct stack {
   struct hash128 hash; // of all frames, from the innermost
   uint32_t count;
-  bool has_more; // than PYTHON_FRAMES_MOST
-  bool is_found; // the frame where the walk was to end
+  bool has_more;   // than PYTHON_FRAMES_MOST
+  bool is_found;   // the frame where the walk was to end
+  bool is_checked; // the innermost frame may be one that is being made or left, whose code object has ended
   struct python_frame frames[PYTHON_FRAMES_MOST];
 };
 
@@ -144,20 +166,42 @@ static void walk(const struct python_place *since, struct stack *ret_stack)
   ret_stack->count = count;
   ret_stack->has_more = count == PYTHON_FRAMES_MOST && frame != NULL && frame != since->frame;
   ret_stack->is_found = frame == since->frame;
+  ret_stack->is_checked = false;
 }
 
 // ---- walks that check what they read
-static bool is_readable_word(struct readable_pages *known, const char *base, uint32_t offset)
+static bool is_readable_frame(struct readable_pages *known, const char *frame)
 {
-  return offset == NO_OFFSET || is_readable_part(known, base + offset, sizeof(void *));
+  return is_readable_part(known, frame, python.frame_bytes);
 }
 
 static bool is_of_code(struct readable_pages *known, const char *frame)
 {
-  if (!is_readable_word(known, frame, python.code))
+  if (!is_readable_frame(known, frame))
     return false;
   const char *code = (const char *)(uintptr_t)interpreter_read(&python, frame).code;
-  return is_readable_word(known, code, OBJECT_TYPE) && word_at(code, OBJECT_TYPE) == python.code_type;
+  return is_known_code((uintptr_t)code) || (is_readable_part(known, code + OBJECT_TYPE, sizeof(void *)) &&
+                                            word_at(code, OBJECT_TYPE) == python.code_type);
+}
+
+// The state of the calling thread lives as long as the interpreter gives it: the kernel is asked once.
+static bool is_readable_thread(struct readable_pages *known, const char *thread)
+{
+  static __thread const char *before __attribute__((tls_model("initial-exec")));
+  const char *word = thread + python.thread_frame;
+  if (thread == before)
+    readable_know(known, (uintptr_t)word);
+  else if (is_readable_part(known, word, sizeof(void *)))
+    before = thread;
+  return thread == before;
+}
+
+// A control frame is in a stack frame of the interpreter, which the native walk has mostly seen.
+static bool is_readable_control(struct readable_pages *known, const char *control)
+{
+  const char *from = control + python.control_frame;
+  const size_t size = CONTROL_FRAME_BEFORE + sizeof(void *);
+  return unwind_has_read((uintptr_t)from, size) || is_readable_part(known, from, size);
 }
 
 // The innermost frame; NULL: none, or no sense in it. 3.11 and 3.12 enter a control frame first and then fill it: until then
@@ -166,56 +210,80 @@ static char *checked_top(struct readable_pages *known, const char **ret_on_the_w
 {
   *ret_on_the_way = NULL;
   const char *thread = python.thread_state(), *control;
-  if (thread == NULL || !is_readable_word(known, thread, python.thread_frame))
+  if (thread == NULL || !is_readable_thread(known, thread))
     return NULL;
   control = word_at(thread, python.thread_frame);
   if (python.control_frame == NO_OFFSET)
     return (char *)control;
-  for (int i = 0; i < 2 && is_readable_word(known, control, python.control_frame + CONTROL_FRAME_BEFORE); i++) {
+  for (int i = 0; i < 2 && is_readable_control(known, control); i++) {
     char *frame = word_at(control, python.control_frame);
     control = word_at(control, python.control_frame + CONTROL_FRAME_BEFORE);
     if (!is_of_code(known, frame))
       continue;
-    if (is_readable_word(known, control, python.control_frame))
+    if (is_readable_control(known, control))
       *ret_on_the_way = word_at(control, python.control_frame);
     return frame;
   }
   return NULL;
 }
 
-// A frame that cannot be read ends the stack.
-static void walk_checked(struct stack *stack)
+static bool is_of_c(const char *frame) // the interpreter's own, in a stack frame of it
 {
-  struct readable_pages known = {{0}, 0};
+  return python.owner != NO_OFFSET && frame[python.owner] >= OWNER_C_STACK;
+}
+
+// Whether a stack may end with this frame. A frame that is being made may have no caller yet: the compiler chooses the order in
+// which its words are written. The outermost frame is one of C code (3.12+), or says that C code entered it (3.11).
+static bool is_outermost(const char *frame)
+{
+  if (python.owner == NO_OFFSET)
+    return true; // 3.10: made before it is entered
+  return python.minor == 11 ? frame[python.owner - ENTRY_BEFORE_OWNER] != 0 : is_of_c(frame);
+}
+
+// A frame of C code that returned, just below the stack pointer: what is being made may still lead there. Others may lie there,
+// too: their memory is often mapped right below a small stack.
+static bool is_left(const char *frame, uintptr_t sp)
+{
+  const uintptr_t near = 1 << 20; // another stack may lie lower
+  return is_of_c(frame) && (uintptr_t)frame < sp && sp - (uintptr_t)frame <= near;
+}
+
+// A frame that cannot be read ends the stack.
+static void walk_checked(uintptr_t sp, struct stack *stack)
+{
+  struct readable_pages known = {{0}, 0, 0};
   stack->hash = (struct hash128){0, 0};
   stack->count = 0;
   const char *on_the_way;
   char *frame = checked_top(&known, &on_the_way);
-  bool is_linked = on_the_way == NULL;
+  bool is_linked = on_the_way == NULL, is_complete = false;
   for (int steps = 0; steps < 2 * PYTHON_FRAMES_MOST && stack->count < PYTHON_FRAMES_MOST; steps++) {
-    if (frame == NULL || !is_readable_word(&known, frame, python.code) ||
-        !is_readable_word(&known, frame, python.instruction) || !is_readable_word(&known, frame, python.back) ||
-        !is_readable_word(&known, frame, python.owner))
+    if (frame == NULL || !is_readable_frame(&known, frame) || is_left(frame, sp))
       break;
-    if (python.owner == NO_OFFSET || frame[python.owner] < OWNER_C_STACK) {
+    if (!is_of_c(frame)) {
       struct python_frame *read = &stack->frames[stack->count++];
       *read = interpreter_read(&python, frame);
       hash_frame(&stack->hash, read);
     }
     is_linked |= frame == on_the_way;
+    is_complete = is_outermost(frame);
     frame = word_at(frame, python.back);
   }
   stack->has_more = stack->count == PYTHON_FRAMES_MOST && frame != NULL;
-  if (!is_linked && !stack->has_more) // the innermost has no caller yet
+  if ((!is_linked || !is_complete) && !stack->has_more) // the innermost has no caller yet
     stack->count = 0;
   stack->is_found = true;
+  stack->is_checked = true;
 }
 
 // Whether this is a code object, with its texts. A frame that is being made or left may have anything: it is passed over.
 static bool is_code(const struct python_frame *frame)
 {
-  struct readable_pages known = {{0}, 0};
+  struct readable_pages known = {{0}, 0, 0};
   const char *code = (const char *)(uintptr_t)frame->code;
+  if (is_known_code(frame->code))
+    return true;
   if ((uintptr_t)code % sizeof(void *) != 0 || !is_readable_part(&known, code, python.code_units) ||
       word_at(code, OBJECT_TYPE) != python.code_type)
     return false;
@@ -242,7 +310,7 @@ static uint32_t resolve(uint32_t caller, const struct python_frame *frame)
   return fresh.file != NULL && strcmp(file, "<shim>") == 0 ? caller : xsp_call_path(caller, &fresh);
 }
 
-static uint32_t path_of_frame(uint32_t caller, const struct python_frame *frame)
+static uint32_t path_of_frame(uint32_t caller, const struct python_frame *frame, bool is_held)
 {
   struct hash128 hash = hash128_of(caller, 1);
   hash_frame(&hash, frame);
@@ -251,6 +319,8 @@ static uint32_t path_of_frame(uint32_t caller, const struct python_frame *frame)
     return caller;
   if (path == 0 && (path = resolve(caller, frame)) != 0)
     hash_cache_put(&cache, &hash, path);
+  if (is_held)
+    know_code(frame->code);
   return path;
 }
 
@@ -264,7 +334,7 @@ static uint32_t path_of_stack(uint32_t caller, const struct stack *stack)
       return 0;
   }
   for (uint32_t i = stack->count; i-- > 0;)
-    if ((path = path_of_frame(path, &stack->frames[i])) == 0)
+    if ((path = path_of_frame(path, &stack->frames[i], i > 0 || !stack->is_checked)) == 0)
       return 0;
   return path;
 }
@@ -291,12 +361,12 @@ uint32_t python_frames_path_since(struct python_place since, uint32_t caller)
   return path_after(caller, &stack);
 }
 
-uint32_t python_frames_path_checked(bool is_inside)
+uint32_t python_frames_path_checked(uintptr_t sp, bool is_inside)
 {
   struct stack stack;
   if (!python_frames_are_read() || (python.minor >= 14 && !is_inside))
     return 0;
-  walk_checked(&stack);
+  walk_checked(sp, &stack);
   return path_after(0, &stack);
 }
 

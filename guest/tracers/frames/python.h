@@ -28,10 +28,10 @@ bool python_frames_are_read(void);
 // The call path of this thread's Python stack, outermost frame first. 0: no Python on this thread, not set up, or no room.
 uint32_t python_frames_path(void);
 
-// The same where a signal may have interrupted the interpreter itself: each address is checked before it is read. `is_inside`: a
-// function of the interpreter is on the thread's stack. (From 3.14 on, asking the interpreter for the state of a thread that it
-// does not know could allocate memory.)
-uint32_t python_frames_path_checked(bool is_inside);
+// The same where a signal may have interrupted the interpreter itself: each address is checked before it is read, and a stack
+// that is being changed has no path. `sp`: the stack pointer there. `is_inside`: a function of the interpreter is on the
+// thread's stack. (From 3.14 on, asking the interpreter for the state of a thread that it does not know could allocate memory.)
+uint32_t python_frames_path_checked(uintptr_t sp, bool is_inside);
 
 struct python_place {
   const void *frame, *instruction;

@@ -22,23 +22,35 @@ static inline bool is_readable_memory(const void *at)
 // Pages that were readable during one walk: the kernel is asked once for each of the last four.
 struct readable_pages {
   uintptr_t page[4]; // its number + 1; 0: none
+  uintptr_t last;    // the same, of the one that was asked about last
   uint32_t next;
 };
+
+static inline void readable_know(struct readable_pages *known, uintptr_t at)
+{
+  known->last = at / 4096 + 1;
+  known->page[known->next++ % 4] = known->last;
+}
 
 static inline bool readable_page(struct readable_pages *known, uintptr_t at)
 {
   uintptr_t page = at / 4096 + 1;
+  if (__builtin_expect(known->last == page, 1))
+    return true;
   for (uint32_t i = 0; i < 4; i++)
-    if (known->page[i] == page)
+    if (known->page[i] == page) {
+      known->last = page;
       return true;
+    }
   if (!is_readable_memory((const void *)(at & ~(uintptr_t)7)))
     return false;
-  known->page[known->next++ % 4] = page;
+  readable_know(known, at);
   return true;
 }
 
 // Whether `size` bytes, less than a page, can be read.
-static inline bool is_readable_part(struct readable_pages *known, const void *from, size_t size)
+__attribute__((always_inline)) static inline bool is_readable_part(struct readable_pages *known, const void *from,
+                                                                   size_t size)
 {
   uintptr_t at = (uintptr_t)from;
   return at >= 4096 && at <= UINTPTR_MAX - size && readable_page(known, at) && readable_page(known, at + size - 1);

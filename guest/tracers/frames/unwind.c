@@ -16,10 +16,15 @@ static __thread struct part newest __attribute__((tls_model("initial-exec")));
 static __thread struct part above
     __attribute__((tls_model("initial-exec"))); // of an earlier walk, which began further out
 
+bool unwind_has_read(uintptr_t at, size_t size)
+{
+  return at >= newest.from && at <= newest.to && size <= newest.to - at;
+}
+
 // Asks the kernel about pages that are new: a stack outside of a function that runs stays mapped.
 static bool is_stack(uintptr_t word)
 {
-  if (__builtin_expect(word >= newest.from && word + sizeof word <= newest.to, 1))
+  if (__builtin_expect(unwind_has_read(word, sizeof word), 1))
     return true;
   if (word % sizeof word != 0 || !is_readable_memory((const void *)word))
     return false;

@@ -18,6 +18,8 @@ struct unwind_place {
 bool unwind_setup(void); // once, before any step; false: no memory
 // Before a walk in a signal handler, from `sp` on: what is known of the stack holds for that stack only.
 void unwind_begin(uintptr_t sp);
+// Whether these bytes are in a part of the stack that a walk has read.
+bool unwind_has_read(uintptr_t at, size_t size);
 
 // The place of the calling function: for the beginning of a walk.
 #if defined(__x86_64__)

@@ -381,9 +381,11 @@ def in_handler():
     assert [module for module, _ in native_part] in (["libc"], []), native_part  # kill, unless it was inlined
 
 
-def storm():
+def storm(*begin):
     """Signals at any instruction of the interpreter: each path is one that the program has."""
     import signal
+    begin = [*(begin or ["<module>"]), "storm"]
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGALRM])
     calls = {"outer": {"<module>", "storm"}, "recurse": {"outer", "recurse"}, "steps": {"outer"}, "fails": {"outer"},
              "made": {"outer"}}
     code = ("def recurse(n):\n  return recurse(n - 1) + 1 if n else 0\n"
@@ -408,13 +410,31 @@ def storm():
             unknown += 1
             continue
         names = [name.split(".")[-1] for name, _, _ in python]
-        assert names[:2] == ["<module>", "storm"], python
-        for caller, name in zip(names, names[1:]):
+        assert names[:len(begin)] == begin, python
+        for caller, name in zip(names[len(begin) - 1:], names[len(begin):]):
             assert name not in calls or caller in calls[name], python
-            assert name in calls or name in ("storm", "<module>", "<listcomp>"), python
+            assert name in calls or name in ("<module>", "<listcomp>"), python
         seen.update(names)
     assert set(calls) <= seen, seen
     assert unknown < 50, unknown
+
+
+def small_stack():
+    """The storm in a thread whose Python frames are mapped just below its stack."""
+    import mmap
+    import signal
+    filled = [mmap.mmap(-1, size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)  # holes where the frames would be, too
+              for size in (1 << 20, 128 << 10, 16 << 10) for _ in range(100)]
+    threading.stack_size(256 << 10)
+    failed = []
+    threading.excepthook = lambda raised: failed.append(raised.exc_value)
+    thread = threading.Thread(target=storm, args=("_bootstrap", "_bootstrap_inner", "run"))
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGALRM])  # the thread takes them all
+    thread.start()
+    thread.join()
+    filled.clear()
+    if failed:
+        raise failed[0]
 
 
 def at_exit():
