@@ -6,6 +6,7 @@ import subprocess
 import unittest
 
 import cuda_simulator as gpu
+import monitor_client
 from cuda_runs import Counter, CudaTest, executions_of, MODES
 from device_runs import UNSANITIZED, XSP
 
@@ -69,6 +70,19 @@ class VersionsTest(CudaTest):
     def test_forks(self):
         self.check("fork")
         self.check("fork-first")
+
+    @UNSANITIZED
+    def test_events_for_a_client_in_the_process(self):
+        """A begin and an end for each call of the driver that is a span: launches, copies, allocations, waits, also within the runtime's."""
+        client = monitor_client.made_in(self.folder)
+        for version in "12.9", "13.5":  # earlier ones record all calls
+            for mode, call in (("errors", "cuLaunchKernel"), ("graph", "cuGraphLaunch"), ("runtime", "cuMemAlloc")):
+                with self.subTest(version=version, mode=mode):
+                    self.start((XSP, "run", "-f", "-t", f"cuda,{client}", "-o", self.out, "--"), mode, self.environment(version, ""))
+                    counted = Counter(monitor_client.calls(self.said, "cuda"))
+                    calls = self.sql("select name, count(*) as n from span where category = 'api' and name glob 'cu[A-Z]*' group by name")
+                    self.assertEqual(counted, {row["name"]: row["n"] for row in calls})
+                    self.assertIn(call, counted)
 
     @UNSANITIZED
     def test_ranges_of_the_program_are_parents(self):
@@ -250,6 +264,14 @@ class FaultsTest(CudaTest):
                 self.assertIn("cuda: another tool took CUPTI's records", self.said)
                 self.assertEqual(self.sql("select name, count(*) as n from span where category = 'kernel' group by 1"),
                                  [{"name": "vector_add", "n": 3}])
+
+    @UNSANITIZED
+    def test_a_thief_where_events_are_refused(self):
+        """A client wants events of calls, and CUPTI refuses them at first: the calls can be watched for all the same."""
+        client = monitor_client.made_in(self.folder)
+        self.start((XSP, "run", "-f", "-t", f"cuda,{client}", "-o", self.out, "--"), "thief", self.environment("13.1", "callbacks-late"))
+        self.assertEqual(monitor_client.calls(self.said, "cuda"), [])
+        self.assertIn("cuda: another tool took CUPTI's records", self.said)
 
     def test_cupti_that_does_not_work(self):
         self.traced("simple", faults="subscribe-fails")

@@ -42,6 +42,12 @@ const char *cuda_call_name(const struct cupti *cupti, uint32_t domain, uint32_t 
   return cupti->get_callback_name(domain, cbid, &name) == CUPTI_OK ? name : NULL;
 }
 
+bool cuda_call_is_chosen(const struct cupti *cupti, uint32_t domain, uint32_t cbid)
+{
+  const char *name = cuda_call_name(cupti, domain, cbid), *bare = name == NULL ? "" : bare_name(name);
+  return begins_with_one(bare, launches) || begins_with_one(bare, others) || is_wait(bare);
+}
+
 void cuda_calls_enable(const struct cupti *cupti, enum cuda_calls choice)
 {
   if (choice == CUDA_CALLS_NONE)
@@ -52,11 +58,9 @@ void cuda_calls_enable(const struct cupti *cupti, enum cuda_calls choice)
     return;
   }
   for (uint32_t domain = CUPTI_DOMAIN_DRIVER; domain < CUPTI_DOMAINS; domain++)
-    for (uint32_t cbid = 1; cbid < CALLS_MOST; cbid++) {
-      const char *name = cuda_call_name(cupti, domain, cbid), *bare = name == NULL ? "" : bare_name(name);
-      if (begins_with_one(bare, launches) || begins_with_one(bare, others) || is_wait(bare))
+    for (uint32_t cbid = 1; cbid < CALLS_MOST; cbid++)
+      if (cuda_call_is_chosen(cupti, domain, cbid))
         subscriber_enable_call(cupti, domain, cbid);
-    }
 }
 
 // Without what tells versions of one call apart: "cudaLaunchKernel_ptsz_v7000" and "cudaLaunchKernel_v7000" are one to users.

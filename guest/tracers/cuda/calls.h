@@ -6,12 +6,16 @@
 #include "tracers/cuda/abi.h"
 #include "tracers/cuda/choice.h"
 
+#include <stdbool.h>
 #include <xsp/span.h>
 
 #define CUDA_TRACER "cuda"
 #define CALLS_MOST 2048u // of one interface; 13.1 has 900
 
 const char *cuda_call_name(const struct cupti *cupti, uint32_t domain, uint32_t cbid); // NULL: no such call
+
+// Whether SOME has it: below.
+bool cuda_call_is_chosen(const struct cupti *cupti, uint32_t domain, uint32_t cbid);
 
 // Switches the calls on. SOME: those that give the device work, wait for it, allocate memory or load code.
 void cuda_calls_enable(const struct cupti *cupti, enum cuda_calls choice);

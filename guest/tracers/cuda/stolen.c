@@ -4,6 +4,7 @@
 #include "tracers/cuda/stolen.h"
 
 #include "tracers/cuda/calls.h"
+#include "tracers/cuda/events.h"
 
 #include <string.h>
 
@@ -14,6 +15,7 @@ enum watched { NOTHING, LAUNCH, WAIT };
 static const struct cupti *cupti;         // atomic
 static uint8_t watched[CALLS_MOST];       // enum watched, by number of the call
 static uint32_t has_launched, has_waited; // atomic: since the watch began; waited: after a launch
+static bool is_watching;                  // atomic; else callbacks of these calls are for clients' events
 static bool is_stolen;                    // atomic
 
 void cuda_stolen_start(const struct cupti *used)
@@ -33,7 +35,8 @@ void cuda_stolen_start(const struct cupti *used)
 void cuda_stolen_callback(uint32_t domain, uint32_t cbid, const void *details)
 {
   const struct cupti_call *call = details;
-  if (domain != CUPTI_DOMAIN_DRIVER || cbid >= CALLS_MOST || call == NULL || !call->is_exit || *call->result != 0)
+  if (!__atomic_load_n(&is_watching, __ATOMIC_ACQUIRE) || domain != CUPTI_DOMAIN_DRIVER || cbid >= CALLS_MOST ||
+      call == NULL || !call->is_exit || *call->result != 0)
     return;
   if (watched[cbid] == LAUNCH)
     __atomic_store_n(&has_launched, 1, __ATOMIC_RELEASE);
@@ -45,8 +48,9 @@ static void watch(const struct cupti *used, bool is_on)
 {
   __atomic_store_n(&has_launched, 0, __ATOMIC_RELEASE);
   __atomic_store_n(&has_waited, 0, __ATOMIC_RELEASE);
+  __atomic_store_n(&is_watching, is_on, __ATOMIC_RELEASE);
   for (uint32_t cbid = 1; cbid < CALLS_MOST; cbid++)
-    if (watched[cbid] != NOTHING)
+    if (watched[cbid] != NOTHING && !cuda_events_has(cbid))
       used->enable_callback(is_on, used->subscriber, CUPTI_DOMAIN_DRIVER, cbid);
 }
 
@@ -61,13 +65,13 @@ void cuda_stolen_look(uint64_t buffer_uses, bool is_ending)
   bool has_come = buffer_uses != known_uses, was_watching = quiet >= QUIET_LOOKS;
   known_uses = buffer_uses;
   quiet = has_come ? 0 : quiet + 1;
-  bool is_watching = quiet >= QUIET_LOOKS && !is_ending;
+  bool is_to_watch = quiet >= QUIET_LOOKS && !is_ending;
   uint32_t waited = __atomic_load_n(&has_waited, __ATOMIC_ACQUIRE);
   if (was_watching && !has_come && (had_waited || (is_ending && waited != 0)))
     __atomic_store_n(&is_stolen, true, __ATOMIC_RELEASE);
   had_waited = waited != 0;
-  if (is_watching != was_watching || is_stolen)
-    watch(used, is_watching && !is_stolen);
+  if (is_to_watch != was_watching || is_stolen)
+    watch(used, is_to_watch && !is_stolen);
 }
 
 bool cuda_records_are_stolen(void)

@@ -4,6 +4,7 @@
 #include "tracers/cuda/batches.h"
 #include "tracers/cuda/calls.h"
 #include "tracers/cuda/choice.h"
+#include "tracers/cuda/events.h"
 #include "tracers/cuda/graphs.h"
 #include "tracers/cuda/launches.h"
 #include "tracers/cuda/library.h"
@@ -52,6 +53,7 @@ static void callback(void *cupti, uint32_t domain, uint32_t cbid, const void *de
   if (is_within) // by what CUPTI does for us, and we may hold locks
     return;
   is_within = true;
+  cuda_events_callback(domain, cbid, details);
   cuda_graphs_callback(cupti, domain, cbid, details);
   cuda_launches_callback(domain, cbid, details);
   cuda_stolen_callback(domain, cbid, details);
@@ -183,6 +185,8 @@ static void record(void)
   }
   recording = getpid();
   cuda_graphs_start(&cupti);
+  if (may_share) // callbacks of launches serve metrics and samples there
+    cuda_events_start(&cupti);
   if (!measure(&cupti, file, choice)) {
     enable(&cupti, choice);
     if ((choice->activities & CUDA_KERNEL) != 0 && !cupti.is_one_of_several)

@@ -3,21 +3,32 @@
 #ifndef XSP_TRACERS_DEVICE_CALL_EVENT_H
 #define XSP_TRACERS_DEVICE_CALL_EVENT_H
 
+#include <stdbool.h>
 #include <xsp/monitor.h>
 
-static inline void device_call_event(enum xsp_phase phase, const struct xsp_site *site, const struct xsp_span *span)
+static inline bool device_call_is_wanted(void)
 {
-  if (span->start == 0 || (xsp_monitor_domains_v1 & (1u << XSP_DOMAIN_GPU)) == 0)
-    return;
-  const struct xsp_context id = xsp_span_context(span);
+  return (xsp_monitor_domains_v1 & (1u << XSP_DOMAIN_GPU)) != 0;
+}
+
+static inline void device_call_report(enum xsp_phase phase, const char *tracer, const char *name, uint64_t id)
+{
   const struct xsp_event event = {.size = sizeof event,
                                   .domain = XSP_DOMAIN_GPU,
                                   .phase = (uint8_t)phase,
-                                  .source = site->tracer,
-                                  .name = site->name,
-                                  .id = (uint64_t)id.ring << 32 | id.id,
+                                  .source = tracer,
+                                  .name = name,
+                                  .id = id,
                                   .sequence = -1};
   xsp_monitor_report(&event);
+}
+
+static inline void device_call_event(enum xsp_phase phase, const struct xsp_site *site, const struct xsp_span *span)
+{
+  if (span->start == 0 || !device_call_is_wanted())
+    return;
+  const struct xsp_context id = xsp_span_context(span);
+  device_call_report(phase, site->tracer, site->name, (uint64_t)id.ring << 32 | id.id);
 }
 
 #endif

@@ -12,7 +12,7 @@
 static CUpti_CallbackFunc callback; // atomic; NULL: no subscriber
 static void *callback_data;
 static char subscriber_name[64];
-static uint8_t wanted[CUPTI_CB_DOMAIN_STATE + 1][CBIDS];
+static uint8_t wanted[CUPTI_CB_DOMAIN_STATE + 1][CBIDS], is_asked[CUPTI_CB_DOMAIN_STATE + 1][CBIDS];
 static int handle; // its address is the only subscriber's handle
 
 static CUptiResult subscribe(CUpti_SubscriberHandle *subscriber, CUpti_CallbackFunc function, void *data,
@@ -67,6 +67,9 @@ EXPORTED CUptiResult cuptiEnableCallback(uint32_t enable, CUpti_SubscriberHandle
   count(COUNT_ENTRIES);
   if (subscriber != (CUpti_SubscriberHandle)&handle || domain > CUPTI_CB_DOMAIN_STATE || cbid >= CBIDS)
     return CUPTI_ERROR_INVALID_PARAMETER;
+  if (simulator_has_fault("callbacks-late") &&
+      __atomic_exchange_n(&is_asked[domain][cbid], true, __ATOMIC_RELAXED) == 0)
+    return CUPTI_ERROR_NOT_READY;
   __atomic_store_n(&wanted[domain][cbid], enable != 0, __ATOMIC_RELAXED);
   return CUPTI_SUCCESS;
 }
