@@ -232,6 +232,13 @@ static void payloads(void)
   DEMAND(nvtxRangePopPayload(domain, &more, 1) == 0);
   strcpy(said.text, "started");
   nvtxRangeEndPayload(domain, nvtxRangeStartPayload(domain, &says, 1), &more, 1);
+  strcpy(said.text, "said twice");
+  nvtxRangePushPayload(domain, &says, 1);
+  nvtxRangePopPayload(domain, &says, 1);
+  nvtxRangeId_t started = nvtxRangeStartPayload(domain, &says, 1);
+  said.rank = 6;
+  nvtxRangeEndPayload(domain, started, &says, 1);
+  said.rank = 5;
   strcpy(said.text, "marked");
   nvtxMarkPayload(domain, &says, 1);
   DEMAND(nvtxPayloadSchemaRegister(domain, NULL) == 0);

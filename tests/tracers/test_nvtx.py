@@ -131,6 +131,10 @@ class ProgramTest(Traced):
         self.assertEqual(spans["by its payload"], [("library", None, whole)])
         self.assertEqual(spans["started"], [("library", None, whole)])
         self.assertEqual(spans["marked"], [("application", "mark", {"domain": "NCCL", "rank": 5})])
+        once = {"domain": "NCCL", "rank": 5}
+        self.assertEqual(spans["said twice"], [("library", None, once), ("library", None, {**once, "rank at end": 6})])
+        self.assertEqual(self.sql("select count(*) n from tag join span using (run_id, span_id) where name = 'said twice'"
+                                  " and key = 'rank'"), [{"n": 2}])  # of two ranges
 
     def test_counters(self):
         self.run_section("counters")

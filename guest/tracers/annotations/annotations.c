@@ -290,8 +290,10 @@ int annotation_pop(struct annotation_domain *domain)
   xsp_span_finish(&open->span);
   int level = (int)open->level;
   bool captures = open->captures != 0;
-  if (place + 1 != own->depth)
+  if (place + 1 != own->depth) {
     memmove(open, open + 1, (own->depth - place - 1) * sizeof *open);
+    memmove(&own->sent[place], &own->sent[place + 1], (own->depth - place - 1) * sizeof own->sent[0]);
+  }
   __atomic_signal_fence(__ATOMIC_SEQ_CST);
   own->depth--;
   if (captures)
@@ -299,14 +301,40 @@ int annotation_pop(struct annotation_domain *domain)
   return level;
 }
 
+// The place of the innermost open range of the domain, from 1; 0: none.
+static uint32_t innermost_place(const struct annotation_thread *own, const struct annotation_domain *domain)
+{
+  uint32_t place = own != NULL && own->beyond == 0 ? own->depth : 0;
+  while (place > 0 && own->open[place - 1].domain != domain)
+    place--;
+  return place;
+}
+
 struct xsp_span annotation_innermost(struct annotation_domain *domain)
 {
-  const struct annotation_thread *own = annotation_own;
-  if (own != NULL && own->beyond == 0)
-    for (uint32_t i = own->depth; i-- > 0;)
-      if (own->open[i].domain == domain)
-        return own->open[i].span;
-  return (struct xsp_span){0, 0, 0};
+  uint32_t place = innermost_place(annotation_own, domain);
+  return place != 0 ? annotation_own->open[place - 1].span : (struct xsp_span){0, 0, 0};
+}
+
+void annotation_pushed_tags(const struct annotation_tags *tags, const struct xsp_span *span)
+{
+  struct annotation_thread *own = annotation_own;
+  if (span->start == 0)
+    return;
+  annotation_tags_put(tags, span);
+  if (own != NULL && own->depth > 0 && own->open[own->depth - 1].span.start == span->start)
+    annotation_tags_note(tags, span->start, &own->sent[own->depth - 1]);
+}
+
+void annotation_pop_tags(struct annotation_domain *domain, const struct annotation_tags *tags)
+{
+  static const struct annotation_sent nothing;
+  uint32_t place = innermost_place(annotation_own, domain);
+  if (place == 0 || annotation_own->open[place - 1].span.start == 0)
+    return;
+  const struct xsp_span *span = &annotation_own->open[place - 1].span;
+  const struct annotation_sent *sent = &annotation_own->sent[place - 1];
+  annotation_tags_put_rest(tags, sent->span == span->start ? sent : &nothing, span);
 }
 
 // ---- instants

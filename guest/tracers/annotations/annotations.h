@@ -61,6 +61,9 @@ struct xsp_span annotation_push(struct annotation_domain *domain, const struct a
 int annotation_pop(struct annotation_domain *domain); // nesting after the pop; -1: nothing was open
 // The span of the innermost open range, for tags; not recorded: all zero.
 struct xsp_span annotation_innermost(struct annotation_domain *domain);
+// The tags with which the calling thread's last push began and its next pop in the domain ends.
+void annotation_pushed_tags(const struct annotation_tags *tags, const struct xsp_span *span);
+void annotation_pop_tags(struct annotation_domain *domain, const struct annotation_tags *tags);
 
 // ---- ranges that any thread may end: on no thread's track
 uint64_t annotation_range_start(struct annotation_domain *domain, const struct annotation *annotation, const char *text,

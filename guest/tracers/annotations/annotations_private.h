@@ -70,6 +70,7 @@ struct annotation_thread {
   struct range read;
   char scratch[2048]; // a `sizes` that needs a NUL
   struct annotation_open open[ANNOTATION_OPEN_MOST];
+  struct annotation_sent sent[ANNOTATION_OPEN_MOST]; // with `open`; only of ranges that began with tags
 };
 
 // ---- annotations.c

@@ -124,8 +124,11 @@ void annotation_range_end_tagged(uint64_t id, const struct annotation_tags *tags
     interval.track = track_of((uint32_t)(slot - all));
     struct xsp_span span = xsp_span_emit(annotation->site, &interval);
     annotation_tags_put(&slot->tags, &span);
-    if (tags != NULL)
-      annotation_tags_put(tags, &span);
+    if (tags != NULL) {
+      struct annotation_sent sent;
+      annotation_tags_note(&slot->tags, span.start, &sent);
+      annotation_tags_put_rest(tags, &sent, &span);
+    }
   }
   release(slot);
   if (annotation != NULL && annotation->is_capture_range)

@@ -43,5 +43,17 @@ void annotation_tags_double(struct annotation_tags *tags, const char *key, doubl
 void annotation_tags_text(struct annotation_tags *tags, const char *key, const char *text, size_t length);
 void annotation_tags_copy(struct annotation_tags *to, const struct annotation_tags *from); // appends
 void annotation_tags_put(const struct annotation_tags *tags, const struct xsp_span *span);
+// What a range got when it began, as hashes: what is sent again when it ends is there once.
+struct annotation_sent { // starts as {.span = 0}
+  uint64_t span;         // its start; 0: none
+  uint32_t count;
+  struct {
+    uint64_t key, value;
+  } tag[ANNOTATION_TAGS_MOST];
+};
+void annotation_tags_note(const struct annotation_tags *tags, uint64_t span, struct annotation_sent *ret_sent);
+// Puts those of `tags` that were not sent. Another value of a key that was has the key with " at end".
+void annotation_tags_put_rest(const struct annotation_tags *tags, const struct annotation_sent *sent,
+                              const struct xsp_span *span);
 
 #endif

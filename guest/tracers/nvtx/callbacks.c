@@ -120,7 +120,7 @@ static void put_payload(const void *handle, const struct nvtx_event *event, cons
     return;
   }
   read_extended(handle, event, &payload);
-  annotation_tags_put(&payload.tags, span);
+  annotation_pushed_tags(&payload.tags, span);
 }
 
 // ---- ranges of a thread

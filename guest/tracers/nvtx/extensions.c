@@ -89,8 +89,7 @@ static int payload_push(const void *domain, const struct nvtx_blob *blobs, size_
   nvtx_extensions_read(domain, blobs, count, &event);
   struct xsp_span span =
       annotation_push(domain_of(domain), find(domain, &event), event.message, strlen(event.message), &level);
-  if (span.start != 0)
-    annotation_tags_put(&event.tags, &span);
+  annotation_pushed_tags(&event.tags, &span);
   return level;
 }
 
@@ -100,7 +99,7 @@ static int payload_pop(const void *domain, const struct nvtx_blob *blobs, size_t
   struct xsp_span span = annotation_innermost(domain_of(domain));
   if (span.start != 0 && count > 0) {
     nvtx_extensions_read(domain, blobs, count, &event);
-    annotation_tags_put(&event.tags, &span);
+    annotation_pop_tags(domain_of(domain), &event.tags);
   }
   return annotation_pop(domain_of(domain));
 }
