@@ -118,6 +118,12 @@ static void case_ranges(void)
 }
 
 // ---- case frames
+static void *begins_frame(void *frames)
+{
+  itt.frame_begin_v3(frames, NULL);
+  return NULL;
+}
+
 static void case_frames(void)
 {
   struct itt_domain *frames = itt.domain_create("game loop");
@@ -140,6 +146,11 @@ static void case_frames(void)
   itt.frame_submit_v3(frames, NULL, start, start - 1);            // backwards
   itt.frame_submit_v3(frames, NULL, start, start + (1ull << 60)); // the future
   itt.frame_submit_v3(frames, NULL, 1, start);                    // before the machine
+  struct itt_domain *handed_over = itt.domain_create("handed over");
+  pthread_t thread;
+  pthread_create(&thread, NULL, begins_frame, handed_over);
+  pthread_join(thread, NULL);
+  itt.frame_end_v3(handed_over, NULL);
 }
 
 // ---- case numbers

@@ -133,8 +133,11 @@ class Emitter(Case):
         frames = trace.named("game loop")
         self.assertEqual(len(frames), 6, trace.names())
         for frame in frames:
-            self.assertEqual((frame["level"], frame["category"], frame["thread_id"]), ("application", "frame", None))
+            self.assertEqual((frame["level"], frame["category"]), ("application", "frame"))
             self.assertGreater(frame["duration_ns"], 0)
+        self.assertEqual(trace.sql("select distinct thread_id = process_id is_first from span join track "
+                                   "using (run_id, track_id) where span.name = 'game loop'"), [{"is_first": 1}])
+        self.assertIsNone(trace.one("handed over")["thread_id"])
         self.assertIn("4 intervals", trace.reported)
 
     def test_numbers_and_instants(self):
@@ -393,30 +396,75 @@ int main(void) {
 }
 """
 
+# All regions of the second thread lie within those of the first.
+OPENMP_IN_THREADS = r"""
+#include <omp.h>
+#include <pthread.h>
+static pthread_barrier_t both;
+static void *many(void *unused) {
+  (void)unused;
+  for (int round = 0; round < 3; round++) {
+    pthread_barrier_wait(&both);
+    for (int i = 0; i < 40; i++) {
+#pragma omp parallel num_threads(2)
+      __asm__ volatile("");
+    }
+    pthread_barrier_wait(&both);
+  }
+  return NULL;
+}
+int main(void) {
+  pthread_t thread;
+  pthread_barrier_init(&both, NULL, 2);
+  pthread_create(&thread, NULL, many, NULL);
+  for (int round = 0; round < 3; round++) {
+#pragma omp parallel num_threads(2)
+    if (omp_get_thread_num() == 0) {
+      pthread_barrier_wait(&both);
+      pthread_barrier_wait(&both);
+    }
+  }
+  pthread_join(thread, NULL);
+  return 0;
+}
+"""
+
 
 class OpenMP(Case):
     """LLVM's OpenMP runtime submits a frame per parallel region if the collector has a clock."""
 
-    def test_parallel_regions_are_frames(self):
+    def build(self, text):
         library = next(iter(sorted(pathlib.Path("/usr/lib").glob("llvm-*/lib/libomp.so"))), None)
         compiler = shutil.which("gcc")
         if library is None or compiler is None:
             self.skipTest("no libomp (package libomp-14-dev), or no gcc")
         if SANITIZED:
             self.skipTest("a sanitized libxsp.so is no guest for this program")
-        (self.folder / "openmp.c").write_text(OPENMP)
+        (self.folder / "openmp.c").write_text(text)
         program = self.folder / "openmp"
         # gcc's calls are GOMP's: libomp serves them too.
         subprocess.run([compiler, "-O1", "-fopenmp", "-c", self.folder / "openmp.c", "-o", self.folder / "openmp.o"],
                        check=True, timeout=TIMEOUT_S)
         subprocess.run([compiler, self.folder / "openmp.o", "-o", program, library, f"-Wl,-rpath,{library.parent}"],
                        check=True, timeout=TIMEOUT_S)
-        trace = self.trace(program)
+        return program
+
+    def test_regions_in_threads_are_observations(self):
+        """libomp submits a frame for a region and one for its barrier, often with equal times."""
+        trace = self.trace(self.build(OPENMP_IN_THREADS), XSP_MODEL_RANGE="*$omp$*")
+        regions = [span for span in trace.spans if "$omp$parallel" in span["name"]]
+        self.assertEqual(len(regions), 123)
+        self.assertEqual(len({region["observation"] for region in regions}), 123)
+        self.assertEqual(trace.sql("select count(*) count from observation"), [{"count": 123}])
+
+    def test_parallel_regions_are_frames(self):
+        trace = self.trace(self.build(OPENMP))
         self.assertEqual(trace.stdout, "12499875000\n")
         frames = [span for span in trace.spans if "$omp$parallel:2" in span["name"]]
         self.assertEqual(len(frames), 5, trace.names())
+        self.assertEqual(len({frame["thread_id"] for frame in frames} - {None}), 1)
         for frame in frames:
-            self.assertEqual((frame["level"], frame["category"], frame["thread_id"]), ("application", "frame", None))
+            self.assertEqual((frame["level"], frame["category"]), ("application", "frame"))
             self.assertGreater(frame["duration_ns"], 1000)
         for first, second in zip(frames, frames[1:]):
             self.assertLessEqual(first["end_ns"], second["start_ns"])

@@ -162,7 +162,7 @@ static void frame_end(const struct itt_domain *domain, const struct itt_id *id)
 
 static void frame_submit(const struct itt_domain *domain, const struct itt_id *id, itt_stamp begin, itt_stamp end)
 {
-  itt_range_emit(itt_frame_annotation(domain), begin, end == ITT_STAMP_NOW ? xsp_clock_ticks() : end);
+  itt_frame_emit(itt_frame_annotation(domain), begin, end == ITT_STAMP_NOW ? xsp_clock_ticks() : end);
 }
 
 static void relation_add(const struct itt_domain *domain, struct itt_id head, int relation, struct itt_id tail)

@@ -126,7 +126,7 @@ enum itt_range_kind { ITT_RANGE_TASK, ITT_RANGE_REGION, ITT_RANGE_FRAME, ITT_RAN
 void itt_range_begin(enum itt_range_kind kind, const struct itt_domain *domain, struct itt_id id, uint64_t start,
                      struct itt_id parent, const struct annotation *annotation, const char *text);
 void itt_range_end(enum itt_range_kind kind, const struct itt_domain *domain, struct itt_id id, uint64_t end);
-void itt_range_emit(const struct annotation *annotation, uint64_t start, uint64_t end);
+void itt_frame_emit(const struct annotation *annotation, uint64_t start, uint64_t end);
 bool itt_range_tag(const struct itt_domain *domain, struct itt_id id, const struct annotation_tags *tags);
 bool itt_group_name(struct itt_id id, char *ret_name, size_t size); // false: no open group has this id
 void itt_group_begin(struct itt_id id, const char *name);

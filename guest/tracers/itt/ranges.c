@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ranges that any thread may end: overlapped tasks, regions, frames; and task groups, which are names only. Known by
 // (kind, domain's name, id) while they are open, in one table for all threads; published when they end, on tracks that
-// are no thread's. A claimed slot is its claimer's alone.
+// are no thread's. Two kinds of frames are on the calling thread, and may cross its tasks: those that began on the thread
+// that ends them, and those submitted with both times, which have no other thread. A claimed slot is its claimer's alone.
 #include "tracers/itt/itt.h"
 
 #include "base/hash.h"
@@ -26,7 +27,8 @@ struct slot {
   uint64_t state; // atomic: FREE, BUSY, or the hash of the open range
   struct key key;
   uint64_t start;
-  uint64_t capture_id; // of a capture range: annotations.h has it
+  const void *frame_thread; // of a frame: what identifies the thread that began it
+  uint64_t capture_id;      // of a capture range: annotations.h has it
   struct xsp_context parent;
   const struct annotation *annotation;
   struct annotation_tags tags; // a group: its name
@@ -107,20 +109,20 @@ static uint16_t free_track(uint64_t start, uint64_t end)
 }
 
 static struct xsp_span emit(const struct annotation *annotation, uint64_t start, uint64_t end,
-                            struct xsp_context parent)
+                            struct xsp_context parent, bool is_on_thread)
 {
   if (!itt_accepts(annotation->site, start, end))
     return (struct xsp_span){0, 0, 0};
   struct xsp_interval interval = {.size = sizeof interval, .start = start, .end = end, .parent = parent};
-  interval.track = free_track(start, end);
-  if (interval.track == 0) // then it would be the calling thread's
+  interval.track = is_on_thread ? 0 : free_track(start, end);
+  if (interval.track == 0 && !is_on_thread) // then it would be the calling thread's
     return (struct xsp_span){0, 0, 0};
   return xsp_span_emit(annotation->site, &interval);
 }
 
-void itt_range_emit(const struct annotation *annotation, uint64_t start, uint64_t end)
+void itt_frame_emit(const struct annotation *annotation, uint64_t start, uint64_t end)
 {
-  (void)emit(annotation, start, end, (struct xsp_context){0, 0});
+  (void)emit(annotation, start, end, (struct xsp_context){0, 0}, true);
 }
 
 // ---- begin and end
@@ -142,6 +144,7 @@ void itt_range_begin(enum itt_range_kind kind, const struct itt_domain *domain, 
   }
   slot->key = key;
   slot->annotation = annotation;
+  slot->frame_thread = kind == ITT_RANGE_FRAME ? itt_thread_events() : NULL;
   slot->capture_id = 0;
   slot->parent = itt_task_context(parent);
   annotation_tags_clear(&slot->tags);
@@ -164,7 +167,8 @@ void itt_range_end(enum itt_range_kind kind, const struct itt_domain *domain, st
   if (slot->capture_id != 0) {
     annotation_range_end_tagged(slot->capture_id, &slot->tags);
   } else {
-    struct xsp_span span = emit(slot->annotation, slot->start, now, slot->parent);
+    bool is_on_thread = slot->frame_thread != NULL && slot->frame_thread == itt_thread_events();
+    struct xsp_span span = emit(slot->annotation, slot->start, now, slot->parent, is_on_thread);
     annotation_tags_put(&slot->tags, &span);
   }
   release(slot, FREE);
