@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // F34, padding: much of what a model computes is of positions that only make the rows of a batch equally long.
+#include "analyze/findings/busiest_line.h"
 #include "analyze/findings/rules.h"
 #include "analyze/findings/shared.h"
 
 #include <string.h>
 
-enum { POSITIONS, PADDED, SPARE, COUNTS }; // as the tracer of PyTorch counts them (guest/frameworks/pytorch/padding.h)
+enum { POSITIONS, PADDED, SPARE, COUNTS }; // as the traced program counts them (guest/frameworks/common/padding.h)
 
 static enum status add_run(struct findings *findings, int64_t run_id, const uint32_t *keys, double *counts,
                            struct error *err)
@@ -20,12 +21,10 @@ static enum status add_run(struct findings *findings, int64_t run_id, const uint
   return STATUS_OK;
 }
 
-static void add(struct findings *findings, const double *counts, double part)
+static enum status add(struct findings *findings, const double *counts, double part, struct error *err)
 {
   struct finding *finding = findings_add(findings);
-  uint32_t place = findings_busiest_place(findings);
-  if (place != PLACE_NONE)
-    finding_at_place(findings, finding, place);
+  XSP_TRY(finding_at_busiest(findings, finding, err));
   finding->context = "padding";
   finding->time_ms = findings_per_observation_ms(findings, findings->places->total.operators.ns);
   finding->share_pct = analyze_share_pct(finding->time_ms, findings->loop_ms);
@@ -42,6 +41,7 @@ static void add(struct findings *findings, const double *counts, double part)
   finding->confidence = CONFIDENCE_HIGH;
   finding_number(finding, "padded_pct", analyze_share_pct(counts[PADDED], counts[POSITIONS]));
   finding_number(finding, "spare_pct", analyze_share_pct(counts[SPARE], counts[POSITIONS]));
+  return STATUS_OK;
 }
 
 static enum status find(struct findings *findings, struct error *err)
@@ -59,7 +59,7 @@ static enum status find(struct findings *findings, struct error *err)
   bool has_much = analyze_share_pct(counts[PADDED], counts[POSITIONS]) >= findings_threshold(findings, "padding-share");
   bool has_spare = analyze_share_pct(counts[SPARE], counts[POSITIONS]) >= findings_threshold(findings, "padding-spare");
   if (places->total.operators.ns > 0 && (has_much || has_spare))
-    add(findings, counts, counts[has_much ? PADDED : SPARE] / counts[POSITIONS]);
+    return add(findings, counts, counts[has_much ? PADDED : SPARE] / counts[POSITIONS], err);
   return STATUS_OK;
 }
 

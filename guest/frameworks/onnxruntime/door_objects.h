@@ -5,6 +5,7 @@
 #define XSP_FRAMEWORKS_ONNXRUNTIME_DOOR_OBJECTS_H
 
 #include "frameworks/common/door_python.h"
+#include "frameworks/common/padding.h"
 #include "frameworks/onnxruntime/door_runs.h"
 
 // One module a process: a second interpreter's is not traced. Written while the module is loaded, then only read.
@@ -24,9 +25,9 @@ void ort_object_release(void *object);                // may be NULL
 void *ort_passed(void *arguments, python_size index); // borrowed; NULL: not given
 const char *ort_text_of(void *object);                // NULL: no text
 int64_t ort_first_of_sequence(void *sequence);        // -1: none
-int64_t ort_batch_of(void *value);
+int64_t ort_batch_of(void *value);                    // first dimension of an array or a value; -1: unknown
 // "input_ids=int64[1,200]", of a dictionary by names of inputs, cut at `size`. False: it has none.
-bool ort_signature_of_feed(void *feed, char *text, size_t size); // first dimension of an array or a value; -1: unknown
+bool ort_signature_of_feed(void *feed, char *text, size_t size, struct padding *ret_padding);
 void *ort_object_held_by(void *object); // the address that an object of the module's classes holds
 // The arguments with one replaced; NULL: there are not so many.
 void *ort_arguments_with(void *arguments, python_size index, void *value);

@@ -70,10 +70,12 @@ static void *run_in_span(void *original, void *arguments, void *keywords, python
     known = &without_layers;
     options = NULL;
   }
-  bool has_signature = feed != NULL && ort_signature_of_feed(feed, signature, sizeof signature);
+  struct padding padding = {0};
+  bool has_signature = feed != NULL && ort_signature_of_feed(feed, signature, sizeof signature, &padding);
   struct run run = ort_run_begin(&ort_module.runtime, known, options, batch);
   if (has_signature)
     xsp_span_tag_string(&run.span, "signature", signature);
+  padding_tag(&run.span, &padding);
   void *changed = with_options(arguments, options_index, run.given);
   void *done = call_changed(original, changed, arguments, keywords);
   ort_run_end(&run);

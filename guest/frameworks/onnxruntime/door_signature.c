@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Signatures of inferences of Python programs: names, types and shapes of what is fed. Caches ("past_key_values.0.key") do not count,
-// nor does a mask that is longer than the first input: they grow with each call of a decoder. Called by door_python_runs.c, with the
-// interpreter held.
+// nor does a mask that is longer than the first input: they grow with each call of a decoder. Also how much of token ids is padding.
+// Called by door_python_runs.c, with the interpreter held.
 #include "frameworks/common/text_writer.h"
 #include "frameworks/onnxruntime/door_objects.h"
+
+#include <string.h>
 
 #define RANK_MAXIMUM 16
 
@@ -14,8 +16,18 @@ struct shape {
 struct writing {
   struct text_writer text;
   struct shape first;
-  bool has_first;
+  bool has_first, has_mask;
+  struct padding padding; // of the mask, else of the first array that may be of tokens
 };
+struct python_buffer { // Py_buffer
+  void *elements, *object;
+  python_size bytes, element_bytes;
+  int is_read_only, rank;
+  const char *format;
+  python_size *dims, *strides, *offsets;
+  void *internal;
+};
+#define IN_ORDER (0x38 | 0x4) // PyBUF_C_CONTIGUOUS | PyBUF_FORMAT
 
 static void *call_method(void *object, const char *name) // new; NULL: it has none
 {
@@ -60,6 +72,41 @@ static bool is_cache(const char *name)
   return strstr(name, "past") != NULL || strstr(name, "cache") != NULL || strstr(name, "present") != NULL;
 }
 
+// Token ids and masks: whole numbers in two dimensions, of an array. Those of one byte each are a picture, or a mask.
+static void look_for_padding(struct writing *writing, void *value, bool is_mask)
+{
+  const struct python *py = ort_module.python;
+  static int (*get)(void *object, struct python_buffer *buffer, int flags);
+  static void (*release)(struct python_buffer * buffer);
+  struct python_buffer buffer = {.object = NULL};
+  if (writing->has_mask || (writing->padding.positions > 0 && !is_mask))
+    return;
+  if (get == NULL || release == NULL) {
+    void *symbols[] = {py->symbol("PyObject_GetBuffer"), py->symbol("PyBuffer_Release")};
+    memcpy(&get, &symbols[0], sizeof get);
+    memcpy(&release, &symbols[1], sizeof release);
+  }
+  if (get == NULL || release == NULL)
+    return;
+  if (get(value, &buffer, IN_ORDER) != 0) {
+    py->error_clear();
+    return;
+  }
+  const char *formats = is_mask ? "lqiB?" : "lqi";
+  if (buffer.rank == 2 && buffer.format != NULL && buffer.format[0] != 0 && strchr(formats, buffer.format[0]) != NULL) {
+    struct padding found = padding_count(&(struct padding_input){.elements = buffer.elements,
+                                                                 .size = (uint32_t)buffer.element_bytes,
+                                                                 .rows = (uint64_t)buffer.dims[0],
+                                                                 .columns = (uint64_t)buffer.dims[1],
+                                                                 .is_mask = is_mask});
+    if (found.positions > 0) { // not of one that is too narrow, as the mask of a decoder's next token
+      writing->padding = found;
+      writing->has_mask = is_mask;
+    }
+  }
+  release(&buffer);
+}
+
 static void add(struct writing *writing, const char *name, void *value, bool is_mask)
 {
   void *class = ort_module.value_class;
@@ -82,12 +129,14 @@ static void add(struct writing *writing, const char *name, void *value, bool is_
     text_put_integer(text, shape.dims[i]);
   }
   text_put(text, shape.rank > RANK_MAXIMUM ? ",...]" : "]");
+  if (!is_own && shape.rank == 2)
+    look_for_padding(writing, value, is_mask);
   if (!writing->has_first)
     writing->first = shape;
   writing->has_first = true;
 }
 
-bool ort_signature_of_feed(void *feed, char *text, size_t size)
+bool ort_signature_of_feed(void *feed, char *text, size_t size, struct padding *ret_padding)
 {
   const struct python *py = ort_module.python;
   struct writing writing = {.text = {text, size, 0}};
@@ -109,5 +158,6 @@ bool ort_signature_of_feed(void *feed, char *text, size_t size)
       py->decref(key);
     }
   }
+  *ret_padding = writing.padding;
   return writing.text.length > 0;
 }

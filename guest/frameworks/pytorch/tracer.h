@@ -4,7 +4,7 @@
 #define XSP_FRAMEWORKS_PYTORCH_TRACER_H
 
 #include "frameworks/common/door_python.h"
-#include "frameworks/pytorch/padding.h"
+#include "frameworks/common/padding.h"
 #include "tracers/frames/python.h"
 
 #include <stdbool.h>

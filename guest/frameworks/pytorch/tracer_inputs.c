@@ -118,15 +118,13 @@ static const void *elements_of(void *tensor, const struct padding_input *input)
   return is_whole ? (const void *)(intptr_t)number_of(tensor, "data_ptr", 0) : NULL;
 }
 
-// Token ids and masks: whole numbers in two dimensions.
+// Token ids and masks: whole numbers in two dimensions. Those of one byte each are a picture, or a mask.
 static void look_for_padding(struct writing *writing, void *tensor, const struct input *shape, const char *type,
                              const char *name)
 {
   bool is_mask = name != NULL && strstr(name, "mask") != NULL;
-  uint32_t size = strcmp(type, "int64") == 0                                ? 8
-                  : strcmp(type, "int32") == 0                              ? 4
-                  : strcmp(type, "bool") == 0 || strcmp(type, "uint8") == 0 ? 1
-                                                                            : 0;
+  bool is_byte = strcmp(type, "bool") == 0 || strcmp(type, "uint8") == 0;
+  uint32_t size = strcmp(type, "int64") == 0 ? 8 : strcmp(type, "int32") == 0 ? 4 : is_byte && is_mask ? 1 : 0;
   if (size == 0 || shape->rank != 2 || shape->dims[1] < (int64_t)PADDING_COLUMNS_LEAST || shape->dims[0] < 1 ||
       writing->has_mask || (writing->padding.positions > 0 && !is_mask))
     return;

@@ -70,11 +70,7 @@ static struct xsp_span publish(struct xsp_site *site, uint64_t start, uint64_t e
     xsp_span_tag_string(&span, "model", inputs->model);
   if (inputs->signature != NULL)
     xsp_span_tag_string(&span, "signature", inputs->signature);
-  if (inputs->padding.positions > 0) {
-    xsp_span_tag_int(&span, "positions", inputs->padding.positions);
-    xsp_span_tag_int(&span, "padded", inputs->padding.padded);
-    xsp_span_tag_int(&span, "spare", inputs->padding.spare);
-  }
+  padding_tag(&span, &inputs->padding);
   return span;
 }
 

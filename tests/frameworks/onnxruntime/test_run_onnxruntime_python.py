@@ -119,6 +119,34 @@ class PythonProgram(Case):
         rows = sql(trace.path, "select distinct value from tag where key = 'model'")
         self.assertEqual([row["value"] for row in rows], ["decoder"])
 
+    def test_padding(self):
+        """Of arrays of whole numbers: the mask counts, else the first ones. Other arrays, also of bytes, are no tokens."""
+        outcome, trace = self.check_same(self.script("""
+            from onnx import TensorProto, helper
+            kinds = {"image": TensorProto.UINT8, "attention_mask": TensorProto.INT64, "ids": TensorProto.INT32, "weights": TensorProto.FLOAT}
+            inputs = [helper.make_tensor_value_info(name, kind, [None, None]) for name, kind in kinds.items()]
+            outputs = [helper.make_tensor_value_info(f"{name}_out", kind, [None, None]) for name, kind in kinds.items()]
+            nodes = [helper.make_node("Identity", [name], [f"{name}_out"]) for name in kinds]
+            graph = helper.make_graph(nodes, "encoder", inputs, outputs)
+            made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+            session = onnxruntime.InferenceSession(made.SerializeToString())
+            ids = numpy.zeros((2, 16), numpy.int32)
+            ids[0, :4] = [5, 6, 7, 8]
+            ids[1, :6] = [5, 6, 7, 8, 9, 10]
+            mask = numpy.ones((2, 16), numpy.int64)
+            weights = numpy.zeros((2, 16), numpy.float32)
+            mask[:, 12:] = 0
+            image = numpy.zeros((2, 16), numpy.uint8)
+            image[:, :10] = 7
+            narrow = numpy.ones((2, 1), numpy.int64)  # of a decoder's next token
+            for mask in (mask, numpy.asfortranarray(mask), narrow):
+                for tokens in (ids, numpy.asfortranarray(ids)):
+                    show(session.run(None, {"image": image, "ids": tokens, "attention_mask": mask, "weights": weights}))
+            """))
+        self.assertEqual(outcome.status, 0, outcome.err)
+        rows = sql(trace.path, "select value from tag where key in ('positions', 'padded', 'spare') order by span_id, key")
+        self.assertEqual([row["value"] for row in rows], [8, 32, 8, 8, 32, 8, 22, 32, 20, 22, 32, 20])
+
     def test_models_without_layers(self):
         outcome, trace = self.check_same(self.script(self.EVERY_WAY), levels="M")
         self.assertEqual(outcome.status, 0, outcome.err)

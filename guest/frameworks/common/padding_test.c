@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Padding of batches with known answers.
-#include "frameworks/pytorch/padding.h"
+#include "frameworks/common/padding.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

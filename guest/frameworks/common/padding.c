@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counts padding (padding.h). Called by tracer_inputs.c in the traced program: allocates nothing.
-#include "frameworks/pytorch/padding.h"
+// Counts padding (padding.h). Called by the tracer of PyTorch and the door of ONNX Runtime, in the traced program: allocates nothing.
+#include "frameworks/common/padding.h"
 
 #include <string.h>
 
@@ -34,8 +34,10 @@ static bool find_value(const struct padding_input *input, uint64_t rows, bool fr
   uint64_t longest = 1;
   for (uint64_t row = 0; row < rows; row++) {
     int64_t value = element(input, row, from_end ? input->columns - 1 : 0);
+    if (input->is_mask && value != 0)
+      continue;
     uint64_t length = run_of(input, row, from_end, value);
-    if (length > longest && !(input->is_mask && value != 0)) {
+    if (length > longest) {
       longest = length;
       *ret_value = value;
     }
@@ -68,4 +70,13 @@ struct padding padding_count(const struct padding_input *input)
   uint64_t most = PADDING_ELEMENTS_MOST / input->columns, rows = input->rows < most ? input->rows : most;
   struct padding last = count_from(input, rows, true), first = count_from(input, rows, false);
   return first.padded > last.padded ? first : last;
+}
+
+void padding_tag(const struct xsp_span *span, const struct padding *padding)
+{
+  if (padding->positions == 0)
+    return;
+  xsp_span_tag_int(span, "positions", padding->positions);
+  xsp_span_tag_int(span, "padded", padding->padded);
+  xsp_span_tag_int(span, "spare", padding->spare);
 }

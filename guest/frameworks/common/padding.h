@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // How much of a batch of sequences is padding: of token ids, the last or first positions of a row that all have one value; of a mask,
-// zeros. Pure: reads the elements only.
-#ifndef XSP_FRAMEWORKS_PYTORCH_PADDING_H
-#define XSP_FRAMEWORKS_PYTORCH_PADDING_H
+// zeros. It reads the elements only.
+#ifndef XSP_FRAMEWORKS_COMMON_PADDING_H
+#define XSP_FRAMEWORKS_COMMON_PADDING_H
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <xsp/span.h>
 
 #define PADDING_COLUMNS_LEAST 8u
 #define PADDING_ELEMENTS_MOST 65536u // of the first rows
@@ -22,5 +23,6 @@ struct padding_input {
   bool is_mask;
 };
 struct padding padding_count(const struct padding_input *input);
+void padding_tag(const struct xsp_span *span, const struct padding *padding); // for F34; none where it is unknown
 
 #endif
