@@ -10,17 +10,26 @@
 #include <string.h>
 
 enum { NODE_INPUT = 1, NODE_OUTPUT = 2, NODE_NAME = 3, NODE_TYPE = 4, NODE_ATTRIBUTE = 5 };
-enum { ATTRIBUTE_NAME = 1, ATTRIBUTE_INT = 3, ATTRIBUTE_STRING = 4, ATTRIBUTE_INTS = 8 };
+enum {
+  ATTRIBUTE_NAME = 1,
+  ATTRIBUTE_INT = 3,
+  ATTRIBUTE_STRING = 4,
+  ATTRIBUTE_GRAPH = 6,
+  ATTRIBUTE_INTS = 8,
+  ATTRIBUTE_GRAPHS = 11
+};
 enum { TENSOR_DIMS = 1, TENSOR_NAME = 8 };
 #define WINDOWS_MOST 65536u
 
 struct entry { // a window while its weights are not known
   struct operator_window window;
   struct slice weights; // of a transposed convolution whose kernel_shape is left to them
+  bool is_numbered;     // its name is made up
 };
 struct list {
   struct arena *arena;
   VECTOR(struct entry) items;
+  bool has_other_numbers; // a made-up name may be that of another node, too
 };
 
 static struct slice text_of(const struct wire_field *field)
@@ -88,6 +97,26 @@ static bool is_wanted(struct slice type)
   return false;
 }
 
+// "Resize_3", as ONNX Runtime names a node without a name.
+static bool is_numbered(struct slice name)
+{
+  size_t length = name.length;
+  while (length > 0 && name.data[length - 1] >= '0' && name.data[length - 1] <= '9')
+    length--;
+  return length > 0 && length < name.length && name.data[length - 1] == '_' &&
+         is_wanted((struct slice){name.data, length - 1});
+}
+
+// The nodes of a body, as of a loop, are numbered on their own.
+static bool has_body(struct wire attribute)
+{
+  struct wire_field field;
+  while (wire_next(&attribute, &field))
+    if (field.number == ATTRIBUTE_GRAPH || field.number == ATTRIBUTE_GRAPHS)
+      return true;
+  return false;
+}
+
 static const char *copy(struct arena *arena, struct slice text)
 {
   return arena_copy(arena, text.length > 0 ? text.data : "", text.length);
@@ -101,7 +130,8 @@ static bool add_entry(struct list *list, const struct entry *entry)
   return true;
 }
 
-static bool read_node(struct list *list, struct wire node)
+// `index` is the number of the last node, from 1. Constants have none: ONNX Runtime makes them initializers before it numbers nodes.
+static bool read_node(struct list *list, struct wire node, unsigned *index)
 {
   struct wire walk = node;
   struct wire_field field;
@@ -122,11 +152,17 @@ static bool read_node(struct list *list, struct wire node)
       output = text_of(&field);
     else if (field.number == NODE_INPUT && inputs++ == 1)
       weights = text_of(&field);
+    else if (field.number == NODE_ATTRIBUTE)
+      list->has_other_numbers |= has_body(wire_inside(&field));
   }
+  list->has_other_numbers |= is_numbered(name);
+  *index += !slice_is(type, "Constant");
   if (!is_wanted(type))
     return true;
-  struct entry entry = {.window = {.group = -1, .size = -1}};
-  entry.window.layer_names[0] = copy(list->arena, name);
+  struct entry entry = {.window = {.group = -1, .size = -1}, .is_numbered = name.length == 0};
+  entry.window.layer_names[0] = name.length > 0
+                                    ? copy(list->arena, name)
+                                    : arena_format(list->arena, "%.*s_%u", (int)type.length, type.data, *index - 1);
   entry.window.layer_names[1] =
       output.length > 0 ? arena_format(list->arena, "%.*s_nchwc", (int)output.length, output.data) : "";
   walk = node;
@@ -163,8 +199,9 @@ static bool read_graph(struct list *list, struct wire graph)
 {
   struct wire_field field;
   struct wire walk = graph;
+  unsigned index = 0;
   while (wire_find(&walk, ONNX_GRAPH_NODE, WIRE_BYTES, &field))
-    if (!read_node(list, wire_inside(&field)))
+    if (!read_node(list, wire_inside(&field), &index))
       return false;
   bool is_whole = walk.problem == NULL;
   bool has_open = false;
@@ -187,8 +224,12 @@ bool onnx_windows(const uint8_t *bytes, size_t size, struct arena *arena, struct
   is_good = is_good && model.problem == NULL;
   *ret_count = 0;
   *ret_windows = arena_alloc_array(arena, list.items.count + 1, sizeof **ret_windows);
-  for (size_t i = 0; i < list.items.count; i++)
-    (*ret_windows)[(*ret_count)++] = list.items.items[i].window;
+  for (size_t i = 0; i < list.items.count; i++) {
+    struct entry *entry = &list.items.items[i];
+    if (entry->is_numbered && list.has_other_numbers)
+      entry->window.layer_names[0] = "";
+    (*ret_windows)[(*ret_count)++] = entry->window;
+  }
   vector_done(&list.items);
   return is_good;
 }

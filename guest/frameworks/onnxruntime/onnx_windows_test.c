@@ -48,9 +48,12 @@ static struct message node(const char *type, const char *name, const char *outpu
   return node;
 }
 
-static struct message model(void)
+// `more`: another node; NULL: none.
+static struct message model_with(const struct message *more)
 {
   struct message graph = {.size = 0};
+  if (more != NULL)
+    put(&graph, 1, more->bytes, more->size);
   struct message pool = node("MaxPool", "pool", "pooled");
   struct message kernel = {.size = 0};
   put_text(&kernel, 1, "kernel_shape");
@@ -66,6 +69,8 @@ static struct message model(void)
   put_number(&group, 3, 4);
   put(&turned, 5, group.bytes, group.size);
   put(&graph, 1, turned.bytes, turned.size);
+  struct message constant = node("Constant", "", "sizes");
+  put(&graph, 1, constant.bytes, constant.size);
   struct message resize = node("Resize", "", "resized");
   struct message mode = {.size = 0};
   put_text(&mode, 1, "mode");
@@ -92,6 +97,11 @@ static struct message model(void)
   put_number(&model, 1, 8);
   put(&model, 7, graph.bytes, graph.size);
   return model;
+}
+
+static struct message model(void)
+{
+  return model_with(NULL);
 }
 
 static bool read_cut(const struct message *model, size_t size, struct arena *arena,
@@ -123,11 +133,37 @@ static void windows_of_a_model(void **state)
   assert_int_equal(windows[1].kernel[0], 4);
   assert_int_equal(windows[1].kernel[1], 5);
   assert_int_equal(windows[1].group, 4);
-  assert_string_equal(windows[2].layer_names[0], "");
+  assert_string_equal(windows[2].layer_names[0], "Resize_3"); // as ONNX Runtime numbers nodes without a name
   assert_string_equal(windows[2].mode, "nearest");
   assert_int_equal(windows[2].kernel_rank, 0);
   assert_int_equal(windows[3].size, 5);
   arena_done(&arena);
+}
+
+// Then another node may have the name that one without a name is expected to get.
+static void a_name_that_may_be_anothers_is_none(void **state)
+{
+  struct message attribute = {.size = 0}, branch = node("If", "branch", "i"), loop = node("Loop", "loop", "l");
+  put_text(&attribute, 1, "then_branch");
+  put_text(&attribute, 6, "");
+  put(&branch, 5, attribute.bytes, attribute.size);
+  attribute.size = 0;
+  put_text(&attribute, 11, "");
+  put(&loop, 5, attribute.bytes, attribute.size);
+  const struct message others[] = {branch, loop, node("Relu", "Resize_9", "r")},
+                       plain[] = {node("Relu", "Relu_4", "r"), node("Relu", "Resize_a", "r")};
+  for (size_t i = 0; i < 5; i++) {
+    struct arena arena = {0};
+    struct operator_window *windows;
+    size_t count;
+    struct message whole = model_with(i < 3 ? &others[i] : &plain[i - 3]);
+    assert_true(read_cut(&whole, whole.size, &arena, &windows, &count));
+    assert_int_equal(count, 5);
+    assert_string_equal(windows[0].layer_names[0], "pool");
+    assert_string_equal(windows[2].layer_names[0], i < 3 ? "" : "Resize_4");
+    assert_string_equal(windows[2].mode, "nearest");
+    arena_done(&arena);
+  }
 }
 
 static void every_cut_is_survived(void **state)
@@ -158,6 +194,7 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(windows_of_a_model),
+      cmocka_unit_test(a_name_that_may_be_anothers_is_none),
       cmocka_unit_test(every_cut_is_survived),
       cmocka_unit_test(no_file_has_none),
   };

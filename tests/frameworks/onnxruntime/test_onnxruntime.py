@@ -12,6 +12,9 @@ import tempfile
 import textwrap
 import unittest
 
+import onnx
+from onnx import TensorProto, helper
+
 import runner_session
 from runner_session import BUILD, Runner, Session
 
@@ -193,6 +196,26 @@ class OnnxRuntimeTest(unittest.TestCase):
             self.assertEqual([layer.name for layer in layers], [node.name for run in runs for node in run])
             self.assertEqual([site_tags(layer) for layer in layers], [node.tags for run in runs for node in run])
             self.assertEqual({layer.tracer for layer in layers}, {"onnxruntime"})
+
+    def test_nodes_without_a_name_have_their_attributes(self):
+        """ONNX Runtime names them by their number, which constants have none of."""
+        shape = [1, 2, 8, 4]
+        nodes = [helper.make_node("Constant", [], ["one"], value_float=1.0), helper.make_node("Add", ["x", "one"], ["a"]),
+                 helper.make_node("Attention", ["a", "x", "x"], ["b"], is_causal=1),
+                 helper.make_node("Attention", ["b", "x", "x"], ["c"]),
+                 helper.make_node("MaxPool", ["c"], ["y"], kernel_shape=[2, 2])]
+        graph = helper.make_graph(nodes, "net", [helper.make_tensor_value_info("x", TensorProto.FLOAT, shape)],
+                                  [helper.make_tensor_value_info("y", TensorProto.FLOAT, [1, 2, 7, 3])])
+        with tempfile.TemporaryDirectory() as folder:
+            model, output = pathlib.Path(folder, "net.onnx"), pathlib.Path(folder, "net.xsp")
+            onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 23)], ir_version=11), model)
+            subprocess.run([BUILD / "xsp", "profile", model, "--quiet", "--levels", "M/L", "--runs", "1", "--warmup", "0", "--batch",
+                            "1", "-o", output], check=True, capture_output=True, timeout=600)
+            answer = subprocess.run([BUILD / "xsp", "analyze", "A14", output, "--json"], check=True, capture_output=True, timeout=600)
+        rows = json.loads(answer.stdout)["rows"]
+        products = 2 * 2 * 8 * 8 * 4  # of queries and keys, of weights and values, in two heads
+        self.assertEqual([(row["layer_type"], row["multiply_adds"], row["compares"]) for row in rows],
+                         [("Add", 0, 0), ("Attention", products / 2, 0), ("Attention", products, 0), ("MaxPool", 0, 2 * 7 * 3 * 4)])
 
 
 if __name__ == "__main__":
