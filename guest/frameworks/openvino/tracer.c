@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// openvino.so: a collector for ITT that knows one thing only, the nodes that OpenVINO executes; the predictor points
-// INTEL_LIBITTNOTIFY64 to it. Each module with ITT inside (OpenVINO's, TBB's) opens it at its first call and hands over its
+// openvino.so: a collector for ITT that knows two things only, the nodes that OpenVINO executes and, at library level, oneDNN's
+// primitives in them; the predictor points INTEL_LIBITTNOTIFY64 to it. Each module with ITT inside (OpenVINO's, TBB's) opens it at its first call and hands over its
 // table of functions. Other events cost a comparison; nodes become layer spans on the thread that executes them.
 // guest/tracers/itt is the collector for everything that ITT says.
 //
@@ -18,6 +18,7 @@
 #define TRACER "openvino"
 #define NAMES_MOST (1u << 16) // power of two; half of it is used
 #define DEPTH_MOST 16u        // nodes that run graphs, nested
+#define PRIMITIVE_DOMAIN "dnnl::primitive::execute"
 
 XSP_API void __itt_api_init(struct itt_global *global, int groups);
 XSP_API void __itt_api_fini(struct itt_global *global);
@@ -28,6 +29,7 @@ struct name {
   struct itt_string string; // what the module sees; first
   uint64_t hash;
   struct xsp_site *site; // atomic; NULL: not described and not executed yet
+  struct xsp_site *call; // atomic; of the primitive that computes it; NULL: not known
   char text[];
 };
 static struct name *names[NAMES_MOST]; // atomic, from NULL once
@@ -95,7 +97,16 @@ static const void *the_thread;                   // atomic: that begins inferenc
 static __thread struct {
   uint32_t depth;
   struct xsp_span spans[DEPTH_MOST];
+  struct xsp_site *calls[DEPTH_MOST]; // of the primitive in each; NULL: unknown, or a primitive itself
 } open_nodes __attribute__((tls_model("initial-exec")));
+
+static const char *primitive_of(const struct layer_report *layer)
+{
+  for (size_t i = 0; layer->tags != NULL && i < layer->tags->count; i++)
+    if (strcmp(layer->tags->items[i].key, "primitive") == 0)
+      return layer->tags->items[i].text;
+  return NULL;
+}
 
 static void describe(const struct layer_report *layers, size_t count)
 {
@@ -108,6 +119,9 @@ static void describe(const struct layer_report *layers, size_t count)
     if (site == NULL)
       continue;
     framework_layer_tag_site(&layers[i], site);
+    const char *primitive = primitive_of(&layers[i]);
+    struct xsp_site *call = primitive == NULL ? NULL : xsp_site_create(TRACER, XSP_LEVEL_LIBRARY, primitive, NULL);
+    __atomic_store_n(&name->call, call, __ATOMIC_RELEASE);
     __atomic_store_n(&name->site, site, __ATOMIC_RELEASE);
   }
 }
@@ -142,10 +156,13 @@ const struct openvino_listener *xsp_openvino_listener(void)
 // ---- ITT's functions --------------------------------------------------------------------------------------------------
 
 static struct itt_domain node_domain = {.flags = 1, .name = OPENVINO_NODE_DOMAIN};
+static struct itt_domain primitive_domain = {.name = PRIMITIVE_DOMAIN};   // flags: atomic; see __itt_api_init
 static struct itt_domain other_domain = {.flags = 0, .name = "(others)"}; // the module skips calls in it
 
 static struct itt_domain *domain_create(const char *text)
 {
+  if (text != NULL && strcmp(text, PRIMITIVE_DOMAIN) == 0)
+    return &primitive_domain;
   return text != NULL && strcmp(text, OPENVINO_NODE_DOMAIN) == 0 ? &node_domain : &other_domain;
 }
 
@@ -160,12 +177,17 @@ static struct itt_string *string_handle_create(const char *text)
 }
 
 // Made before we came: by its name, once.
-static bool is_node_domain(const struct itt_domain *domain)
+static bool is_domain(const struct itt_domain *domain, const struct itt_domain *wanted)
 {
-  if (domain == &node_domain)
+  if (domain == wanted)
     return true;
-  return domain != NULL && domain != &other_domain && domain->name != NULL &&
-         strcmp(domain->name, OPENVINO_NODE_DOMAIN) == 0;
+  return domain != NULL && domain != &other_domain && domain->name != NULL && strcmp(domain->name, wanted->name) == 0;
+}
+
+static bool is_recorded(const struct itt_domain *domain)
+{
+  return is_domain(domain, &node_domain) ||
+         (__atomic_load_n(&primitive_domain.flags, __ATOMIC_RELAXED) != 0 && is_domain(domain, &primitive_domain));
 }
 
 static struct xsp_site *site_of(struct itt_string *string)
@@ -183,21 +205,32 @@ static struct xsp_site *site_of(struct itt_string *string)
   return site;
 }
 
+// A node's primitive has the name that OpenVINO lists: for pooling, products and softmax its oneDNN announces the kind of another one
+// (2026.4.1). Threads that compute a part of it announce it, too: these have no node open.
+static struct xsp_site *primitive_site(uint32_t depth)
+{
+  return depth > 0 ? open_nodes.calls[depth - 1] : NULL;
+}
+
 static void task_begin(const struct itt_domain *domain, struct itt_id id, struct itt_id parent,
                        struct itt_string *string)
 {
-  if (!is_node_domain(domain))
+  if (!is_recorded(domain))
     return;
   uint64_t entered = xsp_clock_ticks();
-  __atomic_add_fetch(&node_total, 1, __ATOMIC_RELAXED);
+  bool is_node = is_domain(domain, &node_domain);
+  __atomic_add_fetch(&node_total, is_node, __ATOMIC_RELAXED);
   uint32_t depth = open_nodes.depth++;
   if (depth >= DEPTH_MOST)
     return;
   const void *thread = __atomic_load_n(&the_thread, __ATOMIC_ACQUIRE);
   struct xsp_span span = {0, 0, 0};
-  if (thread != NULL)
-    span = xsp_span_start(site_of(string));
-  if (thread != NULL && thread != &open_nodes && depth == 0) {
+  const struct name *name = is_node ? name_of(string) : NULL;
+  struct xsp_site *site = thread == NULL ? NULL : is_node ? site_of(string) : primitive_site(depth);
+  open_nodes.calls[depth] = name != NULL ? __atomic_load_n(&name->call, __ATOMIC_ACQUIRE) : NULL;
+  if (site != NULL)
+    span = xsp_span_start(site);
+  if (is_node && thread != NULL && thread != &open_nodes && depth == 0) {
     struct xsp_context model;
     __atomic_load(&the_model, &model, __ATOMIC_ACQUIRE);
     xsp_span_set_parent(&span, model);
@@ -209,7 +242,7 @@ static void task_begin(const struct itt_domain *domain, struct itt_id id, struct
 
 static void task_end(const struct itt_domain *domain)
 {
-  if (!is_node_domain(domain) || open_nodes.depth == 0)
+  if (!is_recorded(domain) || open_nodes.depth == 0)
     return;
   uint32_t depth = --open_nodes.depth;
   if (depth >= DEPTH_MOST)
@@ -243,6 +276,9 @@ void __itt_api_init(struct itt_global *global, int groups)
   bool is_ours = global != NULL && memcmp(global->magic, ITT_MAGIC, sizeof global->magic) == 0 && global->major == 3 &&
                  global->build >= ITT_BUILD_OLDEST;
   bool is_recording = is_ours && xsp_attach(NULL) == 0;
+  // All modules share it: one that is not recorded leaves it on, so that what has begun also ends.
+  if (is_recording && (xsp_session_levels() & XSP_LEVEL_MASK(XSP_LEVEL_LIBRARY)) != 0)
+    __atomic_store_n(&primitive_domain.flags, 1, __ATOMIC_RELAXED);
   struct itt_slot *slot = is_ours ? global->slots : NULL;
   for (size_t i = 0; slot != NULL && i < SLOTS_MOST && slot->name != NULL; i++, slot++) {
     void *function = is_recording ? function_of(slot->name) : NULL;

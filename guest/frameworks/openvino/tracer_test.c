@@ -23,6 +23,7 @@ static struct itt_string *(*string_create)(const char *);
 static void (*task_begin)(const struct itt_domain *, struct itt_id, struct itt_id, struct itt_string *);
 static void (*task_end)(const struct itt_domain *);
 static void (*untouched)(void);
+static void (*init)(struct itt_global *, int);
 static const struct openvino_listener *listener;
 
 // What the static part of a module hands over.
@@ -41,7 +42,6 @@ static void join(void)
                                     {NULL, NULL, NULL, NULL, 0}};
   static struct itt_global global = {.magic = {0}, .major = 3, .build = ITT_BUILD_OLDEST, .slots = slots};
   memcpy(global.magic, ITT_MAGIC, sizeof global.magic);
-  void (*init)(struct itt_global *, int) = NULL;
   *(void **)&init = dlsym(handle, "__itt_api_init");
   openvino_listener_fn find = NULL;
   *(void **)&find = dlsym(handle, OPENVINO_LISTENER_SYMBOL);
@@ -58,6 +58,14 @@ static void run(const struct itt_domain *domain, const char *name)
   task_end(domain);
 }
 
+// Of a version that is not known: it is left alone.
+static void another_module_joins(void)
+{
+  static struct itt_global global = {.magic = {0}, .major = 4, .build = ITT_BUILD_OLDEST};
+  memcpy(global.magic, ITT_MAGIC, sizeof global.magic);
+  init(&global, 0);
+}
+
 static struct itt_domain *nodes;
 
 static void *on_another_thread(void *name)
@@ -72,7 +80,9 @@ static void program(void)
   join();
   nodes = domain_create(OPENVINO_NODE_DOMAIN);
   struct itt_domain *others = domain_create("tbb");
-  if (nodes->flags != 1 || others->flags != 0 || string_create("a") != string_create("a"))
+  struct itt_domain *primitives = domain_create("dnnl::primitive::execute");
+  const struct itt_id no_id = {0, 0, 0};
+  if (nodes->flags != 1 || primitives->flags != 1 || others->flags != 0 || string_create("a") != string_create("a"))
     _exit(92);
   struct layer_tags tags = {0};
   layer_tags_add_text(&tags, "primitive", "brgconv_avx512_bf16");
@@ -83,20 +93,29 @@ static void program(void)
   run(nodes, "constant"); // before any inference
   struct xsp_span model = xsp_span_start(&model_site);
   listener->begin(xsp_span_context(&model));
-  run(nodes, "conv");
+  task_begin(nodes, no_id, no_id, string_create("conv"));
+  task_begin(primitives, no_id, no_id, string_create("softmax")); // whatever it is called
+  another_module_joins();
+  task_end(primitives);
+  task_end(nodes);
+  if (primitives->flags != 1)
+    _exit(94);
+  task_begin(nodes, no_id, no_id, string_create("loop"));
+  run(primitives, "of a node without a primitive");
+  task_end(nodes);
+  run(primitives, "of another thread's node");
   run(others, "not a node");
   task_end(nodes); // one too many
   // A module's own handles, made before it knew the collector.
   static struct itt_domain own_domain = {.flags = 1, .name = OPENVINO_NODE_DOMAIN};
   static struct itt_string own_string = {.text = "early"};
-  const struct itt_id none = {0, 0, 0};
-  task_begin(&own_domain, none, none, &own_string);
+  task_begin(&own_domain, no_id, no_id, &own_string);
   task_end(&own_domain);
-  task_begin(nodes, none, none, string_create("loop"));
+  task_begin(nodes, no_id, no_id, string_create("loop"));
   run(nodes, "body");
   task_end(nodes);
   for (int i = 0; i < 100; i++) // deeper than there is room for
-    task_begin(nodes, none, none, string_create("deep"));
+    task_begin(nodes, no_id, no_id, string_create("deep"));
   for (int i = 0; i < 100; i++)
     task_end(nodes);
   pthread_t thread;
@@ -105,7 +124,15 @@ static void program(void)
   listener->end();
   xsp_span_finish(&model);
   run(nodes, "after");
-  if (listener->node_count() != 1 + 3 + 1 + 100 + 1 + 1 || listener->own_ticks() == 0)
+  // Another model has a node of the same name, without a primitive.
+  const struct layer_report again = {.name = "conv", .type = "Reference", .index = 0};
+  listener->describe(&again, 1);
+  listener->begin((struct xsp_context){0, 0});
+  task_begin(nodes, no_id, no_id, string_create("conv"));
+  run(primitives, "of a node that had one");
+  task_end(nodes);
+  listener->end();
+  if (listener->node_count() != 1 + 4 + 1 + 100 + 1 + 1 + 1 || listener->own_ticks() == 0)
     _exit(93);
 }
 
@@ -130,7 +157,7 @@ static void nodes_become_layers(void **state)
   pid_t child = fork();
   assert_true(child >= 0);
   if (child == 0) {
-    alarm(30);
+    alarm(600);
     setenv("XSP_SESSION", folder, 1);
     if (xsp_attach(NULL) != 0)
       _exit(99);
@@ -152,12 +179,20 @@ static void nodes_become_layers(void **state)
   assert_string_equal(site_tag(conv, "layer_index"), "a number");
   assert_int_equal(read_site(&result, conv->record.site)->level, XSP_LEVEL_LAYER);
   assert_null(find_about(&result, conv, RECORD_PARENT)); // on the model's thread: by containment
-  const char *const there[] = {"early", "loop", "body", "elsewhere"};
+  const struct read_record *primitive = find_span(&result, "brgconv_avx512_bf16");
+  assert_non_null(primitive);
+  assert_int_equal(read_site(&result, primitive->record.site)->level, XSP_LEVEL_LIBRARY);
+  assert_int_equal(count_spans(&result, "loop"), 2);
+  const char *const there[] = {"brgconv_avx512_bf16", "early", "body", "elsewhere"};
   for (size_t i = 0; i < sizeof there / sizeof there[0]; i++)
     assert_int_equal(count_spans(&result, there[i]), 1);
-  const char *const absent[] = {"constant", "not a node", "after"};
+  const char *const absent[] = {
+      "constant", "not a node", "after", "softmax", "of a node without a primitive", "of another thread's node"};
   for (size_t i = 0; i < sizeof absent / sizeof absent[0]; i++)
     assert_int_equal(count_spans(&result, absent[i]), 0);
+  // Nodes that run while no inference does take no room in the session.
+  assert_null(memmem(result.catalog, result.catalog_size, "constant", sizeof "constant"));
+  assert_non_null(memmem(result.catalog, result.catalog_size, "elsewhere", sizeof "elsewhere"));
   assert_null(site_tag(find_span(&result, "body"), "layer_type")); // nothing was said of it
   assert_int_equal(count_spans(&result, "deep"), 16);
   const struct read_record *elsewhere = find_about(&result, find_span(&result, "elsewhere"), RECORD_PARENT);
