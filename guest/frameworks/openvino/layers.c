@@ -11,6 +11,9 @@
 #include <string.h>
 
 #define LISTENER_MAJOR 2026
+#define COUNTERS_NOTE                                                                                                  \
+  "layers are differences of means over all inferences, in whole us: a layer's time is out by up to 1 us for each "    \
+  "inference so far, their sum is right; bodies of loops are missing"
 
 static struct openvino_state *the_state; // for own_ticks, which is given none
 
@@ -42,6 +45,10 @@ void openvino_choose_route(struct openvino_state *state, struct predictor_model 
   state->route = !has_layers ? OPENVINO_NO_LAYERS : listens ? OPENVINO_LISTENER : OPENVINO_COUNTERS;
   static const char *const sources[] = {"none", "listener", "performance counters"};
   model->layer_source = sources[state->route];
+  if (state->route == OPENVINO_COUNTERS) {
+    size_t length = strlen(state->note);
+    snprintf(state->note + length, sizeof state->note - length, "%s" COUNTERS_NOTE, length > 0 ? "; " : "");
+  }
   if (state->route != OPENVINO_NO_LAYERS)
     model->own_ticks = listener_ticks;
   static const struct layer_publisher_options publishing = {

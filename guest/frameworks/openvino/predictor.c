@@ -156,7 +156,7 @@ static enum status openvino_check(struct predictor_state *state, struct arena *a
   // TensorFlow's saved models are folders.
   XSP_TRY(predictor_check_file(state->options.model_path, true, ADVICE_FILE, err));
   bool is_on_cpu = state->device.kind == DEVICE_DEFAULT || state->device.kind == DEVICE_CPU;
-  if (state->has_layers && is_on_cpu && !state->options.force_profile_file)
+  if (state->has_layers && is_on_cpu)
     openvino_find_listener((struct openvino_state *)state); // before OpenVINO is loaded
   return STATUS_OK;
 }

@@ -18,7 +18,7 @@ struct openvino_state {
   struct openvino_api api;
   int major;
   enum openvino_route route;
-  char note[128];
+  char note[256];
   const char *device; // OpenVINO's name of it: "CPU", "GPU.1", "AUTO:GPU,CPU"; in the caller's arena
   struct ov_core *core;
   struct ov_model *model;

@@ -61,7 +61,7 @@ static const struct option_description options[] = {
     OPTION_CALL_PATHS,
     {"cuda", 0, "KEY=VALUE,...", NULL, 0, OPTION_CUDA_TEXT},
     {"profile-file", 0, NULL, NULL, 0,
-     "Take layers from the framework's own profile file even where it can announce them while it runs."},
+     "Take layers from the profile file of ONNX Runtime even where it can announce them while it runs."},
     {"unfused", 0, NULL, NULL, 0,
      "Leave out the framework's rewrites that make one layer of several operators, so that each is a layer of its own. "
      "The model is slower so."},

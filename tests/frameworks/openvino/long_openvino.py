@@ -9,6 +9,7 @@ import unittest
 from framework_environment import BUILD, FrameworkTest, framework_python
 
 VERSION, OLD_VERSION = "2026.4.1", "2024.6.0"
+COUNTED = ("--device", "AUTO")  # which does not announce its layers
 
 # OpenVINO's own profile and xsp's listener in one run. The listener records during inferences only, so one is announced.
 BOTH_PROFILES = """
@@ -117,8 +118,7 @@ class OpenVinoTest(FrameworkTest):
     def test_both_routes_have_the_same_layers(self):
         counted_file = self.folder / "counted.xsp"
         self.profile(self.models / "cnn.onnx", "--batch", 4, "--runs", 20, "--levels", "M/L")
-        self.profile(self.models / "cnn.onnx", "--batch", 4, "--runs", 20, "--levels", "M/L", "--profile-file",
-                     output=counted_file)
+        self.profile(self.models / "cnn.onnx", "--batch", 4, "--runs", 20, "--levels", "M/L", *COUNTED, output=counted_file)
         kinds = [{(layer["tags"]["layer_index"], layer["tags"]["layer_type"], layer["tags"]["primitive"],
                    layer["tags"].get("fused")) for layer in self.layers(path)} for path in (None, counted_file)]
         self.assertLessEqual(kinds[1], kinds[0])  # below 1 us the counters show nothing
@@ -127,8 +127,15 @@ class OpenVinoTest(FrameworkTest):
             self.assertEqual(layer["tags"]["untold"], "start,thread")
             self.assertEqual(layer["basis"], "explicit")
 
+    def test_layers_that_are_announced_are_never_counted(self):
+        for options, source in ((["--profile-file"], "listener"), (COUNTED, "performance counters")):
+            self.profile(self.models / "cnn.onnx", "--batch", 4, "--runs", 3, "--levels", "M/L", *options)
+            notes = {row["key"]: row["value"] for row in self.sql("select key, value from note")}
+            self.assertEqual(notes["layer_source"], source)
+            self.assertEqual("bodies of loops" in notes.get("framework", ""), source != "listener")
+
     def test_counters_add_up(self):
-        self.profile(self.models / "cnn.onnx", "--batch", "1,4", "--runs", 20, "--profile-file")
+        self.profile(self.models / "cnn.onnx", "--batch", "1,4", "--runs", 20, *COUNTED)
         self.check_tables()
         layers = self.layers()
         self.check_within_models(layers)
@@ -139,8 +146,7 @@ class OpenVinoTest(FrameworkTest):
 
     def test_layers_add_up_to_its_own_counters(self):
         """Means over n inferences, cut to microseconds, times n: what all of them took."""
-        own = self.profile_beside_its_own("openvino/libs/libopenvino_c.so*", self.models / "cnn.onnx", "--profile-file",
-                                          "--batch", 4)
+        own = self.profile_beside_its_own("openvino/libs/libopenvino_c.so*", self.models / "cnn.onnx", *COUNTED, "--batch", 4)
         recorded = dict((name, int(mean)) for mean, name in (line.split(" ", 1) for line in own[-1].read_text().splitlines()))
         inferences = len(own) - 1  # the first list is asked for before any
         sums = {row["name"]: row["ns"] for row in self.sql(
