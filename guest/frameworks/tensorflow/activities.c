@@ -290,6 +290,32 @@ static void find_parents(struct placed *placed, size_t count)
   }
 }
 
+// "MemoryAllocation#allocator_name=cpu,bytes_reserved=0,requested_bytes=4096,…#". oneDNN's allocator announces large blocks
+// alone: they are counted with its others (allocations.h).
+static int64_t allocated(const struct activity *activity)
+{
+  static const char begins[] = "MemoryAllocation#allocator_name=", key[] = ",requested_bytes=", counted[] = "mklcpu,";
+  const char *name = activity->name + sizeof begins - 1;
+  bool is_one =
+      strncmp(activity->name, begins, sizeof begins - 1) == 0 && strncmp(name, counted, sizeof counted - 1) != 0;
+  const char *at = is_one ? strstr(name, key) : NULL;
+  int64_t bytes = at != NULL ? strtoll(at + sizeof key - 1, NULL, 10) : 0;
+  return bytes > 0 ? bytes : 0;
+}
+
+// To the innermost operation of the thread around it. Those placed so far are by thread and start.
+static void add_allocation(struct placed *placed, size_t count, const struct activity *activity, int64_t bytes)
+{
+  for (size_t k = count; k > 0 && count - k < 64 && placed[k - 1].thread == activity->thread; k--) {
+    struct operation *around = &placed[k - 1].operation;
+    if (around->end_ns < activity->end_ns)
+      continue;
+    if (__builtin_add_overflow(around->alloc_bytes, bytes, &around->alloc_bytes))
+      around->alloc_bytes = INT64_MAX;
+    return;
+  }
+}
+
 bool activities_operations(const struct activities *activities, uint64_t start_ns, uint64_t end_ns, struct pool *pool,
                            struct operation **ret_operations, size_t *ret_count)
 {
@@ -310,6 +336,9 @@ bool activities_operations(const struct activities *activities, uint64_t start_n
   for (size_t i = 0; i < activities->count && steps.count > 0; i++) {
     const struct activity *activity = &activities->items[i];
     const char *type = type_in(activity);
+    int64_t bytes = allocated(activity);
+    if (bytes > 0)
+      add_allocation(placed, count, activity, bytes);
     if (type == NULL || !belongs(activities, around, is_shared, i, start_ns, end_ns, &steps))
       continue;
     char *name = framework_pool_text(pool, activity->name, (size_t)(type - 1 - activity->name));
@@ -317,7 +346,7 @@ bool activities_operations(const struct activities *activities, uint64_t start_n
     if (name == NULL || kept == NULL)
       return false;
     const struct operation operation = {
-        name, kept, activity->start_ns, activity->end_ns, activities->threads[activity->thread], SIZE_MAX};
+        name, kept, activity->start_ns, activity->end_ns, activities->threads[activity->thread], SIZE_MAX, 0};
     placed[count++] = (struct placed){operation, activity->thread, i};
   }
   qsort(placed, count, sizeof *placed, compare_placed);

@@ -33,8 +33,9 @@ enum activities_found activities_read(const void *events, struct pool *pool, str
 struct operation { // that was computed in a step
   const char *name, *type;
   uint64_t start_ns, end_ns;
-  uint64_t thread; // as in `threads` of the activities
-  size_t parent;   // place in the same array of one that it was computed within; SIZE_MAX: none
+  uint64_t thread;     // as in `threads` of the activities
+  size_t parent;       // place in the same array of one that it was computed within; SIZE_MAX: none
+  int64_t alloc_bytes; // requested of allocators on its thread, by it and by no operation within it
 };
 // The operations of the steps that a call started which lasted from `start_ns` to `end_ns`, in order of
 // their start. What other steps computed meanwhile (input pipelines, other threads) is left out.

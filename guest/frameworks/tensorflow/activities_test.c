@@ -135,9 +135,21 @@ static void operations_within_operations_nest(void **state)
   tensorflow_made_event("SessionRun#id=3,_r=1#", 100, 900);
   tensorflow_made_event("ExecutorState::Process#id=3#", 150, 800);
   tensorflow_made_event("outer:While", 200, 500);
+  tensorflow_made_event("MemoryAllocation#allocator_name=cpu,bytes_reserved=0,requested_bytes=7,addr=1#", 205, 205);
   tensorflow_made_event("a:Add", 210, 220);
+  tensorflow_made_event("MemoryAllocation#allocator_name=cpu,bytes_reserved=0,requested_bytes=100,addr=1#", 220, 220);
+  tensorflow_made_event("MemoryAllocation#allocator_name=cpu,bytes_reserved=0,requested_bytes=-5,addr=1#", 220, 220);
+  tensorflow_made_event("MemoryDeallocation#bytes_reserved=0,requested_bytes=50,addr=1#", 220, 220);
   tensorflow_made_event("b:Add", 230, 240);
+  tensorflow_made_event("MemoryAllocation#allocator_name=cpu,bytes_reserved=0,requested_bytes=20,addr=1#", 235, 235);
+  tensorflow_made_event("MemoryAllocation#allocator_name=cpu,bytes_reserved=0,requested_bytes=3,addr=1#", 300,
+                        300); // after a and b
   tensorflow_made_event("c:Add", 600, 610);
+  tensorflow_made_event("MemoryAllocation#allocator_name=mklcpu,bytes_reserved=0,requested_bytes=9,addr=1#", 605, 605);
+  tensorflow_made_event("MemoryAllocation#allocator_name=cpu,bytes_reserved=0,requested_bytes=1000,addr=1#", 620,
+                        620); // in none
+  tensorflow_made_thread("pool");
+  tensorflow_made_event("MemoryAllocation#allocator_name=cpu,bytes_reserved=0,requested_bytes=5000,addr=1#", 605, 605);
   struct pool pool = {.maximum_bytes = 1 << 24};
   struct operation *operations = NULL;
   assert_int_equal(operations_of(&pool, &operations, events), 4);
@@ -145,6 +157,10 @@ static void operations_within_operations_nest(void **state)
   assert_int_equal(operations[1].parent, 0);
   assert_int_equal(operations[2].parent, 0);
   assert_true(operations[3].parent == SIZE_MAX);
+  assert_int_equal(operations[0].alloc_bytes, 10);
+  assert_int_equal(operations[1].alloc_bytes, 100);
+  assert_int_equal(operations[2].alloc_bytes, 20);
+  assert_int_equal(operations[3].alloc_bytes, 0);
   framework_pool_done(&pool);
 }
 

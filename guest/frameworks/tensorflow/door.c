@@ -60,6 +60,7 @@ static bool find_functions(const void *of_library)
   TENSORFLOW_TRACER_FUNCTIONS(X)
   bool has_interface = is_whole;
   TENSORFLOW_RECORDER_FUNCTIONS(X)
+  TENSORFLOW_ALLOCATOR_FUNCTIONS(X)
 #undef X
   functions.recorder_level = frameworks_lookup(library, TENSORFLOW_RECORDER_LEVEL);
   return has_interface;
@@ -78,6 +79,11 @@ static bool attach(const void *real)
 }
 
 static struct framework_door door = {&framework_tensorflow, attach, FRAMEWORK_UNKNOWN};
+
+static bool is_attached(void)
+{
+  return __atomic_load_n(&door.state, __ATOMIC_ACQUIRE) == FRAMEWORK_ATTACHED;
+}
 
 // Within a function of EACH_FUNCTION; there is no caller without the library that it was bound to.
 #define ENTER(name)                                                                                                    \
@@ -151,7 +157,7 @@ void TF_DeleteSession(void *session, void *status)
     void *found = framework_next(#name, FRAMEWORK_CALLER);                                                             \
     bool(*real) parameters;                                                                                            \
     memcpy(&real, &found, sizeof real);                                                                                \
-    bool is_traced = __atomic_load_n(&door.state, __ATOMIC_ACQUIRE) == FRAMEWORK_ATTACHED;                             \
+    bool is_traced = is_attached();                                                                                    \
     if (is_traced)                                                                                                     \
       the_hooks->program_begins();                                                                                     \
     bool is_on = real != NULL && real arguments;                                                                       \
@@ -160,6 +166,28 @@ void TF_DeleteSession(void *session, void *status)
     return is_on;                                                                                                      \
   }
 EACH_START(X)
+#undef X
+
+// ---- memory ----------------------------------------------------------------------------------------------------------
+
+// MklCPUAllocator::AllocateRaw, which TensorFlow reaches through a table that the loader fills in. It may run before
+// TensorFlow's first function, and attaches nothing.
+#define X(name)                                                                                                        \
+  XSP_API void *name(void *allocator, size_t alignment, size_t bytes);                                                 \
+  void *name(void *allocator, size_t alignment, size_t bytes)                                                          \
+  {                                                                                                                    \
+    static void *own; /* atomic */                                                                                     \
+    void *found = __atomic_load_n(&own, __ATOMIC_RELAXED);                                                             \
+    if (found == NULL)                                                                                                 \
+      __atomic_store_n(&own, found = framework_next(#name, FRAMEWORK_CALLER), __ATOMIC_RELAXED);                       \
+    void *(*real)(void *, size_t, size_t);                                                                             \
+    memcpy(&real, &found, sizeof real);                                                                                \
+    void *memory = real != NULL ? real(allocator, alignment, bytes) : NULL;                                            \
+    if (memory != NULL && is_attached())                                                                               \
+      the_hooks->allocated(bytes);                                                                                     \
+    return memory;                                                                                                     \
+  }
+X(_ZN10tensorflow15MklCPUAllocator11AllocateRawEmm)
 #undef X
 
 // ---- the framework ---------------------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@
 #define XSP_FRAMEWORKS_TENSORFLOW_HOOKS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <xsp/span.h>
 
@@ -30,6 +31,11 @@
   X(take, _ZN3tsl8profiler15TraceMeRecorder4StopEv, void *, (void *ret_events))                                        \
   X(drop, _ZNSt6vectorIN3tsl8profiler15TraceMeRecorder12ThreadEventsESaIS3_EED2Ev, void, (void *events))
 
+// With them its allocator of CPUs' memory announces what it allocates to the recorder, as those of GPUs' do.
+#define TENSORFLOW_ALLOCATOR_FUNCTIONS(X)                                                                              \
+  X(announce_allocations, _ZN3tsl23EnableCPUAllocatorStatsEv, void, (void))                                            \
+  X(keep_allocations, _ZN3tsl24DisableCPUAllocatorStatsEv, void, (void))                                               \
+  X(announces_allocations, _ZN3tsl24CPUAllocatorStatsEnabledEv, bool, (void))
 #define TENSORFLOW_RECORDER_LEVEL "_ZN3tsl8profiler8internal13g_trace_levelE"
 #define TENSORFLOW_RECORDER_OFF (-1)
 
@@ -38,7 +44,8 @@ struct tensorflow_functions {
       *recorder_level; // atomic: TENSORFLOW_RECORDER_OFF, or the level of whoever uses the recorder; NULL: unknown
 #define X(member, name, result, parameters) result(*member) parameters;
   TENSORFLOW_TRACER_FUNCTIONS(X)
-  TENSORFLOW_RECORDER_FUNCTIONS(X) // NULL where a version has them not: models without layers
+  TENSORFLOW_RECORDER_FUNCTIONS(X)  // NULL where a version has them not: models without layers
+  TENSORFLOW_ALLOCATOR_FUNCTIONS(X) // NULL where a version has them not: layers without memory
 #undef X
 };
 
@@ -62,6 +69,7 @@ struct tensorflow_hooks { // static; appended to only
   void (*report)(const char *message); // to xsp, for its notes on the run
   void (*program_begins)(void);        // it is about to start the recorder itself
   void (*program_began)(void);         // it tried to
+  void (*allocated)(size_t bytes);     // by the allocator that oneDNN's operations have, on the calling thread
 };
 #define TENSORFLOW_HOOKS_SYMBOL "xsp_tensorflow"
 XSP_API const struct tensorflow_hooks *xsp_tensorflow(void);

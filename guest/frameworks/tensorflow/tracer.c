@@ -9,6 +9,7 @@
 #include "format/range.h"
 #include "frameworks/common/guest.h"
 #include "frameworks/common/sites.h"
+#include "frameworks/tensorflow/allocations.h"
 #include "frameworks/tensorflow/tracer_recording.h"
 
 #include <dlfcn.h>
@@ -231,6 +232,7 @@ const struct tensorflow_hooks *xsp_tensorflow(void)
       .report = guest_report,
       .program_begins = tensorflow_recording_program_begins,
       .program_began = tensorflow_recording_program_began,
+      .allocated = tensorflow_allocations_note,
   };
   (void)xsp_tracer_join(guest_tracer());
   return &hooks;

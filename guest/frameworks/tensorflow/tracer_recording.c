@@ -11,6 +11,7 @@
 #include "frameworks/common/layer_publish.h"
 #include "frameworks/common/threads.h"
 #include "frameworks/tensorflow/activities.h"
+#include "frameworks/tensorflow/allocations.h"
 #include "frameworks/tensorflow/types.h"
 
 #include <pthread.h>
@@ -39,6 +40,7 @@ static bool is_broken;
 static uint32_t reported_overlap, reported_taken, reported_lost, reported_unread; // atomic
 static uint32_t recorder;                                                         // atomic: enum recorder
 static __thread bool is_within;                                                   // this thread switches it for us
+static bool is_announcing;    // of whom the recorder is: TensorFlow announces allocations for us
 static uint64_t too_long[16]; // atomic; functions that compute more in one call than is kept: not recorded again
 static struct layer_publisher *publisher;
 static struct {
@@ -52,12 +54,21 @@ static void report_once(uint32_t *was_reported, const char *message)
     guest_report(message);
 }
 
+static void stop_announcing(void)
+{
+  if (is_announcing) // else the program's wish
+    tf->keep_allocations();
+  is_announcing = false;
+}
+
 // Predictions of the parent's other threads do not go on here.
 static void forked(void)
 {
+  stop_announcing(); // TensorFlow clears a flag, no more (2.21)
   recorder = RECORDER_FREE;
   is_busy = open_calls = has_overlap = 0;
   is_within = false;
+  tensorflow_allocations_end();
 }
 
 void tensorflow_recording_start(const struct tensorflow_functions *functions)
@@ -85,6 +96,11 @@ static void release(uint32_t state)
   __atomic_store_n(&recorder, state, __ATOMIC_RELEASE);
 }
 
+static bool has_memory(void)
+{
+  return tf->announce_allocations != NULL && tf->keep_allocations != NULL && tf->announces_allocations != NULL;
+}
+
 // False: the program has the recorder.
 static bool switch_on(void)
 {
@@ -97,6 +113,11 @@ static bool switch_on(void)
     is_within = true;
     is_on = tf->record(LEVEL_ALL);
     is_within = false;
+    is_announcing = is_on && has_memory() && !tf->announces_allocations();
+    if (is_announcing)
+      tf->announce_allocations();
+    if (is_on)
+      tensorflow_allocations_begin();
   }
   release(is_on ? RECORDER_OURS : RECORDER_FREE);
   return is_on;
@@ -108,6 +129,8 @@ static void take(const void **events)
   is_within = true;
   (void)tf->take(events);
   is_within = false;
+  tensorflow_allocations_end();
+  stop_announcing();
 }
 
 // The program waits until a prediction has switched; predictions never wait.
@@ -225,11 +248,12 @@ static bool publish(const struct operation *operations, size_t count, uint64_t f
                                        .type = operations[i].type,
                                        .category = tensorflow_category(operations[i].type),
                                        .index = index_of(function, operations[i].name),
-                                       .alloc_bytes = -1,
+                                       .alloc_bytes = has_memory() ? operations[i].alloc_bytes : -1,
                                        .start_ns = operations[i].start_ns,
                                        .duration_ns = operations[i].end_ns - operations[i].start_ns,
                                        .thread_id = framework_threads_find(&threads, operations[i].thread),
                                        .parent = operations[i].parent};
+  tensorflow_allocations_add(reports, count, pool);
   return framework_layer_publish(publisher, reports, count, model, 0, NULL) == STATUS_OK;
 }
 

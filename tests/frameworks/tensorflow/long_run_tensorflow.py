@@ -103,10 +103,18 @@ class RunTensorflowTest(RunFrameworkTest):
         return {(row["node"] or row["name"], row["type"]) for row in rows
                 if row["type"] not in ("Const", "VarHandleOp", "NoOp")}
 
+    def memory(self, output):
+        """What layers allocated, as the recorder and as RunMetadata have it; others take over an input's memory at times."""
+        rows = self.sql("select t.value as type, a.value as bytes from span s join tag t using (run_id, span_id) join tag a"
+                        " using (run_id, span_id) where s.level = 'layer' and t.key = 'layer_type' and a.key = 'alloc_bytes'"
+                        " and t.value like '%Fused%'", output)
+        return {(row["type"], row["bytes"]) for row in rows}
+
     def test_sessions_have_the_layers_of_profile(self):
         expected = self.folder / "profile.xsp"
         self.profile(self.saved, "--batch", 4, "--levels", "M/L", "--runs", 2, output=expected)
-        wanted = self.sessions(expected)
+        wanted, memory = self.sessions(expected), self.memory(expected)
+        self.assertGreater(max(size for _, size in memory), 4 * 30 * 30 * 8 * 4)
         python = self.program("""
             graph = tf.Graph()
             with graph.as_default(), tf.compat.v1.Session(graph=graph) as session:
@@ -119,6 +127,16 @@ class RunTensorflowTest(RunFrameworkTest):
         self.assertEqual([(model["name"], model["tags"]["batch_size"]) for model in self.models()],
                          [("StatefulPartitionedCall_1", 4)] * 3)
         self.assertEqual(self.sessions(self.output), wanted)
+        self.assertEqual(self.memory(self.output), memory)
+        plain = self.program("""
+            loaded = tf.saved_model.load(folder)
+            for i in range(3):
+                show(loaded.serve(image()))
+            """)
+        # oneDNN's allocator announces nothing of this size, TensorFlow's own does: of outputs alone, without scratch memory.
+        for onednn, sizes in (("1", {size for _, size in memory}), ("0", {4 * 30 * 30 * 8 * 4, 4 * 28 * 28 * 8 * 4, 4 * 10 * 4})):
+            self.check_same(plain, env={**self.variables(), "TF_ENABLE_ONEDNN_OPTS": onednn})
+            self.assertEqual({size for _, size in self.memory(self.output)}, sizes)
         if COMPILER is None:
             self.skipTest("no C compiler")
         framework = self.library.parent / "libtensorflow_framework.so.2"
