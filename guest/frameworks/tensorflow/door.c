@@ -61,6 +61,7 @@ static bool find_functions(const void *of_library)
   bool has_interface = is_whole;
   TENSORFLOW_RECORDER_FUNCTIONS(X)
   TENSORFLOW_ALLOCATOR_FUNCTIONS(X)
+  TENSORFLOW_INPUT_FUNCTIONS(X)
 #undef X
   functions.recorder_level = frameworks_lookup(library, TENSORFLOW_RECORDER_LEVEL);
   return has_interface;

@@ -36,6 +36,10 @@
   X(announce_allocations, _ZN3tsl23EnableCPUAllocatorStatsEv, void, (void))                                            \
   X(keep_allocations, _ZN3tsl24DisableCPUAllocatorStatsEv, void, (void))                                               \
   X(announces_allocations, _ZN3tsl24CPUAllocatorStatsEnabledEv, bool, (void))
+
+// How many tensors and variables are passed to a function.
+#define TENSORFLOW_INPUT_FUNCTIONS(X) X(input_count, TFE_OpGetFlatInputCount, int, (const void *op, void *status))
+
 #define TENSORFLOW_RECORDER_LEVEL "_ZN3tsl8profiler8internal13g_trace_levelE"
 #define TENSORFLOW_RECORDER_OFF (-1)
 
@@ -46,6 +50,7 @@ struct tensorflow_functions {
   TENSORFLOW_TRACER_FUNCTIONS(X)
   TENSORFLOW_RECORDER_FUNCTIONS(X)  // NULL where a version has them not: models without layers
   TENSORFLOW_ALLOCATOR_FUNCTIONS(X) // NULL where a version has them not: layers without memory
+  TENSORFLOW_INPUT_FUNCTIONS(X)     // NULL where a version has it not: functions without a signature
 #undef X
 };
 

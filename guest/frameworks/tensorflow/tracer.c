@@ -40,9 +40,14 @@ static bool is_async(const void *op, void *status)
 static struct site_slot slots[SLOTS]; // by level and name
 static struct site_table sites = {.slots = slots, .slot_count = SLOTS};
 
-static struct xsp_site *make_site(enum xsp_level level, const char *name)
+// `inputs`: of a function; 0: not known.
+static struct xsp_site *make_site(enum xsp_level level, const char *name, int inputs)
 {
-  struct xsp_site *site = xsp_site_create("tensorflow", level, name, NULL);
+  struct xsp_site *site = xsp_site_create_variant("tensorflow", level, name, NULL, (uint32_t)inputs);
+  char signature[32];
+  snprintf(signature, sizeof signature, "%d inputs", inputs);
+  if (site != NULL && inputs > 0)
+    xsp_site_tag_string(site, "signature", signature);
   if (site != NULL && level == XSP_LEVEL_LAYER)
     xsp_site_tag_string(site, "layer_type", name);
   if (site != NULL && level == XSP_LEVEL_MODEL)
@@ -52,22 +57,22 @@ static struct xsp_site *make_site(enum xsp_level level, const char *name)
   return site;
 }
 
-static struct xsp_site *site_of(enum xsp_level level, const char *name)
+static struct xsp_site *site_of(enum xsp_level level, const char *name, int inputs)
 {
-  uint64_t key = hash_text(name, strlen(name), (uint64_t)level) | 1;
+  uint64_t key = hash_text(name, strlen(name), (uint64_t)level << 32 | (uint32_t)inputs) | 1;
   struct xsp_site *site = framework_sites_find(&sites, key);
-  if (site == NULL && (site = make_site(level, name)) != NULL && framework_sites_have_room(&sites))
+  if (site == NULL && (site = make_site(level, name, inputs)) != NULL && framework_sites_have_room(&sites))
     site = framework_sites_add(&sites, key, site);
   return site;
 }
 
 // ---- a call ----------------------------------------------------------------------------------------------------------
 
-static void begin_model(struct tensorflow_call *call, const char *name)
+static void begin_model(struct tensorflow_call *call, const char *name, int inputs)
 {
   call->function = hash_text(name, strlen(name), 0);
   call->is_recorded = tensorflow_recording_begin(call->function, !call->is_async);
-  struct xsp_site *site = site_of(XSP_LEVEL_MODEL, name);
+  struct xsp_site *site = site_of(XSP_LEVEL_MODEL, name, inputs);
   call->is_open = true;
   call->start_ns = (int64_t)clock_now_ns(CLOCK_REALTIME);
   call->span = xsp_span_start(site);
@@ -120,6 +125,7 @@ static void hook_execute_begins(struct tensorflow_call *call, const void *op)
   const char *op_name = tf->op_name(op, status);
   bool is_function = op_name != NULL && function_name(op_name, name);
   call->is_async = is_function && is_async(op, status);
+  int inputs = is_function && tf->input_count != NULL ? tf->input_count(op, status) : 0;
   tf->delete_status(status);
   if (call->is_async && __atomic_exchange_n(&reported_async, 1, __ATOMIC_RELAXED) == 0)
     guest_report(
@@ -127,9 +133,9 @@ static void hook_execute_begins(struct tensorflow_call *call, const void *op)
   if (op_name == NULL)
     return;
   if (is_function) {
-    begin_model(call, name);
+    begin_model(call, name, inputs);
   } else if (tensorflow_recording_is_wanted()) {
-    struct xsp_site *site = site_of(XSP_LEVEL_LAYER, op_name);
+    struct xsp_site *site = site_of(XSP_LEVEL_LAYER, op_name, 0);
     call->is_open = true;
     call->span = xsp_span_start(site);
   }
@@ -200,7 +206,7 @@ static void hook_run_begins(struct tensorflow_call *call, const void *handle, vo
   } else { // targets only: initialisers, saving
     return;
   }
-  begin_model(call, name);
+  begin_model(call, name, 0);
 }
 
 static void hook_run_ended(struct tensorflow_call *call, void *const *results, int count, bool is_done)

@@ -95,6 +95,20 @@ class RunTensorflowTest(RunFrameworkTest):
                         " p.run_id = s.run_id and p.span_id = s.parent_id where t.key = 'layer_index' and p.name = 'function'")
         self.assertEqual(len({(row["name"], row["value"]) for row in rows}), len({row["name"] for row in rows}))
 
+    def test_fit_and_evaluate_are_two_kinds(self):
+        """Keras gives both functions one name; fit is passed the optimizer's variables, too."""
+        outcome = self.check_same(self.program("""
+            model = network()
+            model.compile("adam", "mse")
+            history = model.fit(image(), np.ones((4, 10)), epochs=3, verbose=0, shuffle=False)
+            show(model.evaluate(image(), np.ones((4, 10)), verbose=0))
+            """))
+        self.assertEqual(outcome.status, 0, outcome.err)
+        kinds = collections.Counter((model["name"], model["tags"]["signature"]) for model in self.models()
+                                    if "initialize" not in model["name"])
+        self.assertEqual(len({name for name, _ in kinds}), 1, kinds)
+        self.assertEqual(sorted(kinds.values()), [1, 3], kinds)
+
     def sessions(self, output):
         """The layers of a run of the SavedModel: {(node, type)}. The recorder omits nodes that only pass values on."""
         rows = self.sql("select s.name, (select value from tag t where t.run_id = s.run_id and t.span_id = s.span_id and"
