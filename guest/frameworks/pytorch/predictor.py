@@ -13,7 +13,6 @@ import json
 import mmap
 import os
 import re
-import socket
 import sys
 import zipfile
 from time import monotonic_ns
@@ -342,25 +341,3 @@ class Predictor:
             answer["outputs"] = write_outputs(named_tensors("output", output), self.layers)
         self.layers.clear()
         return answer
-
-
-def one_line(error):
-    text = str(error) if isinstance(error, Refusal) else f"{type(error).__name__}: {error}"
-    return " ".join(text.split())[:1000].encode(errors="replace").decode() or type(error).__name__
-
-
-def main():
-    predictor = Predictor()
-    lines = socket.socket(fileno=int(os.environ["XSP_PREDICTOR_FD"])).makefile("rw", encoding="utf-8")
-    for request in map(json.loads, lines):
-        if request["request"] == "close":
-            break
-        try:
-            answer = getattr(predictor, request["request"])(request)
-        except (Exception, SystemExit) as error:
-            answer = {"error": one_line(error)}
-        print(json.dumps(answer), file=lines, flush=True)
-
-
-if __name__ == "__main__":
-    main()
