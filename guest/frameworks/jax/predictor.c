@@ -53,6 +53,7 @@ const struct predictor predictor_jax = {
     .extensions = ".jax .stablehlo",
     .tells_times = true,
     .executes_model = true,
+    .has_devices = true,
     .state_bytes = sizeof(struct state),
     .probe = jax_probe,
     .open = jax_open,

@@ -204,6 +204,16 @@ def write_outputs(value):
     return infos
 
 
+def find_device(text):
+    """cpu, gpu, gpu:N, or a backend of JAX's: cuda, rocm, tpu."""
+    kind, _, number = text.lower().partition(":")
+    try:
+        return jax.devices(kind)[int(number or 0)]
+    except (RuntimeError, ValueError, IndexError) as error:
+        present = ", ".join(sorted({device.platform for device in jax.devices()} | {"cpu"}))
+        raise Refusal(f"jax has no '{text}' here, it has {present}: {error}; try: --device cpu") from None
+
+
 class Predictor:
     def open(self, request):
         global jax, numpy, profiler
@@ -215,14 +225,19 @@ class Predictor:
                 jax.profiler.ProfileData
             except (ImportError, AttributeError):
                 raise Refusal(f"JAX {jax.__version__} cannot read its own profiles; try: JAX 0.10, or --levels M") from None
+        device = jax.devices()[0]
+        if "device" in request:
+            device = find_device(request["device"])
+            jax.config.update("jax_default_device", device)
         self.has_layers, model = request["layers"], request["model"]
         if os.path.exists(model):
             self.model, self.inputs = open_exported(model)
         else:
             source, _, name = model.rpartition(":")
             self.model, self.inputs = open_function(source, name)
+        kind, colon, _ = str(device).partition(":")  # "cuda:0"; of JAX's older CPUs "TFRT_CPU_0"
         return {"version": 2, "framework": "jax", "framework_version": jax.__version__, "clock": "realtime",
-                "untold": ["thread"], "inputs": self.inputs.describe()}
+                "untold": ["thread"], "device": f"{kind if colon else device.platform}:{device.id}", "inputs": self.inputs.describe()}
 
     def prepare(self, request):
         memory = mmap.mmap(int(os.environ["XSP_PREDICTOR_INPUTS_FD"]), request["bytes"])

@@ -161,6 +161,7 @@ enum status program_read_open(const char *line, size_t length, const char *progr
       {.name = "inputs", .read = read_inputs, .target = ret_facts, .is_required = true},
       {.name = "untold", .read = read_untold, .target = &ret_facts->untold},
       {.name = "note", .read = program_read_name, .target = &ret_facts->note},
+      {.name = "device", .read = program_read_name, .target = &ret_facts->device},
   };
   XSP_TRY(program_read_answer(&reader, line, length, fields, sizeof fields / sizeof fields[0]));
   if (ret_facts->clock == XSP_CLOCK_FOREIGN)

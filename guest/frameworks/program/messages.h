@@ -32,6 +32,7 @@ struct program_facts { // the answer to `open`; what it points to lies in the ar
   int64_t version;
   const char *framework, *framework_version;
   const char *note;     // NULL: none
+  const char *device;   // that it runs the model on; NULL: it does not say
   enum xsp_clock clock; // of its times; XSP_CLOCK_FOREIGN: simulated time
   unsigned untold;      // of enum program_untold
   struct tensor_info *inputs;

@@ -42,6 +42,7 @@ const struct predictor predictor_program = {
     .tells_times = true,
     .tells_units = true,
     .executes_model = true,
+    .has_devices = true,
     .state_bytes = sizeof(struct program_state),
     .probe = program_probe,
     .open = open_program,

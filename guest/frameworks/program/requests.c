@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #define REQUEST_MOST ((size_t)4 << 20)
@@ -43,6 +44,8 @@ static enum status ask_open(struct program_state *state, const struct predictor_
   json_member_string(&json, "model", is_file ? real : options->model_path);
   json_member_bool(&json, "layers", state->common.has_layers && !state->is_guest);
   json_member_int(&json, "threads", options->threads);
+  if (options->device != NULL)
+    json_member_string(&json, "device", options->device);
   if (options->layer_outputs)
     json_member_bool(&json, "layer_outputs", true);
   if (state->is_own) {
@@ -54,8 +57,13 @@ static enum status ask_open(struct program_state *state, const struct predictor_
   }
   end_request(state, &json);
   XSP_TRY(program_ask(&state->program, "open", &state->request, err));
-  return program_read_open(state->program.line.data, state->program.line.length, state->path, arena, &state->facts,
-                           err);
+  XSP_TRY(
+      program_read_open(state->program.line.data, state->program.line.length, state->path, arena, &state->facts, err));
+  if (options->device != NULL && state->facts.device == NULL)
+    return error_set(err, STATUS_USE, "cannot choose the device", "--device", "the same without --device",
+                     "%s does not say that it runs the model on '%s': its answer to open has no device", state->path,
+                     options->device);
+  return STATUS_OK;
 }
 
 static void make_publisher(struct program_state *state, struct arena *arena)
@@ -70,6 +78,14 @@ static void make_publisher(struct program_state *state, struct arena *arena)
                                                           : LAYER_TIMES_MONOTONIC,
   };
   state->publisher = framework_layer_publisher_create(&options);
+}
+
+// By its name: "cuda:1", "cpu".
+static enum predictor_on device_class(const char *device)
+{
+  return strcasestr(device, "cpu") != NULL     ? PREDICTOR_ON_CPU
+         : strncasecmp(device, "cuda", 4) == 0 ? PREDICTOR_ON_CUDA
+                                               : PREDICTOR_ON_OTHER;
 }
 
 enum status program_open(struct predictor_model *model, const struct program_command *command, struct arena *arena,
@@ -90,6 +106,10 @@ enum status program_open(struct predictor_model *model, const struct program_com
   model->input_count = state->facts.input_count;
   model->layer_source = state->common.has_layers ? "program" : "none";
   model->note = state->facts.note;
+  if (state->facts.device != NULL) {
+    model->device = state->facts.device;
+    model->device_class = device_class(state->facts.device);
+  }
   model->reported.clock = state->facts.clock;
   if (state->facts.clock == XSP_CLOCK_FOREIGN)
     model->note = arena_format(arena, "times are simulated%s%s", state->facts.note != NULL ? ": " : "",

@@ -79,8 +79,6 @@ static enum status pytorch_open(struct predictor_model *model, struct arena *are
   XSP_TRY(program_python_open(&python, model, &state->command, arena, err));
   model->library_path = state->interpreter;
   model->layer_source = state->program.common.has_layers ? "tracer pytorch" : "none";
-  model->device = "cpu";
-  model->device_class = PREDICTOR_ON_CPU;
   return STATUS_OK;
 }
 
@@ -101,6 +99,7 @@ const struct predictor predictor_pytorch = {
     .names_function = program_names_function,
     .publishes_model = true,
     .executes_model = true,
+    .has_devices = true,
     .state_bytes = sizeof(struct state),
     .probe = pytorch_probe,
     .open = pytorch_open,

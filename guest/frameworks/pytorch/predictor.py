@@ -302,6 +302,20 @@ def with_layers(module, layers):
     return lambda *arguments, **keywords: Keeper(module).run(*arguments, *keywords.values())
 
 
+def find_device(text):
+    """cpu, gpu, gpu:N, or PyTorch's own name."""
+    kind, _, number = text.lower().partition(":")
+    gpus = [name for name in ("cuda", "xpu", "mps") if getattr(torch, name, None) is not None and getattr(torch, name).is_available()]
+    if kind == "gpu" and not gpus:
+        raise Refusal(f"torch has no '{text}' here, it has cpu; try: --device cpu")
+    try:
+        device = torch.device(gpus[0] if kind == "gpu" else kind, *[int(number)] if number else [])
+        torch.empty(1, device=device)
+    except Exception as error:
+        raise Refusal(f"torch has no '{text}' here: {error}; try: --device cpu") from error
+    return device
+
+
 class Predictor:
     def __init__(self):
         self.layers = []  # (name, tensor, type of its module), where they are asked for
@@ -320,20 +334,30 @@ class Predictor:
             source, _, name = model.rpartition(":")
             self.module, self.inputs = open_function(source, name)
         self.spans = Spans(name, request["levels"])
+        self.device = find_device(request["device"]) if "device" in request else None
+        self.synchronize = None
+        if self.device is not None:
+            self.module.to(self.device)
+            self.synchronize = getattr(getattr(torch, self.device.type, None), "synchronize", None)
         if request.get("layer_outputs"):
             self.module = with_layers(self.module, self.layers)
         return {"version": 2, "framework": "pytorch", "framework_version": torch.__version__, "clock": "monotonic",
-                "inputs": [item.describe() for item in self.inputs.inputs.values()]}
+                "device": str(self.device or "cpu"), "inputs": [item.describe() for item in self.inputs.inputs.values()]}
 
     def prepare(self, request):
         memory = mmap.mmap(int(os.environ["XSP_PREDICTOR_INPUTS_FD"]), request["bytes"])
-        self.arguments, self.keywords = self.inputs.call(memory, request["inputs"])
+        call = self.inputs.call(memory, request["inputs"])
+        if self.device is not None:
+            call = pytree.tree_map_only(torch.Tensor, lambda tensor: tensor.to(self.device), call)
+        self.arguments, self.keywords = call
         return {}
 
     def predict(self, request):
         with torch.inference_mode():
             start, start_ticks = monotonic_ns(), self.spans.ticks()
             output = self.module(*self.arguments, **self.keywords)
+            if self.synchronize is not None:
+                self.synchronize()  # a prediction ends when its result is there
             end_ticks, end = self.spans.ticks(), monotonic_ns()
         self.spans.publish(start_ticks, end_ticks, request["span"])
         answer = {"start": start, "end": end}

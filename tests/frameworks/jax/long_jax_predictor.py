@@ -62,6 +62,14 @@ class LongJaxPredictor(unittest.TestCase):
                             " where s.level = 'layer' and (m.span_id is null or s.start_ns < m.start_ns or s.end_ns > m.end_ns)")
         self.assertEqual(strange["n"], 0)
 
+    def test_the_device(self):
+        out = self.profile("models.py:make", "--levels", "M", "--device", "cpu:0")
+        self.assertEqual(sql(out, "select value from system where key = 'device'"), [{"value": "cpu:0"}])
+        for wrong in ("gpu:7", "cpu:9"):
+            done = run_jax(XSP, "profile", "models.py:make", "--framework", "jax", "--library", self.library, "-f", "-o", "no.xsp",
+                           "--device", wrong, status=2, cwd=self.folder)
+            self.assertIn(f"jax has no '{wrong}' here, it has cpu", done.stderr)
+
     def test_a_loop_has_its_turns(self):
         out = self.profile("models.py:big_loop", "--levels", "M/L", "--dim", "x.0=300", "--batch", "300")
         names = {row["name"]: row["n"] for row in sql(

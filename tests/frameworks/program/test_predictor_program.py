@@ -149,6 +149,17 @@ class ToldTest(ProgramTest):
         self.profile(manifest, "--runs", 1)
         self.assertEqual(self.sql("select name, framework from experiment"), [{"name": "Net", "framework": "testing"}])
 
+    def test_the_device(self):
+        program = predictor_programs.program(self.folder)
+        quick = ["--dim", "mask.1=1", "--runs", 1, "--levels", "M"]
+        result = self.profile(program, *quick, "--device", "gpu:1", check=False)
+        self.assertEqual(result.returncode, 2)
+        self.assertRegex(result.stderr, f"^xsp: cannot choose the device: .*{program.name} does not say that it runs the model on 'gpu:1'")
+        program.write_text(program.read_text().replace('"note": "of the tests"', '"device": "npu of " + request.get("device", "nobody")'))
+        for given, expected in ((["--device", "gpu:1"], "gpu:1"), ([], "nobody")):
+            self.profile(program, *quick, *given)
+            self.assertEqual(self.sql("select value from system where key = 'device'"), [{"value": f"npu of {expected}"}])
+
     def test_a_program_named_for_a_model(self):
         model = self.folder / "weights.bin"
         model.write_bytes(b"weights")

@@ -168,6 +168,12 @@ class Predictor(unittest.TestCase):
         [row] = self.read("sql", "out.xsp", "select count(*) as n from observation")
         self.assertEqual(row["n"], 3 * 2 * 4)  # one model span each, no second one of the tracer
 
+    def test_device(self):
+        """Tensors of `meta` have no values: model and inputs are there, or the model refuses them."""
+        self.profile("models.py:make", "--batch", "2", "--device", "meta", levels="M")
+        self.assertEqual(self.read("sql", "out.xsp", "select value from system where key = 'device'"), [{"value": "meta"}])
+        self.assertIn("torch has no 'nonsense' here", self.profile("models.py:make", "--device", "nonsense", levels="M", status=2))
+
     def test_library_calls(self):
         """oneDNN announces its primitives, in the runs that record them only."""
         self.profile("models.py:make", "--batch", "1", levels="M/L,M/L/Lib")
