@@ -202,6 +202,9 @@ void pytorch_operators_start(void);
 void pytorch_operators_python(const void *address_in_interpreter); // with the interpreter held
 uint32_t pytorch_operators_path(struct pytorch_thread *thread,
                                 const char *name); // of what happens now; 0: not recorded
+// The same in two parts, for what may never be published: the first costs a load in an operator.
+uint32_t pytorch_operators_caller(struct pytorch_thread *thread);
+uint32_t pytorch_operators_path_of(uint32_t caller, const char *name);
 // A fused kernel, in the operator that is open on this thread; the caller finishes the span.
 struct xsp_span pytorch_operators_kernel_begins(struct pytorch_thread *thread, const struct pytorch_kernel *kernel,
                                                 const char *name);

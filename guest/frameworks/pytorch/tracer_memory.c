@@ -16,7 +16,7 @@
 struct block {         // an allocation that is not a span yet
   const void *address; // NULL: none
   uint64_t bytes, total_bytes, ticks;
-  uint32_t path, device;
+  uint32_t caller, device; // caller: call path in which it happened; 0: not recorded
 };
 struct pytorch_blocks { // by a hash of the address: a block in another's place makes that one a span
   uint32_t forks;       // before which they were allocated
@@ -69,8 +69,11 @@ void pytorch_tensors_allocated(uint64_t bytes)
 // ---- spans -------------------------------------------------------------------------------------------------------------
 static void publish(struct xsp_site *site, const struct block *block)
 {
-  const struct xsp_interval interval = {
-      .size = sizeof interval, .start = block->ticks, .end = block->ticks, .call_path = block->path};
+  const char *name = site == free_site ? "free" : "allocate";
+  const struct xsp_interval interval = {.size = sizeof interval,
+                                        .start = block->ticks,
+                                        .end = block->ticks,
+                                        .call_path = pytorch_operators_path_of(block->caller, name)};
   struct xsp_span span = xsp_span_emit(site, &interval);
   xsp_span_tag_int(&span, "block_bytes", (int64_t)block->bytes);
   xsp_span_tag_int(&span, "address", (int64_t)(uintptr_t)block->address);
@@ -166,7 +169,7 @@ void pytorch_tensors_reported(const void *address, int64_t bytes, uint64_t total
                               .bytes = is_release ? (uint64_t)-bytes : (uint64_t)bytes,
                               .total_bytes = total_bytes,
                               .ticks = xsp_clock_ticks(),
-                              .path = pytorch_operators_path(thread, is_release ? "free" : "allocate"),
+                              .caller = pytorch_operators_caller(thread),
                               .device = device};
   if (!is_release)
     count(total_bytes, device);

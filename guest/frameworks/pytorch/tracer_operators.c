@@ -307,13 +307,21 @@ void pytorch_operators_python(const void *address_in_interpreter)
   guest_report(note);
 }
 
+uint32_t pytorch_operators_caller(struct pytorch_thread *thread)
+{
+  const struct open_operator *around = pytorch_operator_innermost(thread);
+  return around != NULL ? around->path : python_path();
+}
+
+uint32_t pytorch_operators_path_of(uint32_t caller, const char *name)
+{
+  const struct xsp_frame frame = {.size = sizeof frame, .kind = XSP_FRAME_FRAMEWORK, .name = name};
+  return records_paths ? xsp_call_path(caller, &frame) : 0;
+}
+
 uint32_t pytorch_operators_path(struct pytorch_thread *thread, const char *name)
 {
-  if (!records_paths)
-    return 0;
-  const struct open_operator *around = pytorch_operator_innermost(thread);
-  const struct xsp_frame frame = {.size = sizeof frame, .kind = XSP_FRAME_FRAMEWORK, .name = name};
-  return xsp_call_path(around != NULL ? around->path : python_frames_path(), &frame);
+  return pytorch_operators_path_of(pytorch_operators_caller(thread), name);
 }
 
 struct xsp_span pytorch_operators_kernel_begins(struct pytorch_thread *thread, const struct pytorch_kernel *kernel,
