@@ -270,6 +270,7 @@ static inline void pytorch_release(const struct python *python, void *object)
 struct process_group {
   const char *name;  // kept; NULL: unknown
   uint32_t number;   // 0: unknown
+  uint32_t size;     // ranks; 0: unknown
   uint32_t sequence; // atomic; of the last collective that began
 };
 // `module`: torch.distributed.distributed_c10d, with the interpreter held. False: its code has not run yet.

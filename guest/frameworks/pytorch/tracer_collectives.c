@@ -48,10 +48,11 @@ static const char *run_name(const char *name) // "all_reduce"; NULL: the range i
 }
 
 // ---- collectives that were started and do not run yet -------------------------------------------------------------------
-#define STARTED_MOST 64u // older ones are forgotten
+#define STARTED_MOST 64u     // older ones are forgotten
+#define RUNS_MOST (1u << 24) // of one
 
 static struct started {
-  uint64_t number; // atomic, in order of start; 0: none, or being written
+  uint64_t number; // atomic, in order of start, times RUNS_MOST, and the runs that began; 0: none, or being written
   struct xsp_context span;
   uint32_t path, parameters; // whose gradients it reduces; 0: unknown
   char kind[KIND_SIZE], module[MODULE_SIZE];
@@ -131,11 +132,19 @@ void pytorch_collectives_started(struct pytorch_thread *thread, const struct ope
   place->path = path;
   put_module(thread, opened, place);
   put_kind(place->kind, name + sizeof OPERATOR - 1);
-  __atomic_store_n(&place->number, number, __ATOMIC_RELEASE);
+  __atomic_store_n(&place->number, number * RUNS_MOST, __ATOMIC_RELEASE);
 }
 
-// The oldest whose run has this name; each once. False: there is none.
-static bool take_started(const char *run, struct started *ret_started)
+// The number of a start that this run takes: 0, except for a reduce-scatter that Gloo runs as an all-reduce for each rank of the group.
+static uint64_t number_after(uint64_t number, const char *kind, const char *run, const struct process_group *group)
+{
+  uint64_t runs = number % RUNS_MOST + 1;
+  bool is_of_many = strcmp(run, "allreduce") == 0 && strcmp(kind, "reducescatter") == 0;
+  return is_of_many && runs < group->size && runs < RUNS_MOST ? number + 1 : 0;
+}
+
+// The oldest whose run has this name. False: there is none.
+static bool take_started(const char *run, const struct process_group *group, struct started *ret_started)
 {
   char kind[KIND_SIZE];
   put_kind(kind, run);
@@ -156,7 +165,8 @@ static bool take_started(const char *run, struct started *ret_started)
     }
     if (oldest == NULL)
       return false;
-    if (__atomic_compare_exchange_n(&oldest->number, &least, 0, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+    uint64_t next = number_after(least, ret_started->kind, kind, group);
+    if (__atomic_compare_exchange_n(&oldest->number, &least, next, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
       return true; // nobody changed it since it was copied
   }
   return false;
@@ -194,7 +204,7 @@ static struct run run_of(const void *record, const char *name, const struct proc
   struct run run = {.site = site_of(name, group)};
   if (!pytorch_shapes_bytes(record, &run.bytes))
     run.bytes = -1;
-  if (!take_started(run_name(name), &started_by))
+  if (!take_started(run_name(name), group, &started_by))
     return run;
   const struct xsp_frame frame = {.size = sizeof frame, .kind = XSP_FRAME_FRAMEWORK, .name = name};
   run.parent = started_by.span;

@@ -68,7 +68,7 @@ static bool has_thread(const struct threads *threads, int32_t thread)
 }
 
 // The threads that came with the group are its.
-static void add_group(const char *name, const struct threads *before, const struct threads *after)
+static void add_group(const char *name, int64_t size, const struct threads *before, const struct threads *after)
 {
   uint32_t group = __atomic_load_n(&group_count, __ATOMIC_RELAXED);
   const char *kept = name != NULL && group < GROUPS ? pytorch_names_keep(name) : NULL;
@@ -76,6 +76,7 @@ static void add_group(const char *name, const struct threads *before, const stru
     return;
   groups[group].name = kept;
   groups[group].number = group;
+  groups[group].size = size > 0 && size <= INT32_MAX ? (uint32_t)size : 0;
   __atomic_store_n(&group_count, group + 1, __ATOMIC_RELEASE);
   for (size_t i = 0; i < after->count && worker_count < WORKERS_MOST; i++) {
     if (has_thread(before, after->all[i]))
@@ -105,14 +106,14 @@ static void note_group(void *process_group, void *ranks, const struct threads *b
   void *name = pytorch_attribute(py, process_group, "group_name");
   const char *text = name != NULL ? py->text(name) : NULL;
   py->error_clear();
+  int64_t size = number_of_method(process_group, "size");
   if (after != NULL)
-    add_group(text, before, after);
+    add_group(text, size, before, after);
   free(after);
   pytorch_release(py, name);
   python_size count = ranks != NULL ? py->sequence_size(ranks) : -1;
   py->error_clear();
   int64_t rank = count == 0 ? number_of_method(process_group, "rank") : -1;
-  int64_t size = rank >= 0 ? number_of_method(process_group, "size") : -1;
   if (rank >= 0 && size > rank && size <= INT32_MAX)
     xsp_process_rank((uint32_t)rank, -1, (uint32_t)size);
 }
@@ -124,8 +125,10 @@ static void *make_group(void *original, void *arguments, void *keywords)
   void *result = py->call(original, arguments, keywords); // the arguments live as long
   void *type, *value, *traceback;
   py->error_fetch(&type, &value, &traceback);
-  if (result != NULL && py->tuple_size(result) > 0)
-    note_group(py->tuple_item(result, 0), ranks, before);
+  bool is_tuple = result != NULL && py->tuple_size(result) > 0; // older versions of PyTorch return the group alone
+  py->error_clear();
+  if (result != NULL)
+    note_group(is_tuple ? py->tuple_item(result, 0) : result, ranks, before);
   py->error_restore(type, value, traceback);
   free(before);
   return result;

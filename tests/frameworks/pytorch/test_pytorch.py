@@ -165,6 +165,42 @@ try:
 except RuntimeError as error:
     print(error)
 """
+GROUPS = """
+class Group:
+    def __init__(self, **names): self.__dict__.update(names)
+    def size(self): return 2
+    def rank(self): return 1
+
+def _new_process_group_helper(size, rank, ranks, make): return make()
+def new_subgroups_by_enumeration(): pass
+"""
+SCATTERS = """
+import concurrent.futures, ctypes
+import torch
+from torch.distributed import distributed_c10d as c10d
+import csv  # any: the tracer is asked at each import
+worker = concurrent.futures.ThreadPoolExecutor(1)
+
+def make():
+    worker.submit(int).result()  # starts the thread of the group
+    return c10d.Group(group_name="scatters"), None
+
+def run(name, scope):
+    ctypes.CDLL("libtorch_cpu.so").torch_run(name, scope, ctypes.c_int64(-1), ctypes.c_uint64(0), None)
+
+c10d._new_process_group_helper(2, 1, [0, 1], make)
+for names in ((b"mpi:reduce_scatter",), (b"ucc:reduce_scatter",), (b"gloo:all_reduce", b"gloo:all_reduce")):
+    for _ in range(2):
+        run(b"c10d::reduce_scatter_", 0)
+    for name in 2 * names:
+        worker.submit(run, name, 7).result()
+"""
+RANKED = """
+import torch
+from torch.distributed import distributed_c10d as c10d
+import csv  # any: the tracer is asked at each import
+c10d._new_process_group_helper(2, 1, [], lambda: {result})
+"""
 FUSED_SPANS = """
     select s.name, s.level, s.category, p.level as parent,
       (select value from tag where run_id = s.run_id and span_id = s.span_id and key = 'operators') as operators,
@@ -353,15 +389,32 @@ class Doors(Case):
             self.assertEqual(done.stderr.count(note), 1, done.stderr)
 
     @unittest.skipUnless(HAS_HEADERS, "no headers of this Python")
+    def test_parts_of_a_reduce_scatter(self):
+        """Gloo runs an all-reduce for each rank of the group; MPI and UCC run one reduce-scatter."""
+        self.with_modules({"distributed/distributed_c10d.py": GROUPS})
+        _, path = self.traced(sys.executable, "-B", "-c", SCATTERS, levels="A/M/L/Lib", LD_LIBRARY_PATH=str(self.folder))
+        starts = [row["span_id"] for row in sql(path, "select span_id from span where name like 'c10d::%' order by start_ns")]
+        runs = sql(path, "select name, parent_id from span where category = 'collective' order by start_ns")
+        self.assertEqual([(row["name"], starts.index(row["parent_id"])) for row in runs], [
+            ("mpi:reduce_scatter", 0), ("mpi:reduce_scatter", 1), ("ucc:reduce_scatter", 2), ("ucc:reduce_scatter", 3),
+            ("gloo:all_reduce", 4), ("gloo:all_reduce", 4), ("gloo:all_reduce", 5), ("gloo:all_reduce", 5)])
+
+    @unittest.skipUnless(HAS_HEADERS, "no headers of this Python")
     def test_waits_for_collectives(self):
-        self.build("-o", "libtorch_cpu.so", SOURCE, "-shared", "-fPIC")
-        self.module("torch", "-Wl,--no-as-needed", *LINKED)
-        (self.folder / "torch" / "distributed").mkdir()
-        (self.folder / "torch" / "distributed" / "distributed_c10d.py").write_text(DISTRIBUTED, encoding="utf-8")
+        self.with_modules({"distributed/distributed_c10d.py": DISTRIBUTED})
         done, path = self.traced(sys.executable, "-B", "-c", WAITS)
         self.assertEqual(done.stdout, "7\ntoo late\n")
         self.assertEqual(sql(path, "select level, category, duration_ns > 0 as is_complete from span where name = 'c10d::wait'"),
                          2 * [{"level": "layer", "category": None, "is_complete": 1}])
+
+    @unittest.skipUnless(HAS_HEADERS, "no headers of this Python")
+    def test_ranks_of_groups(self):
+        """In older versions of PyTorch a group has no name, and the function that makes it returns it alone."""
+        self.with_modules({"distributed/distributed_c10d.py": GROUPS})
+        for result in ("(c10d.Group(group_name='0'), None)", "(c10d.Group(), None)", "c10d.Group()"):
+            with self.subTest(result):
+                _, path = self.traced(sys.executable, "-B", "-c", RANKED.format(result=result))
+                self.assertEqual(sql(path, "select distinct rank, world_size from track where rank is not null"), [{"rank": 1, "world_size": 2}])
 
     def test_program_without_pytorch(self):
         done, path = self.traced("cat", "/proc/self/maps")
