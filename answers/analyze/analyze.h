@@ -14,7 +14,7 @@
 
 // ---- the question ---------------------------------------------------------------------------------------------------
 // What several questions about the same open stores share: experiments, their views (answers/analyze/view.h), columns of runs, and
-// layer rows. Starts as {.bytes_most = …}, the most that columns and rows take between two questions; analyze_cache_done frees it.
+// layer rows. Starts as {.bytes_most = …}, the most that columns and rows take between two questions; analyze_cache_done empties it.
 struct analyze_cache {
   size_t bytes_most;
   struct arena arena;            // of columns and rows

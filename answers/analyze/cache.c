@@ -24,6 +24,7 @@ void analyze_cache_done(struct analyze_cache *cache)
 {
   arena_done(&cache->arena);
   arena_done(&cache->lasting);
+  *cache = (struct analyze_cache){.bytes_most = cache->bytes_most};
 }
 
 enum status analyze_cache_experiments(struct analyze_cache *cache, struct store *const *stores, size_t store_count,

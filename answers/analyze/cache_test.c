@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Questions that share a cache: an experiment is loaded once, and each answer is the one without a cache.
+// Questions that share a cache: an experiment is loaded once, work is counted once, and each answer is the one without a cache.
 #include "analyze/test_fixture.h"
+#include "analyze/view.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -50,8 +51,36 @@ static void test_an_experiment_is_loaded_once(void **unused)
   fixture_done(&fixture);
 }
 
+static void test_work_is_counted_once(void **unused)
+{
+  (void)unused;
+  struct fixture fixture;
+  fixture_start(&fixture);
+  fixture_run(&fixture, "M/L", 2);
+  for (int i = 0; i < 3; i++) {
+    int64_t start_ns = fixture.now_ns;
+    fixture_model(&fixture, 10 * MS, false);
+    fixture_layer(&fixture, &(struct fixture_layer){"Gemm", "Gemm", "[2,10]", NULL, -1, UNKNOWN_BYTES}, start_ns, MS);
+    fixture_words(&fixture, fixture.span_id, "input_shape", "[2,50] [50,10] [10]");
+  }
+  fixture_ready(&fixture);
+  struct analyze_cache cache = {.bytes_most = SIZE_MAX};
+  fixture.request.cache = &cache;
+  assert_int_equal(fixture_ask(&fixture, "A14"), STATUS_OK);
+  ASSERT_NEAR(fixture_number(&fixture, 0, "analytic_flops"), 2020);
+  const struct counted_rows *counted = cache.shared->counted;
+  assert_non_null(counted);
+  fixture.request.statistic = "median";
+  assert_int_equal(fixture_ask(&fixture, "A14"), STATUS_OK);
+  ASSERT_NEAR(fixture_number(&fixture, 0, "analytic_flops"), 2020);
+  assert_ptr_equal(cache.shared->counted, counted); // else the newest comes first
+  analyze_cache_done(&cache);
+  fixture_done(&fixture);
+}
+
 int main(void)
 {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_an_experiment_is_loaded_once)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_an_experiment_is_loaded_once),
+                                     cmocka_unit_test(test_work_is_counted_once)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

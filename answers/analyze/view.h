@@ -64,6 +64,7 @@ struct analyze_shared {
   size_t bytes_most; // of the arena: columns are not shared once it holds more
   struct cached_columns *columns;
   struct cached_rows *rows;
+  struct counted_rows *counted; // of flops/layers.c
 };
 // One analysis of one experiment.
 struct question {

@@ -181,6 +181,24 @@ class ReportTest(unittest.TestCase):
                 self.assertEqual(found, expected)
                 self.assertEqual(sum(run["levels_counted"]), len(rows) + run["spans_of_other_clocks"])
 
+    def test_two_files_have_the_causes_of_each(self):
+        """The cause has texts that are freed with what the file's questions share; freed memory has other bytes here."""
+        script = Script()
+        script.experiment()
+        for run_id, levels, model_ms in ((1, "M", 40), (2, "M/L", 100)):
+            script.run(run_id, levels)
+            script.track(1, run_id=run_id)
+            for number in range(5):
+                start = UNIX_START + (5 * run_id + number) * 10**9
+                script.span("tiny", start, model_ms * 10**6, run_id=run_id)
+                if run_id == 2:
+                    script.span("conv", start, 90 * 10**6, "layer", run_id=run_id)
+        source, page = self.report(script)
+        cause = page.document["experiments"][0]["cause"]
+        self.assertIn("the cost of recording M/L", cause)
+        xsp("report", source, source, "-o", self.folder / "two.html", check=0, environment={"MALLOC_PERTURB_": "90"})
+        self.assertEqual([one["cause"] for one in Page(self.folder / "two.html").document["experiments"]], 2 * [cause])
+
     def test_executions_know_their_launch(self):
         source, page = self.report(asynchronous())
         ids = {row["correlation_id"]: row["start_ns"] for row in

@@ -62,8 +62,8 @@ static enum status add_run(struct backward *backward, const struct layers_run *r
       continue;
     if (item->is_backward)
       row = columns.derived.forward_id != NULL ? run_columns_row(&columns, columns.derived.forward_id[row]) : ROW_NONE;
-    double ms =
-        run->part->on_device ? (double)item->executed_ns / 1e6 + (double)item->alone_ns / 1e6 : item->latency_ms;
+    const struct layer_device_time *time = run->part->on_device ? &run->rows->device_times[i] : NULL;
+    double ms = time != NULL ? (double)time->executed_ns / 1e6 + (double)time->alone_ns / 1e6 : item->latency_ms;
     uint32_t context = row != ROW_NONE && backward->places->has_contexts ? columns.spans.context_id[row] : 0;
     uint32_t place = context != 0 ? context - 1 : PLACE_NONE;
     for (size_t k = 0; k < 2; k++) {

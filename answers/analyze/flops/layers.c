@@ -109,9 +109,8 @@ static void find_totals(struct counting *counting, struct flop_tags *tags)
   for (size_t at = 0; at < count; at++) {
     uint32_t layer = counting->order[at];
     bool is_module = columns->spans.category[counting->row_of[layer]] == columns->module;
-    struct flop_counts own;
-    flop_tags_count(tags, layer, &own);
-    counting->total[layer] = total_of(&own, &counting->nested[layer], flop_tags_role(tags, layer, is_module));
+    const struct flop_known *own = flop_tags_count(tags, layer);
+    counting->total[layer] = total_of(&own->counts, &counting->nested[layer], is_module ? FLOP_WRAPPER : own->role);
     if (counting->above[layer] == ROW_NONE)
       continue;
     struct nested *nested = &counting->nested[counting->above[layer]];
@@ -165,8 +164,14 @@ struct gathering { // values by layer and observation of the set
   double *values[AMOUNTS]; // NaN: unknown; -1: the layer is not there
 };
 
-static enum status count_run(struct question *question, const struct layers_run *run, struct arena *arena,
-                             struct gathering *gathering, struct flop_counts *items, size_t first, struct error *err)
+struct counted_rows { // what a question counted, for others about the same rows
+  struct counted_rows *next;
+  const struct layer_rows *rows; // as long as this
+  struct flop_counts *own;
+};
+
+static enum status count_rows(struct question *question, const struct layers_run *run, struct flop_counts *ret_own,
+                              struct arena *arena, struct error *err)
 {
   struct run_columns columns;
   struct flop_tags tags;
@@ -176,10 +181,39 @@ static enum status count_run(struct question *question, const struct layers_run 
                            err));
   number_layers(&counting);
   XSP_TRY(flop_tags_load(&columns, counting.layer_of, counting.layer_count, arena, &tags, err));
-  struct flop_counts *own = arena_alloc_array(arena, run->rows->count + 1, sizeof *own);
   find_totals(&counting, &tags);
   flop_tags_done(&tags);
-  leave_own(&counting, run->rows, own);
+  leave_own(&counting, run->rows, ret_own);
+  return STATUS_OK;
+}
+
+// By item of the run's rows.
+static enum status own_of(struct question *question, const struct layers_run *run, const struct flop_counts **ret_own,
+                          struct error *err)
+{
+  struct analyze_shared *shared = question->shared;
+  struct counted_rows *counted = shared->counted;
+  while (counted != NULL && counted->rows != run->rows)
+    counted = counted->next;
+  if (counted == NULL) {
+    counted = arena_alloc(shared->arena, sizeof *counted);
+    *counted = (struct counted_rows){.next = shared->counted, .rows = run->rows};
+    counted->own = arena_alloc_array(shared->arena, run->rows->count + 1, sizeof *counted->own);
+    struct arena arena = {0};
+    enum status status = count_rows(question, run, counted->own, &arena, err);
+    arena_done(&arena);
+    XSP_TRY(status);
+    shared->counted = counted;
+  }
+  *ret_own = counted->own;
+  return STATUS_OK;
+}
+
+static enum status count_run(struct question *question, const struct layers_run *run, struct gathering *gathering,
+                             struct flop_counts *items, size_t first, struct error *err)
+{
+  const struct flop_counts *own;
+  XSP_TRY(own_of(question, run, &own, err));
   for (size_t i = 0; i < run->rows->count; i++) {
     const struct layer_row *row = &run->rows->items[i];
     uint32_t observation = run->observation_of[row->observation], layer = run->layer_of[i];
@@ -239,13 +273,8 @@ enum status flops_layers_load(struct question *question, const struct layers *la
   start(&gathering, layers->count, set->observation_count, question->scratch);
   for (size_t r = 0; r < layers->run_count; r++) {
     const struct layers_run *run = &layers->runs[r];
-    if (run->part->set != set)
-      continue;
-    struct arena arena = {0};
-    enum status status =
-        count_run(question, run, &arena, &gathering, ret_work->items, run->part->first_observation, err);
-    arena_done(&arena);
-    XSP_TRY(status);
+    if (run->part->set == set)
+      XSP_TRY(count_run(question, run, &gathering, ret_work->items, run->part->first_observation, err));
   }
   read_work(question, set, &gathering, layers->count, ret_work);
   return STATUS_OK;

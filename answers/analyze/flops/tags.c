@@ -185,24 +185,6 @@ static struct flop_counts count(struct flop_tags *tags, const struct flop_facts 
   return flops_count(&operation);
 }
 
-void flop_tags_count(struct flop_tags *tags, uint32_t layer, struct flop_counts *ret_counts)
-{
-  const struct flop_facts *facts = &tags->facts[layer];
-  uint32_t id = interner_at(&tags->known, (const char *)facts, sizeof *facts);
-  if (id == tags->counts.count) {
-    struct flop_counts counts = count(tags, facts);
-    counts.element = computed_in(tags, facts, counts.element);
-    *vector_add(&tags->counts) = counts;
-  }
-  *ret_counts = tags->counts.items[id];
-}
-
-void flop_tags_done(struct flop_tags *tags)
-{
-  interner_done(&tags->known);
-  vector_done(&tags->counts);
-}
-
 // ---- wrappers -------------------------------------------------------------------------------------------------------
 // "AddmmBackward0", "ReluBackward": autograd's own nodes. A user's function may compute anything.
 static bool is_backward_node(const char *name)
@@ -218,19 +200,37 @@ static bool is_backward_node(const char *name)
          strcspn(name, ": .<") == strlen(name);
 }
 
-enum flop_role flop_tags_role(const struct flop_tags *tags, uint32_t layer, bool has_category_module)
+static enum flop_role role_of(const struct flop_tags *tags, const struct flop_facts *facts)
 {
   // Their graphs' nodes are layers too: ONNX's, then TensorFlow's.
   static const char *const graphs[] = {
       "If", "Loop", "Scan", "PartitionedCall", "StatefulPartitionedCall", "StatelessIf", "StatelessWhile", "While"};
   static const char evaluation[] = "autograd::engine::evaluate_function: ";
-  const char *name = text_of(tags, tags->facts[layer].name, NULL);
-  const char *type = type_of(tags, &tags->facts[layer]);
-  if (has_category_module || strncmp(name, evaluation, sizeof evaluation - 1) == 0 || is_backward_node(name))
+  const char *name = text_of(tags, facts->name, NULL);
+  const char *type = type_of(tags, facts);
+  if (strncmp(name, evaluation, sizeof evaluation - 1) == 0 || is_backward_node(name))
     return FLOP_WRAPPER;
   for (size_t i = 0; type != NULL && i < sizeof graphs / sizeof graphs[0]; i++)
     if (strcmp(type, graphs[i]) == 0)
       return FLOP_WRAPPER;
-  return type != NULL && flops_are_composite(dialect_of(tags, &tags->facts[layer]), type) ? FLOP_WRAPPER
-                                                                                          : FLOP_OPERATOR;
+  return type != NULL && flops_are_composite(dialect_of(tags, facts), type) ? FLOP_WRAPPER : FLOP_OPERATOR;
+}
+
+// ---- each different one once ---------------------------------------------------------------------------------------
+const struct flop_known *flop_tags_count(struct flop_tags *tags, uint32_t layer)
+{
+  const struct flop_facts *facts = &tags->facts[layer];
+  uint32_t id = interner_at(&tags->known, (const char *)facts, sizeof *facts);
+  if (id == tags->counts.count) {
+    struct flop_known known = {count(tags, facts), role_of(tags, facts)};
+    known.counts.element = computed_in(tags, facts, known.counts.element);
+    *vector_add(&tags->counts) = known;
+  }
+  return &tags->counts.items[id];
+}
+
+void flop_tags_done(struct flop_tags *tags)
+{
+  interner_done(&tags->known);
+  vector_done(&tags->counts);
 }

@@ -10,10 +10,10 @@ static void take_run(struct kernels *kernels, const struct layers_run *run)
     if (run->observation_of[k] != ROW_NONE && rows->gpu_ns[k] > 0)
       kernels->gpu_ms[run->observation_of[k]] = (double)rows->gpu_ns[k] / 1e6;
   for (size_t i = 0; i < rows->count && kernels->layer_gpu_ms != NULL; i++) {
-    const struct layer_row *item = &rows->items[i];
-    uint32_t observation = run->observation_of[item->observation];
-    if (observation != ROW_NONE && run->layer_of[i] < kernels->layers_listed && item->gpu_ns > 0)
-      kernels->layer_gpu_ms[run->layer_of[i] * kernels->observation_count + observation] = (double)item->gpu_ns / 1e6;
+    const int64_t gpu_ns = rows->device_times[i].gpu_ns;
+    uint32_t observation = run->observation_of[rows->items[i].observation];
+    if (observation != ROW_NONE && run->layer_of[i] < kernels->layers_listed && gpu_ns > 0)
+      kernels->layer_gpu_ms[run->layer_of[i] * kernels->observation_count + observation] = (double)gpu_ns / 1e6;
   }
 }
 

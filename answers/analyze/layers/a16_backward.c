@@ -58,8 +58,8 @@ static void add_run(struct groups *groups, const struct layers_run *run)
     const struct layer_row *item = &run->rows->items[i];
     uint32_t observation = run->observation_of[item->observation];
     uint32_t text = groups->by_module ? item->module : item->forward;
-    double latency_ms =
-        run->part->on_device ? ((double)item->executed_ns + (double)item->alone_ns) / 1e6 : item->latency_ms;
+    const struct layer_device_time *time = run->part->on_device ? &run->rows->device_times[i] : NULL;
+    double latency_ms = time != NULL ? ((double)time->executed_ns + (double)time->alone_ns) / 1e6 : item->latency_ms;
     bool is_new;
     uint64_t *at = map_at(&groups->at, map_number(text), &is_new);
     if (is_new) {

@@ -5,6 +5,7 @@
 #include "base/saturate.h"
 #include "base/sorted.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 
 static int compare_starts(const void *left, const void *right)
@@ -13,10 +14,19 @@ static int compare_starts(const void *left, const void *right)
   return (a->start_ns > b->start_ns) - (a->start_ns < b->start_ns);
 }
 
+// What lies in nothing is in the file by its start, thread by thread.
+static void sort(struct busy_interval *intervals, size_t count)
+{
+  bool rises = true;
+  for (size_t i = 1; i < count && rises; i++)
+    rises = intervals[i - 1].start_ns <= intervals[i].start_ns;
+  if (!rises)
+    qsort(intervals, count, sizeof *intervals, compare_starts);
+}
+
 void busy_sort(struct busy *busy)
 {
-  if (busy->count > 1)
-    qsort(busy->items, busy->count, sizeof *busy->items, compare_starts);
+  sort(busy->items, busy->count);
 }
 
 struct busy busy_of(struct busy_interval *intervals, size_t count)
@@ -28,8 +38,7 @@ struct busy busy_of(struct busy_interval *intervals, size_t count)
     intervals[kept++] = intervals[i];
   }
   count = kept;
-  if (count > 1)
-    qsort(intervals, count, sizeof *intervals, compare_starts);
+  sort(intervals, count);
   for (size_t i = 0; i < count; i++) {
     struct busy_interval *last = busy.count == 0 ? NULL : &intervals[busy.count - 1];
     if (intervals[i].end_ns <= intervals[i].start_ns)

@@ -101,7 +101,8 @@ static void find_executed(struct layer_rows *rows, struct arena *arena)
     const struct device_row *device = &rows->devices.items[i];
     if (!device->is_execution || device->item == ROW_NONE)
       continue;
-    struct layer_row *item = &rows->items[device->item];
+    const struct layer_row *item = &rows->items[device->item];
+    struct layer_device_time *time = &rows->device_times[device->item];
     int64_t end_ns = saturate_add(device->start_ns, device->duration_ns);
     int64_t returned_ns = saturate_add(item->start_ns, item->duration_ns);
     int64_t late_from_ns = device->start_ns > returned_ns ? device->start_ns : returned_ns;
@@ -110,7 +111,7 @@ static void find_executed(struct layer_rows *rows, struct arena *arena)
     rows->late_ms += end_ns > late_from_ns ? (double)(end_ns - late_from_ns) / 1e6 : 0;
     if (end_ns <= new_from_ns)
       continue;
-    item->executed_ns = saturate_add(item->executed_ns, end_ns - new_from_ns);
+    time->executed_ns = saturate_add(time->executed_ns, end_ns - new_from_ns);
     reach_ns[device->item] = end_ns;
   }
 }
@@ -160,12 +161,13 @@ static void take_condensed(const struct run_columns *columns, struct layer_rows 
     rows->covered_ms[k] = condensed_ms(columns, CONDENSED_COVERED, row);
   }
   for (size_t i = 0; i < rows->count; i++) {
-    struct layer_row *item = &rows->items[i];
-    item->gpu_ns = condensed_at(columns, CONDENSED_GPU, item->row);
+    const struct layer_row *item = &rows->items[i];
+    struct layer_device_time *time = &rows->device_times[i];
+    time->gpu_ns = condensed_at(columns, CONDENSED_GPU, item->row);
     if (run->observations[item->observation].warmup)
       continue;
     int64_t executed_ns = condensed_at(columns, CONDENSED_EXECUTED, item->row);
-    item->executed_ns = executed_ns > 0 ? executed_ns : 0;
+    time->executed_ns = executed_ns > 0 ? executed_ns : 0;
     rows->executed_ms += condensed_ms(columns, CONDENSED_SUM, item->row);
     rows->late_ms += condensed_ms(columns, CONDENSED_LATE, item->row);
   }

@@ -5,13 +5,9 @@
 #define XSP_ANALYZE_LAYERS_DEVICE_TIME_H
 
 #include "analyze/layers/layer_row.h"
+#include "analyze/layers/start_order.h"
 
 struct busy;
-struct layer_span { // a layer before it is a row
-  int64_t start_ns, duration_ns;
-  uint32_t row;
-  int32_t observation; // -1: in none
-};
 struct device_time {     // device_time_done frees it, also after an error
   struct map process_of; // by track id
   struct busy *of;       // by process: the union of its layers' executions, of all observations

@@ -13,7 +13,8 @@
 // An observation that counts: where its layers are.
 struct observed {
   const struct layer_row *items;
-  uint32_t *layer_of; // by item
+  const struct layer_device_time *device_times; // by item
+  uint32_t *layer_of;                           // by item
   size_t first, end;
   double kernels, covered_ms;
   const struct layers_part *part;
@@ -28,7 +29,7 @@ static double *values_of_none(struct arena *arena, size_t count)
   return values;
 }
 
-static void set_on_device(struct layer *layer, const struct layer_row *item, size_t observation,
+static void set_on_device(struct layer *layer, const struct observed *observed, size_t at, size_t observation,
                           size_t observation_count, struct arena *arena)
 {
   if (layer->host_ms == NULL) {
@@ -36,13 +37,14 @@ static void set_on_device(struct layer *layer, const struct layer_row *item, siz
     layer->executed_ms = values_of_none(arena, observation_count);
     layer->alone_ms = values_of_none(arena, observation_count);
   }
-  layer->host_ms[observation] = (double)item->duration_ns / 1e6;
-  layer->executed_ms[observation] = (double)item->executed_ns / 1e6;
-  layer->alone_ms[observation] = (double)item->alone_ns / 1e6;
-  layer->latency_ms[observation] = ((double)item->executed_ns + (double)item->alone_ns) / 1e6;
+  const struct layer_device_time *time = &observed->device_times[at];
+  layer->host_ms[observation] = (double)observed->items[at].duration_ns / 1e6;
+  layer->executed_ms[observation] = (double)time->executed_ns / 1e6;
+  layer->alone_ms[observation] = (double)time->alone_ns / 1e6;
+  layer->latency_ms[observation] = ((double)time->executed_ns + (double)time->alone_ns) / 1e6;
 }
 
-// Layers pair by (index, name), by the name alone where no index is recorded. list_layers turns an item's pair into its place
+// Layers pair by (index, name), by the name alone where no index is recorded. order_layers turns an item's pair into its place
 // in order.
 static void pair_observation(struct pairing *pairing, const struct observed *observed)
 {
@@ -79,13 +81,20 @@ static void pair_all(struct pairing *pairing, struct arena *arena, const struct 
       pair_observation(pairing, &observed[i]);
 }
 
-static void fill_observation(struct question *question, const struct layers *layers, struct layer *pairs,
-                             const struct observed *observed, size_t observation, size_t observation_count)
+// The first recorded one counts.
+static void take_text(struct store *store, uint32_t string, const char **text)
+{
+  if (*text == NULL && string != 0)
+    *text = store_text(store, string, NULL);
+}
+
+static void fill_observation(struct question *question, struct layers *layers, const struct observed *observed,
+                             size_t observation, size_t observation_count)
 {
   struct arena *arena = question->scratch;
   for (size_t i = observed->first; i < observed->end; i++) {
     const struct layer_row *item = &observed->items[i];
-    struct layer *layer = &pairs[observed->layer_of[i]];
+    struct layer *layer = &layers->items[observed->layer_of[i]];
     if (layer->latency_ms == NULL)
       *layer = (struct layer){
           .name = item->name,
@@ -97,16 +106,15 @@ static void fill_observation(struct question *question, const struct layers *lay
       };
     layer->latency_ms[observation] = item->latency_ms;
     if (observed->part->on_device)
-      set_on_device(layer, item, observation, observation_count, arena);
+      set_on_device(layer, observed, i, observation, observation_count, arena);
     layer->alloc_bytes[observation] = item->alloc_bytes;
     layer->kernels[observation] = item->kernels;
     layer->present += observation < layers->observation_count;
     layer->is_listed |= !observed->part->is_unlisted;
-    layer->type = layer->type == NULL ? item->type : layer->type;
-    layer->shape = layer->shape == NULL ? item->shape : layer->shape;
-    layer->operation = layer->operation == NULL ? item->operation : layer->operation;
-    if (layer->module == NULL && item->module != 0)
-      layer->module = store_text(question->view->store, item->module, NULL);
+    take_text(question->view->store, item->type, &layer->type);
+    take_text(question->view->store, item->shape, &layer->shape);
+    take_text(question->view->store, item->operation, &layer->operation);
+    take_text(question->view->store, item->module, &layer->module);
   }
 }
 
@@ -114,19 +122,18 @@ static void fill_observation(struct question *question, const struct layers *lay
 // the file holds.
 #define CELLS_MOST ((size_t)1 << 26) // 512 MB for each value
 
-static enum status fill_all(struct question *question, const struct layers *layers, const struct pairing *pairing,
-                            const struct observed *observed, size_t count, size_t fullest, struct layer **ret_pairs,
-                            struct error *err)
+static enum status fill_all(struct question *question, const struct observed *observed, size_t count, size_t fullest,
+                            struct layers *layers, struct error *err)
 {
-  struct layer *pairs = *ret_pairs = arena_alloc_array(question->scratch, pairing->count + 1, sizeof *pairs);
-  if (count > 0 && pairing->count > CELLS_MOST / count)
+  layers->items = arena_alloc_array(question->scratch, layers->count + 1, sizeof *layers->items);
+  if (count > 0 && layers->count > CELLS_MOST / count)
     return question_lacks(question, err, "its layers differ too much between observations: %zu in %zu observations",
-                          pairing->count, count);
+                          layers->count, count);
   if (count > 0)
-    fill_observation(question, layers, pairs, &observed[fullest], fullest, count);
+    fill_observation(question, layers, &observed[fullest], fullest, count);
   for (size_t i = 0; i < count; i++)
     if (i != fullest)
-      fill_observation(question, layers, pairs, &observed[i], i, count);
+      fill_observation(question, layers, &observed[i], i, count);
   return STATUS_OK;
 }
 
@@ -143,6 +150,7 @@ static void place_observations(struct layers_run *run, struct observed *observed
     if (!run->run->observations[k].warmup)
       observed[(*observation_count)++] =
           (struct observed){.items = run->rows->items,
+                            .device_times = run->rows->device_times,
                             .layer_of = run->layer_of,
                             .first = first,
                             .end = at,
@@ -176,23 +184,35 @@ static enum status observe(struct question *question, struct layers_part *parts,
   return STATUS_OK;
 }
 
-// Pairs in execution order, those of listed sets in front.
-static void list_layers(struct question *question, const struct pairing *pairing, const struct layer *pairs,
+// Puts pairs in execution order, those of listed sets in front: an item's layer is its pair's place from now on. By place: the pair.
+static const uint32_t *order_layers(struct arena *arena, const struct pairing *pairing, const struct observed *observed,
+                                    size_t observed_count, struct layers *layers)
+{
+  layers->count = pairing->count;
+  uint32_t *place_of = arena_alloc_array(arena, layers->count + 1, sizeof *place_of);
+  uint32_t *order = arena_alloc_array(arena, layers->count + 1, sizeof *order);
+  size_t *is_listed = arena_alloc_array(arena, layers->count + 1, sizeof *is_listed);
+  for (size_t k = 0; k < observed_count; k++)
+    for (size_t i = observed[k].first; i < observed[k].end && !observed[k].part->is_unlisted; i++)
+      is_listed[observed[k].layer_of[i]] = true;
+  pairing_order(pairing, is_listed, order);
+  for (size_t i = 0; i < layers->count; i++)
+    place_of[order[i]] = (uint32_t)i;
+  for (size_t r = 0; r < layers->run_count; r++)
+    for (size_t i = 0; i < layers->runs[r].rows->count; i++) {
+      uint32_t *layer = &layers->runs[r].layer_of[i];
+      *layer = *layer == ROW_NONE ? ROW_NONE : place_of[*layer];
+    }
+  return order;
+}
+
+static void name_layers(struct question *question, const struct pairing *pairing, const uint32_t *order,
                         struct layers *layers)
 {
-  uint32_t *item_of = arena_alloc_array(question->scratch, pairing->count + 1, sizeof *item_of);
-  uint32_t *order = arena_alloc_array(question->scratch, pairing->count + 1, sizeof *order);
-  size_t *is_listed = arena_alloc_array(question->scratch, pairing->count + 1, sizeof *is_listed);
-  layers->items = arena_alloc_array(question->scratch, pairing->count + 1, sizeof *layers->items);
-  for (size_t i = 0; i < pairing->count; i++)
-    is_listed[i] = pairs[i].is_listed;
-  pairing_order(pairing, is_listed, order);
   struct keep keep = {.arena = question->arena};
-  for (; layers->count < pairing->count; layers->count++) {
-    struct layer *layer = &layers->items[layers->count];
-    item_of[order[layers->count]] = (uint32_t)layers->count;
-    *layer = pairs[order[layers->count]];
-    const struct pairing_pair *pair = &pairing->pairs[order[layers->count]];
+  for (size_t i = 0; i < layers->count; i++) {
+    struct layer *layer = &layers->items[i];
+    const struct pairing_pair *pair = &pairing->pairs[order[i]];
     if (layer->is_indexed && (pair->occurrence > 0 || pair->next_occurrence != PAIRING_NONE))
       layer->iteration = pair->occurrence + 1;
     layer->name_text = store_text(question->view->store, layer->name, NULL);
@@ -204,11 +224,6 @@ static void list_layers(struct question *question, const struct pairing *pairing
     keep_text(&keep, &layer->module);
   }
   keep_done(&keep);
-  for (size_t r = 0; r < layers->run_count; r++)
-    for (size_t i = 0; i < layers->runs[r].rows->count; i++) {
-      uint32_t *layer = &layers->runs[r].layer_of[i];
-      *layer = *layer == ROW_NONE ? ROW_NONE : item_of[*layer];
-    }
 }
 
 enum status layers_load_parts(struct question *question, struct layers_part *parts, size_t part_count,
@@ -234,12 +249,12 @@ enum status layers_load_parts(struct question *question, struct layers_part *par
     ret_layers->covered_ms[i] = observed[i].covered_ms;
   }
   struct pairing pairing;
-  struct layer *pairs;
   size_t fullest = find_fullest(ret_layers, observed);
   pair_all(&pairing, arena, observed, all, fullest);
-  enum status status = fill_all(question, ret_layers, &pairing, observed, all, fullest, &pairs, err);
+  const uint32_t *order = order_layers(arena, &pairing, observed, all, ret_layers);
+  enum status status = fill_all(question, observed, all, fullest, ret_layers, err);
   if (status == STATUS_OK)
-    list_layers(question, &pairing, pairs, ret_layers);
+    name_layers(question, &pairing, order, ret_layers);
   pairing_done(&pairing);
   return status;
 }
@@ -370,21 +385,4 @@ double *layers_sums(const struct question *question, const struct layers *layers
 double layers_total(struct question *question, const struct layers *layers, enum layer_value which)
 {
   return question_value(question, layers->set, layers_sums(question, layers, NULL, 1, which));
-}
-
-// ---- memory ---------------------------------------------------------------------------------------------------------
-enum status layers_need_alloc(struct question *question, const struct layers *layers, struct error *err)
-{
-  size_t unknown = 0;
-  for (size_t i = 0; i < layers->count; i++) {
-    bool is_known = false;
-    for (size_t k = 0; k < layers->observation_count && !is_known; k++)
-      is_known = !isnan(layers->items[i].alloc_bytes[k]);
-    unknown += !is_known;
-  }
-  if (unknown == layers->count)
-    return question_lacks(question, err, "no layer has alloc_bytes, the memory that it allocated");
-  if (unknown > 0)
-    table_note(&question->table, "%zu of %zu layers have no alloc_bytes; sums leave them out", unknown, layers->count);
-  return STATUS_OK;
 }

@@ -13,17 +13,17 @@ struct reading_tags {
   uint32_t keys[LAYER_TAGS]; // string ids; 0: no tag has it
 };
 
-static void read_tag(struct layer_row *item, const struct store_tag *tag, const uint32_t *keys, struct store *store)
+static void read_tag(struct layer_row *item, const struct store_tag *tag, const uint32_t *keys)
 {
   if (tag->key == keys[TAG_INDEX] && tag->type == STORE_INT) {
     item->is_indexed = true;
     item->index = tag->value.integer;
   } else if (tag->key == keys[TAG_TYPE] && tag->type == STORE_TEXT) {
-    item->type = store_text(store, tag->value.string, NULL);
+    item->type = tag->value.string;
   } else if (tag->key == keys[TAG_SHAPE] && tag->type == STORE_TEXT) {
-    item->shape = store_text(store, tag->value.string, NULL);
+    item->shape = tag->value.string;
   } else if (tag->key == keys[TAG_OPERATOR] && tag->type == STORE_TEXT) {
-    item->operation = store_text(store, tag->value.string, NULL);
+    item->operation = tag->value.string;
   } else if (tag->key == keys[TAG_MODULE] && tag->type == STORE_TEXT) {
     item->module = tag->value.string;
   }
@@ -46,7 +46,7 @@ static enum status visit_tags(void *context, const struct store_tag *tags, size_
       item->alloc_bytes = isnan(item->alloc_bytes) ? bytes : item->alloc_bytes + bytes;
     }
     if (counts_itself)
-      read_tag(item, tag, reading->keys, reading->columns->store);
+      read_tag(item, tag, reading->keys);
   }
   return STATUS_OK;
 }

@@ -34,7 +34,6 @@ struct work {
   struct layer_span *all;    // layers that count, in observations or not
   size_t all_count;
   struct device_time device_time; // where device rows are asked for
-  bool has_device_time;
   struct layer_rows *rows;
 };
 
@@ -111,16 +110,6 @@ static void decide_counting(struct work *work)
   }
 }
 
-static int compare_starts(const void *left, const void *right)
-{
-  const struct layer_span *a = left, *b = right;
-  if (a->start_ns != b->start_ns)
-    return a->start_ns < b->start_ns ? -1 : 1;
-  if (a->duration_ns != b->duration_ns)
-    return a->duration_ns > b->duration_ns ? -1 : 1;
-  return a->row < b->row ? -1 : a->row > b->row;
-}
-
 // All finished layers in work->all: those of no observation, then observation by observation, each part by start. Observations
 // are small enough for the processor's cache.
 static void sort_layers(struct work *work)
@@ -150,7 +139,7 @@ static void sort_layers(struct work *work)
       work->all[from[part_of[i] + 1]++] =
           (struct layer_span){spans->start_ns[i], spans->duration_ns[i], (uint32_t)i, part_of[i] - 1};
   for (size_t n = 0; n <= observations; n++) // from[n] is now where part n begins
-    qsort(work->all + from[n], from[n + 1] - from[n], sizeof *work->all, compare_starts);
+    (void)layer_starts_sort(work->all + from[n], from[n + 1] - from[n]);
   work->all_count = from[observations + 1];
 }
 
@@ -182,25 +171,25 @@ static void list_items(struct work *work, struct arena *arena)
                                                     .start_ns = layer.start_ns,
                                                     .duration_ns = layer.duration_ns,
                                                     .latency_ms = (double)layer.duration_ns / 1e6,
-                                                    .alloc_bytes = NAN,
-                                                    .gpu_ns = -1};
+                                                    .alloc_bytes = NAN};
   }
 }
 
 // While a device works for layers of the process.
 static int64_t busy_ns(const struct work *work, uint32_t row, int64_t from_ns, int64_t to_ns)
 {
-  return work->has_device_time
-             ? device_time_within_ns(&work->device_time, work->columns->spans.track_id[row], from_ns, to_ns)
-             : 0;
+  return device_time_within_ns(&work->device_time, work->columns->spans.track_id[row], from_ns, to_ns);
 }
 
-static void find_alone(struct work *work)
+static void find_alone(struct work *work, struct arena *arena)
 {
-  for (size_t i = 0; i < work->rows->count; i++) {
-    struct layer_row *item = &work->rows->items[i];
+  struct layer_rows *rows = work->rows;
+  rows->device_times = arena_alloc_array(arena, rows->count + 1, sizeof *rows->device_times);
+  for (size_t i = 0; i < rows->count; i++) {
+    const struct layer_row *item = &rows->items[i];
     int64_t end_ns = saturate_add(item->start_ns, item->duration_ns);
-    item->alone_ns = item->duration_ns - busy_ns(work, item->row, item->start_ns, end_ns);
+    rows->device_times[i] = (struct layer_device_time){
+        .alone_ns = item->duration_ns - busy_ns(work, item->row, item->start_ns, end_ns), .gpu_ns = -1};
   }
 }
 
@@ -213,16 +202,16 @@ static void sort_by_start(struct work *work)
   while (outside < count && all[outside].observation < 0)
     outside++;
   for (size_t i = outside + 1; i < count && rises; i++)
-    rises = compare_starts(&all[i - 1], &all[i]) < 0;
+    rises = layer_starts_compare(&all[i - 1], &all[i]) < 0;
   if (!rises) {
-    qsort(all, count, sizeof *all, compare_starts);
+    qsort(all, count, sizeof *all, layer_starts_compare);
     return;
   }
   if (outside == 0)
     return;
   struct layer_span *merged = arena_alloc_array(work->arena, count + 1, sizeof *merged);
   for (size_t i = 0, k = outside; at < count; at++)
-    merged[at] = k == count || (i < outside && compare_starts(&all[i], &all[k]) < 0) ? all[i++] : all[k++];
+    merged[at] = k == count || (i < outside && layer_starts_compare(&all[i], &all[k]) < 0) ? all[i++] : all[k++];
   work->all = merged;
 }
 
@@ -249,7 +238,9 @@ static void leave_own_time(struct work *work)
     if (to <= from)
       continue;
     nested[outer_at] += to - from;
-    outer->alone_ns -= to - from - busy_ns(work, outer_row, outer->start_ns + from, outer->start_ns + to);
+    if (work->rows->device_times != NULL)
+      work->rows->device_times[outer_at].alone_ns -=
+          to - from - busy_ns(work, outer_row, outer->start_ns + from, outer->start_ns + to);
     reach[outer_at] = to;
   }
   for (size_t i = 0; i < work->rows->count; i++)
@@ -327,10 +318,10 @@ static enum status find_layers(struct work *work, bool with_devices, struct aren
   decide_counting(work);
   sort_layers(work);
   list_items(work, arena);
-  work->has_device_time = with_devices;
-  if (with_devices)
+  if (with_devices) {
     XSP_TRY(device_time_load(work->columns, work->counts_as, work->arena, &work->device_time, err));
-  find_alone(work);
+    find_alone(work, arena);
+  }
   if (work->mode != LAYER_OUTERMOST)
     leave_own_time(work);
   spread_items(work);

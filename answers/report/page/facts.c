@@ -38,6 +38,7 @@ static enum status put_experiments(struct page *page, size_t file, struct json_w
   size_t cause_count;
   struct analyze_request request;
   analyze_request_init(&request);
+  request.cache = &page->files[file].cache;
   enum status status =
       analyze_causes(&page->files[file].timeline.store, 1, &request, &arena, &causes, &cause_count, err);
   for (size_t i = 0; i < timeline->experiment_count && status == STATUS_OK; i++) {
@@ -56,6 +57,8 @@ static enum status put_experiments(struct page *page, size_t file, struct json_w
     status = put_system(json, timeline->store, experiment->system_id, &arena, err);
     json_object_end(json);
   }
+  if (page->file_count > 1) // those of all files together would not be bounded; texts of the causes are in it
+    analyze_cache_done(request.cache);
   arena_done(&arena);
   return status;
 }

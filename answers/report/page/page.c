@@ -272,6 +272,7 @@ static enum status open_files(struct page *page, const struct report_page_file *
   for (size_t i = 0; i < count; i++) {
     struct page_file *file = &page->files[page->file_count++];
     file->name = files[i].name;
+    file->cache.bytes_most = PAGE_CACHE_BYTES_MOST;
     XSP_TRY(timeline_open(files[i].store, &file->timeline, err));
     XSP_TRY(open_stacks(page, file, files[i].store, err));
     run_count += file->timeline.run_count;
@@ -299,6 +300,7 @@ enum status report_page(const struct report_page_file *files, size_t count, cons
     stacks_done(&page.files[i].stacks);
     interner_done(&page.files[i].kernels);
     interner_done(&page.files[i].code);
+    analyze_cache_done(&page.files[i].cache);
   }
   arena_done(&page.arena);
   return status;

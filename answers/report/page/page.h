@@ -14,7 +14,8 @@
 #define PAGE_VERSION 5 // of the document; answers/web/src/data.ts reads this one
 #define PAGE_TAG_BLOCK 4096
 #define PAGE_TAG_BYTES_MOST (32u << 20) // of all packed tags; further ones are counted
-#define PAGE_OVERVIEW_SPANS 40000u      // rectangles of a run whose spans a server has
+#define PAGE_CACHE_BYTES_MOST ((size_t)512 << 20)
+#define PAGE_OVERVIEW_SPANS 40000u // rectangles of a run whose spans a server has
 
 struct page_file {
   const char *name;
@@ -23,6 +24,7 @@ struct page_file {
   struct context_paths paths; // of `stacks`, with numbers of page.names
   struct interner kernels;    // their names, of all tables
   struct interner code;       // source files that rows of tables name, those with the most time first
+  struct analyze_cache cache; // of the question for the cause and those for tables
 };
 struct page_run { // known by its place in page.runs
   size_t file;    // place in page.files

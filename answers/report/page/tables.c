@@ -6,7 +6,6 @@
 #include "report/page/page.h"
 
 #define BATCHES_MOST 64
-#define CACHE_BYTES_MOST ((size_t)512 << 20)
 #define ROWS_MOST 5000 // of one table; the page reports how many it left out
 
 // Does an analysis answer for one batch size? The others answer for all at once.
@@ -112,11 +111,10 @@ static enum status answer_all(struct page *page, const struct asked *asked, cons
 
 enum status page_put_tables(struct page *page, size_t file, struct json_writer *json, struct error *err)
 {
-  const struct timeline *timeline = &page->files[file].timeline;
-  struct analyze_cache cache = {.bytes_most = CACHE_BYTES_MOST};
-  const struct asked asked = {timeline->store, &cache, file, &page->files[file].kernels, &page->files[file].code, json};
-  enum status status = answer_all(page, &asked, timeline, err);
-  analyze_cache_done(&cache);
+  struct page_file *of = &page->files[file];
+  const struct asked asked = {of->timeline.store, &of->cache, file, &of->kernels, &of->code, json};
+  enum status status = answer_all(page, &asked, &of->timeline, err);
+  analyze_cache_done(&of->cache);
   return status;
 }
 
