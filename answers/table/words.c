@@ -15,6 +15,7 @@ const struct table_word table_words[] = {
     {"advice", .label = "try"},
     {"agreement_pct", .label = "agrees"},
     {"alloc_bytes", .label = "allocated"},
+    {"alloc_from", .label = "allocated from", .traits = TABLE_ORIGIN},
     {"analytic_bytes", .label = "analytic bytes", .rank = 210},
     {"analytic_intensity", .rank = 200},
     {"analytic_multiply_adds", .label = "analytic multiply-adds"},

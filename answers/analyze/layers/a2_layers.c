@@ -54,6 +54,7 @@ static double put_row(struct question *question, const struct layers *layers, co
   analyze_put_spread(table, &latency);
   analyze_put_partial(table, layer->present < layers->observation_count);
   analyze_put_from(table, "latency_from", layers->source.from);
+  layers_put_alloc_from(table, layers);
   layer_put_basis(table, &layers->source);
   return latency.value;
 }
@@ -72,6 +73,7 @@ static enum status answer(struct question *question, struct error *err)
     rows_sum_ms += ms;
   }
   summarize(question, &layers, under_1ms, rows_sum_ms);
+  layers_note_alloc(question, &layers);
   return STATUS_OK;
 }
 

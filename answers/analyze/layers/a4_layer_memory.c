@@ -11,6 +11,7 @@ static void put_row(struct question *question, const struct layers *layers, cons
   table_put(table, "layer_name", cell_text(layer->name_text));
   table_put(table, "alloc_bytes", cell_number(layer_value(question, layers, layer, LAYER_ALLOC)));
   analyze_put_partial(table, layer->present < layers->observation_count);
+  layers_put_alloc_from(table, layers);
 }
 
 static enum status answer(struct question *question, struct error *err)

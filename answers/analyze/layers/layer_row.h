@@ -20,6 +20,7 @@ struct layer_row { // one layer span that counts in the chosen mode. There are a
   int64_t index;      // recorded, else the position
   int64_t start_ns, duration_ns;
   double latency_ms, alloc_bytes, kernels; // on the host, without nested layers that count; NaN: not measured
+  double output_bytes;                     // NaN: not recorded
   uint32_t type, shape, operation;         // string ids; 0: none, or empty
 };
 struct layer_device_time {
@@ -31,9 +32,10 @@ struct layer_device_time {
 struct layer_rows {
   struct layer_row *items; // by observation, then start, longer first, then file order
   size_t count;
-  double *kernels; // per observation of the run
-  size_t outside;  // layers that are in no observation
-  size_t open;     // layers that never finished
+  double *kernels;             // per observation of the run
+  size_t outside;              // layers that are in no observation
+  size_t open;                 // layers that never finished
+  bool has_alloc, has_outputs; // a layer has alloc_bytes, output_bytes
   // where device rows are asked for
   struct layer_device_time *device_times; // by item; NULL: not asked for
   struct device_rows devices;

@@ -107,7 +107,7 @@ static void fill_observation(struct question *question, struct layers *layers, c
     layer->latency_ms[observation] = item->latency_ms;
     if (observed->part->on_device)
       set_on_device(layer, observed, i, observation, observation_count, arena);
-    layer->alloc_bytes[observation] = item->alloc_bytes;
+    layer->alloc_bytes[observation] = layers->alloc_is_outputs ? item->output_bytes : item->alloc_bytes;
     layer->kernels[observation] = item->kernels;
     layer->present += observation < layers->observation_count;
     layer->is_listed |= !observed->part->is_unlisted;
@@ -164,7 +164,7 @@ static enum status observe(struct question *question, struct layers_part *parts,
                            struct observed *observed, struct layers *layers, struct error *err)
 {
   struct arena *arena = question->scratch;
-  size_t count = 0;
+  size_t count = 0, with_alloc = 0, with_outputs = 0; // runs
   for (size_t p = 0; p < part_count; p++) {
     parts[p].first_observation = count;
     for (size_t r = 0; r < parts[p].set->run_count; r++) {
@@ -175,12 +175,16 @@ static enum status observe(struct question *question, struct layers_part *parts,
       XSP_TRY(analyze_cache_layer_rows(question, run, layers->mode, &parts[p].wanted, &rows, err));
       layers->outside += p == 0 ? rows->outside : 0;
       layers->open += p == 0 ? rows->open : 0;
+      with_alloc += rows->has_alloc;
+      with_outputs += rows->has_outputs;
       uint32_t *layer_of = arena_alloc_array(arena, rows->count + 1, sizeof *layer_of);
       memset(layer_of, 0xff, rows->count * sizeof *layer_of); // ROW_NONE
       layers->runs[layers->run_count] = (struct layers_run){&parts[p], run, rows, observation_of, layer_of};
       place_observations(&layers->runs[layers->run_count++], observed, &count);
     }
   }
+  // Frameworks that plan all memory before they run report no allocations: what a layer then keeps are its outputs. Never both.
+  layers->alloc_is_outputs = with_outputs > with_alloc;
   return STATUS_OK;
 }
 
@@ -274,8 +278,8 @@ static enum status load_source(struct question *question, const struct layer_sou
 
 static bool has_alloc(const struct view *view, int64_t batch_size)
 {
-  static const char *const tag[] = {"alloc_bytes"};
-  return view_has_tag(view, view_rule(view, batch_size, XSP_LEVEL_LAYER, NULL), tag, 1);
+  static const char *const tags[] = {"alloc_bytes", "output_bytes"};
+  return view_has_tag(view, view_rule(view, batch_size, XSP_LEVEL_LAYER, NULL), tags, 2);
 }
 
 enum status layers_answer(struct question *question, enum layers_use use, struct layers *ret_layers, struct error *err)

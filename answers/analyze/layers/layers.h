@@ -46,6 +46,7 @@ struct layers {
   double *kernels;          // per observation: all category kernel, in layers or not
   double *covered_ms;       // per observation, on the device basis: while some layer is on the host or executes
   size_t outside, open;     // layers left out: in no observation, never finished
+  bool alloc_is_outputs;    // alloc_bytes are of the layers' outputs, which more runs have than what layers allocated
   struct layers_run *runs;  // of all parts
   size_t run_count;
 };
@@ -90,7 +91,12 @@ struct thirds {      // of the layers, by position in execution order
 struct thirds layers_thirds_of(const double pct[3]);
 struct thirds layers_thirds(struct question *question, const struct layers *layers, enum layer_value which);
 void thirds_summarize(struct table_builder *table, struct thirds thirds); // beginning_pct, middle_pct, end_pct, stage
-// STATUS_NO where no layer recorded what it allocated; notes how many did not.
+
+// ---- memory.c
+void layers_note_alloc(struct question *question,
+                       const struct layers *layers); // where it comes from, or why none has it
+// STATUS_NO where no layer has alloc_bytes; notes how many have not.
 enum status layers_need_alloc(struct question *question, const struct layers *layers, struct error *err) MUST_CHECK;
+void layers_put_alloc_from(struct table_builder *table, const struct layers *layers); // the column alloc_from
 
 #endif

@@ -122,12 +122,39 @@ static void test_a_type_that_names_an_implementation(void **unused)
   layer = (struct fixture_layer){"dense", "Fully Connected (NC, F32) GEMM", NULL, NULL, 1, UNKNOWN_BYTES};
   fixture_layer(&fixture, &layer, start_ns + 4 * MS, 1 * MS);
   fixture_words(&fixture, fixture.span_id, "operator", "FULLY_CONNECTED");
+  fixture_int(&fixture, fixture.span_id, "output_bytes", 40);
   fixture_ready(&fixture);
   assert_int_equal(fixture_ask(&fixture, "A6"), STATUS_OK);
   assert_int_equal(fixture.tables[0].row_count, 1);
   ASSERT_NEAR(fixture_summary(&fixture, "convolution_pct_of_layers"), 75);
   assert_true(fixture_has_note(&fixture, "convolutions: 1 of them"));
   ASSERT_NEAR(fixture_summary(&fixture, "convolution_pct_of_model"), 30);
+  assert_int_equal(fixture_ask(&fixture, "A4"), STATUS_OK); // by its outputs
+  ASSERT_NEAR(fixture_number(&fixture, 0, "alloc_bytes"), NAN);
+  ASSERT_NEAR(fixture_number(&fixture, 1, "alloc_bytes"), 40);
+  assert_string_equal(fixture_text(&fixture, 1, "alloc_from"), "outputs");
+  assert_true(fixture_has_note(&fixture, "bytes of the layers' outputs"));
+  fixture_done(&fixture);
+}
+
+// One run recorded allocations, both the outputs: no mean is of both.
+static void test_allocations_and_outputs_are_not_pooled(void **unused)
+{
+  (void)unused;
+  struct fixture fixture;
+  fixture_start(&fixture);
+  for (int run = 0; run < 2; run++) {
+    fixture_run(&fixture, "M/L", 1);
+    int64_t start_ns = fixture.now_ns;
+    fixture_model(&fixture, 10 * MS, false);
+    const struct fixture_layer layer = {"dense", "Dense", NULL, NULL, 0, run == 0 ? 1000 : UNKNOWN_BYTES};
+    fixture_layer(&fixture, &layer, start_ns, MS);
+    fixture_int(&fixture, fixture.span_id, "output_bytes", 40);
+  }
+  fixture_ready(&fixture);
+  assert_int_equal(fixture_ask(&fixture, "A4"), STATUS_OK);
+  ASSERT_NEAR(fixture_number(&fixture, 0, "alloc_bytes"), 40);
+  assert_string_equal(fixture_text(&fixture, 0, "alloc_from"), "outputs");
   fixture_done(&fixture);
 }
 
@@ -144,6 +171,7 @@ static void test_analyses_say_what_a_file_lacks(void **unused)
   assert_non_null(strstr(fixture.error.why, "alloc_bytes"));
   assert_int_equal(fixture_ask(&fixture, "A7"), STATUS_NO);
   assert_int_equal(fixture_ask(&fixture, "A2"), STATUS_OK);
+  assert_true(fixture_has_note(&fixture, "no layer has alloc_bytes"));
   assert_int_equal(fixture_ask(&fixture, "A6"), STATUS_OK);
   assert_null(fixture_text(&fixture, 0, "layer_type"));
   ASSERT_NEAR(fixture_summary(&fixture, "convolution_pct_of_layers"), NAN);
@@ -434,6 +462,7 @@ int main(void)
       cmocka_unit_test(test_a3_to_a7),
       cmocka_unit_test(test_iterations_of_a_loop),
       cmocka_unit_test(test_a_type_that_names_an_implementation),
+      cmocka_unit_test(test_allocations_and_outputs_are_not_pooled),
       cmocka_unit_test(test_analyses_say_what_a_file_lacks),
       cmocka_unit_test(test_one_deep_run_serves_all_levels),
       cmocka_unit_test(test_lost_layers_are_partial_and_shift_nothing),

@@ -5,7 +5,17 @@
 #include <math.h>
 #include <string.h>
 
-enum layer_tag { TAG_INDEX, TAG_TYPE, TAG_SHAPE, TAG_ALLOC, TAG_OPERATOR, TAG_ALLOC_OWN, TAG_MODULE, LAYER_TAGS };
+enum layer_tag {
+  TAG_INDEX,
+  TAG_TYPE,
+  TAG_SHAPE,
+  TAG_ALLOC,
+  TAG_OPERATOR,
+  TAG_ALLOC_OWN,
+  TAG_MODULE,
+  TAG_OUTPUTS,
+  LAYER_TAGS
+};
 struct reading_tags {
   const struct run_columns *columns;
   const uint32_t *item_of, *counts_as;
@@ -26,6 +36,8 @@ static void read_tag(struct layer_row *item, const struct store_tag *tag, const 
     item->operation = tag->value.string;
   } else if (tag->key == keys[TAG_MODULE] && tag->type == STORE_TEXT) {
     item->module = tag->value.string;
+  } else if (tag->key == keys[TAG_OUTPUTS] && tag->type == STORE_INT) {
+    item->output_bytes = (double)tag->value.integer;
   }
 }
 
@@ -55,11 +67,16 @@ enum status layer_row_tags_read(const struct run_columns *columns, const uint32_
                                 struct layer_rows *rows, struct error *err)
 {
   static const char *const names[LAYER_TAGS] = {"layer_index", "layer_type",      "layer_shape", "alloc_bytes",
-                                                "operator",    "alloc_own_bytes", "module"};
+                                                "operator",    "alloc_own_bytes", "module",      "output_bytes"};
   struct store *store = columns->store;
   struct reading_tags reading = {.columns = columns, .item_of = item_of, .counts_as = counts_as, .rows = rows};
   for (size_t i = 0; i < LAYER_TAGS; i++)
     if (!store_find_string(store, names[i], strlen(names[i]), &reading.keys[i]))
       reading.keys[i] = 0;
-  return store_walk_tags_of(store, columns->run->run->run_id, reading.keys, LAYER_TAGS, visit_tags, &reading, err);
+  XSP_TRY(store_walk_tags_of(store, columns->run->run->run_id, reading.keys, LAYER_TAGS, visit_tags, &reading, err));
+  for (size_t i = 0; i < rows->count; i++) {
+    rows->has_alloc |= !isnan(rows->items[i].alloc_bytes);
+    rows->has_outputs |= !isnan(rows->items[i].output_bytes);
+  }
+  return STATUS_OK;
 }

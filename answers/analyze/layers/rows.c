@@ -171,7 +171,8 @@ static void list_items(struct work *work, struct arena *arena)
                                                     .start_ns = layer.start_ns,
                                                     .duration_ns = layer.duration_ns,
                                                     .latency_ms = (double)layer.duration_ns / 1e6,
-                                                    .alloc_bytes = NAN};
+                                                    .alloc_bytes = NAN,
+                                                    .output_bytes = NAN};
   }
 }
 
