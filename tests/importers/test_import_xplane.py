@@ -82,11 +82,30 @@ class Xplane(unittest.TestCase):
         _, spans = self.load_loop()
         fused = next(span for span in spans if span["name"] == "my_fusion")
         self.assertEqual(fused["category"], "fused")
-        self.assertEqual(fused["tags"]["operators"], "dot_general sin")
-        self.assertEqual(fused["tags"]["source"], "train.py:8, layers.py:9")
+        self.assertEqual(fused["tags"]["source"], "dot_general train.py:8, sin layers.py:9")
         self.assertEqual((fused["tags"]["layer_type"], fused["tags"]["layer_shape"]), ("dot_general", "f32[2,2]"))
         add = next(span for span in spans if span["name"] == "add.1")
-        self.assertEqual((add["tags"]["layer_type"], add["tags"]["source"]), ("add", "train.py:7"))
+        self.assertEqual((add["tags"]["layer_type"], add["tags"]["source"]), ("add", "add train.py:7"))
+
+    def test_a_long_list_of_sources_ends(self):
+        """Operations share the text of a file's name: each of a million would write it out again."""
+        for length, listed in ((10, 32), (300, 26), (9000, 0)):
+            file = "f" * length
+            fused = [xspace.instruction(f"sin.{at}", "sine", "jit(loop)/sin", at) for at in range(1, 41)]
+            main = [xspace.instruction("my_fusion", "fusion", "jit(loop)/sin", 0, [1])]
+            host, modules, environment = xspace.loop_program()
+            modules.modules = [("jit_loop(3)", xspace.module("jit_loop", {1: fused, 2: main}, (), [(file, at, "f", 0) for at in range(1, 41)]))]
+            _, spans = self.load(xspace.space(host, modules, environment))
+            tags = next(span for span in spans if span["name"] == "my_fusion")["tags"]
+            self.assertEqual(tags.get("source", ""), ", ".join(f"sin {file}:{at}" for at in range(1, listed + 1)))
+
+    def test_layers_by_source(self):
+        self.load(xspace.space(*xspace.loop_program()))
+        table = xsp_json("analyze", "A2", self.out, "--by", "source", "--layer", "all", "--format", "json")
+        rows = {row["layer_name"]: (row["source"], row["iterations"]) for row in table["rows"]}
+        self.assertEqual(rows["my_fusion"], ("dot_general train.py:8, sin layers.py:9", None))
+        self.assertEqual(rows["while.5"][1], 3)
+        self.assertNotIn("source", xsp_json("analyze", "A2", self.out, "--format", "json")["rows"][0])
 
     def test_an_operation_has_the_call_path_that_made_it(self):
         self.load(xspace.space(*xspace.loop_program()))

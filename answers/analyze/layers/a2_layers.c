@@ -4,6 +4,7 @@
 #include "analyze/layers/layers.h"
 
 #include <math.h>
+#include <string.h>
 
 static void summarize(struct question *question, const struct layers *layers, int64_t under_1ms, double rows_sum_ms)
 {
@@ -36,6 +37,11 @@ static void summarize(struct question *question, const struct layers *layers, in
                sum_ms / covered_ms);
 }
 
+static bool is_by_source(const struct question *question)
+{
+  return question->request->by != NULL && strcmp(question->request->by, "source") == 0;
+}
+
 // Returns the layer's latency.
 static double put_row(struct question *question, const struct layers *layers, const struct layer *layer)
 {
@@ -48,6 +54,10 @@ static double put_row(struct question *question, const struct layers *layers, co
   table_put_optional(table, "iteration", cell_int_if(layer->iteration > 0, layer->iteration));
   table_put_optional(table, "module", cell_text(layer->module));
   table_put(table, "layer_shape", cell_text(layer->shape));
+  if (is_by_source(question)) {
+    table_put_optional(table, "iterations", cell_int_if(layer->turns > 0, layer->turns));
+    table_put(table, "source", cell_text(layer->source));
+  }
   table_put(table, "latency_ms", cell_real(latency.value));
   table_put_optional(table, "host_ms", cell_real(host_ms));
   table_put(table, "alloc_bytes", cell_number(alloc_bytes));
@@ -64,16 +74,20 @@ static enum status answer(struct question *question, struct error *err)
   struct layers layers;
   int64_t under_1ms = 0;
   double rows_sum_ms = 0;
+  size_t known = 0;
   XSP_TRY(layers_answer(question, LAYERS_FOR_LATENCY, &layers, err));
   put_row(question, &layers, &(struct layer){0});
   table_declared(&question->table, layers.count);
   for (size_t i = 0; i < layers.count; i++) {
     double ms = put_row(question, &layers, &layers.items[i]);
     under_1ms += ms < 1;
+    known += layers.items[i].source != NULL;
     rows_sum_ms += ms;
   }
   summarize(question, &layers, under_1ms, rows_sum_ms);
   layers_note_alloc(question, &layers);
+  if (is_by_source(question) && known == 0)
+    table_note(&question->table, "no layer recorded what it was made of, as operations of JAX do");
   return STATUS_OK;
 }
 

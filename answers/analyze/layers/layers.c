@@ -114,7 +114,9 @@ static void fill_observation(struct question *question, struct layers *layers, c
     take_text(question->view->store, item->type, &layer->type);
     take_text(question->view->store, item->shape, &layer->shape);
     take_text(question->view->store, item->operation, &layer->operation);
+    take_text(question->view->store, item->source, &layer->source);
     take_text(question->view->store, item->module, &layer->module);
+    layer->turns = layer->turns == 0 ? item->turns : layer->turns;
   }
 }
 
@@ -225,6 +227,7 @@ static void name_layers(struct question *question, const struct pairing *pairing
     keep_text(&keep, &layer->type);
     keep_text(&keep, &layer->shape);
     keep_text(&keep, &layer->operation);
+    keep_text(&keep, &layer->source);
     keep_text(&keep, &layer->module);
   }
   keep_done(&keep);

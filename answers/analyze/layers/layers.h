@@ -13,6 +13,8 @@ struct layer {        // one layer of the workload: a row of A2
   const char *name_text, *type, *shape; // NULL: unknown
   const char *module;                   // path of the torch.nn.Module that it is part of; NULL: unknown
   const char *operation;                // the model's operator, where the type names an implementation; NULL: unknown
+  const char *source;                   // the program's operations that it was made of, and their lines; NULL: unknown
+  int64_t turns;                        // of a loop, in the first observation that has it; 0: it is none
   // One value per observation, those of the first set first; NaN: absent, or not measured.
   double *latency_ms, *alloc_bytes, *kernels;
   // Where a part is on the device basis (else NULL): the span's duration, the union of its executions, and its time on the host

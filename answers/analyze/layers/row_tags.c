@@ -14,6 +14,8 @@ enum layer_tag {
   TAG_ALLOC_OWN,
   TAG_MODULE,
   TAG_OUTPUTS,
+  TAG_SOURCE,
+  TAG_ITERATIONS,
   LAYER_TAGS
 };
 struct reading_tags {
@@ -38,6 +40,10 @@ static void read_tag(struct layer_row *item, const struct store_tag *tag, const 
     item->module = tag->value.string;
   } else if (tag->key == keys[TAG_OUTPUTS] && tag->type == STORE_INT) {
     item->output_bytes = (double)tag->value.integer;
+  } else if (tag->key == keys[TAG_SOURCE] && tag->type == STORE_TEXT) {
+    item->source = tag->value.string;
+  } else if (tag->key == keys[TAG_ITERATIONS] && tag->type == STORE_INT) {
+    item->turns = tag->value.integer;
   }
 }
 
@@ -67,7 +73,8 @@ enum status layer_row_tags_read(const struct run_columns *columns, const uint32_
                                 struct layer_rows *rows, struct error *err)
 {
   static const char *const names[LAYER_TAGS] = {"layer_index", "layer_type",      "layer_shape", "alloc_bytes",
-                                                "operator",    "alloc_own_bytes", "module",      "output_bytes"};
+                                                "operator",    "alloc_own_bytes", "module",      "output_bytes",
+                                                "source",      "iterations"};
   struct store *store = columns->store;
   struct reading_tags reading = {.columns = columns, .item_of = item_of, .counts_as = counts_as, .rows = rows};
   for (size_t i = 0; i < LAYER_TAGS; i++)

@@ -128,7 +128,6 @@ static enum status add_operation(struct xplane *x, struct xplane_line *line, con
     return STATUS_OK;
   tag_text(x, span.span_id, x->strings.layer_type, instruction->type);
   tag_text(x, span.span_id, x->strings.layer_shape, instruction->shape);
-  tag_text(x, span.span_id, x->strings.operators, instruction->operators);
   tag_text(x, span.span_id, x->strings.source, instruction->source);
   return STATUS_OK;
 }

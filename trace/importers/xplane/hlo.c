@@ -22,9 +22,10 @@ enum {
   INSTRUCTION_CALLED = 38
 };
 enum { METADATA_NAME = 2, METADATA_FILE = 3, METADATA_LINE = 4, METADATA_FRAME = 15 };
-#define CALLED_MOST 64u   // computations of one operation: branches
-#define SOURCES_MOST 16u  // source operations that a fused one lists
-#define SIGNATURE_MOST 6u // parameters that a signature writes out
+#define CALLED_MOST 64u         // computations of one operation: branches
+#define SOURCES_MOST 32u        // source operations that a fused one lists
+#define SOURCES_BYTES_MOST 8192 // of their text: many operations may share a file of any name
+#define SIGNATURE_MOST 6u       // parameters that a signature writes out
 
 struct instruction {
   struct slice name, opcode, shape, primitive, file;
@@ -184,60 +185,50 @@ static struct slice type_of(const struct instruction *instruction, bool *ret_is_
   return instruction->primitive.length > 0 ? instruction->primitive : instruction->opcode;
 }
 
-// Appends a text that is not in the list yet. False: the list is full.
-static void put_once(struct buf *list, const char *separator, struct slice text, struct slice *seen, size_t *count)
+// Appends "dot_general train.py:8". Without a line the operator alone. At most SOURCES_MOST different ones, in
+// SOURCES_BYTES_MOST.
+static void put_source(struct buf *list, struct slice type, const struct instruction *instruction,
+                       const struct instruction *seen[SOURCES_MOST], size_t *count)
 {
-  for (size_t i = 0; i < *count; i++)
-    if (slice_equal(seen[i], text))
+  for (size_t i = 0; i < *count; i++) {
+    bool is_product;
+    if (seen[i]->line == instruction->line && slice_equal(seen[i]->file, instruction->file) &&
+        slice_equal(type_of(seen[i], &is_product), type))
       return;
-  if (text.length == 0 || *count == SOURCES_MOST)
+  }
+  if (*count == SOURCES_MOST || list->length + type.length + instruction->file.length > SOURCES_BYTES_MOST)
     return;
-  seen[(*count)++] = text;
-  buf_format(list, "%s%.*s", list->length > 0 ? separator : "", (int)text.length, text.data);
+  seen[(*count)++] = instruction;
+  buf_format(list, "%s%.*s", list->length > 0 ? ", " : "", (int)type.length, type.data);
+  if (instruction->file.length > 0 && instruction->line > 0)
+    buf_format(list, " %.*s:%" PRIu64, (int)instruction->file.length, instruction->file.data, instruction->line);
 }
 
-static void put_line(struct buf *list, const struct instruction *instruction, uint64_t lines[SOURCES_MOST],
-                     size_t *count)
+// The operations that were fused into one, in their order, with their lines; else its own. A product among them gives its type.
+static void list_sources(struct module *module, const struct instruction *outer, struct xplane_instruction *kept)
 {
-  for (size_t i = 0; i < *count; i++)
-    if (lines[i] == instruction->line)
-      return;
-  if (instruction->file.length == 0 || instruction->line == 0 || *count == SOURCES_MOST)
-    return;
-  lines[(*count)++] = instruction->line;
-  buf_format(list, "%s%.*s:%" PRIu64, list->length > 0 ? ", " : "", (int)instruction->file.length,
-             instruction->file.data, instruction->line);
-}
-
-// The operations that were fused into one, in their order: their names and lines. A product among them gives its type.
-static void list_sources(struct module *module, const struct instruction *fused, struct xplane_instruction *kept)
-{
-  struct buf operators = {0}, source = {0};
-  struct slice seen[SOURCES_MOST];
-  uint64_t lines[SOURCES_MOST];
-  size_t seen_count = 0, line_count = 0;
-  const uint64_t *first = fused->called_count > 0 && kept->is_fused
-                              ? map_find(&module->computation_at, map_number(fused->called[0]))
+  struct buf source = {0};
+  const struct instruction *seen[SOURCES_MOST];
+  size_t count = 0;
+  bool is_product;
+  const uint64_t *first = outer->called_count > 0 && kept->is_fused
+                              ? map_find(&module->computation_at, map_number(outer->called[0]))
                               : NULL;
   size_t at = first != NULL ? *first - 1 : module->instructions.count;
   for (; at < module->instructions.count; at++) {
     struct instruction *inner = &module->instructions.items[at];
-    if (inner->computation != fused->called[0])
+    if (inner->computation != outer->called[0])
       break;
     if (is_value(inner))
       continue;
     find_line(module, inner);
-    bool is_product;
     struct slice type = type_of(inner, &is_product);
     kept->type = is_product ? keep(module, type) : kept->type;
-    put_once(&operators, " ", type, seen, &seen_count);
-    put_line(&source, inner, lines, &line_count);
+    put_source(&source, type, inner, seen, &count);
   }
-  if (line_count == 0)
-    put_line(&source, fused, lines, &line_count);
-  kept->operators = keep(module, buf_slice(&operators));
+  if (count == 0 && outer->line > 0)
+    put_source(&source, type_of(outer, &is_product), outer, seen, &count);
   kept->source = keep(module, buf_slice(&source));
-  buf_done(&operators);
   buf_done(&source);
 }
 

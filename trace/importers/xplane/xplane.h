@@ -125,7 +125,7 @@ struct xplane_module {
   uint64_t parameters_hash;
 };
 struct xplane_instruction {
-  uint32_t type, shape, operators, source; // texts
+  uint32_t type, shape, source; // texts
   uint32_t caller; // the loop, branch or call that runs its computation: text of its name + 1; 0: the module does
   uint32_t path;   // of import_context: the Python that made it, and its type
   bool is_fused, is_control, is_loop;
@@ -177,7 +177,6 @@ struct xplane_compilation {
   X(fused)                                                                                                             \
   X(layer_type)                                                                                                        \
   X(layer_shape)                                                                                                       \
-  X(operators)                                                                                                         \
   X(source)                                                                                                            \
   X(iterations)                                                                                                        \
   X(program_id)                                                                                                        \
