@@ -50,6 +50,21 @@ class ObservationsTest(HandCase):
         # Percentages are of sum_ms: median 3 of 10.
         self.agree(ask(path, "A3", "--stat", "median")["summary"], beginning_pct=30, middle_pct=80, end_pct=0, stage="M")
 
+    def test_layers_of_several_nodes(self):
+        """Where the framework made one layer of several nodes, A2 has their names; a file without such layers has no such column."""
+        folder = scripted.temporary_folder()
+        self.addCleanup(folder.cleanup)
+        script = scripted.Script()
+        script.experiment()
+        script.run(1, "M/L")
+        script.track(1)
+        script.span("net", 0, 10_000)
+        script.span("Multiply_7", 0, 4000, "layer", tags={"source_layers": "bn1, conv1, relu1"})
+        script.span("pool", 4000, 2000, "layer")
+        rows = ask(script.write(f"{folder.name}/sources.xsp"), "A2")["rows"]
+        self.assertEqual([row.get("source_layers") for row in rows], ["bn1, conv1, relu1", None])
+        self.assertNotIn("source_layers", ask(self.noisy(), "A2")["rows"][0])
+
     def test_few_observations(self):
         # 1 and 2: all; 3: the middle one; 4: floor(0.8) = 0 at each end; 10: 2 at each end.
         for latencies, expected in (((5,), 5), ((5, 8), 6.5), ((5, 100, 6), 6), ((1, 2, 3, 100), 26.5),

@@ -53,6 +53,7 @@ static double put_row(struct question *question, const struct layers *layers, co
   layer_put(table, layer);
   table_put_optional(table, "iteration", cell_int_if(layer->iteration > 0, layer->iteration));
   table_put_optional(table, "module", cell_text(layer->module));
+  table_put_optional(table, "source_layers", cell_text(layer->source_layers));
   table_put(table, "layer_shape", cell_text(layer->shape));
   if (is_by_source(question)) {
     table_put_optional(table, "iterations", cell_int_if(layer->turns > 0, layer->turns));

@@ -21,8 +21,8 @@ struct layer_row { // one layer span that counts in the chosen mode. There are a
   int64_t start_ns, duration_ns;
   double latency_ms, alloc_bytes, kernels; // on the host, without nested layers that count; NaN: not measured
   double output_bytes;                     // NaN: not recorded
-  uint32_t type, shape, operation, source; // string ids; 0: none, or empty
-  int64_t turns;                           // of a loop; 0: it is none
+  uint32_t type, shape, operation, source, source_layers; // string ids; 0: none, or empty
+  int64_t turns;                                          // of a loop; 0: it is none
 };
 struct layer_device_time {
   // The union of its executions, and its time on the host while no device works for a layer of its process. Their sum is its

@@ -113,6 +113,7 @@ static void fill_observation(struct question *question, struct layers *layers, c
     layer->is_listed |= !observed->part->is_unlisted;
     take_text(question->view->store, item->type, &layer->type);
     take_text(question->view->store, item->shape, &layer->shape);
+    take_text(question->view->store, item->source_layers, &layer->source_layers);
     take_text(question->view->store, item->operation, &layer->operation);
     take_text(question->view->store, item->source, &layer->source);
     take_text(question->view->store, item->module, &layer->module);
@@ -229,6 +230,7 @@ static void name_layers(struct question *question, const struct pairing *pairing
     keep_text(&keep, &layer->operation);
     keep_text(&keep, &layer->source);
     keep_text(&keep, &layer->module);
+    keep_text(&keep, &layer->source_layers);
   }
   keep_done(&keep);
 }

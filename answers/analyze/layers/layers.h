@@ -12,6 +12,7 @@ struct layer {        // one layer of the workload: a row of A2
   uint32_t iteration; // which execution of equal index and name in an observation, from 1; 0: the only one
   const char *name_text, *type, *shape; // NULL: unknown
   const char *module;                   // path of the torch.nn.Module that it is part of; NULL: unknown
+  const char *source_layers;            // the model's nodes that became it, comma-separated; NULL: unknown
   const char *operation;                // the model's operator, where the type names an implementation; NULL: unknown
   const char *source;                   // the program's operations that it was made of, and their lines; NULL: unknown
   int64_t turns;                        // of a loop, in the first observation that has it; 0: it is none

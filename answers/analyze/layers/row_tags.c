@@ -16,6 +16,7 @@ enum layer_tag {
   TAG_OUTPUTS,
   TAG_SOURCE,
   TAG_ITERATIONS,
+  TAG_SOURCES,
   LAYER_TAGS
 };
 struct reading_tags {
@@ -44,6 +45,8 @@ static void read_tag(struct layer_row *item, const struct store_tag *tag, const 
     item->source = tag->value.string;
   } else if (tag->key == keys[TAG_ITERATIONS] && tag->type == STORE_INT) {
     item->turns = tag->value.integer;
+  } else if (tag->key == keys[TAG_SOURCES] && tag->type == STORE_TEXT) {
+    item->source_layers = tag->value.string;
   }
 }
 
@@ -72,9 +75,9 @@ static enum status visit_tags(void *context, const struct store_tag *tags, size_
 enum status layer_row_tags_read(const struct run_columns *columns, const uint32_t *item_of, const uint32_t *counts_as,
                                 struct layer_rows *rows, struct error *err)
 {
-  static const char *const names[LAYER_TAGS] = {"layer_index", "layer_type",      "layer_shape", "alloc_bytes",
-                                                "operator",    "alloc_own_bytes", "module",      "output_bytes",
-                                                "source",      "iterations"};
+  static const char *const names[LAYER_TAGS] = {"layer_index", "layer_type",      "layer_shape",  "alloc_bytes",
+                                                "operator",    "alloc_own_bytes", "module",       "output_bytes",
+                                                "source",      "iterations",      "source_layers"};
   struct store *store = columns->store;
   struct reading_tags reading = {.columns = columns, .item_of = item_of, .counts_as = counts_as, .rows = rows};
   for (size_t i = 0; i < LAYER_TAGS; i++)

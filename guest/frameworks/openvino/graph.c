@@ -230,6 +230,8 @@ static void read_part(struct reading *reading, const struct element *element, si
     *side = element->is_start && !element->is_end ? is(element, "output") : -1;
   else if (is(element, "data") && element->is_start)
     read_data(reading, element, operation);
+  else if (*side < 0 && is(element, "attribute") && attribute_is(element, "name", "fused_names"))
+    operation->sources = attribute(element, "value", reading->arena);
   else if (*side >= 0 && is(element, "port") && element->is_start) {
     size_t number = reading->port_counts[*side]++;
     if (number < OPENVINO_PORTS_MOST)

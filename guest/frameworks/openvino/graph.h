@@ -44,9 +44,10 @@ struct openvino_tensor {
 struct openvino_operator { // texts in the arena
   uint64_t id;
   const char *name, *type;
-  const char *kernel; // of a pool, "[3,3]"; NULL: none
-  const char *mode;   // "nearest"; NULL: none
-  const char *inner;  // of a Subgraph: the operators in it, "Multiply Add"; NULL: none
+  const char *kernel;  // of a pool, "[3,3]"; NULL: none
+  const char *mode;    // "nearest"; NULL: none
+  const char *sources; // the model's own nodes that became it, "bn1, conv1"; NULL: not written
+  const char *inner;   // of a Subgraph: the operators in it, "Multiply Add"; NULL: none
   struct openvino_tensor *inputs, *outputs;
   size_t input_count, output_count;
 };

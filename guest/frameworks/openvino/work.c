@@ -119,6 +119,20 @@ static const char *fused_of(struct by_name *operators, const struct openvino_nod
   return joined;
 }
 
+// The model's own nodes that became the node and what was fused into it: where their names are not all the node's own. NULL: not known.
+static const char *sources_of(struct by_name *operators, const struct openvino_node *node,
+                              const struct openvino_operator *operation, struct arena *arena)
+{
+  const char *joined = operation->sources;
+  for (const char *at = node->fused; at != NULL && *at != 0 && joined != NULL;) {
+    size_t length = strcspn(at, ",");
+    const struct openvino_operator *fused = find_operator(operators, at, length);
+    joined = fused != NULL && fused->sources != NULL ? arena_format(arena, "%s, %s", joined, fused->sources) : joined;
+    at += length + (at[length] == ',');
+  }
+  return joined != NULL && strcmp(joined, node->name) != 0 ? joined : NULL;
+}
+
 static void add_tensor(struct layer_work *work, enum layer_tensor kind, const struct openvino_tensor *tensor,
                        bool is_narrow)
 {
@@ -154,6 +168,7 @@ static void read_operator(struct by_name *operators, const struct openvino_node 
     type = arena_copy(arena, operation->inner, length);
     first = operation->inner[length] != 0 ? operation->inner + length + 1 : NULL;
   }
+  layer_tags_add_text(tags, "source_layers", sources_of(operators, node, operation, arena));
   layer_tags_add_text(tags, "operator", type);
   layer_tags_add_text(tags, "fused_ops", fused_of(operators, node, first, arena));
   layer_tags_add_text(tags, "kernel_shape", operation->kernel);

@@ -72,6 +72,9 @@ class OpenVinoTest(FrameworkTest):
                 self.assertGreaterEqual(layer["tags"]["layer_index"], 0)
             fused = {layer["tags"].get("fused") for layer in layers}
             self.assertLessEqual({"block0/relu", "block1/relu", "block2/relu"}, fused)
+        sources = [row["source_layers"].split(", ") for row in a2["rows"] if row["layer_type"] == "Convolution"]
+        for block, names in enumerate(sources):  # what the model's file calls them
+            self.assertLessEqual({f"block{block}/conv", f"block{block}/relu"}, set(names))
         self.assertEqual(self.sql("select count(*) n from span where level = 'layer' and parent_id is null"), [{"n": 0}])
         info = json.loads(self.xsp("info", self.output, "--json").stdout)
         self.assertEqual(info["experiments"][0]["framework_version"], VERSION)
