@@ -30,6 +30,12 @@ void question_uses(struct question *question, const struct view_set *set)
     if (question->used[i] == set)
       return;
   question->used[question->used_count++] = set; // has room for every set of the view
+  if (set->whole != NULL)
+    table_note(
+        &question->table,
+        "figures are of %zu of %zu ranks, at even steps, so that they fit into memory: A21, A24 and A27 have all of "
+        "them",
+        set->run_count, set->whole->run_count);
 }
 
 static void write_note_from(struct question *question, const struct note_from *noted)

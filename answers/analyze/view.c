@@ -112,38 +112,6 @@ static struct view_set *set_of(struct view *view, const struct view_run *run)
   return &view->sets[view->set_count++];
 }
 
-static bool belongs_to(const struct view_run *run, const struct view_set *set)
-{
-  return run->is_in_set && level_set_equal(run->run->levels, set->levels) && run->batch_size == set->batch_size;
-}
-
-static void fill_set(struct view_set *set, const struct view *view, struct arena *arena)
-{
-  size_t runs = 0;
-  size_t observations = 0;
-  for (size_t i = 0; i < view->run_count; i++)
-    if (belongs_to(&view->runs[i], set)) {
-      runs++;
-      observations += view->runs[i].observation_count;
-    }
-  set->runs = arena_alloc_array(arena, runs, sizeof *set->runs);
-  set->latencies_ms = arena_alloc_array(arena, observations + 1, sizeof *set->latencies_ms);
-  for (size_t i = 0; i < view->run_count; i++) {
-    const struct view_run *run = &view->runs[i];
-    if (!belongs_to(run, set))
-      continue;
-    set->runs[set->run_count++] = run;
-    for (size_t k = 0; k < run->observation_count; k++)
-      if (!run->observations[k].warmup)
-        set->latencies_ms[set->observation_count++] = (double)run->observations[k].duration_ns / 1e6;
-    set->inputs += (double)run->accumulated;
-  }
-  set->inputs += (double)set->batch_size * (double)set->observation_count;
-  char text[LEVEL_SET_TEXT_SIZE];
-  level_set_format(set->run_count > 0 ? set->runs[0]->recorded : set->levels, text);
-  set->levels_text = arena_copy(arena, text, strlen(text));
-}
-
 struct view_choice view_choice_of(const struct analyze_request *request)
 {
   const bool of_library_calls = request->kernel_level != NULL && strcmp(request->kernel_level, "library") == 0;
@@ -198,8 +166,7 @@ enum status view_load(const struct experiment_runs *of, const struct view_choice
     if (view->runs[i].is_in_set)
       set_of(view, &view->runs[i]);
   }
-  for (size_t i = 0; i < view->set_count; i++)
-    fill_set(&view->sets[i], view, arena);
+  XSP_TRY(view_fill_sets(view, arena, err));
   qsort(view->sets, view->set_count, sizeof *view->sets, compare_sets);
   return STATUS_OK;
 }

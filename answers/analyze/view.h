@@ -31,6 +31,7 @@ struct view_set { // runs of one configuration: their observations are pooled, s
   double *latencies_ms;     // of those, run by run
   bool *is_kept;            // of those: counts in figures (question_start, by the question's statistic)
   size_t kept_count;
+  const struct view_set *whole; // with the runs of all ranks, where `runs` are of some (sets.c); else NULL
 };
 struct view_kind {               // observations of one model and one signature
   const char *model, *signature; // NULL: not recorded
@@ -203,6 +204,9 @@ struct view_choice {
 // STATUS_USE: the choice's signature is none of theirs.
 enum status view_kinds_load(struct view *view, const struct view_choice *choice, struct arena *arena,
                             struct error *err) MUST_CHECK;
+// sets.c: fills the sets, whose levels and batch sizes are known, with their runs. Where ranks of a job have more spans than fit into
+// some 500 MB, runs at even steps stand for all of them: only analyses of ranks, which take one after the other, look at each.
+enum status view_fill_sets(struct view *view, struct arena *arena, struct error *err) MUST_CHECK;
 struct view_choice view_choice_of(const struct analyze_request *request);
 enum status view_load(const struct experiment_runs *of, const struct view_choice *choice, struct arena *arena,
                       struct view *ret_view, struct error *err) MUST_CHECK;

@@ -1,62 +1,51 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A job of 1,000 ranks, each a run of 1,000 spans: A21 and A24 keep one run's columns in memory, not those of all."""
+"""A job of 1,000 ranks, each a run of 1,000 spans: A21 and A24 keep one run's columns in memory, not those of all. Findings look at
+some ranks, but at all of them for a slow one."""
 import os
 import pathlib
 import subprocess
 import tempfile
 import unittest
 
-from scripted import MAKE_TRACE, UNIX_START, XSP, xsp_json
+from many_ranks import COLLECTIVES, MS, SPANS, make_many_ranks
+from scripted import XSP, xsp_json
 
-RANKS, STEPS, OPERATORS, COLLECTIVES = 1000, 20, 40, 4
-MS = 1_000_000
+RANKS, STEPS = 1000, 20
+SPANS_MOST = 1 << 19  # answers/analyze/sets.c
 
 
-def write_rank(out, rank):
-    """Each step lasts 100 ms; rank r starts its collectives 0.1 · (r mod 5) ms late, and each takes 5 ms after its start."""
-    run, span = rank + 1, 0
-
-    def put(*fields):
-        out.write("\t".join(map(str, fields)) + "\n")
-
-    put("run", run, 1, "M/L/Lib", "-", 0, "unix")
-    for track in (1, 2):
-        put("track", run, track, "thread", "box", "-", 100, 99 + track, "-", "-", rank, RANKS)
-    for step in range(STEPS):
-        start = UNIX_START + 100 * step * MS
-        span += 1
-        put("span", run, span, "-", start, 100 * MS, "-", 1, "model", "sync", "-", "pytorch", "training step")
-        for i in range(OPERATORS):
-            span += 1
-            put("span", run, span, "-", start + i * MS, MS, "-", 1, "layer", "sync", "-", "pytorch", f"aten::op{i % 7}")
-        for i in range(COLLECTIVES):
-            at = start + (42 + 10 * i) * MS + rank % 5 * MS // 10
-            put("span", run, span + 1, "-", at, MS // 10, "-", 1, "layer", "sync", "-", "pytorch", "c10d::allreduce_")
-            put("span", run, span + 2, span + 1, at + MS // 10, 5 * MS, "-", 2, "library", "sync", "collective", "pytorch", "gloo:all_reduce")
-            put("tag", run, span + 2, "bytes", "int", 1 << 20)
-            put("tag", run, span + 2, "sequence", "int", COLLECTIVES * step + i + 1)
-            span += 2
+def peak_kib(*arguments):
+    with subprocess.Popen([XSP, *arguments], stdout=subprocess.DEVNULL) as xsp:
+        _, status, usage = os.wait4(xsp.pid, 0)
+        xsp.returncode = os.waitstatus_to_exitcode(status)
+    assert xsp.returncode == 0, arguments
+    return usage.ru_maxrss
 
 
 class ManyRanks(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.file = pathlib.Path(folder.name) / "job.xsp"
+
     def test_memory_is_that_of_a_rank(self):
-        with tempfile.TemporaryDirectory() as folder:
-            file = pathlib.Path(folder) / "job.xsp"
-            with subprocess.Popen([MAKE_TRACE, file], stdin=subprocess.PIPE, text=True) as maker:
-                maker.stdin.write("experiment\t1\tjob\t-\tpytorch\t2.15\n")
-                for rank in range(RANKS):
-                    write_rank(maker.stdin, rank)
-            self.assertEqual(maker.returncode, 0)
-            rows = xsp_json("analyze", "A21", file, "--json")["rows"]
-            self.assertEqual((len(rows), rows[-1]["steps"]), (RANKS + 1, RANKS * STEPS))
-            self.assertAlmostEqual(rows[-1]["waiting_ms"], 0.2 * COLLECTIVES)  # 0.4, 0.3 … 0 ms in each of the collectives
-            [row] = xsp_json("analyze", "A24", file, "--json")["rows"]
-            self.assertEqual(row["count"], RANKS * STEPS * COLLECTIVES)
-            with subprocess.Popen([XSP, "analyze", "A21", file], stdout=subprocess.DEVNULL) as xsp:
-                _, status, usage = os.wait4(xsp.pid, 0)
-                xsp.returncode = os.waitstatus_to_exitcode(status)
-            self.assertEqual(xsp.returncode, 0)
-            self.assertLess(usage.ru_maxrss, 64 * 1024)  # KiB; the columns of all 980,000 spans alone are as much
+        make_many_ranks(self.file, RANKS, STEPS)
+        rows = xsp_json("analyze", "A21", self.file, "--json")["rows"]
+        self.assertEqual((len(rows), rows[-1]["steps"]), (RANKS + 1, RANKS * STEPS))
+        self.assertAlmostEqual(rows[-1]["waiting_ms"], 0.2 * COLLECTIVES)  # 0.4, 0.3 … 0 ms in each of the collectives
+        [row] = xsp_json("analyze", "A24", self.file, "--json")["rows"]
+        self.assertEqual(row["count"], RANKS * STEPS * COLLECTIVES)
+        self.assertLess(peak_kib("analyze", "A21", self.file), 64 * 1024)  # the columns of all 980,000 spans alone are as much
+        self.assertLess(peak_kib("analyze", "findings", self.file), 224 * 1024)
+
+    def test_a_slow_rank_is_found_that_other_findings_do_not_look_at(self):
+        make_many_ranks(self.file, RANKS, STEPS, last_late_ns=4 * MS)
+        answer = xsp_json("analyze", "findings", self.file, "--json")
+        looked_at = SPANS_MOST // (STEPS * SPANS)
+        self.assertTrue(any(note.startswith(f"figures are of {looked_at} of {RANKS} ranks") for note in answer["notes"]), answer["notes"])
+        self.assertLess((looked_at - 1) * RANKS // looked_at, RANKS - 1)  # the last that is looked at
+        [straggler] = [row for row in answer["rows"] if row["id"] == "F31"]
+        self.assertIn(f"rank {RANKS - 1}", straggler["title"])
 
 
 if __name__ == "__main__":

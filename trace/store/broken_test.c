@@ -249,6 +249,22 @@ static void test_tables_that_lie(void **state)
   }
 }
 
+// Analyses ask how many spans the runs have before they choose among them: no column is read for that.
+static void test_spans_are_counted_without_their_columns(void **state)
+{
+  (void)state;
+  change("UPDATE chunk SET data = x'00' WHERE series = 'span'");
+  struct store *store;
+  struct arena arena = {0};
+  struct store_spans spans;
+  assert_int_equal(store_open(path, &store, NULL), STATUS_OK);
+  assert_int_equal(store_load_spans(store, 1, 0, &arena, &spans, NULL), STATUS_OK);
+  assert_int_equal(spans.count, 3000);
+  assert_int_equal(store_load_spans(store, 1, STORE_BIT(STORE_LEVEL), &arena, &spans, NULL), STATUS_INPUT);
+  arena_done(&arena);
+  store_close(store);
+}
+
 // Any byte may be anything: what is read is right or refused, and nothing else happens.
 static void test_flipped_bytes(void **state)
 {
@@ -277,6 +293,7 @@ int main(void)
       cmocka_unit_test(test_versions),
       cmocka_unit_test(test_a_file_of_before_a_table),
       cmocka_unit_test(test_tables_that_lie),
+      cmocka_unit_test(test_spans_are_counted_without_their_columns),
       cmocka_unit_test(test_flipped_bytes),
   };
   return cmocka_run_group_tests(tests, make_good, remove_good);

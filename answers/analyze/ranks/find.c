@@ -15,6 +15,8 @@ void ranks_choose_runs(struct ranks *ranks)
         (ranks->set == NULL || level_set_count(set->levels) > level_set_count(ranks->set->levels)))
       ranks->set = set;
   }
+  if (ranks->set != NULL && ranks->set->whole != NULL)
+    ranks->set = ranks->set->whole;
   ranks->runs = arena_alloc_array(ranks->question->scratch, view->run_count + 1, sizeof *ranks->runs);
   for (size_t i = 0; ranks->set != NULL && i < view->run_count; i++)
     if (view->runs[i].is_in_set && level_set_equal(view->runs[i].run->levels, ranks->set->levels))
