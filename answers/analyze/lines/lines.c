@@ -140,8 +140,9 @@ static void add_thread(struct grouping *grouping, const struct thread_time *thre
       .name = track->name, .process_id = track->process_id, .thread_id = is_process ? STORE_NONE : track->thread_id};
   size_t row = row_at(grouping, key, &first);
   line_add(&grouping->rows.items[row], &thread->time);
-  if (is_process && track->thread_id == track->process_id)
-    grouping->rows.items[row].name = track->name; // of the first thread: the program's
+  if (!is_process || track->thread_id == track->process_id)
+    grouping->rows.items[row].name =
+        track->name; // the last program's that it executed; a process has its first thread's
 }
 
 // ---- all -------------------------------------------------------------------------------------------------------------

@@ -208,6 +208,23 @@ static void test_by(void **state)
   fixture_done(&fixture);
 }
 
+static void test_a_process_that_executes_another_program(void **state)
+{
+  (void)state;
+  start();
+  take(main_thread, step_context, SAMPLE_CPU, 50, 10);
+  const struct store_track next = {
+      .name = "worker", .host = "h", .process_id = 7, .thread_id = 7, .device_id = STORE_NONE, .stream_id = STORE_NONE};
+  take(fixture_track(&fixture, &next), step_context, SAMPLE_CPU, 60, 10);
+  fixture_ready(&fixture);
+  ask_by("thread");
+  assert_int_equal(fixture.tables[0].row_count, 1);
+  assert_string_equal(fixture_text(&fixture, 0, "thread"), "worker");
+  ask_by("process");
+  assert_string_equal(fixture_text(&fixture, 0, "process"), "worker");
+  fixture_done(&fixture);
+}
+
 static void test_no_samples(void **state)
 {
   (void)state;
@@ -359,11 +376,17 @@ static void test_sweep(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_by_line),    cmocka_unit_test(test_a_layer_of_a_librarys_thread),
-      cmocka_unit_test(test_summary),    cmocka_unit_test(test_by),
-      cmocka_unit_test(test_no_samples), cmocka_unit_test(test_native_code),
-      cmocka_unit_test(test_sweep),      cmocka_unit_test(test_python_of_observations),
-      cmocka_unit_test(test_folded),     cmocka_unit_test(test_hottest),
+      cmocka_unit_test(test_by_line),
+      cmocka_unit_test(test_a_layer_of_a_librarys_thread),
+      cmocka_unit_test(test_summary),
+      cmocka_unit_test(test_by),
+      cmocka_unit_test(test_no_samples),
+      cmocka_unit_test(test_native_code),
+      cmocka_unit_test(test_sweep),
+      cmocka_unit_test(test_python_of_observations),
+      cmocka_unit_test(test_folded),
+      cmocka_unit_test(test_hottest),
+      cmocka_unit_test(test_a_process_that_executes_another_program),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
