@@ -361,6 +361,22 @@ class RanksTest(unittest.TestCase):
     def test_links_of_about_one_speed(self):
         self.assertIsNone(self.pairs(19))
 
+    def test_a_step_has_the_device_of_its_own_rank(self):
+        """Each rank's device works 30 ms of a step, one after the other's; the steps are 50 ms in the data loader."""
+        self.trace.run(1, "A/M/L/K", batch=None)
+        for rank in (0, 1):
+            self.rank(rank)
+            self.trace.track(10 + rank, "stream 7", host="box", process=100 + rank, thread=None, device=0, stream=7, rank=rank, world_size=2)
+            for step in range(STEPS):
+                start = 100 * step
+                self.at(rank, "training step", start, start + 100, "model")
+                self.at(rank, "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", start, start + 50)
+                self.trace.span("gemm", UNIX_START + (start + 50 - 30 * rank) * MS, 30 * MS, "kernel", track=10 + rank, kind="execution",
+                                category="kernel")
+        self.trace.write(self.file)
+        [cause] = xsp_json("analyze", self.file, "--json")["causes"]
+        self.assertIn("50 % of the time is spent in the data loader; the device is idle 70 % of the time", cause["text"])
+
     def test_larger_batches_are_named(self):
         self.trace.run(1, "A/M/L/Lib", batch=None)
         for rank, computes, batch in ((0, 40, 256), (1, 80, 768)):

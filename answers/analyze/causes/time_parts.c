@@ -3,10 +3,7 @@
 // the parts of an observation add up to its duration, whatever overlaps. Called by causes.c.
 #include "analyze/causes/time_parts.h"
 
-#include "analyze/layers/busy.h"
-#include "analyze/run_columns.h"
-#include "base/saturate.h"
-#include "base/slice.h"
+#include "analyze/causes/time_rows.h"
 
 #include <string.h>
 
@@ -23,130 +20,34 @@ struct host_span { // within its observation
   int64_t start_ns, end_ns;
 };
 
-struct parts_run {
-  const struct view_run *run;
-  struct run_columns columns;
-  struct map foreign;          // tracks whose times cannot be compared
-  struct map devices;          // by id
-  struct map loaders;          // by name: 1: a data loader, 2: not
-  uint32_t api, sync, program; // categories
-  size_t *places;              // by observation: its place among those that are no warm-up
-  bool has_processes;          // a loader of PyTorch with processes of its own
-  uint8_t *part_of;            // by row: enum time_part; TIME_PARTS: none
-};
-
-static bool names_loader(struct parts_run *of, uint32_t name)
+// `covered` and the spans of a part, of which there are at most `most`.
+static struct busy join(struct time_parts_run *of, struct busy covered, enum time_part part, size_t most)
 {
-  uint64_t *known = map_at(&of->loaders, map_number(name), NULL);
-  if (*known == 0) {
-    const char *text = store_text(of->columns.store, name, NULL);
-    *known = finding_time_is_loader(text) ? 1 : 2;
-    of->has_processes |= *known == 1 && strstr(text, "_MultiProcessing") != NULL;
-  }
-  return *known == 1;
-}
-
-// On the thread of its observation: what a loader's own thread does is no wait.
-static bool is_loader(struct parts_run *of, size_t row)
-{
-  const struct store_spans *spans = &of->columns.spans;
-  uint32_t observation;
-  if (spans->level[row] == XSP_LEVEL_KERNEL || spans->kind[row] == XSP_KIND_EXECUTION ||
-      !run_columns_observation(&of->columns, row, &observation))
-    return false;
-  uint32_t around = run_columns_row(&of->columns, of->run->observations[observation].span_id);
-  return around != ROW_NONE && around != row && spans->track_id[around] == spans->track_id[row] &&
-         names_loader(of, spans->name[row]);
-}
-
-// A wait of the host that is recorded among executions is not work of the device.
-static enum time_part part_of(struct parts_run *of, size_t row)
-{
-  const struct run_columns *columns = &of->columns;
-  const struct store_spans *spans = &columns->spans;
-  uint32_t category = spans->category[row];
-  if (spans->kind[row] == XSP_KIND_EXECUTION && category != of->sync)
-    return category == columns->memcpy || category == columns->memset ? TIME_COPIES : TIME_KERNELS;
-  if (is_loader(of, row))
-    return TIME_LOADER;
-  if (spans->level[row] == XSP_LEVEL_KERNEL && category == of->api)
-    return spans->kind[row] == XSP_KIND_LAUNCH ? TIME_LAUNCHES : TIME_CALLS;
-  if (spans->level[row] == XSP_LEVEL_LAYER)
-    return TIME_LAYERS;
-  return spans->level[row] == XSP_LEVEL_MODEL || category == of->program ? TIME_PARTS : TIME_RANGES;
-}
-
-static uint32_t category(struct store *store, const char *name)
-{
-  uint32_t id;
-  return store_find_string(store, name, strlen(name), &id) ? id : ROW_NONE;
-}
-
-static enum status load(struct question *question, struct arena *arena, struct parts_run *of, struct error *err)
-{
-  struct store *store = question->view->store;
-  const uint32_t wanted = STORE_BIT(STORE_START_NS) | STORE_BIT(STORE_DURATION_NS) | STORE_BIT(STORE_NAME) |
-                          STORE_BIT(STORE_CATEGORY) | STORE_BIT(STORE_KIND) | STORE_BIT(STORE_FLAGS) |
-                          STORE_BIT(STORE_TRACK_ID);
-  struct store_track *tracks;
-  size_t track_count;
-  XSP_TRY(run_columns_load(question, of->run, wanted, arena, &of->columns, err));
-  XSP_TRY(store_tracks(store, of->run->run->run_id, arena, &tracks, &track_count, err));
-  for (size_t i = 0; i < track_count; i++) {
-    if (tracks[i].clock != NULL)
-      *map_at(&of->foreign, map_number((uint64_t)tracks[i].track_id), NULL) = 1;
-    if (tracks[i].device_id != STORE_NONE)
-      map_at(&of->devices, map_number((uint64_t)tracks[i].device_id), NULL);
-  }
-  of->api = category(store, "api");
-  of->sync = category(store, "sync");
-  of->program = category(store, "program");
-  of->places = arena_alloc_array(arena, of->run->observation_count + 1, sizeof *of->places);
-  for (size_t k = 0, place = 0; k < of->run->observation_count; k++) {
-    of->places[k] = place;
-    place += !of->run->observations[k].warmup;
-  }
-  const struct store_spans *spans = &of->columns.spans;
-  of->part_of = arena_alloc_array(arena, spans->count + 1, sizeof *of->part_of);
-  for (size_t i = 0; i < spans->count; i++) {
-    bool has_times =
-        !(spans->flags[i] & STORE_SPAN_OPEN) && map_find(&of->foreign, map_number(spans->track_id[i])) == NULL;
-    of->part_of[i] = (uint8_t)(has_times ? part_of(of, i) : TIME_PARTS);
-  }
-  return STATUS_OK;
-}
-
-static struct busy_interval interval_of(const struct store_spans *spans, size_t row)
-{
-  return (struct busy_interval){spans->start_ns[row], saturate_add(spans->start_ns[row], spans->duration_ns[row]), 0};
-}
-
-// `covered` and the spans of a part. `room` has room for both.
-static struct busy join(const struct parts_run *of, struct busy covered, enum time_part part,
-                        struct busy_interval *room)
-{
+  struct busy_interval *room = arena_alloc_array(&of->scratch, covered.count + most + 1, sizeof *room);
   size_t count = 0;
   for (; count < covered.count; count++)
     room[count] = covered.items[count];
-  for (size_t i = 0; i < of->columns.spans.count; i++)
+  for (size_t n = 0; n < time_parts_row_count(of); n++) {
+    size_t i = time_parts_row_at(of, n);
     if (of->part_of[i] == part)
-      room[count++] = interval_of(&of->columns.spans, i);
+      room[count++] = time_parts_row_interval(&of->columns.spans, i);
+  }
   return busy_of(room, count);
 }
 
 // How much of each observation `covered` covers, in ms; warm-ups are left out.
-static void measure(const struct parts_run *of, const struct busy *covered, double *values)
+static void measure(const struct time_parts_run *of, const struct busy *covered, double *values)
 {
   for (size_t k = 0; k < of->run->observation_count; k++) {
     const struct store_observation *observation = &of->run->observations[k];
     int64_t end_ns = saturate_add(observation->start_ns, observation->duration_ns);
-    if (!observation->warmup)
-      *values++ = (double)busy_within_ns(covered, observation->start_ns, end_ns) / 1e6;
+    if (!observation->warmup && of->process_of[k] == of->process)
+      values[of->places[k]] = (double)busy_within_ns(covered, observation->start_ns, end_ns) / 1e6;
   }
 }
 
 // Where a span's observation has its value; false: it is a warm-up, or the span is in none.
-static bool place_of(const struct parts_run *of, size_t row, size_t *ret_place)
+static bool place_of(const struct time_parts_run *of, size_t row, size_t *ret_place)
 {
   uint32_t observation;
   if (!run_columns_observation(&of->columns, row, &observation) || of->run->observations[observation].warmup)
@@ -156,21 +57,22 @@ static bool place_of(const struct parts_run *of, size_t row, size_t *ret_place)
 }
 
 // What an observation's own work takes on devices, also after its end, and its kernels.
-static void measure_work(const struct parts_run *of, size_t first, struct time_parts *ret)
+static void measure_work(struct time_parts_run *of, size_t first, struct time_parts *ret)
 {
   const struct store_spans *spans = &of->columns.spans;
   size_t observations = of->run->observation_count, place;
-  struct busy_interval *intervals = arena_alloc_array(of->columns.arena, spans->count + 1, sizeof *intervals);
-  size_t *from = arena_alloc_array(of->columns.arena, observations + 3, sizeof *from);
-  for (size_t i = 0; i < spans->count; i++)
-    if (of->part_of[i] <= TIME_COPIES && place_of(of, i, &place))
+  struct busy_interval *intervals = arena_alloc_array(&of->scratch, time_parts_row_count(of) + 1, sizeof *intervals);
+  size_t *from = arena_alloc_array(&of->scratch, observations + 3, sizeof *from);
+  for (size_t n = 0; n < time_parts_row_count(of); n++)
+    if (of->part_of[time_parts_row_at(of, n)] <= TIME_COPIES && place_of(of, time_parts_row_at(of, n), &place))
       from[place + 2]++;
   for (size_t p = 2; p < observations + 3; p++) // from[p + 1] is where the next of place p goes
     from[p] += from[p - 1];
-  for (size_t i = 0; i < spans->count; i++) {
+  for (size_t n = 0; n < time_parts_row_count(of); n++) {
+    size_t i = time_parts_row_at(of, n);
     if (of->part_of[i] > TIME_COPIES || !place_of(of, i, &place))
       continue;
-    intervals[from[place + 1]++] = interval_of(spans, i);
+    intervals[from[place + 1]++] = time_parts_row_interval(spans, i);
     if (spans->category[i] != of->columns.kernel)
       continue;
     ret->kernels[first + place]++;
@@ -184,35 +86,28 @@ static void measure_work(const struct parts_run *of, size_t first, struct time_p
 }
 
 // What a span takes beyond `covered`.
-static int64_t alone_ns(const struct parts_run *of, size_t row, const struct busy *covered)
+static int64_t alone_ns(const struct time_parts_run *of, size_t row, const struct busy *covered)
 {
-  struct busy_interval span = interval_of(&of->columns.spans, row);
+  struct busy_interval span = time_parts_row_interval(&of->columns.spans, row);
   return of->columns.spans.duration_ns[row] - busy_within_ns(covered, span.start_ns, span.end_ns);
 }
 
-// Adds up by name what calls take beyond `covered`, of all observations.
-static void add_calls(const struct parts_run *of, const struct busy *covered, struct map *calls_ns)
+// What calls take beyond `covered`, added up by name; of launches the longest.
+static void add_calls(const struct time_parts_run *of, const struct busy *covered, enum time_part part,
+                      struct parts_names *names)
 {
   const struct store_spans *spans = &of->columns.spans;
   size_t place;
-  for (size_t i = 0; i < spans->count; i++) {
-    if (of->part_of[i] != TIME_CALLS || !place_of(of, i, &place))
+  for (size_t n = 0; n < time_parts_row_count(of); n++) {
+    size_t i = time_parts_row_at(of, n);
+    if (of->part_of[i] != part || !place_of(of, i, &place))
       continue;
-    uint64_t *sum_ns = map_at(calls_ns, map_number(spans->name[i]), NULL);
-    *sum_ns = (uint64_t)saturate_add((int64_t)*sum_ns, alone_ns(of, i, covered));
-  }
-}
-
-static void find_longest_launch(const struct parts_run *of, const struct busy *covered, struct parts_names *names)
-{
-  const struct store_spans *spans = &of->columns.spans;
-  size_t place;
-  for (size_t i = 0; i < spans->count; i++) {
-    if (of->part_of[i] != TIME_LAUNCHES || !place_of(of, i, &place))
-      continue;
-    int64_t launch_ns = alone_ns(of, i, covered);
-    if (launch_ns > names->longest_ns) {
-      names->longest_ns = launch_ns;
+    int64_t ns = alone_ns(of, i, covered);
+    if (part == TIME_CALLS) {
+      uint64_t *sum_ns = map_at(&names->calls, map_number(spans->name[i]), NULL);
+      *sum_ns = (uint64_t)saturate_add((int64_t)*sum_ns, ns);
+    } else if (ns > names->longest_ns) {
+      names->longest_ns = ns;
       names->longest = spans->name[i];
     }
   }
@@ -228,14 +123,15 @@ static int compare_host_spans(const void *left, const void *right)
   return (a->start_ns > b->start_ns) - (a->start_ns < b->start_ns);
 }
 
-static size_t find_host_spans(const struct parts_run *of, struct host_span *items)
+static size_t find_host_spans(const struct time_parts_run *of, struct host_span *items)
 {
   size_t count = 0, place;
-  for (size_t i = 0; i < of->columns.spans.count; i++) {
+  for (size_t n = 0; n < time_parts_row_count(of); n++) {
+    size_t i = time_parts_row_at(of, n);
     if (of->part_of[i] < TIME_LOADER || of->part_of[i] > TIME_RANGES || !place_of(of, i, &place))
       continue;
     const struct store_observation *observation = &of->run->observations[of->columns.derived.observation[i]];
-    struct busy_interval span = interval_of(&of->columns.spans, i);
+    struct busy_interval span = time_parts_row_interval(&of->columns.spans, i);
     int64_t end_ns = saturate_add(observation->start_ns, observation->duration_ns);
     items[count++] = (struct host_span){of->columns.spans.name[i], place,
                                         span.start_ns > observation->start_ns ? span.start_ns : observation->start_ns,
@@ -246,9 +142,9 @@ static size_t find_host_spans(const struct parts_run *of, struct host_span *item
 }
 
 // Spans of one name that overlap count once.
-static void add_hosts(const struct parts_run *of, const struct busy *devices, size_t first, struct map *hosts_ns)
+static void add_hosts(struct time_parts_run *of, const struct busy *devices, size_t first, struct map *hosts_ns)
 {
-  struct host_span *items = arena_alloc_array(of->columns.arena, of->columns.spans.count + 1, sizeof *items);
+  struct host_span *items = arena_alloc_array(&of->scratch, time_parts_row_count(of) + 1, sizeof *items);
   size_t count = find_host_spans(of, items);
   int64_t reach_ns = INT64_MIN;
   for (size_t i = 0; i < count; i++) {
@@ -264,35 +160,41 @@ static void add_hosts(const struct parts_run *of, const struct busy *devices, si
   }
 }
 
-static void measure_run(struct parts_run *of, size_t first, struct time_parts *ret, struct parts_names *names)
+static void measure_process(struct time_parts_run *of, size_t first, struct time_parts *ret, struct parts_names *names)
 {
-  struct arena *arena = of->columns.arena;
   size_t spans_of[TIME_PARTS + 1] = {0};
   struct busy covered = {0};
-  for (size_t i = 0; i < of->columns.spans.count; i++)
-    spans_of[of->part_of[i]]++;
-  ret->has_device |= spans_of[TIME_KERNELS] + spans_of[TIME_COPIES] > 0;
   bool has_layers = false;
-  for (size_t i = 0, place; i < of->columns.spans.count && !has_layers; i++)
-    has_layers = of->part_of[i] == TIME_LAYERS && place_of(of, i, &place);
+  for (size_t n = 0, place; n < time_parts_row_count(of); n++) {
+    size_t i = time_parts_row_at(of, n);
+    spans_of[of->part_of[i]]++;
+    has_layers = has_layers || (of->part_of[i] == TIME_LAYERS && place_of(of, i, &place));
+  }
+  ret->has_device |= spans_of[TIME_KERNELS] + spans_of[TIME_COPIES] > 0;
   ret->has_layers |= has_layers;
-  for (size_t i = 0; i < of->columns.spans.count && !ret->has_program; i++)
-    ret->has_program = of->columns.spans.category[i] == of->program;
   for (enum time_part part = 0; part < TIME_PARTS; part++) {
-    if (part == TIME_LAUNCHES)
-      find_longest_launch(of, &covered, names);
-    if (part == TIME_CALLS)
-      add_calls(of, &covered, &names->calls);
+    if (part == TIME_LAUNCHES || part == TIME_CALLS)
+      add_calls(of, &covered, part, names);
     if (part == TIME_LOADER && !has_layers)
       add_hosts(of, &covered, first, &names->hosts);
-    struct busy_interval *room = arena_alloc_array(arena, covered.count + spans_of[part] + 1, sizeof *room);
-    covered = join(of, covered, part, room);
+    if (spans_of[part] > 0)
+      covered = join(of, covered, part, spans_of[part]);
     measure(of, &covered, ret->parts[part] + first); // with all parts before it
   }
-  struct busy_interval *room = arena_alloc_array(arena, spans_of[TIME_LOADER] + 1, sizeof *room);
-  struct busy loader = join(of, (struct busy){0}, TIME_LOADER, room);
+  const struct busy loader = join(of, (struct busy){0}, TIME_LOADER, spans_of[TIME_LOADER]);
   measure(of, &loader, ret->loader + first);
   measure_work(of, first, ret);
+  arena_done(&of->scratch);
+}
+
+static void measure_run(struct time_parts_run *of, size_t first, struct time_parts *ret, struct parts_names *names)
+{
+  for (of->process = 0; of->process < of->process_count; of->process++)
+    for (size_t k = 0; k < of->run->observation_count; k++)
+      if (of->process_of[k] == of->process) {
+        measure_process(of, first, ret, names);
+        break;
+      }
 }
 
 // The call with more than half of the time of all.
@@ -362,14 +264,15 @@ enum status time_parts_load(struct question *question, const struct view_set *se
   start(set, question->scratch, ret);
   for (size_t i = 0, first = 0; i < set->run_count && status == STATUS_OK; i++) {
     struct arena scratch = {0};
-    struct parts_run of = {.run = set->runs[i]};
-    status = load(question, &scratch, &of, err);
+    struct time_parts_run of = {.run = set->runs[i]};
+    status = time_parts_load_rows(question, &scratch, &of, err);
     if (status == STATUS_OK)
       measure_run(&of, first, ret, &names);
     for (size_t k = 0; k < of.run->observation_count; k++)
       first += !of.run->observations[k].warmup;
     ret->has_devices |= of.devices.count > 1;
     ret->loader_has_processes |= of.has_processes;
+    ret->has_program |= of.has_program;
     map_done(&of.foreign);
     map_done(&of.devices);
     map_done(&of.loaders);

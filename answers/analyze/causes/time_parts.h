@@ -24,8 +24,6 @@ struct time_parts {              // values: one per observation of the set, in m
       *call; // the call with most of TIME_CALLS, of all observations; NULL: none has most. Lives as the store does
 };
 
-bool finding_time_is_loader(const char *name); // of a span: it waits for input data
-
 // Loads the set's runs one by one, once for a question.
 enum status time_parts_load(struct question *question, const struct view_set *set, struct time_parts *ret,
                             struct error *err) MUST_CHECK;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // F6, the input pipeline: observations wait for a data loader while no device works.
+#include "analyze/causes/loaders.h"
 #include "analyze/causes/time_parts.h"
 #include "analyze/findings/input_lines.h"
 #include "analyze/findings/rules.h"
@@ -114,12 +115,10 @@ struct between { // time in loaders between observations that are predictions, a
   bool has_processes;
 };
 
-static bool names_loader(struct map *known, const struct run_columns *columns, uint32_t row)
+static bool is_loader(struct between *between, struct map *known, const struct run_columns *columns, uint32_t row)
 {
-  uint64_t *is = row == ROW_NONE ? NULL : map_at(known, map_number(columns->spans.name[row]), NULL);
-  if (is != NULL && *is == 0)
-    *is = finding_time_is_loader(store_text(columns->store, columns->spans.name[row], NULL)) ? 1 : 2;
-  return is != NULL && *is == 1;
+  return row != ROW_NONE &&
+         finding_time_names_loader(known, columns->store, columns->spans.name[row], &between->has_processes);
 }
 
 // On the thread of the observations, from the first one to the last. Iterators of TensorFlow, which are operators, load ahead in
@@ -133,11 +132,10 @@ static void add_between(const struct run_columns *columns, struct map *known, st
   for (uint32_t row = 0; first != ROW_NONE && row < spans->count; row++) {
     if (spans->level[row] != XSP_LEVEL_APPLICATION || spans->track_id[row] != spans->track_id[first] ||
         spans->start_ns[row] < spans->start_ns[first] || spans->start_ns[row] > last_ns ||
-        run_columns_observation(columns, row, &observation) || !names_loader(known, columns, row) ||
-        names_loader(known, columns, run_columns_row(columns, columns->derived.parent_id[row])))
+        run_columns_observation(columns, row, &observation) || !is_loader(between, known, columns, row) ||
+        is_loader(between, known, columns, run_columns_row(columns, columns->derived.parent_id[row])))
       continue;
     between->ns += (double)spans->duration_ns[row];
-    between->has_processes |= strstr(store_text(columns->store, spans->name[row], NULL), "_MultiProcessing") != NULL;
   }
 }
 
@@ -150,7 +148,7 @@ static enum status load_between(struct findings *findings, struct between *ret_b
   *ret_between = (struct between){.ns = 0};
   for (size_t i = 0; i < findings->set->run_count; i++) {
     struct arena arena = {0};
-    struct map known = {0}; // by name: 1: a loader's, 2: not
+    struct map known = {0};
     struct run_columns columns;
     enum status status = run_columns_load(findings->question, findings->set->runs[i], COLUMNS, &arena, &columns, err);
     if (status == STATUS_OK && findings->set->runs[i]->observation_count > 0)

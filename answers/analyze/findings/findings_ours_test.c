@@ -51,6 +51,41 @@ static void test_f6_of_a_statistic_by_value(void **unused)
   ASSERT_NEAR(found_number(0, "saving_ms"), 0.7);
 }
 
+// Two ranks at the same time, each with a loader of its own.
+static void test_f6_of_ranks(void **unused)
+{
+  (void)unused;
+  fixture_run(&fixture, "A/M/L", 1);
+  for (int rank = 0; rank < 2; rank++) {
+    fixture.now_ns = 0;
+    fixture.thread = fixture_track(&fixture, &(const struct store_track){.process_id = 10 + rank,
+                                                                         .thread_id = 10 + rank,
+                                                                         .device_id = STORE_NONE,
+                                                                         .stream_id = STORE_NONE});
+    fixture_model(&fixture, MS, false);
+    fixture_span(&fixture, XSP_LEVEL_APPLICATION, "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__",
+                 (int64_t)rank * 300 * US, 200 * US);
+    fixture_span(&fixture, XSP_LEVEL_LAYER, "aten::mm", 600 * US, 300 * US);
+  }
+  assert_int_equal(ask_rule("F6"), 1);
+  ASSERT_NEAR(found_number(0, "time_ms"), 0.2);
+}
+
+// As spans of OTLP that name no thread.
+static void test_f6_without_tracks(void **unused)
+{
+  (void)unused;
+  struct store_run run = {.run_id = ++fixture.run_id, .experiment_id = fixture.experiment_id, .own_pct = NAN};
+  assert_true(level_set_parse("A/M/L", 5, &run.levels));
+  assert_int_equal(store_add_run(fixture.store, &run, &fixture.error), STATUS_OK);
+  fixture_model(&fixture, MS, false);
+  fixture_span(&fixture, XSP_LEVEL_APPLICATION, "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", 0,
+               200 * US);
+  fixture_span(&fixture, XSP_LEVEL_LAYER, "aten::mm", 600 * US, 300 * US);
+  assert_int_equal(ask_rule("F6"), 1);
+  ASSERT_NEAR(found_number(0, "time_ms"), 0.2);
+}
+
 static void test_f6_is_silent(void **unused)
 {
   (void)unused;
@@ -670,6 +705,8 @@ int main(void)
       TEST(test_f6),
       TEST(test_f6_counts_the_start_of_processes),
       TEST(test_f6_of_a_statistic_by_value),
+      TEST(test_f6_of_ranks),
+      TEST(test_f6_without_tracks),
       TEST(test_f6_is_silent),
       TEST(test_f7),
       TEST(test_f7_is_silent),
