@@ -185,6 +185,17 @@ class Verdicts(CompareTest):
         b.run([{"model": 0.0}] * 3, batch=2)
         self.assertEqual(xsp("compare", *self.write(a, b)).returncode, 2)
 
+    def test_a_side_without_a_recorded_batch_size(self):
+        a, b = Side(TYPES), Side(TYPES)
+        a.run(steady(self.layers), batch=4)
+        b.run(steady(self.layers), batch=0)
+        for sides in ((a, b), (b, a)):
+            answer = self.compare(*sides)
+            self.assertEqual(answer["verdict"], "same")
+            self.assertEqual(sum("did not record its batch size" in note for note in answer["notes"]), 1)
+        a.run(steady(self.layers), a.runs[-1][0] + 10**12, batch=2)  # which of the two b has is unknown
+        self.assertEqual(xsp("compare", *self.write(a, b)).returncode, 2)
+
     def test_other_levels_do_not_compare(self):
         a, b = Side(TYPES), Side(TYPES)
         now = a.run([{"model": 8.0 + i / 100} for i in range(10)], levels="M")

@@ -43,6 +43,20 @@ static bool all_have(const struct both *both, int64_t batch_size)
   return true;
 }
 
+// Whether one size alone was measured, and some experiments did not record theirs (0).
+static bool is_one_size_known(const struct both *both)
+{
+  int64_t known = 0;
+  for (size_t i = 0; i < both->count; i++)
+    for (size_t k = 0; k < both->questions[i]->view->set_count; k++) {
+      int64_t batch_size = both->questions[i]->view->sets[k].batch_size;
+      if (batch_size != 0 && known != 0 && batch_size != known)
+        return false;
+      known = batch_size != 0 ? batch_size : known;
+    }
+  return true;
+}
+
 static void use_batch(const struct both *both, int64_t batch_size)
 {
   for (size_t i = 0; i < both->count; i++)
@@ -61,10 +75,14 @@ enum status sides_choose_batch(struct comparing *comparing, struct side sides[2]
   for (size_t i = 0; i < first->view->set_count && !all_have(&both, batch_size); i++)
     batch_size = first->view->sets[i].batch_size;
   *ret_are_comparable = all_have(&both, batch_size);
-  if (*ret_are_comparable)
+  if (*ret_are_comparable) {
     use_batch(&both, batch_size);
-  else
+  } else if (is_one_size_known(&both)) {
+    *ret_are_comparable = true;
+    table_note(&comparing->table, "one side did not record its batch size: taken to be the other side's");
+  } else {
     table_note(&comparing->table, "no batch size was measured on both sides");
+  }
   return STATUS_OK;
 }
 
