@@ -452,6 +452,22 @@ class FoldedStacks(CompareTest):
             self.assertEqual(xsp("compare", a, b, "--to", "folded", "-o", "-", *gate, check=2).stdout, b"")
         xsp("compare", a, b, "--to", "folded", "-o", out, "--force", check=0)
 
+    def test_lines_that_moved(self):
+        """A line was added above, in another folder: contexts pair, and those of two lines add up."""
+        paths = []
+        for name, folder, lines, own_ns in (("a", "/old", (3, 4), 1000), ("b", "/new", (9, 10), 4000)):
+            script = scripted.Script()
+            script.experiment()
+            script.run()
+            script.track(1)
+            script.span("net", 0, 20_000)
+            for place, line in enumerate(lines):
+                context = script.context("conv", script.context("main", None, "python", folder + "/train.py", line), "framework")
+                script.span("conv", 100 + 6000 * place, own_ns, "layer", context=context)
+            paths.append(script.write(self.folder / f"{name}.xsp"))
+        lines = xsp("compare", *paths, "--to", "folded", "-o", "-").stdout.decode().splitlines()
+        self.assertEqual(set(lines), {"net 18000 12000", "net;main (train.py);conv 2000 8000"})
+
     def test_as_export_writes_them(self):
         """Of equal numbers of observations, both sides are what `xsp export` writes of each file."""
         path = scripted.leveled().write(self.folder / "leveled.xsp")

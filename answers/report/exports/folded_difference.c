@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Folded stacks of two sides, one line a context: "model;layer;kernel NANOSECONDS_A NANOSECONDS_B", as difffolded.pl writes
-// them. Runs of equal levels and batch size add up; where there are several of these, they are the outermost names.
+// them. Names have no folders and lines, so that a line that moved does not part the sides. Runs of equal levels and batch size add up; where there are several of these, they are the outermost names.
 #include "base/interner.h"
 #include "report/exports/exports.h"
 #include "report/exports/stacks.h"
@@ -108,6 +108,7 @@ static enum status add_store(struct difference *difference, int side, struct sto
   struct stacks stacks;
   struct timeline timeline = {0};
   enum status status = stacks_open(store, &stacks, err);
+  stacks.is_placeless = true;
   if (status == STATUS_OK) {
     status = timeline_open(store, &timeline, err);
     if (status == STATUS_OK)

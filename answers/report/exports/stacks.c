@@ -260,6 +260,12 @@ const struct store_frame *stacks_frame(const struct stacks *stacks, uint32_t nam
   return name < stacks->string_count ? NULL : &stacks->file.frames[name - stacks->string_count];
 }
 
+static const char *place_of(const struct stacks *stacks, const char *path)
+{
+  const char *slash = stacks->is_placeless ? strrchr(path, '/') : NULL;
+  return slash != NULL ? slash + 1 : path;
+}
+
 static void put_text(struct buf *out, const char *before, const char *text, const char *after)
 {
   buf_text(out, before);
@@ -278,13 +284,13 @@ void stacks_put_name(const struct stacks *stacks, uint32_t name, struct buf *out
   }
   put_text(out, "", frame->name != NULL ? frame->name : "?", "");
   if (frame->file != NULL) {
-    put_text(out, " (", frame->file, "");
-    if (frame->line > 0)
+    put_text(out, " (", place_of(stacks, frame->file), "");
+    if (frame->line > 0 && !stacks->is_placeless)
       buf_format(out, ":%" PRId64, frame->line);
     buf_text(out, ")");
   }
   if (frame->module != NULL)
-    put_text(out, " [", frame->module, "]");
+    put_text(out, " [", place_of(stacks, frame->module), "]");
 }
 
 // As the format can carry it: ';' separates, a line break ends.

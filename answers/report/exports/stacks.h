@@ -24,12 +24,13 @@ extern const struct stacks_sampled_kind stacks_sampled_kinds[STACKS_SAMPLED];
 struct stacks { // of one file
   struct store *store;
   struct arena arena;
-  struct store_call_paths file;                  // with frames
-  struct context_paths paths;                    // numbered as the file's contexts
-  uint32_t string_count;                         // names below it are strings of the store, the others frames
-  bool is_folded;                                // the file's spans were folded: contexts are those of own_time
-  struct stacks_weights own_time;                // where is_folded
-  struct stacks_weights metric;                  // empty before stacks_load_metric
+  struct store_call_paths file;   // with frames
+  struct context_paths paths;     // numbered as the file's contexts
+  uint32_t string_count;          // names below it are strings of the store, the others frames
+  bool is_placeless;              // names without folders and lines: another version of a program has others
+  bool is_folded;                 // the file's spans were folded: contexts are those of own_time
+  struct stacks_weights own_time; // where is_folded
+  struct stacks_weights metric;   // empty before stacks_load_metric
   struct stacks_weights sampled[STACKS_SAMPLED]; // empty before stacks_load_samples
 };
 
