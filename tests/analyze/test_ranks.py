@@ -233,7 +233,8 @@ class RanksTest(unittest.TestCase):
         self.assertEqual(sent, ("broadcast", "0", 64, 2, 7, None, None, 0, None))
 
     def test_kernels_of_nccl(self):
-        """A profile of each rank: 40 or 80 ms of compute on its device, then the all-reduce, which lasts until 95."""
+        """A profile of each rank: 40 or 80 ms of compute on its device, then the all-reduce, which the host has launched at 1, lasts until
+        95."""
         name = "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevComm*, unsigned long, ncclWork*)"
         for rank, computes in enumerate((40, 80)):
             run = rank + 1
@@ -244,8 +245,10 @@ class RanksTest(unittest.TestCase):
                 start = UNIX_START + 100 * step * MS
                 self.at(rank, f"ProfilerStep#{step}", 100 * step, 100 * step + 100, "model", run=run)
                 self.at(rank, "aten::mm", 100 * step, 100 * step + 1, run=run)
+                launched_in = self.at(rank, "record_param_comms", 100 * step + 1, 100 * step + 2, run=run)
                 for kernel, begin, end in (("gemm", 0, computes), (name, computes, 95)):
                     self.trace.span(kernel, start + begin * MS, (end - begin) * MS, "kernel", "execution", 9, run, category="kernel",
+                                    parent=launched_in if kernel == name else None,
                                     tags={"Process Group Name": "0", "In msg nelems": 1024, "dtype": "Float"} if kernel == name else {})
         self.assert_two_ranks(self.ask("A21"))
         [row] = self.ask("A24")["rows"]

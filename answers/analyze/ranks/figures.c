@@ -68,7 +68,7 @@ static void add_to(interval_list *list, int64_t start_ns, int64_t end_ns)
     *vector_add(list) = (struct busy_interval){.start_ns = start_ns, .end_ns = end_ns};
 }
 
-// Where a rank has devices, only their kernels are compute, but those of collectives.
+// Where a rank has devices, only their kernels compute and communicate, whatever the host does meanwhile.
 static void find_devices(struct parts_loading *of)
 {
   const struct store_spans *spans = &of->columns.spans;
@@ -95,13 +95,13 @@ static void add_spans(struct parts_loading *of)
     else if (spans->kind[row] == XSP_KIND_EXECUTION && category == of->columns.kernel) {
       if (kind_of(of, spans->name[row]) == OPERATOR_COMPUTES)
         add_to(&parts->of[COMPUTE], start_ns, end_ns);
-    } else if (spans->level[row] == XSP_LEVEL_LAYER && category != of->input && category != of->wrapper &&
-               category != of->columns.module && spans->kind[row] != XSP_KIND_EXECUTION) {
+    } else if (spans->level[row] == XSP_LEVEL_LAYER && !parts->has_devices && category != of->input &&
+               category != of->wrapper && category != of->columns.module && spans->kind[row] != XSP_KIND_EXECUTION) {
       enum operator_kind kind = kind_of(of, spans->name[row]);
       parts->has_waits |= kind == OPERATOR_WAITS;
       if (kind == OPERATOR_COMMUNICATES || kind == OPERATOR_WAITS)
         add_to(&parts->of[STARTS], start_ns, end_ns);
-      else if (kind == OPERATOR_COMPUTES && !parts->has_devices)
+      else if (kind == OPERATOR_COMPUTES)
         add_to(&parts->of[COMPUTE], start_ns, end_ns);
     }
   }

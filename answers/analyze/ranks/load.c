@@ -149,11 +149,13 @@ const char *ranks_collective_kind(const struct ranks *ranks, uint32_t name)
   return colon != NULL && colon[1] != 0 && colon[1] != ':' ? colon + 1 : text;
 }
 
+// On a device when its kernel begins: what the host started may wait for kernels in front of it.
 static int64_t arrival_of(const struct loading *loading, size_t row)
 {
   const struct store_spans *spans = &loading->columns.spans;
   uint32_t parent = run_columns_row(&loading->columns, loading->columns.derived.parent_id[row]);
-  bool is_start = parent != ROW_NONE && spans->start_ns[parent] <= spans->start_ns[row] &&
+  bool is_start = parent != ROW_NONE && spans->level[row] != XSP_LEVEL_KERNEL &&
+                  spans->start_ns[parent] <= spans->start_ns[row] &&
                   ranks_starts_collective(store_text(loading->store, spans->name[parent], NULL));
   return spans->start_ns[is_start ? parent : row];
 }
