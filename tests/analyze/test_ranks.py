@@ -79,6 +79,37 @@ class RanksTest(unittest.TestCase):
                 self.step(rank, step, computes, run=rank + 1)
         self.assert_two_ranks(self.ask("A21"))
 
+    def notes_of_files(self, *files):
+        """Each file has a rank of a job of a size."""
+        for run, (rank, size) in enumerate(files, 1):
+            self.trace.run(run, "A/M/L/Lib", batch=None)
+            self.rank(rank, run=run, ranks=size)
+            for step in range(STEPS):
+                self.step(rank, step, 40 + 10 * rank + run, run=run)
+        answer = self.ask("A21")
+        self.waiting = [row["waiting_ms"] for row in answer["rows"][:-1]]
+        return " ".join(answer["notes"])
+
+    def test_a_file_that_is_missing(self):
+        self.assertIn("1 of 4 ranks are not here, the first is rank 2;", self.notes_of_files((0, 4), (1, 4), (3, 4)))
+
+    def test_a_file_that_is_there_twice(self):
+        """It is of another execution, in which it waits for nobody."""
+        self.assertIn("rank 1 is here 2 times, not each rank is:", self.notes_of_files((0, 2), (1, 2), (1, 2)))
+        self.assertEqual(self.waiting, [11, 0])
+
+    def test_files_of_two_jobs(self):
+        """Rank 0 of four waits for rank 1 of four alone, whose run is the second: 11 ms."""
+        notes = self.notes_of_files((0, 4), (1, 4), (2, 5), (2, 5))
+        self.assertIn("these are jobs of 4 and of 5 ranks", notes)
+        self.assertEqual(self.waiting, [11, 0, 0])
+
+    def test_which_rank_is_there_twice_does_not_depend_on_order(self):
+        self.assertIn("rank 1 is here 2 times,", self.notes_of_files((0, 3), (2, 3), (2, 3), (1, 3), (1, 3)))
+
+    def test_all_files_of_a_job(self):
+        self.assertNotRegex(self.notes_of_files((0, 2), (1, 2)), "not here|times|jobs")
+
     def test_clocks_of_two_machines(self):
         """The clock of rank 1's machine is 12.345 s ahead: collectives that end together show it."""
         self.trace.run(1, "A/M/L/Lib", batch=None)

@@ -37,46 +37,107 @@ static int compare_ranks(const void *left, const void *right)
   return (a->rank > b->rank) - (a->rank < b->rank);
 }
 
-// Ranks of all runs, and the job that each run is of: one that has several ranks is a job; others are the ranks of one, and of
-// another where a rank comes again.
+struct finding_jobs {
+  struct map known; // ranks
+  struct map times; // by rank and size of the job: how many runs have it as their only one
+  struct map jobs;  // by size and these times: number of the job
+  int64_t least_size, most_size;
+};
+
+enum { NO_RANK, ONE_RANK, SEVERAL_RANKS }; // of a run
+
+// Adds a run's ranks. `*ret_only`: the only one.
+static int add_ranks(struct ranks *ranks, struct finding_jobs *of, const struct store_track *tracks, size_t count,
+                     struct store_rank *ret_only)
+{
+  int found = NO_RANK;
+  for (size_t k = 0; k < count; k++) {
+    const struct store_rank *rank = &tracks[k].rank;
+    if (rank->world_size < 1 || rank->rank < 0)
+      continue;
+    found = found == NO_RANK || (found == ONE_RANK && ret_only->rank == rank->rank) ? ONE_RANK : SEVERAL_RANKS;
+    *ret_only = *rank;
+    of->least_size = rank->world_size < of->least_size ? rank->world_size : of->least_size;
+    of->most_size = rank->world_size > of->most_size ? rank->world_size : of->most_size;
+    bool is_new;
+    (void)map_at(&of->known, map_number((uint64_t)rank->rank), &is_new);
+    if (is_new)
+      *vector_add(&ranks->items) = (struct rank){.rank = rank->rank,
+                                                 .local_rank = rank->local_rank,
+                                                 .world_size = rank->world_size,
+                                                 .host = tracks[k].host,
+                                                 .peak_bytes = -1};
+  }
+  return found;
+}
+
+// A run of several ranks is a job. Those of one are the ranks of one, and of another where a rank comes again.
+static uint32_t job_of_run(struct ranks *ranks, struct finding_jobs *of, int found, const struct store_rank *only)
+{
+  if (found != ONE_RANK)
+    return found == SEVERAL_RANKS ? ranks->job_count++ : RANK_NONE;
+  uint64_t *times = map_at(&of->times, (struct map_key){(uint64_t)only->rank, (uint64_t)only->world_size}, NULL);
+  bool is_new;
+  uint64_t *job = map_at(&of->jobs, (struct map_key){(uint64_t)only->world_size, (*times)++}, &is_new);
+  if (is_new)
+    *job = ranks->job_count++;
+  return (uint32_t)*job;
+}
+
+// Once ranks are sorted: what is wrong with the files that were put together.
+static void note_jobs(const struct ranks *ranks, const struct finding_jobs *of)
+{
+  struct table_builder *table = &ranks->question->table;
+  int64_t missing = 0;
+  uint64_t least = UINT64_MAX, most = 0, most_rank = 0;
+  while ((size_t)missing < ranks->items.count && ranks->items.items[missing].rank == missing)
+    missing++;
+  for (size_t i = 0; i < of->times.slot_count; i++) {
+    const struct map_slot *slot = &of->times.slots[i];
+    least = slot->value > 0 && slot->value < least ? slot->value : least;
+    if (slot->value > most || (slot->value == most && slot->key.a < most_rank)) {
+      most = slot->value;
+      most_rank = slot->key.a;
+    }
+  }
+  if (of->least_size < of->most_size)
+    table_note(
+        table,
+        "these are jobs of %lld and of %lld ranks: rows have the ranks of both; import each job's files into one",
+        (long long)of->least_size, (long long)of->most_size);
+  else if ((uint64_t)of->most_size > ranks->items.count)
+    table_note(table, "%lld of %lld ranks are not here, the first is rank %lld; add their files by xsp import or merge",
+               (long long)of->most_size - (long long)ranks->items.count, (long long)of->most_size, (long long)missing);
+  else if (most > least)
+    table_note(
+        table,
+        "rank %llu is here %llu times, not each rank is: what is here again counts as another execution of the job",
+        (unsigned long long)most_rank, (unsigned long long)most);
+}
+
+// Ranks of all runs, and the job that each run is of.
 enum status ranks_find(struct ranks *ranks, uint32_t *job_of, struct error *err)
 {
-  struct arena *arena = ranks->question->scratch;
-  struct map known = {0}, times = {0}; // by number: place + 1; how often it was the only one of a run
-  uint32_t alone = 0, together = 0;
-  bool *is_together = arena_alloc_array(arena, ranks->run_count + 1, sizeof *is_together);
+  struct finding_jobs of = {.least_size = INT64_MAX};
   enum status status = STATUS_OK;
   for (size_t i = 0; i < ranks->run_count && status == STATUS_OK; i++) {
     struct store_track *tracks;
     size_t count;
-    int64_t only = STORE_NONE;
-    status = store_tracks(ranks->question->view->store, ranks->runs[i]->run->run_id, arena, &tracks, &count, err);
-    for (size_t k = 0; k < count && status == STATUS_OK; k++) {
-      const struct store_rank *rank = &tracks[k].rank;
-      if (rank->world_size < 1 || rank->rank < 0)
-        continue;
-      is_together[i] = is_together[i] || (only != STORE_NONE && only != rank->rank);
-      only = rank->rank;
-      bool is_new;
-      (void)map_at(&known, map_number((uint64_t)rank->rank), &is_new);
-      if (is_new)
-        *vector_add(&ranks->items) = (struct rank){.rank = rank->rank,
-                                                   .local_rank = rank->local_rank,
-                                                   .world_size = rank->world_size,
-                                                   .host = tracks[k].host,
-                                                   .peak_bytes = -1};
-    }
-    job_of[i] = is_together[i] || only == STORE_NONE ? together++
-                                                     : (uint32_t)(*map_at(&times, map_number((uint64_t)only), NULL))++;
-    alone = !is_together[i] && only != STORE_NONE && job_of[i] >= alone ? job_of[i] + 1 : alone;
+    struct store_rank only = {0};
+    status = store_tracks(ranks->question->view->store, ranks->runs[i]->run->run_id, ranks->question->scratch, &tracks,
+                          &count, err);
+    if (status != STATUS_OK)
+      break;
+    int found = add_ranks(ranks, &of, tracks, count, &only);
+    job_of[i] = job_of_run(ranks, &of, found, &only);
   }
-  for (size_t i = 0; i < ranks->run_count; i++)
-    job_of[i] += is_together[i] ? alone : 0;
-  ranks->job_count = alone + together;
-  map_done(&known);
-  map_done(&times);
-  if (ranks->items.count > 1)
+  if (ranks->items.count > 1) {
     qsort(ranks->items.items, ranks->items.count, sizeof *ranks->items.items, compare_ranks);
+    note_jobs(ranks, &of);
+  }
+  map_done(&of.known);
+  map_done(&of.times);
+  map_done(&of.jobs);
   return status;
 }
 
