@@ -107,6 +107,18 @@ class RanksTest(unittest.TestCase):
     def test_which_rank_is_there_twice_does_not_depend_on_order(self):
         self.assertIn("rank 1 is here 2 times,", self.notes_of_files((0, 3), (2, 3), (2, 3), (1, 3), (1, 3)))
 
+    def test_stages_of_a_pipeline_by_nccl(self):
+        """All that is recorded of the other rank are kernels that send and receive."""
+        self.trace.run(1, "A/M/L/Lib", batch=None)
+        for rank, computes in enumerate((40, 80)):
+            self.rank(rank)
+            for step in range(STEPS):
+                start = 100 * step
+                self.at(rank, "training step", start, start + 100, "model")
+                self.at(rank, "aten::mm", start, start + computes)
+                self.at(rank, "ncclDevKernel_SendRecv", start + computes, start + 95, "kernel", True, category="collective")
+        self.assertNotIn("no collective was found", " ".join(self.ask("findings")["notes"]))
+
     def test_all_files_of_a_job(self):
         self.assertNotRegex(self.notes_of_files((0, 2), (1, 2)), "not here|times|jobs")
 
@@ -154,6 +166,41 @@ class RanksTest(unittest.TestCase):
             self.at(rank, "gloo:all_reduce", 11, 60, "library", True, parent=parent, category="collective")
             self.at(rank, "c10d::wait", 80, 81)
         self.assertEqual([row["exposed_ms"] for row in self.ask("A21")["rows"]], [50, 50, 50])  # 51 less AccumulateGrad's own
+
+    def rooted(self, name, *times):
+        """Of each rank when it starts one at the root and ends, in ms: how long each waits and transfers, over all."""
+        self.trace.run(1, "A/M/L/Lib", batch=None)
+        for rank, (start, end) in enumerate(times):
+            self.rank(rank, ranks=len(times))
+            self.at(rank, "training step", 0, 100, "model")
+            self.collective(rank, start, end, 1, name=name)
+        waits = [row["waiting_ms"] for row in self.ask("A21")["rows"][:-1]]
+        [row] = self.ask("A24")["rows"]
+        self.assertAlmostEqual(row["waiting_ms"] + row["transfer_ms"], row["latency_ms"], places=9)
+        return waits
+
+    def test_receivers_of_a_broadcast_wait_for_its_root(self):
+        """Rank 0 is the root, and does not wait for rank 2, which comes when the others have left."""
+        self.assertEqual(self.rooted("broadcast", (40, 42), (10, 43), (60, 62)), [0, 30, 0])
+
+    def test_the_root_of_a_gather_waits_for_all(self):
+        """Rank 1 hands its part on and leaves; Gloo's root waits for rank 2."""
+        self.assertEqual(self.rooted("gather", (10, 62), (20, 22), (60, 62)), [50, 0, 0])
+
+    def test_a_root_that_waits_until_it_is_received(self):
+        """As Gloo's does."""
+        self.assertEqual(self.rooted("scatter", (10, 62), (60, 62)), [50, 0])
+
+    def test_sends_of_two_ranks_are_no_collective(self):
+        self.trace.run(1, "A/M/L/Lib", batch=None)
+        for rank in (0, 1):
+            self.rank(rank)
+            self.at(rank, "training step", 0, 100, "model")
+            self.at(rank, "gloo:recv" if rank else "gloo:send", 20 + 10 * rank, 40, "library", True, category="collective",
+                    tags={"bytes": 64})
+        answer = self.ask("A21")
+        self.assertEqual([row["waiting_ms"] for row in answer["rows"]], [0, 0, 0])
+        self.assertNotIn("not found", " ".join(answer["notes"]))
 
     def test_a_stage_of_a_pipeline_that_the_next_waits_for(self):
         """Rank 1 posts a receive at 1, waits for it from 5 to 41, and computes until 60; rank 0 computes until 40 and sends."""
@@ -261,7 +308,8 @@ class RanksTest(unittest.TestCase):
         reduced, sent = [tuple(row[key] for key in keys) for row in self.ask("A24")["rows"]]
         self.assertEqual(reduced[:8], ("all_reduce", "0", 4096, 2 * STEPS, 35, 20, 15, 0))
         self.assertAlmostEqual(reduced[8], 2 * (2 - 1) / 2 * 4096 / 0.015, places=3)
-        self.assertEqual(sent, ("broadcast", "0", 64, 2, 7, None, None, 0, None))
+        self.assertEqual(sent, ("broadcast", "0", 64, 2, 7, 2, 5, 0, 64 / 0.005))
+
 
     def test_kernels_of_nccl(self):
         """A profile of each rank: 40 or 80 ms of compute on its device, then the all-reduce, which the host has launched at 1, lasts until
@@ -285,6 +333,13 @@ class RanksTest(unittest.TestCase):
         [row] = self.ask("A24")["rows"]
         self.assertEqual([row[key] for key in ("collective", "group", "bytes", "count", "waiting_ms", "transfer_ms")],
                          ["AllReduce", "0", 4096, 2 * STEPS, 20, 15])
+
+    def test_a_rank_that_hangs_until_the_other_gives_up(self):
+        self.job()
+        for rank, (start, end) in enumerate(((100 * STEPS, 100 * STEPS + 50), (100 * STEPS + 80, 100 * STEPS + 81))):
+            self.collective(rank, start, end, STEPS + 1)
+        answer = self.ask("A21")
+        self.assertEqual([row["state"] for row in answer["rows"]], [None, "came to 1 collectives after others had left", None])
 
     def test_another_group_is_another_collective(self):
         """The number alone does not make two collectives one."""

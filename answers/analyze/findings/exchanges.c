@@ -109,7 +109,7 @@ static struct pass *pass_at(const struct adding *of, uint32_t run, uint32_t rank
 // ---- sums ------------------------------------------------------------------------------------------------------------
 static bool is_exchange(const struct ranks *ranks, const struct collective *one)
 {
-  return one->bytes > 0 && one->match != RANK_NONE && ranks->matches.items[one->match].last_arrival_ns != INT64_MIN;
+  return one->bytes > 0 && one->match != RANK_NONE && !ranks->matches.items[one->match].has_root;
 }
 
 static void add_collectives(struct adding *of)

@@ -41,7 +41,7 @@ static void add_collectives(const struct ranks *ranks, link_list *links)
   for (size_t i = 0; i < ranks->collectives.count; i++) {
     const struct collective *one = &ranks->collectives.items[i];
     const struct collective_match *match = one->match != RANK_NONE ? &ranks->matches.items[one->match] : NULL;
-    if (match == NULL || match->last_arrival_ns == INT64_MIN || one->bytes <= 0 || one->group == 0)
+    if (match == NULL || match->has_root || one->bytes <= 0 || one->group == 0)
       continue;
     struct link *link = link_of(links, one, match);
     uint32_t place = 0;
@@ -51,7 +51,7 @@ static void add_collectives(const struct ranks *ranks, link_list *links)
       link->members[link->member_count++] = one->rank;
     link->count++;
     link->bytes += (double)one->bytes;
-    link->transfer_ns += (double)collective_transfer_ns(ranks, one);
+    link->transfer_ns += (double)collective_transfer_ns(one);
   }
 }
 

@@ -197,7 +197,7 @@ static const char *most_waited(const struct ranks *ranks, uint32_t slow)
     if (one->rank == slow)
       continue;
     uint64_t *ns = map_at(&ns_of, map_number(one->name), NULL);
-    *ns += (uint64_t)collective_waiting_ns(ranks, one);
+    *ns += (uint64_t)one->waiting_ns;
     if (*ns > most_ns) {
       most_ns = *ns;
       found = one->name;

@@ -72,6 +72,7 @@ static bool is_measured(const struct ranks *ranks, size_t figure)
 // A rank that made fewer steps than the others, or none: it died, hangs, or came later.
 static const char *state_of(const struct ranks *ranks, const struct rank *rank)
 {
+  struct arena *arena = ranks->question->arena;
   size_t most = 0;
   int64_t last_ns = 0;
   for (size_t i = 0; i < ranks->items.count; i++) {
@@ -84,7 +85,9 @@ static const char *state_of(const struct ranks *ranks, const struct rank *rank)
     return arena_format(ranks->question->arena, "%zu steps fewer, ended %.3g s earlier", most - rank->steps,
                         (double)(last_ns - rank->last_ns) / 1e9);
   if (rank->missed > 0)
-    return arena_format(ranks->question->arena, "is not in %zu collectives of the others", rank->missed);
+    return arena_format(arena, "is not in %zu collectives of the others", rank->missed);
+  if (rank->late > 0)
+    return arena_format(arena, "came to %zu collectives after others had left", rank->late);
   return NULL;
 }
 
@@ -129,7 +132,7 @@ static void summarize(const struct ranks *ranks)
   table_summary(table, "verdict", cell_text(slowest.verdict));
   if (ranks->unmatched > 0)
     table_note(table, "collectives whose part on other ranks was not found: %zu of %zu", ranks->unmatched,
-               ranks->collectives.count);
+               ranks->collectives.count - ranks->sends);
   if (ranks->clocks.aligned > 0)
     table_note(table, "clocks of %zu ranks are compared by the common end of %zu collectives, within ± %.3g ms",
                ranks->clocks.aligned, ranks->clocks.collectives, (double)ranks->clocks.error_ns / 1e6);

@@ -42,7 +42,8 @@ static double bus_factor(const char *kind, double count)
     bool is_gathered;    // of all ranks' inputs together
   } factors[] = {{"all_reduce", 0, 2, false}, {"allreduce", 0, 2, false},      {"all_gather", 0, 1, true},
                  {"allgather", 0, 1, true},   {"reduce_scatter", 0, 1, false}, {"reducescatter", 0, 1, false},
-                 {"all_to_all", 0, 1, false}, {"alltoall", 0, 1, false}};
+                 {"all_to_all", 0, 1, false}, {"alltoall", 0, 1, false},       {"gather", 0, 1, true},
+                 {"scatter", 0, 1, false}};
   for (size_t i = 0; i < sizeof factors / sizeof factors[0]; i++)
     if (strstr(kind, factors[i].kind) != NULL)
       return (factors[i].once + factors[i].others * (count - 1) / count) * (factors[i].is_gathered ? count : 1);
@@ -70,7 +71,7 @@ static void add(struct rows *rows, const struct collective *one)
                           .size_class = size_class(one->bytes)};
   struct row *row = row_of(rows, &key);
   const struct collective_match *match = one->match != RANK_NONE ? &ranks->matches.items[one->match] : NULL;
-  double transfer_ns = (double)collective_transfer_ns(ranks, one);
+  double transfer_ns = (double)collective_transfer_ns(one);
   rows->has_lines |= key.line != 0;
   row->count++;
   row->bytes += (double)one->bytes;
@@ -78,10 +79,10 @@ static void add(struct rows *rows, const struct collective *one)
   row->latency_ns += (double)saturate_subtract(one->end_ns, one->arrival_ns);
   row->run_ns += (double)saturate_subtract(one->end_ns, one->start_ns);
   row->overlapped_ns += (double)one->overlapped_ns;
-  if (match == NULL || match->last_arrival_ns == INT64_MIN)
+  if (match == NULL)
     return;
   row->waits++;
-  row->waiting_ns += (double)collective_waiting_ns(ranks, one);
+  row->waiting_ns += (double)one->waiting_ns;
   row->transfer_ns += transfer_ns;
   if (one->bytes > 0) {
     row->bus_bytes += (double)one->bytes * bus_factor(ranks_collective_kind(ranks, one->name), match->count);

@@ -113,7 +113,7 @@ static void add_collectives(struct parts_loading *of, const struct by_run *colle
   for (size_t i = collectives->first[run]; i < collectives->first[run + 1]; i++) {
     const struct collective *one = &ranks->collectives.items[collectives->places[i]];
     struct rank_parts *parts = &of->parts[one->rank];
-    int64_t waited_ns = saturate_add(one->arrival_ns, collective_waiting_ns(ranks, one));
+    int64_t waited_ns = saturate_add(one->arrival_ns, one->waiting_ns);
     add_to(&parts->of[COMMUNICATION], one->start_ns, one->end_ns);
     if (kind_of(of, one->name) == OPERATOR_RECEIVES)
       add_to(&parts->of[RECEIVES], one->start_ns, one->end_ns);

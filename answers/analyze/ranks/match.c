@@ -3,6 +3,7 @@
 #include "analyze/ranks/ranks.h"
 
 #include "base/saturate.h"
+#include "base/sorted.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -52,15 +53,14 @@ static void number(struct ranks *ranks)
   }
 }
 
-static bool waits_for_all(const char *name)
+static bool is_one_of(const char *name, const char *const *kinds, size_t count)
 {
-  static const char *const kinds[] = {"allreduce", "allgather", "reducescatter", "alltoall", "barrier"};
   char plain[64] = "";
   size_t length = 0;
   for (; *name != 0 && length + 1 < sizeof plain; name++)
     if (*name != '_')
       plain[length++] = *name >= 'A' && *name <= 'Z' ? (char)(*name - 'A' + 'a') : *name;
-  for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+  for (size_t i = 0; i < count; i++)
     if (strstr(plain, kinds[i]) != NULL)
       return true;
   return false;
@@ -68,7 +68,15 @@ static bool waits_for_all(const char *name)
 
 bool ranks_wait_for_all(const struct ranks *ranks, const struct collective *of)
 {
-  return waits_for_all(store_text(ranks->question->view->store, of->name, NULL));
+  static const char *const kinds[] = {"allreduce", "allgather", "reducescatter", "alltoall", "barrier"};
+  return is_one_of(store_text(ranks->question->view->store, of->name, NULL), kinds, sizeof kinds / sizeof kinds[0]);
+}
+
+// Among those in which not all wait for all.
+static bool has_root(const struct ranks *ranks, const struct collective *of)
+{
+  static const char *const kinds[] = {"broadcast", "reduce", "gather", "scatter"};
+  return is_one_of(store_text(ranks->question->view->store, of->name, NULL), kinds, sizeof kinds / sizeof kinds[0]);
 }
 
 bool ranks_are_one_instance(const struct collective *a, const struct collective *b)
@@ -76,33 +84,54 @@ bool ranks_are_one_instance(const struct collective *a, const struct collective 
   return compare_places(a, b) == 0 && a->sequence == b->sequence;
 }
 
-// From `first` to `end` are of one instance, a rank after the other.
-static void add_match(struct ranks *ranks, size_t first, size_t end)
+// `arrivals_ns`: by the job's clock, sorted. With a root it is not known for whom a rank waits: not for those that came after its end.
+static void put_waiting(struct collective *of, const int64_t *arrivals_ns, size_t count, bool has_root)
+{
+  int64_t after_ns = saturate_add(saturate_subtract(of->end_ns, of->ahead_ns), 1);
+  size_t came =
+      has_root ? sorted_lower_bound(&after_ns, arrivals_ns, count, sizeof *arrivals_ns, sorted_compare_i64) : count;
+  int64_t until_ns = saturate_add(arrivals_ns[came > 0 ? came - 1 : 0], of->ahead_ns);
+  until_ns = until_ns < of->end_ns ? until_ns : of->end_ns;
+  of->waiting_ns = until_ns > of->arrival_ns ? saturate_subtract(until_ns, of->arrival_ns) : 0;
+}
+
+// From `first` to `end` are of one instance, a rank after the other. `arrivals_ns`: room for each rank.
+static void add_match(struct ranks *ranks, size_t first, size_t end, int64_t *arrivals_ns)
 {
   struct collective *all = ranks->collectives.items;
   int64_t last_ns = INT64_MIN, first_end_ns = INT64_MAX;
   uint32_t last = 0, count = 0;
-  bool is_twice = false;
+  bool is_twice = false, waits = ranks_wait_for_all(ranks, &all[first]);
+  if (!waits && !has_root(ranks, &all[first])) {
+    ranks->sends += end - first;
+    return;
+  }
   for (size_t i = first; i < end; i++) {
     is_twice |= i > first && all[i].rank == all[i - 1].rank;
-    count++;
     int64_t end_ns = saturate_subtract(all[i].end_ns, all[i].ahead_ns);
     int64_t arrival_ns = saturate_subtract(all[i].arrival_ns, all[i].ahead_ns);
     first_end_ns = end_ns < first_end_ns ? end_ns : first_end_ns;
+    if (!is_twice)
+      arrivals_ns[count] = arrival_ns;
+    count++;
     if (arrival_ns > last_ns) {
       last_ns = arrival_ns;
       last = (uint32_t)i;
     }
   }
-  bool waits = ranks_wait_for_all(ranks, &all[first]);
-  if (count < 2 || is_twice || (waits && last_ns - CLOCK_ERROR_NS - ranks->clocks.error_ns > first_end_ns)) {
+  bool is_late = count > 1 && !is_twice && waits && last_ns - CLOCK_ERROR_NS - ranks->clocks.error_ns > first_end_ns;
+  if (is_late)
+    ranks->items.items[all[last].rank].late++;
+  if (count < 2 || is_twice || is_late) {
     ranks->unmatched += count;
     return;
   }
-  for (size_t i = first; i < end; i++)
+  qsort(arrivals_ns, count, sizeof *arrivals_ns, sorted_compare_i64);
+  for (size_t i = first; i < end; i++) {
     all[i].match = (uint32_t)ranks->matches.count;
-  *vector_add(&ranks->matches) =
-      (struct collective_match){.count = count, .last = last, .last_arrival_ns = waits ? last_ns : INT64_MIN};
+    put_waiting(&all[i], arrivals_ns, count, !waits);
+  }
+  *vector_add(&ranks->matches) = (struct collective_match){.count = count, .has_root = !waits};
 }
 
 // Between `first` and `end` are all of a kind in a group; counts, by rank, those in which others are without it.
@@ -129,11 +158,12 @@ void ranks_match(struct ranks *ranks)
   number(ranks);
   qsort(all, count, sizeof *all, compare_instances);
   ranks_align(ranks);
+  int64_t *arrivals_ns = arena_alloc_array(ranks->question->scratch, ranks->items.count + 1, sizeof *arrivals_ns);
   for (size_t first = 0, end; first < count; first = end) {
     for (end = first + 1;
          end < count && compare_places(&all[first], &all[end]) == 0 && all[first].sequence == all[end].sequence;)
       end++;
-    add_match(ranks, first, end);
+    add_match(ranks, first, end, arrivals_ns);
   }
   for (size_t first = 0, end; first < count; first = end) {
     for (end = first + 1; end < count && compare_places(&all[first], &all[end]) == 0;)
@@ -141,22 +171,4 @@ void ranks_match(struct ranks *ranks)
     if (ranks_wait_for_all(ranks, &all[first]))
       count_missed(ranks, first, end);
   }
-}
-
-static int64_t last_within_ns(const struct ranks *ranks, const struct collective *of)
-{
-  int64_t last_ns = of->match != RANK_NONE ? ranks->matches.items[of->match].last_arrival_ns : INT64_MIN;
-  last_ns = saturate_add(last_ns, last_ns != INT64_MIN ? of->ahead_ns : 0);
-  last_ns = last_ns < of->end_ns ? last_ns : of->end_ns;
-  return last_ns > of->arrival_ns ? last_ns : of->arrival_ns;
-}
-
-int64_t collective_waiting_ns(const struct ranks *ranks, const struct collective *of)
-{
-  return last_within_ns(ranks, of) - of->arrival_ns;
-}
-
-int64_t collective_transfer_ns(const struct ranks *ranks, const struct collective *of)
-{
-  return of->end_ns - last_within_ns(ranks, of);
 }

@@ -6,6 +6,7 @@
 
 #include "analyze/run_columns.h"
 #include "analyze/view.h"
+#include "base/saturate.h"
 #include "base/vector.h"
 
 #define RANK_NONE UINT32_MAX
@@ -31,14 +32,14 @@ struct collective { // of one rank
   int64_t bytes;                        // of the rank's input; less than 0: not recorded
   int64_t parameters;                   // whose gradients it reduces; less than 0: unknown
   int64_t arrival_ns, start_ns, end_ns; // the rank started it; it runs
+  int64_t waiting_ns;                   // from its arrival, for the last rank that it can have waited for
   int64_t overlapped_ns;                // with compute of the rank
   int64_t ahead_ns;                     // its rank's clock
   bool is_of_gradient;                  // started as a gradient became ready: the program has no wait of its own for it
 };
-struct collective_match {
-  uint32_t count;          // ranks
-  uint32_t last;           // the collective of the rank that arrived last
-  int64_t last_arrival_ns; // by the job's clock. INT64_MIN: nobody waits for the others, as in a broadcast
+struct collective_match { // one collective, on all its ranks
+  uint32_t count;         // ranks
+  bool has_root;          // as a broadcast
 };
 struct rank {
   int64_t rank, local_rank, world_size;
@@ -46,6 +47,7 @@ struct rank {
   int64_t peak_bytes;          // less than 0: not recorded
   size_t steps, collectives;   // warm-ups do not count
   size_t missed;               // collectives of others, in which it is at other times
+  size_t late;                 // collectives to which it came after another rank had left them
   size_t first_step, end_step; // places in `by_rank`, warm-ups included
   int64_t last_ns;             // end of its last span
 };
@@ -65,7 +67,8 @@ struct ranks { // ranks_done frees it, also after an error; texts live in the qu
   VECTOR(struct collective) collectives;
   VECTOR(struct collective_match) matches;
   uint32_t job_count;
-  size_t unmatched; // collectives
+  size_t sends;     // and receives, which are matched with none
+  size_t unmatched; // other collectives
   struct rank_clocks clocks;
   bool has_compute, has_input, has_receives;
 };
@@ -74,9 +77,10 @@ struct ranks { // ranks_done frees it, also after an error; texts live in the qu
 enum status ranks_load(struct question *question, size_t least, struct ranks *ret_ranks, struct error *err) MUST_CHECK;
 void ranks_done(struct ranks *ranks);
 
-// How long the collective's rank waited for the last one to arrive; and how long it then took.
-int64_t collective_waiting_ns(const struct ranks *ranks, const struct collective *collective);
-int64_t collective_transfer_ns(const struct ranks *ranks, const struct collective *collective);
+static inline int64_t collective_transfer_ns(const struct collective *of) // once it no longer waited
+{
+  return saturate_subtract(saturate_subtract(of->end_ns, of->arrival_ns), of->waiting_ns);
+}
 
 // ---- the parts of ranks_load ---------------------------------------------------------------------------------------------
 // find.c: the runs that have the most levels; their ranks, by number, and the job of each run, by place.
