@@ -310,6 +310,17 @@ class RanksTest(unittest.TestCase):
         self.assertAlmostEqual(reduced[8], 2 * (2 - 1) / 2 * 4096 / 0.015, places=3)
         self.assertEqual(sent, ("broadcast", "0", 64, 2, 7, 2, 5, 0, 64 / 0.005))
 
+    def test_the_statistic_chooses_among_the_collectives_of_a_rank(self):
+        """Rank 0 waits 40 ms for rank 1 in ten steps, and then once for 990 ms; a transfer takes 15 ms."""
+        self.job()
+        self.collective(0, 1000, 2005, STEPS + 1)
+        self.collective(1, 1990, 2005, STEPS + 1)
+        for statistic, latency_ms, waiting_ms in (("trimmed:0.2", 35, 20), ("mean", (35 * STEPS + 510) / (STEPS + 1), (20 * STEPS + 495) / (STEPS + 1)),
+                                                  ("max", 1005, 990)):
+            [row] = self.ask("A24", "--stat", statistic)["rows"]
+            self.assertAlmostEqual(row["latency_ms"], latency_ms)
+            self.assertAlmostEqual(row["waiting_ms"], waiting_ms)
+            self.assertEqual((row["count"], row["transfer_ms"]), (2 * STEPS + 2, 15))
 
     def test_kernels_of_nccl(self):
         """A profile of each rank: 40 or 80 ms of compute on its device, then the all-reduce, which the host has launched at 1, lasts until
