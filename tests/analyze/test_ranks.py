@@ -28,9 +28,10 @@ class RanksTest(unittest.TestCase):
         return self.trace.span(name, UNIX_START + round((start + self.ahead) * MS), round((end - start) * MS), level, track=2 * rank + worker + 1,
                                run_id=run, **options)
 
-    def collective(self, rank, start, end, number, name="all_reduce", run=1, size=4096, group="0", context=None):
-        """Started in 1 ms; it runs from then on."""
-        parent = self.at(rank, f"c10d::{name}", start, start + 1, run=run)
+    def collective(self, rank, start, end, number, name="all_reduce", run=1, size=4096, group="0", context=None,
+                   starts=None):
+        """Started in 1 ms; it runs from then on. `starts`: what the program called, where it is another kind."""
+        parent = self.at(rank, f"c10d::{starts or name}", start, start + 1, run=run)
         tags = {"bytes": size, "group": group, **({"sequence": number} if number is not None else {})}
         self.at(rank, f"gloo:{name}", start + 1, end, "library", True, run, parent=parent, category="collective", tags=tags,
                 context=context)
@@ -310,6 +311,17 @@ class RanksTest(unittest.TestCase):
         self.assertAlmostEqual(reduced[8], 2 * (2 - 1) / 2 * 4096 / 0.015, places=3)
         self.assertEqual(sent, ("broadcast", "0", 64, 2, 7, 2, 5, 0, 64 / 0.005))
 
+    def test_a_reduce_scatter_that_runs_as_an_all_reduce(self):
+        self.trace.run(1, "A/M/L/Lib", batch=None)
+        for rank in (0, 1):
+            self.rank(rank)
+            self.at(rank, "training step", 0, 100, "model")
+            parent = self.at(rank, "c10d::_reduce_scatter_base_", 10, 11)
+            self.at(rank, "gloo:all_reduce", 20, 30, "library", True, parent=parent, category="collective",
+                    tags={"bytes": 4096, "group": "0", "sequence": 1})
+        [row] = self.ask("A24")["rows"]
+        self.assertEqual((row["collective"], row["transfer_ms"], row["bus_bandwidth_bytes_per_s"]), ("reduce_scatter", 20, 4096 / 2 / 0.02))
+
     def test_the_statistic_chooses_among_the_collectives_of_a_rank(self):
         """Rank 0 waits 40 ms for rank 1 in ten steps, and then once for 990 ms; a transfer takes 15 ms."""
         self.job()
@@ -439,7 +451,14 @@ class RanksTest(unittest.TestCase):
         found = {row["id"]: row for row in self.ask("findings")["rows"]}
         self.assertEqual(found["F38"]["saving_ms"], 3)
 
-    def pairs(self, slow_ms):
+    def test_reduce_scatters_that_run_as_all_reduces_are_no_all_reduces_to_the_finding(self):
+        self.job()
+        self.collective(0, 1000, 1010, STEPS + 1, starts="_reduce_scatter_base_")
+        self.collective(1, 1005, 1010, STEPS + 1, starts="_reduce_scatter_base_")
+        finding = next(row for row in self.ask("findings")["rows"] if row["id"] == "F31")
+        self.assertIn("all_reduce", finding["title"])
+
+    def pairs(self, slow_ms, scatters=False):
         """Three pairs of ranks: each computes 40 ms and then reduces, which takes 10 ms, and `slow_ms` in the second pair."""
         self.trace = Script()
         self.trace.experiment()
@@ -450,13 +469,20 @@ class RanksTest(unittest.TestCase):
                 self.at(rank, "training step", 100 * step, 100 * step + 100, "model")
                 self.at(rank, "aten::mm", 100 * step, 100 * step + 40)
                 took = slow_ms if rank // 2 == 1 else 10
-                self.collective(rank, 100 * step + 40, 100 * step + 40 + took, step + 1, size=1 << 20, group=str(rank // 2 + 1))
+                self.collective(rank, 100 * step + 40, 100 * step + 40 + took, 2 * step + 2, size=1 << 20, group=str(rank // 2 + 1))
+                if scatters:
+                    self.collective(rank, 100 * step + 20, 100 * step + 30, 2 * step + 1, size=1 << 20, group=str(rank // 2 + 1),
+                                    starts="_reduce_scatter_base_")
         return {row["id"]: row for row in self.ask("findings", "--min-gain", "0")["rows"]}.get("F55")
 
     def test_a_slow_link(self):
         found = self.pairs(30)
         self.assertIn("all_reduce between ranks 2, 3 takes 3 times as long as in 2 other groups", found["title"])
         self.assertEqual((found["saving_ms"], found["numbers"]["groups"], found["numbers"]["bytes"]), (20, 3, 1 << 20))
+
+    def test_a_slow_link_is_found_kind_by_kind(self):
+        """Its reduce-scatters, which run as all-reduces, take as long as those of the others."""
+        self.assertIn("all_reduce between ranks 2, 3 takes 3 times as long", self.pairs(30, scatters=True)["title"])
 
     def test_links_of_about_one_speed(self):
         self.assertIsNone(self.pairs(19))

@@ -12,27 +12,29 @@
 #define RANKS_SHOWN 4u
 
 struct key {
-  uint32_t name, size_class, ranks; // string id; of bytes, by powers of two; in the group
+  uint32_t name, is_scattered, size_class, ranks; // string id; 0 or 1; of bytes, by powers of two; in the group
 };
 struct link {
   struct key key;
   uint32_t job, group, member_count;
   uint32_t members[RANKS_SHOWN]; // places in ranks->items
   double count, bytes, transfer_ns;
+  const struct collective *first;
 };
 typedef VECTOR(struct link) link_list;
 
 // Collectives of a group are together.
 static struct link *link_of(link_list *links, const struct collective *one, const struct collective_match *match)
 {
-  const struct key key = {one->name, 63u - (unsigned)__builtin_clzll((unsigned long long)one->bytes), match->count};
+  const struct key key = {one->name, one->is_scattered, 63u - (unsigned)__builtin_clzll((unsigned long long)one->bytes),
+                          match->count};
   for (size_t i = links->count; i > 0; i--) {
     struct link *link = &links->items[i - 1];
     if (memcmp(&link->key, &key, sizeof key) == 0 && link->job == one->job && link->group == one->group)
       return link;
   }
   struct link *link = vector_add(links);
-  *link = (struct link){.key = key, .job = one->job, .group = one->group};
+  *link = (struct link){.first = one, .key = key, .job = one->job, .group = one->group};
   return link;
 }
 
@@ -104,7 +106,7 @@ static void add(struct findings *findings, const struct ranks *ranks, const stru
   finding->context = "collectives";
   finding->title = arena_format(
       arena, "%s between ranks %s takes %.3g times as long as in %zu other groups of as many ranks and bytes",
-      ranks_collective_kind(ranks, of->key.name), list_members(ranks, of, arena), ns_per_byte(of) / others, count);
+      ranks_collective_kind(ranks, of->first), list_members(ranks, of, arena), ns_per_byte(of) / others, count);
   finding->time_ms = of->transfer_ns / steps / 1e6;
   finding->share_pct = analyze_share_pct(finding->time_ms, rank_figure_ms(ranks, member, rank_step_ns));
   finding->saving_ms = fmax(fmin(lost_ms, rank_figure_ms(ranks, member, bare_transfer_ns)), 0);

@@ -190,21 +190,21 @@ static void choose(struct line_times *of, uint32_t slow, struct straggler_places
 static const char *most_waited(const struct ranks *ranks, uint32_t slow)
 {
   struct map ns_of = {0};
-  uint32_t found = 0;
+  const struct collective *found = NULL;
   uint64_t most_ns = 0;
   for (size_t i = 0; i < ranks->collectives.count; i++) {
     const struct collective *one = &ranks->collectives.items[i];
     if (one->rank == slow)
       continue;
-    uint64_t *ns = map_at(&ns_of, map_number(one->name), NULL);
+    uint64_t *ns = map_at(&ns_of, (struct map_key){one->name, one->is_scattered}, NULL);
     *ns += (uint64_t)one->waiting_ns;
     if (*ns > most_ns) {
       most_ns = *ns;
-      found = one->name;
+      found = one;
     }
   }
   map_done(&ns_of);
-  return found != 0 ? ranks_collective_kind(ranks, found) : "collectives";
+  return found != NULL ? ranks_collective_kind(ranks, found) : "collectives";
 }
 
 enum status findings_straggler_places(struct findings *findings, const struct ranks *ranks, uint32_t rank,

@@ -47,9 +47,9 @@ static double bus_factor(const char *kind, double count)
 
 static int compare_keys(const struct collective *a, const struct collective *b)
 {
-  const int64_t differences[] = {(int64_t)a->name - b->name, (int64_t)a->group - b->group,
-                                 (int64_t)a->module - b->module, (int64_t)a->context_id - b->context_id,
-                                 size_class(a->bytes) - size_class(b->bytes)};
+  const int64_t differences[] = {(int64_t)a->name - b->name,        (int64_t)a->group - b->group,
+                                 (int64_t)a->module - b->module,    (int64_t)a->context_id - b->context_id,
+                                 a->is_scattered - b->is_scattered, size_class(a->bytes) - size_class(b->bytes)};
   for (size_t i = 0; i < sizeof differences / sizeof differences[0]; i++)
     if (differences[i] != 0)
       return differences[i] < 0 ? -1 : 1;
@@ -106,7 +106,7 @@ static void add_row(struct rows *rows, const struct collective *first, const str
       rows->waits[waits++] = (double)one->waiting_ns / 1e6;
       if (one->bytes <= 0)
         continue;
-      row.bus_bytes += (double)one->bytes * bus_factor(ranks_collective_kind(ranks, one->name), match->count);
+      row.bus_bytes += (double)one->bytes * bus_factor(ranks_collective_kind(ranks, one), match->count);
       row.bus_ns += transfer_ns;
     }
   }
@@ -136,7 +136,7 @@ static void put_row(const struct rows *rows, const struct row *row)
   }
   table_row(table);
   table_put(table, "collective",
-            cell_text(arena_format(table->arena, "%s", ranks_collective_kind(rows->ranks, first->name))));
+            cell_text(arena_format(table->arena, "%s", ranks_collective_kind(rows->ranks, first))));
   table_put(table, "group", text_cell(question, first->group));
   table_put_optional(table, "module", text_cell(question, first->module));
   table_put_optional(table, "parameters", cell_int_if(parameters >= 0, parameters));

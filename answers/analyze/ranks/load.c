@@ -141,9 +141,11 @@ static const char *kernel_kind(const struct ranks *ranks, const char *name)
   return length > 0 ? arena_copy(ranks->question->arena, first + 1, length) : name;
 }
 
-const char *ranks_collective_kind(const struct ranks *ranks, uint32_t name)
+const char *ranks_collective_kind(const struct ranks *ranks, const struct collective *of)
 {
-  const char *text = store_text(ranks->question->view->store, name, NULL), *colon = strchr(text, ':');
+  const char *text = store_text(ranks->question->view->store, of->name, NULL), *colon = strchr(text, ':');
+  if (of->is_scattered)
+    return "reduce_scatter";
   if (ranks_is_collective_kernel(text))
     return kernel_kind(ranks, text);
   return colon != NULL && colon[1] != 0 && colon[1] != ':' ? colon + 1 : text;
@@ -168,6 +170,15 @@ static bool is_of_gradient(const struct loading *loading, size_t row)
       parent != ROW_NONE ? run_columns_row(&loading->columns, loading->columns.derived.parent_id[parent]) : ROW_NONE;
   return around != ROW_NONE &&
          strstr(store_text(loading->store, loading->columns.spans.name[around], NULL), "AccumulateGrad") != NULL;
+}
+
+// Gloo reduces and scatters by an all-reduce.
+static bool is_scattered(const struct loading *loading, size_t row)
+{
+  const struct store_spans *spans = &loading->columns.spans;
+  uint32_t parent = run_columns_row(&loading->columns, loading->columns.derived.parent_id[row]);
+  return parent != ROW_NONE && strstr(store_text(loading->store, spans->name[row], NULL), ":all_reduce") != NULL &&
+         strstr(store_text(loading->store, spans->name[parent], NULL), "reduce_scatter") != NULL;
 }
 
 static void add_collectives(struct loading *loading, uint32_t job, struct map *ret_places)
@@ -196,6 +207,7 @@ static void add_collectives(struct loading *loading, uint32_t job, struct map *r
                                                            .arrival_ns = arrival_of(loading, row),
                                                            .start_ns = spans->start_ns[row],
                                                            .end_ns = end_ns,
+                                                           .is_scattered = is_scattered(loading, row),
                                                            .is_of_gradient = is_of_gradient(loading, row)};
     of->collectives++;
   }

@@ -35,6 +35,7 @@ struct collective { // of one rank
   int64_t waiting_ns;                   // from its arrival, for the last rank that it can have waited for
   int64_t overlapped_ns;                // with compute of the rank
   int64_t ahead_ns;                     // its rank's clock
+  bool is_scattered;                    // an all-reduce as which the backend runs a reduce-scatter
   bool is_of_gradient;                  // started as a gradient became ready: the program has no wait of its own for it
 };
 struct collective_match { // one collective, on all its ranks
@@ -100,8 +101,9 @@ enum status ranks_of_tracks(const struct ranks *ranks, const struct view_run *ru
 // Of one run as run_columns_load; of many, which may be files of a thousand ranks, nothing stays in memory.
 enum status ranks_load_columns(const struct ranks *ranks, uint32_t run, uint32_t columns, struct arena *arena,
                                struct run_columns *ret_columns, struct error *err) MUST_CHECK;
-const char *ranks_collective_kind(const struct ranks *ranks, uint32_t name); // "gloo:all_reduce" is an "all_reduce"
-bool ranks_is_collective_kernel(const char *name);                           // NCCL's, RCCL's
+// "gloo:all_reduce" is an "all_reduce", or what the program started: a "reduce_scatter".
+const char *ranks_collective_kind(const struct ranks *ranks, const struct collective *of);
+bool ranks_is_collective_kernel(const char *name); // NCCL's, RCCL's
 // Whether the name is that of a collective's start or of a wait for one, among operators.
 bool ranks_starts_collective(const char *name);
 

@@ -152,10 +152,14 @@ class Parallel(unittest.TestCase):
                                  ("all_reduce", "module.3.0 to module.2.0", 2 * bytes_of_block, 14),
                                  ("all_reduce", "module.1.0 to module.0.0", 2 * bytes_of_block, 14)})
 
+    def test_a_reduce_scatter_of_a_list(self):
+        """Two all-reduces a step and rank, of one line."""
+        self.assertIn(("reduce_scatter", None, 4000, 32), self.collectives("scatter"))
+
     def test_shards_of_modules(self):
         """Each block is gathered for the forward and the backward pass, and reduced once."""
         found = {(name, module, count) for name, module, _, count in self.collectives("fsdp") if module is not None}
-        self.assertEqual(found, {("all_gather", str(block), 32) for block in range(4)} | {("all_reduce", str(block), 16) for block in range(4)})
+        self.assertEqual(found, {("all_gather", str(block), 32) for block in range(4)} | {("reduce_scatter", str(block), 16) for block in range(4)})
 
     def test_results_of_tensor_parallelism(self):
         """The second layer's results, 64 by 256 numbers, are partial on each rank."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two ranks that train one model in parallel: `parallel_program.py ddp|fsdp|tensor|pipeline FOLDER`. What each collective is for is known."""
+"""Two ranks that train one model in parallel: `parallel_program.py ddp|fsdp|tensor|pipeline|scatter FOLDER`. What each collective is for is known."""
 import multiprocessing
 import sys
 
@@ -55,6 +55,12 @@ def pipeline(rank):
                              loss_fn=lambda output, target: ((output - target) ** 2).mean())
     batch = torch.ones(64, WIDTH)
     train(part, (lambda: schedule.step(batch)) if rank == 0 else lambda: schedule.step(target=batch, losses=[]))
+
+
+def scatter(rank):
+    """A reduce-scatter of a list, which Gloo runs as an all-reduce for each tensor."""
+    parts = [torch.ones(1000) for _ in range(RANKS)]
+    train(nn.Linear(1, 1), lambda: dist.reduce_scatter(torch.empty(1000), parts))
 
 
 def work(rank, kind, folder):
