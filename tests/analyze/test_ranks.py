@@ -108,6 +108,20 @@ class RanksTest(unittest.TestCase):
     def test_which_rank_is_there_twice_does_not_depend_on_order(self):
         self.assertIn("rank 1 is here 2 times,", self.notes_of_files((0, 3), (2, 3), (2, 3), (1, 3), (1, 3)))
 
+    def test_a_file_without_ranks_is_no_job(self):
+        """The first one; of the others, rank 1 starts 3 s later."""
+        self.trace.run(1, "A/M/L/Lib", batch=None)
+        self.trace.track(1, process=99, thread=99)
+        self.at(0, "evaluation", 0, 100, "model")
+        for rank in (0, 1):
+            self.trace.run(2 + rank, "A/M/L/Lib", batch=None)
+            self.rank(rank, run=2 + rank)
+            for step in range(STEPS):
+                start = 3000 * rank + 100 * step
+                self.at(rank, "training step", start, start + 100, "model", run=2 + rank)
+        self.assertEqual([row["state"] for row in self.ask("A21")["rows"]], [None, "started 3 s later", None])
+        self.assertNotIn("job", self.ask("A27")["rows"][0])
+
     def test_stages_of_a_pipeline_by_nccl(self):
         """All that is recorded of the other rank are kernels that send and receive."""
         self.trace.run(1, "A/M/L/Lib", batch=None)
@@ -294,6 +308,58 @@ class RanksTest(unittest.TestCase):
         rows = self.ask("A21")["rows"]
         self.assertEqual([(row["rank"], row["steps"]) for row in rows], [("0", 10), ("1", 10), ("2", 4), ("all", 24)])
         self.assertEqual([row["state"] for row in rows], [None, None, "6 steps fewer, ended 0.6 s earlier", None])
+
+    def test_a_rank_that_starts_late(self):
+        """Its first step begins with the seventh of the others; of another, with as many steps, 1.5 s after them."""
+        self.job()
+        for rank, steps, first in ((2, 4, 600), (3, STEPS, 1500)):
+            self.rank(rank, ranks=4)
+            for step in range(steps):
+                self.at(rank, "training step", first + 100 * step, first + 100 * step + 100, "model")
+        self.at(2, "aten::mm", 2500, 2510)  # it ends with the last of them
+        self.assertEqual([row["state"] for row in self.ask("A21")["rows"]],
+                         [None, None, "6 steps fewer, started 0.6 s later", "started 1.5 s later", None])
+
+    def test_clocks_that_differ_are_no_late_start(self):
+        """That of rank 1's machine is 7 s ahead."""
+        self.trace.run(1, "A/M/L/Lib", batch=None)
+        for rank, computes in enumerate((40, 80)):
+            self.ahead = 7000 * rank
+            self.rank(rank, host=f"box{rank}")
+            for step in range(4 * STEPS):
+                self.step(rank, step, computes)
+        self.assertNotIn("state", self.ask("A21")["rows"][0])
+
+    def test_clocks_that_could_not_be_compared_are_no_late_start(self):
+        """That of rank 1's machine is an hour ahead, and the ranks have two collectives in common; rank 1 has a step less."""
+        self.trace.run(1, "A/M/L/Lib", batch=None)
+        for rank in (0, 1):
+            self.ahead = 3_600_000 * rank
+            self.rank(rank, host=f"box{rank}")
+            for step in range(3 - rank):
+                self.step(rank, step, 40)
+        self.assertEqual([row["state"] for row in self.ask("A21")["rows"]], [None, "1 steps fewer", None])
+
+    def test_the_end_of_a_rank_is_by_the_common_clock(self):
+        """That of rank 1's machine is an hour ahead, and it makes ten steps of twelve."""
+        self.trace.run(1, "A/M/L/Lib", batch=None)
+        for rank in (0, 1):
+            self.ahead = 3_600_000 * rank
+            self.rank(rank, host=f"box{rank}")
+            for step in range(12 - 2 * rank):
+                self.step(rank, step, 40)
+        self.assertEqual(self.ask("A21")["rows"][1]["state"], "2 steps fewer, ended 0.2 s earlier")
+
+    def test_a_difference_below_a_step_is_no_late_start(self):
+        """Rank 1 begins 0.4 ms after rank 0, and has a step less."""
+        self.trace.run(1, "A/M/L/Lib", batch=None)
+        for rank in (0, 1):
+            self.ahead = 0.4 * rank
+            self.rank(rank)
+            for step in range(STEPS - rank):
+                self.at(rank, "training step", 100 * step, 100 * step + 100, "model")
+        self.at(1, "aten::mm", 900, 999.6)
+        self.assertEqual(self.ask("A21")["rows"][1]["state"], "1 steps fewer")
 
     def test_a_rank_that_dies_in_a_step(self):
         self.job()

@@ -3,9 +3,12 @@
 #include "analyze/a_list.h"
 #include "analyze/ranks/ranks.h"
 
+#include "base/saturate.h"
+
 #include <math.h>
 
 #define THRESHOLD_PCT 5 // of a step: smaller differences do not count
+#define LATER_LEAST_S 1 // a rank's first step begins as much later than that of half of the ranks
 
 static int64_t compute_ns(const struct rank_step *step)
 {
@@ -69,25 +72,33 @@ static bool is_measured(const struct ranks *ranks, size_t figure)
           ranks->collectives.count > 0);
 }
 
-// A rank that made fewer steps than the others, or none: it died, hangs, or came later.
+// A rank that is not in all that the others do: it died, hangs, or came later. NULL: it is.
 static const char *state_of(const struct ranks *ranks, const struct rank *rank)
 {
   struct arena *arena = ranks->question->arena;
   size_t most = 0;
-  int64_t last_ns = 0;
+  int64_t last_ns = INT64_MIN;
   for (size_t i = 0; i < ranks->items.count; i++) {
     most = ranks->items.items[i].steps > most ? ranks->items.items[i].steps : most;
     last_ns = ranks->items.items[i].last_ns > last_ns ? ranks->items.items[i].last_ns : last_ns;
   }
+  double later_s = (double)rank->later_ns / 1e9;
+  double early_s = rank->last_ns != INT64_MIN ? (double)saturate_subtract(last_ns, rank->last_ns) / 1e9 : 0;
+  double step_s = rank_figure_ms(ranks, (uint32_t)(rank - ranks->items.items), rank_step_ns) / 1e3;
   if (rank->steps == 0)
     return "no steps";
+  if (rank->steps < most && later_s > early_s && later_s > step_s)
+    return arena_format(arena, "%zu steps fewer, started %.3g s later", most - rank->steps, later_s);
+  if (rank->steps < most && early_s > 0)
+    return arena_format(arena, "%zu steps fewer, ended %.3g s earlier", most - rank->steps, early_s);
   if (rank->steps < most)
-    return arena_format(ranks->question->arena, "%zu steps fewer, ended %.3g s earlier", most - rank->steps,
-                        (double)(last_ns - rank->last_ns) / 1e9);
+    return arena_format(arena, "%zu steps fewer", most - rank->steps);
   if (rank->missed > 0)
     return arena_format(arena, "is not in %zu collectives of the others", rank->missed);
   if (rank->late > 0)
     return arena_format(arena, "came to %zu collectives after others had left", rank->late);
+  if (later_s >= LATER_LEAST_S && later_s > step_s)
+    return arena_format(arena, "started %.3g s later", later_s);
   return NULL;
 }
 

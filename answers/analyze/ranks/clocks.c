@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Clocks of ranks on several machines, or of files that count from their own zero: a collective in which all wait for each other ends at
-// the same time everywhere. The median over many takes off how much later one of two ranks notices the end. Called by match.c.
+// the same time everywhere. The median over many takes off how much later one of two ranks notices the end. Called by match.c, load.c.
 #include "analyze/ranks/ranks.h"
 
+#include "base/map.h"
 #include "base/saturate.h"
 
 #include <stdlib.h>
@@ -26,14 +27,13 @@ static int compare_differences(const void *left, const void *right)
   return (a->ns > b->ns) - (a->ns < b->ns);
 }
 
-// Whether times of both compare as they are: on one machine, and by its clock.
-static bool share_clock(const struct ranks *ranks, const struct collective *a, const struct collective *b)
+// Whether times of ranks in runs compare as they are: on one machine, and by its clock.
+static bool share_clock(const struct ranks *ranks, uint32_t rank, uint32_t run, uint32_t other_rank, uint32_t other_run)
 {
-  const char *host = ranks->items.items[a->rank].host, *other = ranks->items.items[b->rank].host;
+  const char *host = ranks->items.items[rank].host, *other = ranks->items.items[other_rank].host;
   bool is_one_host = (host == NULL && other == NULL) || (host != NULL && other != NULL && strcmp(host, other) == 0);
-  return a->run == b->run
-             ? is_one_host
-             : is_one_host && ranks->runs[a->run]->run->epoch_is_unix && ranks->runs[b->run]->run->epoch_is_unix;
+  return is_one_host &&
+         (run == other_run || (ranks->runs[run]->run->epoch_is_unix && ranks->runs[other_run]->run->epoch_is_unix));
 }
 
 // Between `first` and `end`, of one instance, by rank: with the first rank of the job in it, which the others are compared with.
@@ -41,24 +41,16 @@ static void compare_ends(const struct ranks *ranks, size_t first, size_t end, di
 {
   const struct collective *all = ranks->collectives.items;
   for (size_t i = first + 1; i < end; i++)
-    if (all[first].rank == 0 && !share_clock(ranks, &all[first], &all[i]))
+    if (all[first].rank == 0 && !share_clock(ranks, 0, all[first].run, all[i].rank, all[i].run))
       *vector_add(differences) =
           (struct difference){all[i].job, all[i].rank, saturate_subtract(all[i].end_ns, all[first].end_ns)};
-}
-
-static void put_offset(struct ranks *ranks, const struct difference *of, int64_t ahead_ns)
-{
-  for (size_t i = 0; i < ranks->collectives.count; i++) {
-    struct collective *one = &ranks->collectives.items[i];
-    if (one->job == of->job && one->rank == of->rank)
-      one->ahead_ns = ahead_ns;
-  }
 }
 
 void ranks_align(struct ranks *ranks)
 {
   const struct collective *all = ranks->collectives.items;
   difference_list differences = {0};
+  struct map ahead_ns = {0}; // by rank of a job
   for (size_t first = 0, end; first < ranks->collectives.count; first = end) {
     for (end = first + 1; end < ranks->collectives.count && ranks_are_one_instance(&all[first], &all[end]);)
       end++;
@@ -75,11 +67,56 @@ void ranks_align(struct ranks *ranks)
     size_t count = end - first, cut = count / 40; // 2.5 % at each end
     if (count < COLLECTIVES_LEAST)
       continue;
-    put_offset(ranks, &items[first], items[first + count / 2].ns);
+    *map_at(&ahead_ns, (struct map_key){items[first].job, items[first].rank}, NULL) =
+        (uint64_t)items[first + count / 2].ns;
     int64_t error_ns = saturate_subtract(items[end - 1 - cut].ns, items[first + cut].ns) / 2;
     ranks->clocks.aligned++;
     ranks->clocks.collectives += count;
     ranks->clocks.error_ns = error_ns > ranks->clocks.error_ns ? error_ns : ranks->clocks.error_ns;
   }
+  for (size_t i = 0; ranks->clocks.aligned > 0 && i < ranks->collectives.count; i++) {
+    struct collective *one = &ranks->collectives.items[i];
+    const uint64_t *ns = map_find(&ahead_ns, (struct map_key){one->job, one->rank});
+    one->ahead_ns = ns != NULL ? (int64_t)*ns : 0;
+  }
+  map_done(&ahead_ns);
   vector_done(&differences);
+}
+
+static int compare_times(const void *left, const void *right)
+{
+  const int64_t *a = left, *b = right;
+  return (*a > *b) - (*a < *b);
+}
+
+// Once collectives are matched, which have how far a rank's clock is ahead. Only within the first job of a file. Of a rank whose clock
+// is another than that of the first one with steps, and could not be compared, it is not known when it starts and ends.
+void ranks_compare_times(struct ranks *ranks)
+{
+  const struct rank_step *base = NULL;
+  size_t count = 0;
+  int64_t *starts_ns = arena_alloc_array(ranks->question->scratch, ranks->items.count + 1, sizeof *starts_ns);
+  int64_t *ahead_ns = arena_alloc_array(ranks->question->scratch, ranks->items.count + 1, sizeof *ahead_ns);
+  for (size_t i = 0; i < ranks->collectives.count; i++)
+    if (ranks->collectives.items[i].job == 0)
+      ahead_ns[ranks->collectives.items[i].rank] = ranks->collectives.items[i].ahead_ns;
+  for (size_t i = 0; i < ranks->items.count; i++) {
+    struct rank *rank = &ranks->items.items[i];
+    const struct rank_step *step = rank->first_step < rank->end_step ? ranks->by_rank[rank->first_step] : NULL;
+    base = base == NULL ? step : base;
+    if (step == NULL ||
+        !(share_clock(ranks, base->rank, base->run, step->rank, step->run) || (base->rank == 0 && ahead_ns[i] != 0))) {
+      rank->last_ns = INT64_MIN;
+      continue;
+    }
+    rank->last_ns = saturate_subtract(rank->last_ns, ahead_ns[i]);
+    if (step->job == 0)
+      starts_ns[count++] = rank->later_ns = saturate_subtract(step->start_ns, ahead_ns[i]);
+  }
+  if (count == 0)
+    return;
+  qsort(starts_ns, count, sizeof *starts_ns, compare_times);
+  for (size_t i = 0; i < ranks->items.count; i++)
+    if (ranks->items.items[i].later_ns != 0)
+      ranks->items.items[i].later_ns = saturate_subtract(ranks->items.items[i].later_ns, starts_ns[(count - 1) / 2]);
 }

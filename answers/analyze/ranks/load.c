@@ -333,6 +333,7 @@ static enum status load(struct ranks *ranks, size_t least, struct error *err)
   number_steps(ranks);
   list_steps(ranks);
   ranks_match(ranks);
+  ranks_compare_times(ranks);
   return ranks_figures(ranks, err);
 }
 

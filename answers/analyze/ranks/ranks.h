@@ -50,7 +50,8 @@ struct rank {
   size_t missed;               // collectives of others, in which it is at other times
   size_t late;                 // collectives to which it came after another rank had left them
   size_t first_step, end_step; // places in `by_rank`, warm-ups included
-  int64_t last_ns;             // end of its last span
+  int64_t last_ns;             // end of its last span; INT64_MIN: not by the clock of the others
+  int64_t later_ns;            // start of its first step, in the first job, after that of half of the ranks
 };
 struct rank_clocks {  // of ranks whose clock is another than that of the first rank of their job
   size_t aligned;     // ranks
@@ -91,6 +92,7 @@ enum status ranks_find(struct ranks *ranks, uint32_t *job_of, struct error *err)
 void ranks_match(struct ranks *ranks);
 // clocks.c: how far the clock of each collective's rank is ahead of that of its job's first rank. Collectives are sorted by instance.
 void ranks_align(struct ranks *ranks);
+void ranks_compare_times(struct ranks *ranks); // by these clocks: `later_ns`, `last_ns`
 bool ranks_wait_for_all(const struct ranks *ranks, const struct collective *of); // as in an all-reduce
 bool ranks_are_one_instance(const struct collective *a, const struct collective *b);
 // figures.c: fills the steps' times.
