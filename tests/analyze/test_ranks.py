@@ -36,10 +36,12 @@ class RanksTest(unittest.TestCase):
         self.at(rank, f"gloo:{name}", start + 1, end, "library", True, run, parent=parent, category="collective", tags=tags,
                 context=context)
 
-    def step(self, rank, number, computes, run=1, numbered=True, context=None, batch=8):
+    def step(self, rank, number, computes, run=1, numbered=True, context=None, batch=8, samples=None, signature=None):
         """100 ms: computes, then reduces what all ranks have until 95."""
         start = 100 * number
-        self.at(rank, "training step", start, start + 100, "model", run=run, tags={"batch_size": batch})
+        self.at(rank, "training step", start, start + 100, "model", run=run,
+                tags={"batch_size": batch, **({"step_samples": samples[rank]} if samples else {}),
+                      **({"signature": signature} if signature else {})})
         self.at(rank, "aten::mm", start, start + computes, run=run)
         self.collective(rank, start + computes, start + 95, number + 1 if numbered else None, run=run, context=context)
 
@@ -446,7 +448,7 @@ class RanksTest(unittest.TestCase):
         main = self.trace.context("main", file="train.py", line=9)
         reduce = self.trace.context("gloo:all_reduce", main, "framework")
         slow = self.trace.context("main", file="train.py", line=7)
-        self.job(context=reduce)
+        self.job(context=reduce, samples=(24, 48))  # in micro-batches of 8
         for rank, computes in enumerate((40, 80)):
             for step in range(STEPS):
                 start = UNIX_START + 100 * step * MS
@@ -456,6 +458,7 @@ class RanksTest(unittest.TestCase):
         self.assertEqual((finding["file"], finding["line"], finding["saving_ms"]), ("train.py", 7, 40))
         self.assertIn("rank 1 is the slowest of 2 ranks in 100 % of steps", finding["title"])
         self.assertIn("all_reduce (train.py:9)", finding["title"])
+        self.assertIn("its steps have 48 samples, theirs 24", finding["title"])
         self.assertEqual(finding["numbers"]["line_excess_ms"], 40)
 
     def test_a_rank_that_waits_for_a_processor(self):
@@ -579,6 +582,26 @@ class RanksTest(unittest.TestCase):
         finding = next(row for row in answer["rows"] if row["id"] == "F31")
         self.assertIn("768 samples, theirs 256", finding["title"])
         self.assertIn("A21", " ".join(answer["notes"]))
+
+    def test_sequences_of_other_lengths(self):
+        """Eight sequences each: of 512 tokens in rank 0, of 1024 in rank 1."""
+        self.trace.run(1, "A/M/L/Lib", batch=None)
+        for rank, computes, length in ((0, 40, 512), (1, 80, 1024)):
+            self.rank(rank)
+            for step in range(STEPS):
+                self.step(rank, step, computes, signature=f"int64[8,{length}];int64[8,{length}]")
+        self.assertEqual([(row["samples"], row["tokens"]) for row in self.ask("A21")["rows"]], [(8, 4096), (8, 8192), (8, 6144)])
+        finding = next(row for row in self.ask("findings")["rows"] if row["id"] == "F31")
+        self.assertIn("its steps have 8192 tokens, theirs 4096", finding["title"])
+
+    def test_samples_of_one_rank_are_unknown(self):
+        """Rank 0's batches have 123 samples; those of rank 1 are not recorded."""
+        self.trace.run(1, "A/M/L/Lib", batch=None)
+        for rank, tags in enumerate(({"batch_size": 123}, {})):
+            self.rank(rank)
+            for step in range(STEPS):
+                self.at(rank, "training step", 100 * step, 100 * step + 100, "model", tags=tags)
+        self.assertEqual([row["samples"] for row in self.ask("A21")["rows"]], [123, None, 123])
 
     def test_no_ranks(self):
         self.trace.run(1, "A/M/L/Lib", batch=None)

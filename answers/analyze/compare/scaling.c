@@ -42,8 +42,8 @@ static const struct {
 
 struct job { // of one side
   int64_t ranks;
-  double steps, batch_size; // kept steps; the mean of those whose is known
-  double part_ms[PARTS];    // means
+  double steps, samples; // kept steps; the mean of those whose samples are known
+  double part_ms[PARTS]; // means
 };
 
 static enum status add_job(struct question *question, struct job *job, struct error *err)
@@ -59,8 +59,8 @@ static enum status add_job(struct question *question, struct job *job, struct er
     if (!step->is_kept)
       continue;
     job->steps++;
-    batches += step->batch_size > 0;
-    job->batch_size += ((double)step->batch_size - job->batch_size) / fmax(batches, 1) * (step->batch_size > 0);
+    batches += step->samples > 0;
+    job->samples += ((double)step->samples - job->samples) / fmax(batches, 1) * (step->samples > 0);
     for (size_t part = 0; part < PARTS; part++)
       job->part_ms[part] += (parts[part].of(step) - job->part_ms[part]) / job->steps;
   }
@@ -99,8 +99,8 @@ enum status compare_scaling(struct comparing *comparing, const struct side sides
       XSP_TRY(add_job(sides[k].questions[i], &of[k], err));
   if (of[0].steps == 0 || of[1].steps == 0 || of[0].ranks == of[1].ranks)
     return STATUS_OK;
-  bool is_known = of[0].batch_size > 0 && of[1].batch_size > 0;
-  put_rows(comparing, of, is_known ? of[1].batch_size / of[0].batch_size : 1);
+  bool is_known = of[0].samples > 0 && of[1].samples > 0;
+  put_rows(comparing, of, is_known ? of[1].samples / of[0].samples : 1);
   if (!is_known)
     table_note(&comparing->table,
                "scaling: batch sizes are not recorded; a rank has the same work in a step of a and b");

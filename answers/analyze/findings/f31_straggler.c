@@ -6,21 +6,26 @@
 #include <math.h>
 #include <string.h>
 
-// Batches of the rank and the mean of the others'; false: unknown, or they do not differ by a tenth.
-static bool has_larger_batches(const struct ranks *ranks, uint32_t rank, double *ret_own, double *ret_others)
+// Tokens, or else samples, in a step of the rank and the mean of the others'; NULL: unknown, or they do not differ by a tenth.
+static const char *more_work(const struct ranks *ranks, uint32_t rank, double *ret_own, double *ret_others)
 {
-  double own = 0, others = 0;
-  size_t own_count = 0, others_count = 0;
-  for (size_t i = 0; i < ranks->steps.count; i++) {
-    const struct rank_step *step = &ranks->steps.items[i];
-    if (step->batch_size <= 0)
-      continue;
-    *(step->rank == rank ? &own : &others) += (double)step->batch_size;
-    *(step->rank == rank ? &own_count : &others_count) += 1;
+  for (int of_tokens = 1; of_tokens >= 0; of_tokens--) {
+    double own = 0, others = 0;
+    size_t own_count = 0, others_count = 0;
+    for (size_t i = 0; i < ranks->steps.count; i++) {
+      const struct rank_step *step = &ranks->steps.items[i];
+      int64_t work = of_tokens ? step->tokens : step->samples;
+      if (work <= 0)
+        continue;
+      *(step->rank == rank ? &own : &others) += (double)work;
+      *(step->rank == rank ? &own_count : &others_count) += 1;
+    }
+    *ret_own = own / (double)own_count;
+    *ret_others = others / (double)others_count;
+    if (own_count > 0 && others_count > 0 && *ret_own > 1.1 * *ret_others)
+      return of_tokens ? "tokens" : "samples";
   }
-  *ret_own = own / (double)own_count;
-  *ret_others = others / (double)others_count;
-  return own_count > 0 && others_count > 0 && *ret_own > 1.1 * *ret_others;
+  return NULL;
 }
 
 static const char *title_of(struct findings *findings, const struct ranks *ranks, const struct slowest *slowest,
@@ -36,8 +41,9 @@ static const char *title_of(struct findings *findings, const struct ranks *ranks
       arena, "rank %lld is the slowest of %zu ranks in %.3g %% of steps, by %s; the others wait for it in %s",
       (long long)ranks->items.items[slowest->rank].rank, ranks->items.count, slowest->steps_pct,
       findings_time(findings, slowest->difference_ms), waits);
-  if (has_larger_batches(ranks, slowest->rank, &own, &others))
-    title = arena_format(arena, "%s; its batches have %.4g samples, theirs %.4g", title, own, others);
+  const char *work = more_work(ranks, slowest->rank, &own, &others);
+  if (work != NULL)
+    title = arena_format(arena, "%s; its steps have %.4g %s, theirs %.4g", title, own, work, others);
   return title;
 }
 
@@ -56,7 +62,7 @@ static void add(struct findings *findings, const struct ranks *ranks, const stru
   finding->saving_ms = slowest->waiting_ms;
   finding->saving_basis = "waiting of the other ranks, without what they compute meanwhile, in a step";
   finding->advice =
-      has_larger_batches(ranks, slowest->rank, &own, &others)
+      more_work(ranks, slowest->rank, &own, &others) != NULL
           ? "give each rank as much work: shards of equal size (DistributedSampler), batches of equal length"
           : "look at what this rank does more at this line: its share of the data, logging or saving on one rank "
             "only, other programs on its machine";

@@ -35,6 +35,15 @@ static int64_t input_ns(const struct rank_step *step)
   return step->input_ns;
 }
 
+static int64_t step_samples(const struct rank_step *step)
+{
+  return step->samples;
+}
+static int64_t step_tokens(const struct rank_step *step)
+{
+  return step->tokens;
+}
+
 static const struct {
   const char *key;
   int64_t (*of)(const struct rank_step *step);
@@ -47,7 +56,7 @@ static const struct {
 struct row {
   const char *rank, *host, *state;
   int64_t steps, peak_bytes;
-  double values[FIGURES];
+  double values[FIGURES], samples, tokens;
 };
 
 static void put_row(struct table_builder *table, const struct row *row)
@@ -59,6 +68,8 @@ static void put_row(struct table_builder *table, const struct row *row)
   for (size_t i = 0; i < FIGURES; i++)
     table_put(table, figures[i].key, cell_real(row->values[i]));
   table_put(table, "peak_bytes", cell_int_if(row->peak_bytes >= 0, row->peak_bytes));
+  table_put_optional(table, "samples", cell_real(row->samples > 0 ? row->samples : NAN));
+  table_put_optional(table, "tokens", cell_real(row->tokens > 0 ? row->tokens : NAN));
   table_put_optional(table, "state", cell_text(row->state));
 }
 
@@ -102,11 +113,19 @@ static const char *state_of(const struct ranks *ranks, const struct rank *rank)
   return NULL;
 }
 
+static void add_known(double *sum, size_t *count, double value)
+{
+  if (value > 0) {
+    *sum += value;
+    ++*count;
+  }
+}
+
 static void put_rows(const struct ranks *ranks)
 {
   struct arena *arena = ranks->question->arena;
   struct row all = {.rank = "all", .peak_bytes = -1};
-  size_t active = 0;
+  size_t active = 0, with_samples = 0, with_tokens = 0;
   for (uint32_t i = 0; i < ranks->items.count; i++) {
     const struct rank *rank = &ranks->items.items[i];
     struct row row = {.rank = arena_format(arena, "%lld", (long long)rank->rank),
@@ -118,6 +137,10 @@ static void put_rows(const struct ranks *ranks)
       row.values[k] = is_measured(ranks, k) ? rank_figure_ms(ranks, i, figures[k].of) : NAN;
       all.values[k] += rank->steps > 0 ? row.values[k] : 0;
     }
+    row.samples = rank->steps > 0 ? rank_figure(ranks, i, step_samples, 1) : 0;
+    row.tokens = rank->steps > 0 ? rank_figure(ranks, i, step_tokens, 1) : 0;
+    add_known(&all.samples, &with_samples, row.samples);
+    add_known(&all.tokens, &with_tokens, row.tokens);
     active += rank->steps > 0;
     all.steps += row.steps;
     all.peak_bytes = row.peak_bytes > all.peak_bytes ? row.peak_bytes : all.peak_bytes;
@@ -125,6 +148,8 @@ static void put_rows(const struct ranks *ranks)
   }
   for (size_t k = 0; k < FIGURES; k++)
     all.values[k] /= (double)active;
+  all.samples /= (double)with_samples; // 0 / 0 where all are unknown
+  all.tokens /= (double)with_tokens;
   put_row(&ranks->question->table, &all);
 }
 

@@ -5,6 +5,7 @@
 
 #include "base/saturate.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,15 +21,17 @@ enum {
   TAG_MODULE,
   TAG_PARAMETERS,
   TAG_BATCH_SIZE,
+  TAG_SAMPLES,
+  TAG_SIGNATURE,
   TAG_TOTAL_BYTES,
   TAG_GROUP_NAME,
   TAG_ELEMENTS,
   TAG_TYPE,
   KEYS
 };
-static const char *const keys[KEYS] = {"group",         "sequence",   "bytes",       "module",
-                                       "parameters",    "batch_size", "total_bytes", "Process Group Name",
-                                       "In msg nelems", "dtype"};
+static const char *const keys[KEYS] = {"group",       "sequence",           "bytes",         "module",
+                                       "parameters",  "batch_size",         "step_samples",  "signature",
+                                       "total_bytes", "Process Group Name", "In msg nelems", "dtype"};
 
 struct loading {
   struct ranks *ranks;
@@ -230,6 +233,15 @@ struct elements { // of a kernel's message, by place of the collective
   int64_t count, bytes_each;
 };
 
+// Positions of a sequence where the first input is of token ids, "int64[8,512]"; 0: it is not.
+static int64_t positions_of(const char *signature)
+{
+  long long sequences, positions;
+  int length = 0;
+  bool is_of_ids = sscanf(signature, "int%*2[0-9][%lld,%lld]%n", &sequences, &positions, &length) == 2 && length > 0;
+  return is_of_ids && positions > 0 && positions < INT32_MAX ? positions : 0;
+}
+
 // A tag of a collective.
 static void take_tag(struct loading *loading, const uint32_t ids[KEYS], const struct store_tag *tag,
                      struct collective *of, struct elements *elements)
@@ -278,15 +290,24 @@ static enum status add_tags(struct loading *loading, const struct map *collectiv
     int64_t number = tag->type == STORE_INT ? tag->value.integer : -1;
     if (place != NULL)
       take_tag(loading, ids, tag, &ranks->collectives.items[*place], &elements[*place - first]);
-    else if (tag->key == ids[TAG_BATCH_SIZE] && (place = map_find(&steps, map_number((uint64_t)tag->span_id))) != NULL)
-      ranks->steps.items[*place].batch_size = number > 0 ? number : 0;
-    else if (tag->key == ids[TAG_TOTAL_BYTES] && number >= 0) {
+    else if ((tag->key == ids[TAG_BATCH_SIZE] || tag->key == ids[TAG_SAMPLES]) &&
+             (place = map_find(&steps, map_number((uint64_t)tag->span_id))) != NULL) {
+      int64_t *samples = &ranks->steps.items[*place].samples; // a step of several micro-batches has both
+      *samples = number > *samples ? number : *samples;
+    } else if (tag->key == ids[TAG_SIGNATURE] && tag->type == STORE_TEXT &&
+               (place = map_find(&steps, map_number((uint64_t)tag->span_id))) != NULL) {
+      ranks->steps.items[*place].tokens = positions_of(store_text(loading->store, tag->value.string, NULL));
+    } else if (tag->key == ids[TAG_TOTAL_BYTES] && number >= 0) {
       uint32_t row = run_columns_row(&loading->columns, tag->span_id);
       uint32_t rank = row != ROW_NONE ? rank_of_row(loading, row) : RANK_NONE;
       if (rank != RANK_NONE && number > ranks->items.items[rank].peak_bytes)
         ranks->items.items[rank].peak_bytes = number;
     }
   }
+  for (size_t i = first_step; i < ranks->steps.count; i++)
+    if (__builtin_mul_overflow(ranks->steps.items[i].tokens, ranks->steps.items[i].samples,
+                               &ranks->steps.items[i].tokens))
+      ranks->steps.items[i].tokens = 0;
   map_done(&steps);
   return STATUS_OK;
 }

@@ -17,7 +17,8 @@ struct rank_step {     // an observation of a rank
   uint32_t run, index; // place in `runs`; of the observation in its run
   int64_t start_ns, end_ns;
   bool is_warmup, is_kept; // kept: counts in figures
-  int64_t batch_size;      // 0: unknown
+  int64_t samples;         // of all its micro-batches; 0: unknown
+  int64_t tokens;          // likewise, with padding; 0: unknown, or the inputs are no token ids
   int64_t compute_ns, communication_ns, exposed_ns, waiting_ns;
   int64_t bubble_ns;  // of exposed_ns, waiting for what another rank sends
   int64_t stalled_ns; // of waiting_ns and exposed_ns, and bubble_ns
@@ -122,8 +123,13 @@ struct slowest {
 };
 // `threshold_pct`: of a step; smaller differences do not count.
 void ranks_slowest(const struct ranks *ranks, double threshold_pct, struct slowest *ret_slowest);
-// By the question's statistic over the rank's steps. NaN without any. `of`: the value of a step, in ns.
-double rank_figure_ms(const struct ranks *ranks, uint32_t rank, int64_t (*of)(const struct rank_step *step));
+// By the question's statistic over the rank's steps. NaN without any. `of`: the value of a step, which is divided by `unit`.
+double rank_figure(const struct ranks *ranks, uint32_t rank, int64_t (*of)(const struct rank_step *step), double unit);
+static inline double rank_figure_ms(const struct ranks *ranks, uint32_t rank,
+                                    int64_t (*of_ns)(const struct rank_step *step))
+{
+  return rank_figure(ranks, rank, of_ns, 1e6);
+}
 static inline int64_t rank_step_ns(const struct rank_step *step)
 {
   return step->end_ns - step->start_ns;

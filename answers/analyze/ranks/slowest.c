@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-double rank_figure_ms(const struct ranks *ranks, uint32_t rank, int64_t (*of)(const struct rank_step *step))
+double rank_figure(const struct ranks *ranks, uint32_t rank, int64_t (*of)(const struct rank_step *step), double unit)
 {
   const struct rank *its = &ranks->items.items[rank];
   double *values = memory_new(its->steps + 1, sizeof *values), sum = 0;
@@ -15,7 +15,7 @@ double rank_figure_ms(const struct ranks *ranks, uint32_t rank, int64_t (*of)(co
     const struct rank_step *step = ranks->by_rank[i];
     if (!step->is_kept)
       continue;
-    values[count] = (double)of(step) / 1e6;
+    values[count] = (double)of(step) / unit;
     sum += values[count++];
   }
   double figure = count == 0                              ? (double)NAN

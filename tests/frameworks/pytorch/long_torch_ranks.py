@@ -80,6 +80,28 @@ class Ranks(unittest.TestCase):
             self.assertLessEqual(row["exposed_ms"], row["communication_ms"] + 1e-9)
             self.assertLessEqual(row["own_ms"], row["step_ms"] + 1e-9)
 
+    def test_scaling_is_that_of_the_programs_own_clock(self):
+        """Two ranks, and four of which one sleeps. Both leave out a fifth of each rank's steps at either end."""
+        files = [self.record("two", 2, 0), self.record("four", 4, 0.05)]
+        own_ms = []
+        for file, ranks in zip(files, (2, 4)):
+            kept = []
+            for rank in range(ranks):
+                ends_ns = json.loads((file.parent / f"{rank}.json").read_text())
+                lengths = sorted(after - before for before, after in zip(ends_ns, ends_ns[1:]))
+                kept += lengths[len(lengths) // 5:len(lengths) - len(lengths) // 5]
+            own_ms.append(sum(kept) / len(kept) / 1e6)
+        compared = subprocess.run([XSP, "compare", *files, "--json"], timeout=600, stdout=subprocess.PIPE)
+        self.assertEqual(compared.returncode, 1)  # b is slower
+        answer = json.loads(compared.stdout)
+        rows = {row["part"]: row for row in answer["scaling"]}
+        print(f"step {rows['step']['a_ms']:.2f} and {rows['step']['b_ms']:.2f} ms, by the program {own_ms[0]:.2f} and {own_ms[1]:.2f} ms;"
+              f" efficiency {answer['efficiency_pct']:.2f} and {100 * own_ms[0] / own_ms[1]:.2f} %")
+        self.assertEqual((answer["a_ranks"], answer["b_ranks"]), (2, 4))
+        efficiency_pct = 100 * own_ms[0] / own_ms[1]
+        self.assertAlmostEqual(answer["efficiency_pct"], efficiency_pct, delta=efficiency_pct / 5)
+        self.assertEqual(max((part for part in rows if part != "step"), key=lambda part: rows[part]["lost_ms"]), "waiting")
+
     def test_the_summary_of_the_run_has_the_ranks(self):
         self.assertRegex(self.summary, r"cause +up to .* rank 1 is the slowest")
         self.assertRegex(self.summary, r"\nA21 [^\n]*\n(.*\n)+slowest rank +1\n")

@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """A job of several processes whose collectives, bytes and slow rank are known: `ranks_program.py RANKS SLEEP_S STEPS FOLDER`. Processes
-get their rank from torch.distributed alone: no variable of the environment has it. Rank 1 sleeps in each step."""
+get their rank from torch.distributed alone: no variable of the environment has it. Rank 1 sleeps in each step. Each writes when its steps
+ended to FOLDER/RANK.json."""
+import json
 import multiprocessing
+import pathlib
 import sys
 import time
 
@@ -28,8 +31,11 @@ def work(rank, ranks, sleep_s, steps, folder):
     net = torch.nn.Linear(8, 2)
     optimizer = torch.optim.SGD(net.parameters(), 0.01)
     values = torch.ones(FLOATS)
+    ends_ns = []
     for _ in range(steps):
         step(net, optimizer, values, rank, sleep_s)
+        ends_ns.append(time.perf_counter_ns())
+    pathlib.Path(folder, f"{rank}.json").write_text(json.dumps(ends_ns))
     if rank < 2:
         dist.all_gather([torch.zeros(3), torch.zeros(3)], torch.ones(3), group=pair)
     dist.barrier()
