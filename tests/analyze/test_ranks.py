@@ -495,6 +495,13 @@ class RanksTest(unittest.TestCase):
         self.assertEqual((found["F35"]["numbers"]["passes"], found["F35"]["saving_ms"]), (4, 15))  # three of four times 5 ms
         self.assertFalse({"F36", "F37"} & set(found))
 
+    def test_code_of_ones_own_reduces_after_each_backward_pass(self):
+        """Passes end at 21, 34, 46 and 59."""
+        after = [(22, 8192), (34.5, 8192), (47, 8192), (60, 8192)]
+        self.assertEqual(self.exchanges(4, after)["F35"]["saving_ms"], 15)
+        self.assertFalse({"F35", "F37"} & set(self.exchanges(4, after[3:])))
+        self.assertNotIn("F35", self.exchanges(4, [(start, 8) for start, _ in after]))  # losses
+
     def test_passes_of_different_models_are_no_micro_batches(self):
         self.assertNotIn("F35", self.exchanges(2, [(12, 1 << 20), (40, 1 << 21)]))
 

@@ -10,15 +10,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define GRADIENTS_LEAST_BYTES 4096 // that a program's own code exchanges after a pass; numbers such as losses are less
+
 struct pass { // a backward pass
   uint32_t run, rank;
   int64_t start_ns, end_ns;
-  int64_t bytes; // that collectives which begin in it exchange
+  int64_t bytes[2]; // that collectives exchange which begin in it; after it, before the step's next one
 };
 struct step_sums {
   uint32_t collectives, in_passes, after_passes, passes;
-  int64_t bytes, pass_bytes, last_pass_end_ns;
-  bool is_uneven; // its passes exchange different numbers of bytes
+  int64_t bytes, last_pass_end_ns;
+  int64_t pass_bytes[2]; // of its last pass
+  bool is_uneven[2];     // its passes exchange different numbers of bytes, or none
 };
 struct adding {
   struct findings *findings;
@@ -45,8 +48,11 @@ static enum status add_passes(struct adding *of, uint32_t run, uint32_t backward
                                : NULL;
     if (rank != NULL && *rank != RANK_NONE)
       *vector_add(&of->passes) =
-          (struct pass){run, (uint32_t)*rank, columns.spans.start_ns[row],
-                        saturate_add(columns.spans.start_ns[row], columns.spans.duration_ns[row]), 0};
+          (struct pass){run,
+                        (uint32_t)*rank,
+                        columns.spans.start_ns[row],
+                        saturate_add(columns.spans.start_ns[row], columns.spans.duration_ns[row]),
+                        {0, 0}};
   }
   map_done(&rank_of);
   arena_done(&arena);
@@ -91,7 +97,8 @@ static size_t step_at(const struct adding *of, uint32_t run, uint32_t rank, int6
   return step != NULL && step->run == run && step->rank == rank && ns < step->end_ns ? low - 1 : SIZE_MAX;
 }
 
-static struct pass *pass_at(const struct adding *of, uint32_t run, uint32_t rank, int64_t ns)
+// The last one of the place that starts by the instant; NULL: there is none.
+static struct pass *pass_before(const struct adding *of, uint32_t run, uint32_t rank, int64_t ns)
 {
   size_t low = 0, high = of->passes.count;
   while (low < high) {
@@ -103,7 +110,7 @@ static struct pass *pass_at(const struct adding *of, uint32_t run, uint32_t rank
       high = middle;
   }
   struct pass *pass = low > 0 ? &of->passes.items[low - 1] : NULL;
-  return pass != NULL && pass->run == run && pass->rank == rank && ns < pass->end_ns ? pass : NULL;
+  return pass != NULL && pass->run == run && pass->rank == rank ? pass : NULL;
 }
 
 // ---- sums ------------------------------------------------------------------------------------------------------------
@@ -125,14 +132,15 @@ static void add_collectives(struct adding *of)
     size_t step = is_exchange(ranks, one) ? step_at(of, one->run, one->rank, one->arrival_ns) : SIZE_MAX;
     if (step == SIZE_MAX)
       continue;
-    struct pass *pass = pass_at(of, one->run, one->rank, one->arrival_ns);
+    struct pass *pass = pass_before(of, one->run, one->rank, one->arrival_ns);
     struct step_sums *sums = &of->sums[step];
+    bool is_in_pass = pass != NULL && one->arrival_ns < pass->end_ns;
     sums->collectives++;
     sums->bytes += one->bytes;
-    sums->in_passes += pass != NULL;
-    sums->after_passes += pass == NULL && sums->last_pass_end_ns != 0 && one->arrival_ns >= sums->last_pass_end_ns;
-    if (pass != NULL)
-      pass->bytes += one->bytes;
+    sums->in_passes += is_in_pass;
+    sums->after_passes += !is_in_pass && sums->last_pass_end_ns != 0 && one->arrival_ns >= sums->last_pass_end_ns;
+    if (is_in_pass || (pass != NULL && pass->start_ns >= of->by_place[step]->start_ns))
+      pass->bytes[!is_in_pass] += one->bytes;
   }
   for (size_t i = 0; i < of->passes.count; i++) {
     const struct pass *pass = &of->passes.items[i];
@@ -140,8 +148,12 @@ static void add_collectives(struct adding *of)
     if (step == SIZE_MAX)
       continue;
     struct step_sums *sums = &of->sums[step];
-    sums->is_uneven |= pass->bytes == 0 || (sums->passes > 0 && pass->bytes != sums->pass_bytes);
-    sums->pass_bytes = pass->bytes;
+    for (unsigned later = 0; later < 2; later++) {
+      bool has_gradients = pass->bytes[later] >= (later ? GRADIENTS_LEAST_BYTES : 1);
+      bool is_other = sums->passes > 0 && pass->bytes[later] != sums->pass_bytes[later];
+      sums->is_uneven[later] |= !has_gradients || is_other;
+      sums->pass_bytes[later] = pass->bytes[later];
+    }
     sums->passes++;
   }
 }
@@ -164,7 +176,7 @@ static void add_steps(struct adding *of, struct exchanges *ret)
     ret->passes += sums->passes;
     ret->in_passes += sums->in_passes;
     ret->after_passes += sums->after_passes;
-    repeated += sums->passes > 1 && !sums->is_uneven;
+    repeated += sums->passes > 1 && !(sums->is_uneven[0] && sums->is_uneven[1]);
   }
   double *means[] = {&ret->step_ms, &ret->compute_ms, &ret->exposed_ms, &ret->transfer_ms, &ret->collectives,
                      &ret->bytes,   &ret->passes,     &ret->in_passes,  &ret->after_passes};

@@ -23,14 +23,17 @@ static bool is_in_optimizer(const struct place *place)
 static void sum(struct findings *findings, const struct places *places, struct rows_of_table *table)
 {
   enum { NOTHING, FORWARD, BACKWARD, OPTIMIZER };
+  static const char *const forward[] = {"aten::embedding", "aten::embedding_bag", "aten::_embedding_bag"};
+  static const char *const backward[] = {"EmbeddingBackward*", "aten::embedding_dense_backward*",
+                                         "EmbeddingBagBackward*", "aten::_embedding_bag_backward",
+                                         "aten::_embedding_bag_dense_backward"};
   uint8_t *kind = arena_alloc_array(findings->question->scratch, places->count + 1, 1);
   for (uint32_t i = 0; i < places->count; i++) {
     const struct place *place = &places->all[i];
     kind[i] = place->parent != PLACE_NONE ? kind[place->parent] : NOTHING;
-    if (strncmp(place->name, "EmbeddingBackward", 17) == 0 ||
-        strncmp(place->name, "aten::embedding_dense_backward", 30) == 0)
+    if (findings_name_matches(place->name, backward, sizeof backward / sizeof backward[0]))
       kind[i] = BACKWARD;
-    else if (strcmp(place->name, "aten::embedding") == 0)
+    else if (findings_name_matches(place->name, forward, sizeof forward / sizeof forward[0]))
       kind[i] = FORWARD;
     else if (is_in_optimizer(place))
       kind[i] = OPTIMIZER;
@@ -65,7 +68,8 @@ static void add(struct findings *findings, const struct rows_of_table *table)
       "the gradient of an embedding is dense: its backward pass takes %.3g times as long as reading its rows, "
       "and the optimizer goes over the whole table (%s)",
       backward_ms / forward_ms, findings_time(findings, optimizer_ms));
-  finding->advice = "nn.Embedding(…, sparse=True) with SparseAdam or SGD, or an optimizer of its own for the table";
+  finding->advice = "nn.Embedding or nn.EmbeddingBag(…, sparse=True) with SparseAdam or SGD, or an optimizer of its "
+                    "own for the table";
   finding->threshold = findings_threshold_of(findings, "dense_gradient-times");
   finding->confidence = CONFIDENCE_MEDIUM;
   finding_number(finding, "forward_ms", forward_ms);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// F35, gradients reduced in each micro-batch: a step has several backward passes, and each exchanges all gradients.
+// F35, gradients reduced in each micro-batch: a step has several backward passes, and all gradients are exchanged in or after each.
 #include "analyze/findings/exchanges.h"
 #include "analyze/findings/rules.h"
 
@@ -8,14 +8,14 @@ static void add(struct findings *findings, const struct exchanges *of)
   struct finding *finding = findings_add(findings);
   finding_at_exchange(findings, finding, of);
   finding->title = arena_format(findings->question->arena,
-                                "gradients are reduced in each of %.3g backward passes of a step, where once would do; "
+                                "gradients are reduced in each of %.3g micro-batches of a step, where once would do; "
                                 "%s of communication are not hidden",
                                 of->passes, findings_time(findings, of->exposed_ms));
   finding->saving_ms = of->exposed_ms * (1 - 1 / of->passes);
   finding->saving_basis = "communication without compute, of all passes but one";
   finding->advice =
       "net.no_sync() around all backward passes of a step but the last (FSDP2: set_requires_gradient_sync(False); "
-      "Accelerate: accumulate())";
+      "Accelerate: accumulate()); code of one's own reduces after the last one";
   finding->threshold = findings_threshold_of(findings, "each_micro_batch-steps");
   finding->confidence = CONFIDENCE_HIGH;
   finding_number(finding, "passes", of->passes);

@@ -28,7 +28,8 @@ static enum status find(struct findings *findings, struct error *err)
   struct exchanges of;
   bool has;
   XSP_TRY(findings_exchanges(findings, &of, &has, err));
-  if (has && of.passes > 0 &&
+  bool has_one_pass = has && of.passes > 0 && of.passes <= 1; // of micro-batches only the last one could hide them
+  if (has_one_pass &&
       analyze_share_pct(of.after_passes, of.collectives) >= findings_threshold(findings, "late_reduction-share"))
     add(findings, &of);
   return STATUS_OK;

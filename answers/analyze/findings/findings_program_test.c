@@ -358,30 +358,38 @@ static void test_f25_is_silent_about_the_first(void **unused)
 }
 
 // ---- F26 -------------------------------------------------------------------------------------------------------------
-static void embedding(int64_t backward_us)
+static void embedding(const char *name, const char *backward, int64_t backward_us)
 {
   fixture_run(&fixture, "M/L", 1);
   uint32_t main = python(0, "main", FILE_OF, 24), forward = python(main, "forward", FILE_OF, 13),
            update = python(0, "main", FILE_OF, 27), adam = python(update, "Adam.step", TORCH "optim/adam.py", 100);
   int64_t at = step(MS);
-  operator_at(forward, "aten::embedding", at, 10 * US);
-  backward_at(forward, "EmbeddingBackward0", at + 100 * US, backward_us * US);
+  operator_at(forward, name, at, 10 * US);
+  backward_at(forward, backward, at + 100 * US, backward_us * US);
   operator_at(adam, "aten::mul_", at + 500 * US, 400 * US);
 }
 
 static void test_f26(void **unused)
 {
   (void)unused;
-  embedding(60);
+  embedding("aten::embedding", "EmbeddingBackward0", 60);
   assert_int_equal(ask_rule("F26"), 1);
   ASSERT_NEAR(found_number(0, "line"), 27); // most is in the optimizer
+  ASSERT_NEAR(found_number(0, "saving_ms"), 0.44);
+}
+
+static void test_f26_of_bags(void **unused)
+{
+  (void)unused;
+  embedding("aten::embedding_bag", "EmbeddingBagBackward0", 60);
+  assert_int_equal(ask_rule("F26"), 1);
   ASSERT_NEAR(found_number(0, "saving_ms"), 0.44);
 }
 
 static void test_f26_is_silent_at_its_ratio(void **unused)
 {
   (void)unused;
-  embedding(50);
+  embedding("aten::embedding", "EmbeddingBackward0", 50);
   assert_int_equal(ask_rule("F26"), 0);
 }
 
@@ -545,6 +553,7 @@ int main(void)
       TEST(test_f25_is_silent_about_the_first_of_each_function),
       TEST(test_f25_is_silent_about_the_first),
       TEST(test_f26),
+      TEST(test_f26_of_bags),
       TEST(test_f26_is_silent_at_its_ratio),
       TEST(test_f27),
       TEST(test_f27_is_silent_about_installed_code),
