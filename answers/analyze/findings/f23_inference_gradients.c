@@ -22,11 +22,10 @@ static enum status count_operators(struct findings *findings, const struct place
   struct store_tag *tags;
   size_t tag_count = 0;
   uint32_t sequence, backward = 0;
-  if (!store_find_string(store, "sequence", 8, &sequence))
-    return STATUS_OK;
+  bool may_have_graph = store_find_string(store, "sequence", 8, &sequence);
   bool may_have_backward = store_find_string(store, "backward", 8, &backward);
   enum status status = run_columns_load(findings->question, run, STORE_BIT(STORE_CATEGORY), &arena, &columns, err);
-  if (status == STATUS_OK)
+  if (status == STATUS_OK && may_have_graph)
     status = store_load_tags_of(store, run->run->run_id, &sequence, 1, &arena, &tags, &tag_count, err);
   if (status == STATUS_OK) {
     for (size_t row = 0; row < columns.spans.count; row++) {
@@ -60,19 +59,27 @@ static double dropout_ns(const struct places *places)
   return has_any ? ns : 0;
 }
 
-static void add(struct findings *findings, const struct recording *recording)
+// The finding at the program's busiest line; `ms` is what its change saves at most.
+static struct finding *add(struct findings *findings, double ms, double dropout_ms, const char *threshold)
 {
-  const struct places *places = findings->places;
   struct finding *finding = findings_add(findings);
   uint32_t place = findings_busiest_place(findings);
-  double dropout_ms = findings_per_observation_ms(findings, dropout_ns(places));
-  double outside_ms = fmax(findings->latency_ms - findings_per_observation_ms(findings, places->total.operators.ns), 0);
   if (place != PLACE_NONE)
     finding_at_place(findings, finding, place);
   finding->context = "inference";
-  finding->time_ms = dropout_ms + outside_ms;
-  finding->share_pct = analyze_share_pct(finding->time_ms, findings->loop_ms);
-  finding->saving_ms = finding->time_ms;
+  finding->time_ms = finding->saving_ms = ms;
+  finding->share_pct = analyze_share_pct(ms, findings->loop_ms);
+  finding->threshold = findings_threshold_of(findings, threshold);
+  finding->confidence = CONFIDENCE_HIGH;
+  finding_number(finding, "dropout_ms", dropout_ms);
+  return finding;
+}
+
+static void add_gradients(struct findings *findings, const struct recording *recording, double dropout_ms)
+{
+  const struct places *places = findings->places;
+  double outside_ms = fmax(findings->latency_ms - findings_per_observation_ms(findings, places->total.operators.ns), 0);
+  struct finding *finding = add(findings, dropout_ms + outside_ms, dropout_ms, "inference_gradients-share");
   finding->saving_basis =
       "time of dropout, and of predictions outside of operators, where the graph is recorded; faster operators for "
       "inference, and memory that is reused, gain more";
@@ -83,9 +90,16 @@ static void add(struct findings *findings, const struct recording *recording)
       dropout_ms > 0 ? " and runs in training mode, with dropout" : "", recording->with_graph / places->observations,
       recording->operators / places->observations);
   finding->advice = "call model.eval() once, and the model within torch.inference_mode() or torch.no_grad()";
-  finding->threshold = findings_threshold_of(findings, "inference_gradients-share");
-  finding->confidence = CONFIDENCE_HIGH;
-  finding_number(finding, "dropout_ms", dropout_ms);
+}
+
+static void add_dropout(struct findings *findings, double dropout_ms)
+{
+  struct finding *finding = add(findings, dropout_ms, dropout_ms, "inference_gradients-dropout");
+  finding->saving_basis = "time of dropout";
+  finding->title =
+      arena_format(findings->question->arena, "inference runs in training mode: dropout takes %s per observation",
+                   findings_time(findings, dropout_ms));
+  finding->advice = "call model.eval() once, before the loop";
 }
 
 static enum status find(struct findings *findings, struct error *err)
@@ -99,10 +113,15 @@ static enum status find(struct findings *findings, struct error *err)
   XSP_TRY(findings_places(findings, &places, err));
   for (size_t i = 0; i < set->run_count; i++)
     XSP_TRY(count_operators(findings, &places->runs[i], set->runs[i], &recording, err));
-  if (!recording.has_backward && recording.operators > 0 &&
-      analyze_share_pct(recording.with_graph, recording.operators) >=
-          findings_threshold(findings, "inference_gradients-share"))
-    add(findings, &recording);
+  if (recording.has_backward || !(recording.operators > 0))
+    return STATUS_OK;
+  double dropout_ms = findings_per_observation_ms(findings, dropout_ns(places));
+  if (analyze_share_pct(recording.with_graph, recording.operators) >=
+      findings_threshold(findings, "inference_gradients-share"))
+    add_gradients(findings, &recording, dropout_ms);
+  else if (analyze_share_pct(dropout_ms, findings->loop_ms) >=
+           findings_threshold(findings, "inference_gradients-dropout"))
+    add_dropout(findings, dropout_ms);
   return STATUS_OK;
 }
 
@@ -111,6 +130,7 @@ const struct finding_rule finding_f23 = {
     .key = "inference_gradients",
     .title = "gradients in inference",
     .thresholds = {{"inference_gradients-share", "%", 20,
-                    "operators that record a graph, of those in predictions, at least"}},
+                    "operators that record a graph, of those in predictions, at least; or"},
+                   {"inference_gradients-dropout", "%", 5, "time of dropout, of the program's loop, at least"}},
     .find = find,
 };

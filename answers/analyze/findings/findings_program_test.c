@@ -252,7 +252,7 @@ static void test_f22_is_silent(void **unused)
 }
 
 // ---- F23 -------------------------------------------------------------------------------------------------------------
-static void inference(bool has_graph, bool has_backward)
+static int64_t inference(bool has_graph, bool has_backward)
 {
   fixture_run(&fixture, "M/L", 1);
   uint32_t main = python(0, "main", FILE_OF, 15);
@@ -265,12 +265,21 @@ static void inference(bool has_graph, bool has_backward)
   }
   if (has_backward)
     backward_at(main, "AddmmBackward0", at + 500 * US, 100 * US);
+  return at;
+}
+
+static void without_gradients(int64_t dropout_us)
+{
+  int64_t at = inference(false, false) + 600 * US;
+  uint32_t layer = python(0, "main", FILE_OF, 20);
+  operator_at(layer, "aten::dropout", at, dropout_us * US);
+  operator_at(fixture.context_id, "aten::bernoulli_", at, dropout_us * US - US);
 }
 
 static void test_f23(void **unused)
 {
   (void)unused;
-  inference(true, false);
+  (void)inference(true, false);
   assert_int_equal(ask_rule("F23"), 1);
   ASSERT_NEAR(found_number(0, "line"), 15);
   ASSERT_NEAR(found_number(0, "saving_ms"), 0.6); // outside of operators
@@ -279,14 +288,29 @@ static void test_f23(void **unused)
 static void test_f23_is_silent_without_a_graph(void **unused)
 {
   (void)unused;
-  inference(false, false);
+  (void)inference(false, false);
+  assert_int_equal(ask_rule("F23"), 0);
+}
+
+static void test_f23_names_dropout_without_gradients(void **unused)
+{
+  (void)unused;
+  without_gradients(60);
+  assert_int_equal(ask_rule("F23"), 1);
+  ASSERT_NEAR(found_number(0, "saving_ms"), 0.06);
+}
+
+static void test_f23_is_silent_at_little_dropout(void **unused)
+{
+  (void)unused;
+  without_gradients(40);
   assert_int_equal(ask_rule("F23"), 0);
 }
 
 static void test_f23_is_silent_in_training(void **unused)
 {
   (void)unused;
-  inference(true, true);
+  (void)inference(true, true);
   assert_int_equal(ask_rule("F23"), 0);
 }
 
@@ -546,6 +570,8 @@ int main(void)
       TEST(test_f22_is_silent),
       TEST(test_f23),
       TEST(test_f23_is_silent_without_a_graph),
+      TEST(test_f23_names_dropout_without_gradients),
+      TEST(test_f23_is_silent_at_little_dropout),
       TEST(test_f23_is_silent_in_training),
       TEST(test_f24),
       TEST(test_f24_is_silent_about_one_region),
