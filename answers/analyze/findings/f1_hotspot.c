@@ -3,6 +3,7 @@
 // places, or in a file without call paths. An operator that computes on the host is none: that is what the program is for.
 #include "analyze/findings/rules.h"
 #include "analyze/findings/shared.h"
+#include "analyze/flops/flops.h"
 #include "base/interner.h"
 
 #include <math.h>
@@ -68,13 +69,16 @@ static struct name *name_of(struct hotspots *hotspots, uint32_t place)
   return &hotspots->names[interner_at(&hotspots->texts, text, strlen(text))];
 }
 
-// Of the operators on the host, and of the program's loop: where they take little of it, no operator is its hotspot.
-static bool is_hot(const struct hotspots *hotspots, double ns)
+// Of the operators on the host, and of the program's loop: where they take little of it, no operator is its hotspot. What only moves
+// data there, such as the joints of a U-Net, has to take twice the share.
+static bool is_hot(const struct hotspots *hotspots, uint32_t place, double ns)
 {
+  bool moves = !hotspots->places->has_devices && flops_class(hotspots->places->all[place].name) == FLOPS_MOVES;
+  double least_pct = hotspots->least_pct * (moves ? 2 : 1);
   double of_loop_pct =
       analyze_share_pct(findings_per_observation_ms(hotspots->findings, ns), hotspots->findings->loop_ms);
-  return analyze_share_pct(ns, hotspots->total_ns) > hotspots->least_pct &&
-         (hotspots->places->has_devices || !(of_loop_pct <= hotspots->least_pct));
+  return analyze_share_pct(ns, hotspots->total_ns) > least_pct &&
+         (hotspots->places->has_devices || !(of_loop_pct <= least_pct));
 }
 
 static void add_names(struct hotspots *hotspots)
@@ -91,7 +95,7 @@ static void add_names(struct hotspots *hotspots)
       name->place = i;
     name->own_ns += ns;
     name->places++;
-    if (!places->has_contexts || findings_computes(hotspots->findings, i) || !is_hot(hotspots, ns))
+    if (!places->has_contexts || findings_computes(hotspots->findings, i) || !is_hot(hotspots, i, ns))
       continue;
     name->is_found = true;
     add(hotspots, i, ns, 1);
@@ -108,7 +112,7 @@ static enum status find(struct findings *findings, struct error *err)
   size_t count = interner_count(&hotspots.texts);
   for (size_t i = 0; i < count; i++) {
     const struct name *name = &hotspots.names[i];
-    if (!name->is_found && !findings_computes(findings, name->place) && is_hot(&hotspots, name->own_ns))
+    if (!name->is_found && !findings_computes(findings, name->place) && is_hot(&hotspots, name->place, name->own_ns))
       add(&hotspots, name->place, name->own_ns, name->places);
   }
   interner_done(&hotspots.texts);

@@ -91,6 +91,17 @@ static void test_f1_is_silent_about_computing(void **unused)
   assert_int_equal(ask_rule("F1"), 0);
 }
 
+// Joints of a U-Net.
+static void test_f1_is_silent_about_usual_moves(void **unused)
+{
+  (void)unused;
+  fixture_run(&fixture, "M/L", 1);
+  fixture_model(&fixture, MS, false);
+  fixture_span(&fixture, XSP_LEVEL_LAYER, "aten::cat", 0, 200 * US);
+  fixture_span(&fixture, XSP_LEVEL_LAYER, "aten::conv2d", 200 * US, 800 * US);
+  assert_int_equal(ask_rule("F1"), 0);
+}
+
 // oneDNN computes a convolution on threads of its own, too, where no operator is around.
 static void test_f1_is_silent_about_threads_of_a_library(void **unused)
 {
@@ -304,6 +315,14 @@ static void test_f3_is_silent_about_losses_that_pick(void **unused)
   assert_int_equal(ask_rule("F3"), 0);
 }
 
+// A kernel of the library's own, slow in bfloat16.
+static void test_f3_is_silent_about_fused_attention(void **unused)
+{
+  (void)unused;
+  backward_of("aten::_scaled_dot_product_flash_attention_for_cpu", 700);
+  assert_int_equal(ask_rule("F3"), 0);
+}
+
 // The operator number `i` of a line, with its gradient.
 static void gradient_of(const char *name, const char *file, int i, int64_t forward_ns, int64_t backward_ns)
 {
@@ -423,6 +442,7 @@ int main(void)
       TEST(test_f1_is_silent_at_its_threshold),
       TEST(test_f1_of_contexts),
       TEST(test_f1_is_silent_about_computing),
+      TEST(test_f1_is_silent_about_usual_moves),
       TEST(test_f1_is_silent_about_threads_of_a_library),
       TEST(test_f1_without_layers_and_kernels),
       TEST(test_a_folded_file),
@@ -435,6 +455,7 @@ int main(void)
       TEST(test_f3_names_the_line_of_the_forward_operator),
       TEST(test_f3_is_silent_at_its_ratio),
       TEST(test_f3_is_silent_about_losses_that_pick),
+      TEST(test_f3_is_silent_about_fused_attention),
       TEST(test_f3_finds_views_in_a_loop),
       TEST(test_f3_is_silent_about_views_of_libraries),
       TEST(test_f3_is_silent_about_small_elementwise_operators),

@@ -59,8 +59,9 @@ double flops_gradients(const char *name)
        "native_group_norm rms_norm _fused_rms_norm",
        2}, // of both factors; of the input, the scale and the shift
       {"mkldnn_rnn_layer lstm gru rnn_tanh rnn_relu _thnn_fused_lstm_cell _thnn_fused_gru_cell",
-       3},                                     // products, gates again
-      {"pow gelu silu mish softplus norm", 3}, // computed again, and multiplied
+       3},                                                       // products, gates again
+      {"pow gelu silu mish softplus norm", 3},                   // computed again, and multiplied
+      {"_scaled_dot_product_flash_attention_for_cpu", INFINITY}, // 3; in bfloat16 up to 15, of the library's own doing
       // They read a part of a tensor, and their gradient is as large as all of it. F26 and F28 are about lookups.
       {"embedding _embedding_bag _embedding_bag_forward_only nll_loss nll_loss_forward nll_loss2d_forward nll_loss_nd "
        "cross_entropy_loss gather max min amax "
