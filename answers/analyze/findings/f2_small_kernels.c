@@ -9,6 +9,8 @@
 #include <xsp/call_path.h>
 
 #define SEQUENCE_MOST 2 // operators that a call runs, and is no sequence
+#define LOOP_LEAST 10   // in times of `small_kernels-count`: so many make two operators in turn a loop
+#define LOOP_MOST 1.8   // as often as the commonest: two in turn, and a few more of one
 
 struct small_kernels {
   struct findings *findings;
@@ -19,6 +21,7 @@ struct small_kernels {
   double *most; // by function, as `gathered`: units of the place that has most of them
   double least_count, most_us;
   bool runs_graphs; // of a framework that is no PyTorch
+  bool is_xlas;     // which has fused what it could
 };
 
 // Is it a place that a person wrote, or marked?
@@ -41,7 +44,7 @@ static bool is_fusable(const struct small_kernels *small, uint32_t function)
   uint32_t caller = unit->parent;
   if (places->has_devices || unit->frame_kind == XSP_FRAME_PYTHON || unit->frame_kind == XSP_FRAME_NATIVE)
     return true;
-  if (flops_class(unit->name) == FLOPS_PRODUCTS || findings_is_compiled(unit))
+  if (small->is_xlas || flops_class(unit->name) == FLOPS_PRODUCTS || findings_is_compiled(unit))
     return false;
   if (!places->has_python)
     return !small->runs_graphs;
@@ -55,8 +58,14 @@ static const struct place_units *units_of(const struct places *places, const str
   return places->has_kernels ? &figures->kernels : &figures->operators;
 }
 
-// What one unit in place of all saves at most. On the host the operators' time and that between them: what the program does
-// meanwhile that takes longer, such as a sleep or NumPy's work, stays. On devices the kernels' time, and that between them: the
+// Operators of a host that is busy otherwise wait for a processor, some of them for long; kernels do not.
+static double usual_ns(const struct places *places, const struct place_units *units)
+{
+  return places->has_kernels ? units->ns : units->usual_ns;
+}
+
+// What one unit in place of all saves at most. On the host the operators' usual time and that between them: what the program
+// does meanwhile that takes longer, such as a sleep or NumPy's work, stays. On devices the kernels' time, and that between them: the
 // device waits for the host in the time between kernels, or, within a graph, for itself, so the longer of this and the host's time
 // goes with them, never both.
 static double bound_ns(const struct places *places, uint32_t function, const struct place_figures *figures)
@@ -64,7 +73,7 @@ static double bound_ns(const struct places *places, uint32_t function, const str
   bool is_range = function == PLACE_NONE || places->functions[function].frame_kind == XSP_FRAME_KINDS;
   double host_ns = figures->host_ns + (is_range && !places->has_contexts ? 0 : figures->operators.lead_ns);
   return places->has_devices ? figures->kernels.ns + fmax(host_ns, figures->kernels.lead_ns)
-                             : figures->operators.ns + figures->operators.lead_ns;
+                             : usual_ns(places, &figures->operators) + figures->operators.lead_ns;
 }
 
 static void add(struct small_kernels *small, uint32_t function, const struct place_figures *figures)
@@ -73,7 +82,7 @@ static void add(struct small_kernels *small, uint32_t function, const struct pla
   const struct places *places = small->places;
   const struct place_units *units = units_of(places, figures);
   struct finding *finding = findings_add(findings);
-  double count = units->count / places->observations, mean_us = units->ns / units->count / 1e3;
+  double count = units->count / places->observations, mean_us = usual_ns(places, units) / units->count / 1e3;
   finding->context = "the whole observation";
   if (function != PLACE_NONE) {
     finding_at_place(findings, finding, places->functions[function].function);
@@ -87,12 +96,12 @@ static void add(struct small_kernels *small, uint32_t function, const struct pla
   finding->saving_basis = places->has_devices
                               ? "time of these kernels on the device, and of their operators on the host or between "
                                 "the kernels, whichever is longer, as if one took the place of all"
-                              : "time of these operators, and up to 100 µs before each, as if one "
+                              : "usual time of these operators, and up to 100 µs before each, as if one "
                                 "took the place of all";
-  finding->title =
-      arena_format(findings->question->arena, "%s runs %.0f small %s %s, of %s on average",
-                   findings_name(findings, finding->context), count, places->has_kernels ? "kernels" : "operators",
-                   findings_per_observation(findings), findings_time(findings, mean_us / 1e3));
+  finding->title = arena_format(
+      findings->question->arena, "%s runs %.0f small %s %s, of %s %s", findings_name(findings, finding->context), count,
+      places->has_kernels ? "kernels" : "operators", findings_per_observation(findings),
+      findings_time(findings, mean_us / 1e3), places->has_kernels ? "on average" : "typically");
   finding->advice = places->has_devices ? "fuse them: torch.compile or the framework's fused operator; or launch them "
                                           "as one graph (CUDA graphs)"
                                         : "fuse them: torch.compile, or the framework's fused operator";
@@ -103,11 +112,14 @@ static void add(struct small_kernels *small, uint32_t function, const struct pla
   finding_number(finding, "mean_us", mean_us);
 }
 
-// On the host one call runs several operators, which one could take the place of; calls of one operator by itself are none.
+// On the host one call runs several operators, which one could take the place of; calls of one operator by itself are none. Two in
+// turn are some where a loop runs them, such as one over parameters.
 static bool is_sequence(const struct small_kernels *small, uint32_t function, const struct place_units *units)
 {
   double most = small->most[function == PLACE_NONE ? small->places->function_count : function];
-  return small->places->has_devices || !small->places->has_python || units->count > SEQUENCE_MOST * most;
+  bool is_loop = units->count / small->places->observations >= LOOP_LEAST * small->least_count;
+  return small->places->has_devices || !small->places->has_python || units->count > SEQUENCE_MOST * most ||
+         (is_loop && units->count >= LOOP_MOST * most);
 }
 
 // Adds up the children before their parents: functions come after their callers.
@@ -117,7 +129,8 @@ static void hand_up(struct small_kernels *small, uint32_t function, const struct
   const struct place_units *units = units_of(places, figures);
   bool is_top = function == PLACE_NONE;
   if ((is_top || gathers(places, &places->functions[function])) && is_sequence(small, function, units) &&
-      units->count / places->observations >= small->least_count && units->ns / units->count < small->most_us * 1e3)
+      units->count / places->observations >= small->least_count &&
+      usual_ns(places, units) / units->count < small->most_us * 1e3)
     add(small, function, figures);
   else if (!is_top) {
     uint32_t parent = places->functions[function].parent;
@@ -135,6 +148,7 @@ static enum status find(struct findings *findings, struct error *err)
   if (units_of(places, &places->total)->count == 0)
     return findings_lack(findings, err, "it has neither kernels nor layers");
   small.runs_graphs = findings_runs_graphs(findings);
+  small.is_xlas = findings_is_xlas(findings);
   small.least_count = findings_threshold(findings, "small_kernels-count");
   small.most_us = findings_threshold(findings, places->has_kernels ? "small_kernels-mean" : "small_kernels-operator");
   small.gathered = arena_alloc_array(findings->question->scratch, places->function_count + 1, sizeof *small.gathered);

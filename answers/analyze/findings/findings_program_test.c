@@ -140,6 +140,19 @@ static void test_f19(void **unused)
   ASSERT_NEAR(found_number(0, "time_ms"), 1.99);
 }
 
+static void test_f19_bound_is_without_waits_for_a_processor(void **unused)
+{
+  (void)unused;
+  fixture_run(&fixture, "M/L", 1);
+  int64_t at = step(10 * MS);
+  uint32_t main = python(0, "main", FILE_OF, 15), adam = python(main, "Adam.step", TORCH "optim/adam.py", 100);
+  for (int i = 0; i < 100; i++)
+    operator_at(adam, "aten::mul_", at + i * 20 * US, i < 99 ? 20 * US : 5 * MS);
+  assert_int_equal(ask_rule("F19"), 1);
+  ASSERT_NEAR(found_number(0, "time_ms"), 6.98);
+  ASSERT_NEAR(found_number(0, "saving_ms"), 100 * 0.02 * pow(250, 0.01) * 0.99);
+}
+
 static void test_f19_is_silent_about_fused_ones(void **unused)
 {
   (void)unused;
@@ -557,6 +570,7 @@ int main(void)
       TEST(test_f18_is_silent),
       TEST(test_f18_is_silent_about_a_result_of_each_call),
       TEST(test_f19),
+      TEST(test_f19_bound_is_without_waits_for_a_processor),
       TEST(test_one_cause_in_a_function_is_one_finding),
       TEST(test_places_together_yield_to_what_is_around_them),
       TEST(test_f19_is_silent_about_fused_ones),

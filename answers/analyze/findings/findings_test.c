@@ -246,6 +246,19 @@ static void test_f2_is_silent_below_its_count(void **unused)
   assert_int_equal(ask_rule("F2"), 0);
 }
 
+// On average they take 38 µs, since one waited for a processor: the bound is by the geometric mean.
+static void test_f2_of_operators_of_which_one_waited(void **unused)
+{
+  (void)unused;
+  fixture_run(&fixture, "M/L", 1);
+  fixture_model(&fixture, MS, false);
+  for (int i = 0; i < 12; i++)
+    fixture_span(&fixture, XSP_LEVEL_LAYER, "aten::mul", i * 30 * US, i < 11 ? 5 * US : 400 * US);
+  assert_int_equal(ask_rule("F2"), 1);
+  ASSERT_NEAR(found_number(0, "time_ms"), 0.455);
+  ASSERT_NEAR(found_number(0, "saving_ms"), (12 * 0.005 * pow(80, 1.0 / 12) + 11 * 0.025) * 11 / 12);
+}
+
 static void test_f2_of_operators(void **unused)
 {
   (void)unused;
@@ -260,6 +273,56 @@ static void test_f2_of_operators(void **unused)
   assert_string_equal(found_text(0, "threshold"), "small_kernels-operator=20us");
   ASSERT_NEAR(found_number(0, "time_ms"), 0.18);
   ASSERT_NEAR(found_number(0, "saving_ms"), (0.18 + 11 * 0.015) * 11 / 12); // with the gaps
+}
+
+// Which the program's own code calls, of so many names in turn.
+static void small_called(const char *category, int count, int kinds)
+{
+  static const char *const names[] = {"tanh", "reduce_sum", "add", "mul"};
+  uint32_t predict = fixture_frame(&fixture, 0, XSP_FRAME_PYTHON, "predict", "train.py", 15);
+  fixture_run(&fixture, "M/L", 1);
+  fixture_model(&fixture, 10 * MS, false);
+  for (int i = 0; i < count; i++) {
+    fixture.context_id = fixture_frame(&fixture, predict, XSP_FRAME_FRAMEWORK, names[i % kinds], NULL, 0);
+    fixture_span_in(&fixture, XSP_LEVEL_LAYER, category, names[i % kinds], i * 50 * US, 5 * US);
+  }
+}
+
+static void test_f2_is_silent_about_what_xla_fused(void **unused)
+{
+  (void)unused;
+  small_called("jax", 12, 4); // the text is what counts
+  assert_int_equal(ask_rule("F2"), 0);
+}
+
+static void test_f2_of_what_the_program_calls(void **unused)
+{
+  (void)unused;
+  small_called("operator", 12, 4);
+  assert_int_equal(ask_rule("F2"), 1);
+}
+
+// A loop over parameters, such as an average of them: a multiplication and an addition each.
+static void test_f2_of_two_operators_in_a_loop(void **unused)
+{
+  (void)unused;
+  small_called("operator", 101, 2);
+  assert_int_equal(ask_rule("F2"), 1);
+  assert_string_equal(found_text(0, "context"), "predict");
+}
+
+static void test_f2_is_silent_about_a_few_calls_of_two_operators(void **unused)
+{
+  (void)unused;
+  small_called("operator", 20, 2);
+  assert_int_equal(ask_rule("F2"), 0);
+}
+
+static void test_f2_is_silent_about_calls_of_one_operator(void **unused)
+{
+  (void)unused;
+  small_called("operator", 100, 1);
+  assert_int_equal(ask_rule("F2"), 0);
 }
 
 // ---- F3 --------------------------------------------------------------------------------------------------------------
@@ -451,7 +514,13 @@ int main(void)
       TEST(test_f2_of_a_graph),
       TEST(test_f2_is_silent_at_its_mean),
       TEST(test_f2_is_silent_below_its_count),
+      TEST(test_f2_of_operators_of_which_one_waited),
       TEST(test_f2_of_operators),
+      TEST(test_f2_is_silent_about_what_xla_fused),
+      TEST(test_f2_of_what_the_program_calls),
+      TEST(test_f2_of_two_operators_in_a_loop),
+      TEST(test_f2_is_silent_about_a_few_calls_of_two_operators),
+      TEST(test_f2_is_silent_about_calls_of_one_operator),
       TEST(test_f3_names_the_line_of_the_forward_operator),
       TEST(test_f3_is_silent_at_its_ratio),
       TEST(test_f3_is_silent_about_losses_that_pick),

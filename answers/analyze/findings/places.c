@@ -6,6 +6,7 @@
 #include "analyze/run_columns.h"
 #include "base/saturate.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <xsp/call_path.h>
@@ -273,7 +274,9 @@ static void add_units(struct loading *loading)
       struct place_figures *own = &loading->all.items[unit->place].own;
       struct place_units *units = unit->is_kernel ? &own->kernels : &own->operators;
       units->count++;
-      units->ns += (double)saturate_subtract(unit->end_ns, unit->start_ns);
+      double ns = (double)saturate_subtract(unit->end_ns, unit->start_ns);
+      units->ns += ns;
+      units->log_ns += log(fmax(ns, 1));
       if (passed != PLACE_NONE && passed_ns >= unit->from_ns && passed_ns < unit->start_ns)
         add_lead(loading, passed, unit, (double)saturate_subtract(unit->start_ns, passed_ns));
     }
@@ -359,9 +362,9 @@ static enum status load_folded(struct loading *loading, const struct view_set *s
           strcmp(rows[k].metric, "host_ns") == 0 && rows[k].sum > 0 && place->frame_kind == XSP_FRAME_FRAMEWORK &&
           (place->parent == PLACE_NONE || loading->all.items[place->parent].frame_kind == XSP_FRAME_PYTHON);
       if (is_kernel)
-        place->own.kernels = (struct place_units){(double)rows[k].count, (double)rows[k].exclusive_sum, 0};
+        place->own.kernels = (struct place_units){.count = (double)rows[k].count, .ns = (double)rows[k].exclusive_sum};
       if (is_operator)
-        place->own.operators = (struct place_units){(double)rows[k].count, (double)rows[k].sum, 0};
+        place->own.operators = (struct place_units){.count = (double)rows[k].count, .ns = (double)rows[k].sum};
       loading->places->has_kernels |= is_kernel;
     }
   }

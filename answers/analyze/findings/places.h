@@ -11,6 +11,8 @@
 
 struct place_units { // kernels, or operators that Python or a range called
   double count, ns;
+  double log_ns;   // of a place: their logarithms added up
+  double usual_ns; // as if each took the geometric mean at its place: one that waits for a processor hardly counts
   double
       lead_ns; // of functions, the time between two units of the same function or of functions below it: since the one
                // before on the track ended, or, where it is around, began; of operators pauses up to 100 us

@@ -6,6 +6,7 @@
 #include "base/interner.h"
 #include "base/map.h"
 
+#include <math.h>
 #include <string.h>
 #include <xsp/call_path.h>
 
@@ -42,6 +43,7 @@ void place_figures_add(struct place_figures *to, const struct place_figures *fro
     const struct place_units *more = i == 0 ? &from->kernels : &from->operators;
     units->count += more->count;
     units->ns += more->ns;
+    units->usual_ns += more->usual_ns;
     units->lead_ns += more->lead_ns;
   }
 }
@@ -57,6 +59,11 @@ static double *times_with_below(const struct places *places, struct arena *arena
       ns[place->parent] += ns[i - 1];
   }
   return ns;
+}
+
+static void settle(struct place_units *units, bool is_folded)
+{
+  units->usual_ns = is_folded || units->count == 0 ? units->ns : units->count * exp(units->log_ns / units->count);
 }
 
 void places_group(struct places *places, struct arena *arena)
@@ -86,6 +93,8 @@ void places_group(struct places *places, struct arena *arena)
     }
     struct place *of = &places->functions[*function];
     place->function = (uint32_t)*function;
+    settle(&place->own.kernels, places->is_folded);
+    settle(&place->own.operators, places->is_folded);
     place_figures_add(&of->own, &place->own);
     place_figures_add(&places->total, &place->own);
     if (ns[i] > most_ns[*function]) {
