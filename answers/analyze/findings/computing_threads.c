@@ -8,22 +8,23 @@
 #include <stdlib.h>
 
 #define LEAST_PART 0.1 // of the time that a thread has on average, for it to count
+#define ALIKE 3.0      // the most that a thread of a pool takes, in times of the least
 
-// `ns`: CPU time by track of a process.
-static void count_process(const double *ns, const int64_t *process, size_t count, int64_t process_id,
-                          struct computing_threads *ret)
+// Threads of the process of `of` that take as long as it, and down to a third. Those of one pool share its work; frameworks have several
+// pools, of as many threads as processors each, which compute in turn. `ns`: CPU time by track.
+static size_t count_alike(const double *ns, const int64_t *process, size_t count, size_t of)
 {
   double sum_ns = 0;
-  size_t threads = 0, busy = 0;
+  size_t threads = 0, alike = 0;
   for (size_t i = 0; i < count; i++)
-    if (process[i] == process_id && ns[i] > 0) {
+    if (process[i] == process[of] && ns[i] > 0) {
       sum_ns += ns[i];
       threads++;
     }
+  double least_ns = fmax(LEAST_PART * sum_ns / (double)threads, ns[of] / ALIKE);
   for (size_t i = 0; i < count; i++)
-    busy += process[i] == process_id && ns[i] > 0 && ns[i] >= LEAST_PART * sum_ns / (double)threads;
-  if (busy > ret->threads)
-    ret->threads = busy;
+    alike += process[i] == process[of] && ns[i] > 0 && ns[i] >= least_ns && ns[i] <= ns[of];
+  return alike;
 }
 
 // Of the run with most, in all processes: those with a tenth of the longest one's time.
@@ -62,8 +63,10 @@ static enum status count_run(struct findings *findings, const struct view_run *r
       if (at != NULL)
         ns[*at] += (double)samples.duration_ns[i];
     }
-    for (size_t i = 0; i < count; i++)
-      count_process(ns, process, count, process[i], ret);
+    for (size_t i = 0; i < count; i++) {
+      size_t alike = count_alike(ns, process, count, i);
+      ret->threads = alike > ret->threads ? alike : ret->threads;
+    }
     count_all(ns, count, ret);
     map_done(&index_of);
   }

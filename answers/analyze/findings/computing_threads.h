@@ -6,7 +6,7 @@
 #include "analyze/findings/findings.h"
 
 struct computing_threads {
-  size_t threads;    // of the process with most: with a tenth of the mean time of its threads
+  size_t threads;    // of a pool of a process: alike, and with a tenth of the mean time of its threads
   size_t of_all;     // of all processes: with a tenth of the time of the thread with most
   double processors; // that the program may use
 };

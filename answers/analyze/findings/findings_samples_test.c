@@ -484,7 +484,7 @@ static void computing_threads(int count)
 static void test_f30(void **unused)
 {
   (void)unused;
-  computing_threads(4); // and the main one, on two processors
+  computing_threads(5); // on two processors
   assert_int_equal(ask_rule("F30"), 1);
   ASSERT_NEAR(found_number(0, "line"), 30);
 }
@@ -508,7 +508,19 @@ static void test_f30_has_the_line_of_the_samples(void **unused)
 static void test_f30_is_silent_at_its_threshold(void **unused)
 {
   (void)unused;
-  computing_threads(3);
+  computing_threads(4);
+  assert_int_equal(ask_rule("F30"), 0);
+}
+
+// Of TensorFlow, for operators and for what they wait for.
+static void test_f30_is_silent_about_two_pools(void **unused)
+{
+  (void)unused;
+  computing_threads(4);
+  for (int i = 0; i < 2; i++) {
+    fixture.thread = thread(20 + i);
+    fixture_sample(&fixture, SAMPLE_CPU, MS, 10 * MS);
+  }
   assert_int_equal(ask_rule("F30"), 0);
 }
 
@@ -584,7 +596,7 @@ static void test_f33_is_silent_about_a_thread_that_only_waits(void **unused)
 static void test_f30_is_silent_about_pools_of_xla(void **unused)
 {
   (void)unused;
-  computing_threads(4);
+  computing_threads(5);
   fixture_span_in(&fixture, XSP_LEVEL_LAYER, "jax", "dot.1", 0, US); // the text is what counts
   assert_int_equal(ask_rule("F30"), 0);
 }
@@ -640,6 +652,7 @@ int main(void)
       TEST(test_f30),
       TEST(test_f30_has_the_line_of_the_samples),
       TEST(test_f30_is_silent_at_its_threshold),
+      TEST(test_f30_is_silent_about_two_pools),
       TEST(test_f32),
       TEST(test_f32_is_silent_about_few_processors),
       TEST(test_f32_is_silent_about_two_threads),
