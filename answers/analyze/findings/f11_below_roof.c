@@ -10,12 +10,13 @@
 struct work { // of a kernel or a layer, per observation
   const char *name;
   double ms, flops, bytes;
+  double least_ms; // of all observations: other programs slow most of them on a busy machine
   const struct roof *roof;
   bool is_analytic;
 };
 
 // What the machine needs at least; NaN: unknown.
-static double least_ms(const struct work *work)
+static double needed_of(const struct work *work)
 {
   double compute_ms = 1e3 * work->flops / work->roof->peak_flops_per_s;
   double memory_ms = 1e3 * work->bytes / work->roof->memory_bandwidth_bytes_per_s;
@@ -24,7 +25,7 @@ static double least_ms(const struct work *work)
 
 static void judge(struct findings *findings, const struct work *work)
 {
-  double needed_ms = least_ms(work), roof_pct = analyze_share_pct(needed_ms, work->ms);
+  double needed_ms = needed_of(work), roof_pct = analyze_share_pct(needed_ms, work->least_ms);
   double share = analyze_share_pct(work->ms, findings->latency_ms);
   if (!(needed_ms > 0) || !(roof_pct < findings_threshold(findings, "below_roof-roof")) ||
       !(share > findings_threshold(findings, "below_roof-share")))
@@ -67,12 +68,21 @@ static enum status judge_kernels(struct findings *findings, struct question *que
                         figures.latency.value,
                         figures.metrics[KERNEL_FLOPS],
                         figures.dram_bytes,
+                        figures.latency.value,
                         point.roof,
                         false};
     if (work.roof != NULL && !isnan(work.ms))
       judge(findings, &work);
   }
   return STATUS_OK;
+}
+
+static double shortest_ms(const struct layers *layers, const struct layer *layer)
+{
+  double least_ms = NAN;
+  for (size_t i = 0; i < layers->observation_count; i++)
+    least_ms = fmin(least_ms, layer->latency_ms[layers->first_observation + i]);
+  return least_ms;
 }
 
 static enum status judge_layers(struct findings *findings, struct question *question, struct error *err)
@@ -85,8 +95,13 @@ static enum status judge_layers(struct findings *findings, struct question *ques
     const struct layer *layer = &layers->items[i];
     double ms = rooflines.has_kernels ? kernels_layer_gpu_ms(question, &rooflines.kernels, i)
                                       : layer_value(question, layers, layer, LAYER_LATENCY);
-    struct work work = {findings_layer_name(findings, layer),    ms,  flop_counts_flops(counts), counts->bytes,
-                        roof_analytic(&rooflines.roofs, counts), true};
+    struct work work = {findings_layer_name(findings, layer),
+                        ms,
+                        flop_counts_flops(counts),
+                        counts->bytes,
+                        rooflines.has_kernels ? ms : shortest_ms(layers, layer),
+                        roof_analytic(&rooflines.roofs, counts),
+                        true};
     if (ms > 0)
       judge(findings, &work);
   }

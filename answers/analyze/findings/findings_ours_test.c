@@ -424,13 +424,14 @@ static void test_f17_is_silent(void **unused)
 
 // ---- F11 -------------------------------------------------------------------------------------------------------------
 // 1 Gflop and 1 MB on a machine of 10 Tflop/s and 100 GB/s need 100 µs.
+static const struct store_system_value roofed[] = {
+    {.key = "peak_flops_per_s", .number = 1e13, .is_number = true},
+    {.key = "memory_bandwidth_bytes_per_s", .number = 1e11, .is_number = true}};
+
 static void kernel_under_roof(int64_t duration_us)
 {
-  static const struct store_system_value system[] = {
-      {.key = "peak_flops_per_s", .number = 1e13, .is_number = true},
-      {.key = "memory_bandwidth_bytes_per_s", .number = 1e11, .is_number = true}};
   static const char *const levels[] = {"M/K", "M/K+metrics"};
-  fixture_experiment_on(&fixture, "roofs", system, 2);
+  fixture_experiment_on(&fixture, "roofs", roofed, 2);
   for (int i = 0; i < 2; i++) {
     int64_t at = fixture.now_ns;
     fixture_run(&fixture, levels[i], 1);
@@ -460,7 +461,7 @@ static void test_f11_is_silent(void **unused)
   assert_int_equal(ask_rule("F11"), 0);
 }
 
-// ---- F12 and F16 -----------------------------------------------------------------------------------------------------
+// ---- F11 of layers, F12 and F16 -------------------------------------------------------------------------------------
 static void add_layer(const char *name, int64_t start_ns, int64_t duration_ns)
 {
   int64_t id = fixture_span(&fixture, XSP_LEVEL_LAYER, "aten::mm", start_ns, duration_ns);
@@ -477,6 +478,33 @@ static void layers_of(int64_t odd_us, int count)
   add_layer("odd", 0, odd_us * US);
   for (int i = 1; i < count; i++)
     add_layer("usual", 200 * i * US, 100 * US);
+}
+
+// Its 49,152 bytes take 0.49 µs.
+static void layer_under_roof(int64_t others_us, int64_t fourth_us)
+{
+  fixture_experiment_on(&fixture, "roofs", roofed, 2);
+  for (int i = 0; i < 5; i++) {
+    fixture_run(&fixture, "M/L", 1);
+    int64_t at = fixture.now_ns;
+    fixture_model(&fixture, 10 * US, false);
+    add_layer("slow", at, (i == 3 ? fourth_us : others_us) * US);
+  }
+}
+
+static void test_f11_of_layers(void **unused)
+{
+  (void)unused;
+  layer_under_roof(9, 9);
+  assert_int_equal(ask_rule("F11"), 1);
+  ASSERT_NEAR(found_number(0, "saving_ms"), 0.009 - 0.00049152);
+}
+
+static void test_f11_is_silent_about_layers_that_others_slow(void **unused)
+{
+  (void)unused;
+  layer_under_roof(9, 1);
+  assert_int_equal(ask_rule("F11"), 0);
 }
 
 static void test_f12(void **unused)
@@ -727,6 +755,8 @@ int main(void)
       TEST(test_f10_is_silent_at_the_optimum),
       TEST(test_f11),
       TEST(test_f11_is_silent),
+      TEST(test_f11_of_layers),
+      TEST(test_f11_is_silent_about_layers_that_others_slow),
       TEST(test_f12),
       TEST(test_f12_is_silent),
       TEST(test_f12_needs_three_equal_layers),
