@@ -57,13 +57,12 @@ static enum status add_run(struct adding *adding, const struct view_run *run, st
   return status;
 }
 
-enum status findings_busiest_line(struct findings *findings, struct busiest_line *ret_line, struct error *err)
+static enum status find_line(struct findings *findings, struct busiest_line *ret_line, struct error *err)
 {
   struct store *store = findings->question->view->store;
   struct arena *scratch = findings->question->scratch;
   struct adding adding = {.findings = findings};
   const struct line_time *most = NULL;
-  *ret_line = (struct busiest_line){.file = NULL};
   XSP_TRY(store_call_paths(store, scratch, &adding.paths, err));
   work_paths_start(&adding.work_paths, &adding.paths, scratch);
   adding.of = arena_alloc_array(scratch, adding.paths.frame_count + 1, sizeof *adding.of);
@@ -88,6 +87,18 @@ enum status findings_busiest_line(struct findings *findings, struct busiest_line
                             .callee = own_lines_callee(findings, &adding.paths, adding.context_ns, most->context, 0),
                             .pct = 100 * most->ns / adding.all_ns,
                             .mostly_waits = most->waiting_ns > most->ns / 2};
+  return STATUS_OK;
+}
+
+enum status findings_busiest_line(struct findings *findings, struct busiest_line *ret_line, struct error *err)
+{
+  if (findings->busiest_line == NULL) {
+    struct busiest_line *line = arena_alloc(findings->question->scratch, sizeof *line);
+    *line = (struct busiest_line){.file = NULL};
+    XSP_TRY(find_line(findings, line, err));
+    findings->busiest_line = line;
+  }
+  *ret_line = *findings->busiest_line;
   return STATUS_OK;
 }
 

@@ -389,6 +389,33 @@ static void test_the_line_outside_of_layers(void **unused)
   assert_non_null(strstr(first_sentence(), "the program's line with most time is in update, train.py:12"));
 }
 
+// As those of ONNX Runtime: the line is that of the samples.
+static void test_the_line_of_layers_without_call_paths(void **unused)
+{
+  (void)unused;
+  start_with(0);
+  uint32_t predict = python(fixture.context_id, "predict", FILE_OF, 12);
+  fixture.context_id = 0;
+  for (int i = 0; i < 20; i++)
+    fixture_span(&fixture, XSP_LEVEL_LAYER, "MatMul_1", i * STEP, 8 * MS);
+  fixture.context_id = predict;
+  samples_of_steps(8);
+  assert_non_null(strstr(first_sentence(), "most in MatMul_1, train.py:12"));
+}
+
+// As those of PyTorch: the sentence and its fields name the operators' line.
+static void test_the_line_of_layers_with_call_paths(void **unused)
+{
+  (void)unused;
+  start_with(0);
+  fixture.context_id = python(fixture.context_id, "predict", FILE_OF, 12);
+  for (int i = 0; i < 20; i++)
+    fixture_span(&fixture, XSP_LEVEL_LAYER, "aten::addmm", i * STEP, 8 * MS);
+  const char *cause = first_sentence();
+  assert_non_null(strstr(cause, ", train.py:12"));
+  assert_non_null(strstr(cause, "\"file\":\"" FILE_OF "\",\"line\":12"));
+}
+
 // ---- F6 --------------------------------------------------------------------------------------------------------------
 // Steps wait for the loader, which calls the data set (data.py:24): that sleeps, or decodes pictures.
 static void loader_with(const char *loader, int processes, bool decodes)
@@ -644,6 +671,8 @@ int main(void)
       TEST(test_a_long_start),
       TEST(test_the_line_of_a_program_without_layers),
       TEST(test_the_line_outside_of_layers),
+      TEST(test_the_line_of_layers_without_call_paths),
+      TEST(test_the_line_of_layers_with_call_paths),
       TEST(test_f6_names_the_line_of_the_data_set),
       TEST(test_f6_of_processes_that_decode),
       TEST(test_f6_is_silent_about_enough_processes),

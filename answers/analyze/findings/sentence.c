@@ -138,6 +138,11 @@ static enum status describe(struct findings *findings, struct first_sentence *se
   if (place != PLACE_NONE)
     put_place(findings, sentence, findings_keep(findings, findings->places->all[place].file),
               findings->places->all[place].line);
+  else { // operators have no call paths, samples may
+    struct busiest_line line;
+    XSP_TRY(findings_busiest_line(findings, &line, err));
+    put_place(findings, sentence, line.file, line.line);
+  }
   return STATUS_OK;
 }
 
