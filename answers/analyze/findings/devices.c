@@ -43,18 +43,27 @@ struct devices_run {
   struct map device_of; // by track
   struct device *devices;
   size_t device_count;
+  bool of_modules; // executions of XLA's modules are the work, whatever runs them
 };
+
+static bool is_work(const struct devices_run *of, size_t row, uint32_t sync, uint32_t step)
+{
+  const struct store_spans *spans = &of->columns.spans;
+  if ((spans->flags[row] & STORE_SPAN_OPEN) != 0)
+    return false;
+  if (of->of_modules)
+    return spans->level[row] == XSP_LEVEL_MODEL && spans->category[row] != step;
+  return spans->kind[row] == XSP_KIND_EXECUTION && spans->category[row] != sync;
+}
 
 static void find_works(struct devices_run *of)
 {
   const struct store_spans *spans = &of->columns.spans;
-  uint32_t sync = ROW_NONE;
-  if (!store_find_string(of->columns.store, "sync", 4, &sync))
-    sync = ROW_NONE;
+  uint32_t sync = run_columns_category(of->columns.store, "sync");
+  uint32_t step = run_columns_category(of->columns.store, "step");
   for (size_t row = 0; row < spans->count; row++) {
     const uint64_t *device = map_find(&of->device_of, map_number(spans->track_id[row]));
-    if (device == NULL || spans->kind[row] != XSP_KIND_EXECUTION || spans->category[row] == sync ||
-        (spans->flags[row] & STORE_SPAN_OPEN) != 0)
+    if (device == NULL || !is_work(of, row, sync, step))
       continue;
     *vector_add(&of->devices[*device].works) =
         (struct busy_interval){spans->start_ns[row], saturate_add(spans->start_ns[row], spans->duration_ns[row]), 0};
@@ -94,7 +103,8 @@ static enum status load_run(struct devices_run *of, struct question *question, s
   return STATUS_OK;
 }
 
-enum status devices_idle_load(struct findings *findings, struct devices_idle *ret_idle, struct error *err)
+static enum status idle_load(struct findings *findings, bool of_modules, struct devices_idle *ret_idle,
+                             struct error *err)
 {
   struct question *question = findings->question;
   const struct view_set *set = findings->set;
@@ -103,7 +113,7 @@ enum status devices_idle_load(struct findings *findings, struct devices_idle *re
   *ret_idle = (struct devices_idle){0};
   for (size_t i = 0; i < set->run_count; i++) {
     struct arena arena = {0};
-    struct devices_run of = {.run = set->runs[i]};
+    struct devices_run of = {.run = set->runs[i], .of_modules = of_modules};
     enum status status = load_run(&of, question, &arena, err);
     size_t working = status == STATUS_OK ? measure(&of, busy_ms + first) : 0;
     ret_idle->device_count = working > ret_idle->device_count ? working : ret_idle->device_count;
@@ -116,9 +126,24 @@ enum status devices_idle_load(struct findings *findings, struct devices_idle *re
     XSP_TRY(status);
   }
   if (ret_idle->device_count == 0)
-    return findings_lack(findings, err, NO_TIMES_OF_DEVICES);
+    return STATUS_OK;
   for (size_t k = 0; k < set->observation_count; k++)
     busy_ms[k] = fmax(set->latencies_ms[k] - busy_ms[k], 0);
   ret_idle->idle_ms = question_value(question, set, busy_ms);
+  return STATUS_OK;
+}
+
+enum status devices_idle_load(struct findings *findings, struct devices_idle *ret_idle, struct error *err)
+{
+  XSP_TRY(idle_load(findings, false, ret_idle, err));
+  return ret_idle->device_count == 0 ? findings_lack(findings, err, NO_TIMES_OF_DEVICES) : STATUS_OK;
+}
+
+enum status findings_modules_idle(struct findings *findings, double *ret_idle_ms, struct error *err)
+{
+  struct devices_idle idle = {0};
+  if (findings_is_xlas(findings))
+    XSP_TRY(idle_load(findings, true, &idle, err));
+  *ret_idle_ms = idle.idle_ms;
   return STATUS_OK;
 }

@@ -7,6 +7,7 @@
 #include "analyze/findings/server.h"
 #include "analyze/findings/shared.h"
 #include "analyze/findings/work_paths.h"
+#include "analyze/runs/compilations.h"
 #include "base/saturate.h"
 
 #include <math.h>
@@ -18,8 +19,8 @@
 
 struct work_total { // of a kind
   double ns;
-  uint32_t bins;                  // a bit for each in which it happens
-  size_t times;                   // that it begins after other work, or in another observation
+  uint32_t bins, observed_bins;   // a bit for each in which it happens: of the other time, of the observations
+  size_t times, observations;     // that it begins: after other work or in another observation; in another observation
   double once_ns, observation_ns; // most from the start of an observation to that of the next; of the one at hand
   size_t observation;             // the one at hand
 };
@@ -32,6 +33,7 @@ struct works {
   struct work_total totals[WORK_KINDS];
   double window_ns;          // from the first sample of the program's own functions to the last
   double all_ns, outside_ns; // of the main thread's samples there; of those outside of models
+  double idle_ms;            // of an observation: XLA executes no module
 };
 
 // Code without a name or file was made at run time: a library's kernel.
@@ -44,6 +46,8 @@ static bool is_unknown(const struct store_frame *frame)
 static unsigned kind_of_sample(const struct works *works, const struct work_path *path, uint32_t context_id,
                                uint8_t sample)
 {
+  if (path->kind == WORK_JAX_CALLS && sample != SAMPLE_CPU) // JAX computes what was called before
+    return WORK_NONE;
   if (path->kind != WORK_NONE)
     return work_kinds[path->kind].title != NULL ? path->kind : WORK_NONE;
   if (path->is_in_loop &&
@@ -60,6 +64,7 @@ struct main_sample { // of the main thread, within a function of the program
   double ns;
   uint32_t context_id;
   unsigned kind;
+  bool is_after; // the last observation
 };
 struct main_samples {
   VECTOR(struct main_sample) items; // by time
@@ -72,50 +77,90 @@ static int compare_samples(const void *left, const void *right)
   return (a->time_ns > b->time_ns) - (a->time_ns < b->time_ns);
 }
 
+// Those in the loop, by time. XLA's profile has pauses, and in them no observations: while lines of a loop that is known run, it
+// goes on.
+static void keep_loop(struct works *works, const struct view_run *run, bool *is_loops, struct main_samples *samples)
+{
+  size_t kept = 0;
+  bool has_pauses = run->observation_count >= BINS / 2 && findings_is_xlas(works->findings);
+  if (samples->items.count > 0)
+    qsort(samples->items.items, samples->items.count, sizeof *samples->items.items, compare_samples);
+  for (size_t i = 0; i < samples->items.count; i++) {
+    struct main_sample *sample = &samples->items.items[i];
+    const struct work_path *path = work_path_of(&works->work_paths, sample->context_id);
+    bool *is_loop = &is_loops[works->paths.contexts[path->own - 1].frame_id];
+    bool is_observed = findings_is_in_loop(run, sample->time_ns);
+    *is_loop |= is_observed;
+    if (!is_observed && !(has_pauses && *is_loop))
+      continue;
+    sample->is_after = !is_observed;
+    samples->ns[sample->kind] += sample->ns;
+    samples->all_ns += sample->ns;
+    works->outside_ns += path->is_models ? 0 : sample->ns;
+    samples->items.items[kept++] = *sample;
+  }
+  samples->items.count = kept;
+  works->all_ns += samples->all_ns;
+}
+
+// The first compilation of a function happens once, though a program with many functions has many of them.
+static bool is_first_compilation(const struct compilations *compilations, int64_t time_ns)
+{
+  size_t at = compilations_at(compilations, time_ns);
+  return at != SIZE_MAX && compilations->items[at].is_first;
+}
+
 static enum status load_main(struct works *works, const struct view_run *run, struct arena *arena,
                              struct main_samples *ret, struct error *err)
 {
   struct store *store = works->findings->question->view->store;
   struct store_samples samples;
+  struct compilations compilations;
   struct map is_main;
   size_t threads;
   XSP_TRY(store_load_samples(store, run->run->run_id, arena, &samples, err));
+  XSP_TRY(compilations_load(works->findings->question, run, &compilations, err));
   XSP_TRY(server_tracks(works->findings, run, &is_main, &threads, err));
   double part = threads > 0 ? 1 / (double)threads : 1;
   for (size_t i = 0; i < samples.count; i++) {
     uint32_t context_id = samples.context_id[i];
     const struct work_path *path = context_id != 0 ? work_path_of(&works->work_paths, context_id) : NULL;
-    if (path == NULL || path->own == 0 || path->kind == WORK_IMPORT || !findings_is_in_loop(run, samples.time_ns[i]) ||
+    if (path == NULL || path->own == 0 || path->kind == WORK_IMPORT ||
         map_find(&is_main, map_number(samples.track_id[i])) == NULL)
       continue;
-    struct main_sample *sample = vector_add(&ret->items);
-    unsigned kind = kind_of_sample(works, path, context_id, samples.kind[i]);
-    *sample = (struct main_sample){samples.time_ns[i], (double)samples.duration_ns[i] * part, context_id,
-                                   threads > 0 && kind == WORK_SLEEP ? WORK_NONE : kind}; // F41 is about these waits
-    ret->ns[sample->kind] += sample->ns;
-    ret->all_ns += sample->ns;
-    works->outside_ns += path->is_models ? 0 : sample->ns;
+    bool is_first = is_first_compilation(&compilations, samples.time_ns[i]);
+    unsigned kind = is_first ? WORK_NONE : kind_of_sample(works, path, context_id, samples.kind[i]);
+    kind = threads > 0 && kind == WORK_SLEEP ? WORK_NONE : kind; // F41 is about these waits
+    *vector_add(&ret->items) = (struct main_sample){.time_ns = samples.time_ns[i],
+                                                    .ns = (double)samples.duration_ns[i] * part,
+                                                    .context_id = context_id,
+                                                    .kind = kind};
   }
-  works->all_ns += ret->all_ns;
-  if (ret->items.count > 0)
-    qsort(ret->items.items, ret->items.count, sizeof *ret->items.items, compare_samples);
   map_done(&is_main);
+  keep_loop(works, run, arena_alloc_array(arena, works->paths.frame_count + 1, sizeof(bool)), ret);
   return STATUS_OK;
 }
 
-// `part`: which of the bins it is in; `begins`: after other work.
-static void add_sample(struct works *works, const struct main_sample *sample, unsigned part, bool begins,
-                       size_t observation)
+static uint32_t bin_of(double part)
+{
+  return 1u << (unsigned)fmin(part * BINS, BINS - 1);
+}
+
+// `part`: of the other time that passed before it; `begins`: after other work.
+static void add_sample(struct works *works, const struct main_sample *sample, double part, bool begins,
+                       size_t observation, double observed_part)
 {
   struct work_total *total = &works->totals[sample->kind];
   total->times += begins || total->observation != observation;
+  total->observations += total->observation != observation;
   if (total->observation != observation)
     total->observation_ns = 0;
   total->observation = observation;
   total->observation_ns += sample->ns;
   total->once_ns = fmax(total->once_ns, total->observation_ns);
   total->ns += sample->ns;
-  total->bins |= 1u << part;
+  total->bins |= bin_of(part);
+  total->observed_bins |= bin_of(observed_part);
   own_lines_add(&works->lines, work_path_of(&works->work_paths, sample->context_id)->own, sample->kind, sample->ns);
   if (sample->kind == WORK_OWN)
     works->own_ns[sample->context_id] += sample->ns;
@@ -134,9 +179,10 @@ static enum status add_run(struct works *works, const struct view_run *run, stru
     double other_passed_ns = all_passed_ns - passed_ns[sample->kind];
     while (observation + 1 < run->observation_count && run->observations[observation + 1].start_ns <= sample->time_ns)
       observation++;
-    if (sample->kind != WORK_NONE)
-      add_sample(works, sample, (unsigned)fmin(other_passed_ns / other_ns * BINS, BINS - 1),
-                 i == 0 || sample[-1].kind != sample->kind, observation);
+    if (sample->kind != WORK_NONE) // what is after the last observation would be in many
+      add_sample(works, sample, other_passed_ns / other_ns, i == 0 || sample[-1].kind != sample->kind,
+                 sample->is_after ? run->observation_count + i : observation,
+                 (double)observation / (double)run->observation_count);
     all_passed_ns += sample->ns;
     passed_ns[sample->kind] += sample->ns;
   }
@@ -165,9 +211,28 @@ static double per_sampled(const struct works *works)
 // Of what programs without a fault do, too.
 static const char *least_of(unsigned kind)
 {
-  if (kind == WORK_TREE_CALLS)
+  switch (kind) {
+  case WORK_READS:
+    return "work_in_loop-idle";
+  case WORK_JAX_CALLS:
+    return "work_in_loop-jit";
+  case WORK_TREE_CALLS:
     return "work_in_loop-calls";
-  return kind == WORK_OWN || kind == WORK_CHECKS ? "work_in_loop-own" : "work_in_loop-share";
+  case WORK_OWN:
+  case WORK_CHECKS:
+  case WORK_TRANSFERS:
+  case WORK_TOKENIZER: // each request has a text of its own
+  case WORK_JAX_EAGER:
+    return "work_in_loop-own";
+  default:
+    return "work_in_loop-share";
+  }
+}
+
+// What could be gained of a kind's time: waits cost nothing while XLA computes, nor do calls for what it runs later.
+static double gain_ms(const struct works *works, unsigned kind, double ms)
+{
+  return kind == WORK_READS || kind == WORK_JAX_CALLS ? fmin(ms, works->idle_ms) : ms;
 }
 
 static void add(struct works *works, unsigned kind, const struct own_line *line)
@@ -175,10 +240,13 @@ static void add(struct works *works, unsigned kind, const struct own_line *line)
   struct findings *findings = works->findings;
   struct finding *finding = findings_add(findings);
   finding_at_own_line(findings, finding, &works->lines, line);
-  finding->time_ms = finding->saving_ms =
-      line->ns * per_sampled(works) / 1e6 / (double)findings->set->observation_count;
+  finding->time_ms = line->ns * per_sampled(works) / 1e6 / (double)findings->set->observation_count;
   finding->share_pct = analyze_share_pct(finding->time_ms, findings->loop_ms);
-  finding->saving_basis = "time of the main thread there, by samples, as if it took none";
+  finding->saving_ms = gain_ms(works, kind, finding->time_ms);
+  finding->saving_basis =
+      finding->saving_ms < finding->time_ms
+          ? "time of the main thread there, by samples, at most the time in which XLA runs no module"
+          : "time of the main thread there, by samples, as if it took none";
   finding->title =
       arena_format(findings->question->arena, work_kinds[kind].title, findings_name(findings, finding->context));
   const char *callee =
@@ -198,11 +266,24 @@ static bool is_judged(const struct works *works, unsigned kind)
   return kind != WORK_OWN || (places != NULL && places->total.operators.ns > 0);
 }
 
-// In many parts of the other time. Of that there is too little beside what has most of the time: then it begins often.
+// Numbers that are read every so many steps cost little: what is queued before is computed meanwhile. JAX compiles each operation
+// that is not under jax.jit for each shape, also when a program sets up a few layers.
+static bool is_often(const struct works *works, unsigned kind)
+{
+  const struct work_total *total = &works->totals[kind];
+  struct findings *findings = works->findings;
+  if (kind == WORK_COMPILATION && findings_is_xlas(findings))
+    return (double)total->observations >= findings_threshold(findings, "work_in_loop-parts");
+  return kind != WORK_READS || total->times * 2 > findings->set->observation_count;
+}
+
+// In many parts of the other time, or, where that is mostly in one step, such as the first compilation, of the observations. Of other
+// time there is too little beside what has most of the time: then it begins often.
 static bool happens_again(const struct works *works, const struct work_total *total)
 {
   double least = findings_threshold(works->findings, "work_in_loop-parts");
-  return __builtin_popcount(total->bins) >= least || (total->ns > works->all_ns / 2 && (double)total->times >= least);
+  return __builtin_popcount(total->bins) >= least || __builtin_popcount(total->observed_bins) >= least ||
+         (total->ns > works->all_ns / 2 && (double)total->times >= least);
 }
 
 // What one step has most of may be there only, such as the compilation of a first call.
@@ -214,8 +295,8 @@ static void judge(struct works *works, unsigned kind)
   double ms = again_ns * per_sampled(works) / 1e6 / (double)findings->set->observation_count;
   double least_pct = findings_threshold(findings, least_of(kind));
   const struct own_line *found = own_lines_main(&works->lines, kind, total->ns);
-  if (found != NULL && is_judged(works, kind) && analyze_share_pct(ms, findings->loop_ms) >= least_pct &&
-      happens_again(works, total))
+  if (found != NULL && is_judged(works, kind) && is_often(works, kind) &&
+      analyze_share_pct(gain_ms(works, kind, ms), findings->loop_ms) >= least_pct && happens_again(works, total))
     add(works, kind, found);
 }
 
@@ -240,6 +321,7 @@ static enum status find_works(struct works *works, struct error *err)
   // The loop of a program without steps or predictions is what its own functions take: imports are not in it.
   if (findings->set->observation_count == 1 && works->window_ns > 0)
     findings->loop_ms = fmin(findings->loop_ms, works->window_ns / 1e6);
+  XSP_TRY(findings_modules_idle(findings, &works->idle_ms, err));
   for (unsigned kind = WORK_NONE + 1; kind < WORK_KINDS; kind++)
     judge(works, kind);
   return STATUS_OK;
@@ -257,13 +339,15 @@ const struct finding_rule finding_f29 = {
     .id = "F29",
     .key = "work_in_loop",
     .title = "work in the loop that belongs elsewhere",
-    .thresholds = {{"work_in_loop-share", "%", 5, "time of the main thread there, of the program's loop, at least"},
-                   {"work_in_loop-own", "%", 20,
-                    "the same, of its own code, libraries without a kind, checks of inputs"},
-                   {"work_in_loop-calls", "%", 30,
-                    "the same, of calls of LightGBM and XGBoost, beside computing trees"},
-                   {"work_in_loop-parts", "", 10,
-                    "of 20 parts of the main thread's other time in which it happens, at least: what happens once does "
-                    "not count"}},
+    .thresholds =
+        {{"work_in_loop-share", "%", 5, "time of the main thread there, of the program's loop, at least"},
+         {"work_in_loop-own", "%", 20,
+          "the same, of its own code, libraries without a kind, checks of inputs, tokenizers, eager JAX, copies to it"},
+         {"work_in_loop-idle", "%", 15, "the same while XLA runs no module, of waits for JAX's results"},
+         {"work_in_loop-jit", "%", 50, "the same while XLA runs no module, of calls of functions under jax.jit"},
+         {"work_in_loop-calls", "%", 30, "the same, of calls of LightGBM and XGBoost, beside computing trees"},
+         {"work_in_loop-parts", "", 10,
+          "of 20 parts of the main thread's other time, or of the observations, in which it happens, at least: "
+          "what happens once does not count"}},
     .find = find,
 };

@@ -9,7 +9,7 @@
 #include "base/map.h"
 #include "base/vector.h"
 
-#define FINDING_THRESHOLDS_MOST 4
+#define FINDING_THRESHOLDS_MOST 6
 #define FINDING_NUMBERS_MOST 12
 #define FINDING_SPANS_MOST 16
 

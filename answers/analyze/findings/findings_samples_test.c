@@ -2,6 +2,7 @@
 // F6, F29, F30, F32 and F33 over programs with samples: what happens again and again is found at its line, what happens once is not.
 #include "analyze/findings/test_findings.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <xsp/call_path.h>
 
@@ -113,6 +114,33 @@ static void test_running_a_traced_function_is_no_tracing(void **unused)
   calls_of_a_traced_function(SITE "tensorflow/python/eager/polymorphic_function/tracing_compilation.py",
                              "call_function");
   assert_int_equal(ask_rule("F29"), 0);
+}
+
+static uint32_t step_of_keras(void)
+{
+  start();
+  return python(python(fixture.context_id, "fit", FILE_OF, 19), "TensorFlowTrainer.train_step",
+                SITE "keras/src/backend/tensorflow/trainer.py", 60);
+}
+
+static void test_eager_steps_of_keras(void **unused)
+{
+  (void)unused;
+  fixture.context_id = python(step_of_keras(), "matmul", SITE "tensorflow/python/ops/math_ops.py", 5);
+  samples_of_steps(2);
+  assert_int_equal(ask_rule("F29"), 1);
+  assert_non_null(strstr(found_text(0, "title"), "run_eagerly"));
+  ASSERT_NEAR(found_number(0, "line"), 19);
+}
+
+static void test_tracing_a_step_of_keras_is_not_eager(void **unused)
+{
+  (void)unused;
+  fixture.context_id =
+      python(step_of_keras(), "func_graph_from_py_func", SITE "tensorflow/python/framework/func_graph.py", 5);
+  samples_of_steps(2);
+  assert_int_equal(ask_rule("F29"), 1);
+  assert_non_null(strstr(found_text(0, "title"), "traced"));
 }
 
 // One execution of a program without steps, which saves nearly all of the time.
@@ -332,6 +360,80 @@ static void test_a_little_own_code_is_none(void **unused)
   (void)unused;
   own_code(9, 1);
   assert_int_equal(ask_rule("F29"), 0);
+}
+
+static void tokenizing(int64_t ms)
+{
+  start_with(9 - ms);
+  fixture.context_id = python(fixture.context_id, "answer", FILE_OF, 13);
+  fixture.context_id = python(fixture.context_id, "PreTrainedTokenizerBase.__call__",
+                              SITE "transformers/tokenization_utils_base.py", 2900);
+  samples_of_steps(ms);
+}
+
+static void test_a_tokenizer(void **unused)
+{
+  (void)unused;
+  tokenizing(3);
+  assert_int_equal(ask_rule("F29"), 1);
+  assert_non_null(strstr(found_text(0, "title"), "tokenized"));
+}
+
+static void test_the_text_of_each_request_is_none(void **unused)
+{
+  (void)unused;
+  tokenizing(1);
+  assert_int_equal(ask_rule("F29"), 0);
+}
+
+static void loads(const char *name, const char *file)
+{
+  start();
+  fixture.context_id = python(fixture.context_id, "answer", FILE_OF, 13);
+  fixture.context_id = python(fixture.context_id, name, file, 911);
+  fixture.context_id =
+      python(fixture.context_id, "AddedToken.__init__", SITE "transformers/tokenization_utils_base.py", 100);
+  samples_of_steps(2);
+  assert_int_equal(ask_rule("F29"), 1);
+  ASSERT_NEAR(found_number(0, "line"), 13);
+  assert_non_null(strstr(found_text(0, "title"), "loads"));
+}
+
+static void test_loading_is_no_tokenizing(void **unused)
+{
+  (void)unused;
+  loads("PreTrainedTokenizerBase.from_pretrained", SITE "transformers/tokenization_utils_base.py");
+}
+
+static void test_loading_by_its_class(void **unused)
+{
+  (void)unused;
+  loads("AutoTokenizer.from_pretrained", SITE "transformers/models/auto/tokenization_auto.py");
+}
+
+static void test_loading_by_joblib(void **unused)
+{
+  (void)unused;
+  loads("load", SITE "joblib/numpy_pickle.py");
+}
+
+static void test_loading_of_a_pickle(void **unused)
+{
+  (void)unused;
+  loads("_Unpickler.load", "/usr/lib/python3.11/pickle.py");
+}
+
+// It walks over what is "saveable".
+static void test_loading_by_keras(void **unused)
+{
+  (void)unused;
+  start();
+  fixture.context_id = python(fixture.context_id, "answer", FILE_OF, 13);
+  fixture.context_id = python(fixture.context_id, "load_model", SITE "keras/src/saving/saving_api.py", 126);
+  fixture.context_id = python(fixture.context_id, "_walk_saveable", SITE "keras/src/saving/saving_lib.py", 738);
+  samples_of_steps(2);
+  assert_int_equal(ask_rule("F29"), 1);
+  assert_non_null(strstr(found_text(0, "title"), "loads a model"));
 }
 
 // What takes long before the first step is no part of the loop: the step's own time is in all parts of it.
@@ -629,19 +731,264 @@ static void test_f30_is_silent_about_pools_of_xla(void **unused)
 }
 
 // ---- F25 -------------------------------------------------------------------------------------------------------------
-static void test_f25_without_a_place_has_the_line_of_the_samples(void **unused)
+static void compilations_of_jax(int steps)
 {
-  (void)unused;
   start(); // main computes at 5 to 13 ms of each step, at line 30
   fixture.context_id = python(0, "main", FILE_OF, 20);
   for (int i = 0; i < 20; i++)
     fixture_sample(&fixture, SAMPLE_CPU, (i * 10 + 3) * MS, MS);
   fixture.context_id = 0;
-  for (int i = 0; i < 20; i++)
+  fixture_span_in(&fixture, XSP_LEVEL_LAYER, "jax", "dot.1", 0, US); // the text is what counts
+  for (int i = 0; i < steps; i++)
     fixture_span_in(&fixture, XSP_LEVEL_APPLICATION, "compile", "jax.jit compilation", (i * 10 + 2) * MS, 2 * MS);
+}
+
+// Arrays of several shapes that are set up before a loop.
+static void test_f25_is_silent_about_a_few_of_jax(void **unused)
+{
+  (void)unused;
+  compilations_of_jax(10);
+  assert_int_equal(ask_rule("F25"), 0);
+}
+
+static void test_f25_without_a_place_has_the_line_of_the_samples(void **unused)
+{
+  (void)unused;
+  compilations_of_jax(20);
   assert_int_equal(ask_rule("F25"), 1);
   assert_string_equal(found_text(0, "file"), FILE_OF);
   ASSERT_NEAR(found_number(0, "line"), 20);
+}
+
+// ---- F29 of JAX: steps of 10 ms, of which the main thread is in JAX for 4, and XLA computes `module_ms` in a module ----
+static void start_jax(int64_t module_ms)
+{
+  fixture_experiment(&fixture, "train");
+  fixture_run(&fixture, "A/M/L", 1);
+  uint32_t main_thread = thread(7);
+  for (int i = 0; i < 20; i++) {
+    int64_t module_ns = i * STEP + (10 - module_ms) * MS;
+    fixture_span_in(&fixture, XSP_LEVEL_MODEL, "step", "jit_step", i * STEP, 10 * MS);
+    fixture_span_in(&fixture, XSP_LEVEL_MODEL, NULL, "jit_step", module_ns, module_ms * MS);
+    fixture_span_in(&fixture, XSP_LEVEL_LAYER, "jax", "dot.1", module_ns, MS); // the text is what counts
+  }
+  fixture.thread = main_thread;
+  uint32_t line = python(0, "main", FILE_OF, 30);
+  fixture.context_id = python(line, "bind", SITE "jax/_src/core.py", 705);
+  for (int i = 0; i < 20; i++)
+    fixture_sample(&fixture, SAMPLE_CPU, i * STEP + 4 * MS, 4 * MS);
+  fixture.context_id = line;
+}
+
+static void waits_every(int steps, int64_t ms)
+{
+  for (int i = 0; i < 20; i += steps)
+    fixture_sample(&fixture, SAMPLE_LOCK, i * STEP + 10 * MS, ms * MS);
+}
+
+// The innermost function of the call path of a wait for a number.
+static uint32_t reads_a_number(void)
+{
+  uint32_t reads = python(fixture.context_id, "ArrayImpl.__float__", SITE "jax/_src/array.py", 300);
+  return python(reads, "ArrayImpl._value", SITE "jax/_src/array.py", 623);
+}
+
+static void test_reads_while_xla_has_nothing_to_do(void **unused)
+{
+  (void)unused;
+  start_jax(6);
+  fixture.context_id = reads_a_number();
+  waits_every(1, 6);
+  assert_int_equal(ask_rule("F29"), 1);
+  assert_non_null(strstr(found_text(0, "title"), "waits for JAX's results"));
+  ASSERT_NEAR(found_number(0, "line"), 30);
+  ASSERT_NEAR(found_number(0, "time_ms"), 6);
+  ASSERT_NEAR(found_number(0, "saving_ms"), 4); // XLA runs no module then
+}
+
+static void test_reads_of_what_xla_still_computes(void **unused)
+{
+  (void)unused;
+  start_jax(10);
+  fixture.context_id = reads_a_number();
+  waits_every(1, 6);
+  assert_int_equal(ask_rule("F29"), 0);
+}
+
+static void test_reads_every_so_many_steps(void **unused)
+{
+  (void)unused;
+  start_jax(6);
+  fixture.context_id = reads_a_number();
+  waits_every(2, 12);
+  assert_int_equal(ask_rule("F29"), 0);
+}
+
+static void waits_for_outputs(const char *function)
+{
+  start_jax(6);
+  fixture.context_id = python(fixture.context_id, function, SITE "jax/_src/array.py", 623);
+  waits_every(1, 6);
+}
+
+static void test_outputs_that_the_program_must_have(void **unused)
+{
+  (void)unused;
+  waits_for_outputs("ArrayImpl._value");
+  assert_int_equal(ask_rule("F29"), 0);
+}
+
+static void test_waits_that_measure_a_call(void **unused)
+{
+  (void)unused;
+  waits_for_outputs("ArrayImpl.block_until_ready");
+  assert_int_equal(ask_rule("F29"), 0);
+}
+
+static void test_eager_jax(void **unused)
+{
+  (void)unused;
+  start_jax(2);
+  fixture.context_id = python(fixture.context_id, "_operator_add", SITE "jax/_src/numpy/array_methods.py", 732);
+  samples_of_steps(6);
+  assert_int_equal(ask_rule("F29"), 1);
+  assert_non_null(strstr(found_text(0, "title"), "eagerly"));
+  ASSERT_NEAR(found_number(0, "saving_ms"), 6);
+}
+
+static void test_random_numbers_of_jax_are_none(void **unused)
+{
+  (void)unused;
+  start_jax(2);
+  fixture.context_id = python(fixture.context_id, "normal", SITE "jax/_src/random.py", 700);
+  fixture.context_id = python(fixture.context_id, "_operator_add", SITE "jax/_src/numpy/array_methods.py", 732);
+  samples_of_steps(6);
+  assert_int_equal(ask_rule("F29"), 0);
+}
+
+// Its file is one of compilation's, too.
+static void test_copies_to_jax_are_no_compilation(void **unused)
+{
+  (void)unused;
+  start_jax(2);
+  fixture.context_id = python(fixture.context_id, "_device_put_impl", SITE "jax/_src/dispatch.py", 626);
+  fixture.context_id = python(fixture.context_id, "_shard_np_array", SITE "jax/_src/interpreters/pxla.py", 192);
+  samples_of_steps(6);
+  assert_int_equal(ask_rule("F29"), 1);
+  assert_non_null(strstr(found_text(0, "title"), "copies arrays"));
+}
+
+static void calls_of_jitted_functions(int64_t module_ms, int64_t ms, unsigned kind)
+{
+  start_jax(module_ms);
+  fixture.context_id = fixture_frame(&fixture, fixture.context_id, XSP_FRAME_PYTHON, "_cpp_pjit.<locals>.cache_miss",
+                                     SITE "jax/_src/pjit.py", 259);
+  for (int i = 0; i < 20; i++)
+    fixture_sample(&fixture, kind, i * STEP + 10 * MS, ms * MS);
+}
+
+static void test_calls_of_small_jitted_functions(void **unused)
+{
+  (void)unused;
+  calls_of_jitted_functions(2, 6, SAMPLE_CPU);
+  assert_int_equal(ask_rule("F29"), 1);
+  assert_non_null(strstr(found_text(0, "title"), "compute little"));
+  ASSERT_NEAR(found_number(0, "saving_ms"), 6);
+}
+
+static void test_calls_of_jitted_functions_that_compute(void **unused)
+{
+  (void)unused;
+  calls_of_jitted_functions(10, 6, SAMPLE_CPU);
+  assert_int_equal(ask_rule("F29"), 0);
+}
+
+static void test_calls_that_are_less_than_what_they_compute(void **unused)
+{
+  (void)unused;
+  calls_of_jitted_functions(6, 3, SAMPLE_CPU); // 4 ms without a module
+  assert_int_equal(ask_rule("F29"), 0);
+}
+
+static void test_calls_that_wait_for_earlier_ones(void **unused)
+{
+  (void)unused;
+  calls_of_jitted_functions(2, 6, SAMPLE_LOCK);
+  assert_int_equal(ask_rule("F29"), 0);
+}
+
+// In the first ones.
+static void compilations_of_steps(int steps, const char *id_format)
+{
+  start_jax(2);
+  fixture.context_id = python(fixture.context_id, "backend_compile", SITE "jax/_src/compiler.py", 5);
+  for (int i = 0; i < steps; i++) {
+    char id[16];
+    snprintf(id, sizeof id, id_format, i);
+    fixture_sample(&fixture, SAMPLE_CPU, i * STEP + 9 * MS, 6 * MS);
+    uint32_t context_id = fixture.context_id;
+    fixture.context_id = 0;
+    int64_t span =
+        fixture_span_in(&fixture, XSP_LEVEL_APPLICATION, "compile", "jax.jit compilation", i * STEP + 2 * MS, 8 * MS);
+    fixture.context_id = context_id;
+    fixture_words(&fixture, span, "compile_id", id);
+  }
+}
+
+static void test_compilations_of_one_function(void **unused)
+{
+  (void)unused;
+  compilations_of_steps(20, "0/%d");
+  assert_int_equal(ask_rule("F29"), 1);
+  assert_non_null(strstr(found_text(0, "title"), "compiled again"));
+}
+
+// Layers of several shapes are set up, and two operations of each are compiled.
+static void test_compilations_while_setting_up(void **unused)
+{
+  (void)unused;
+  compilations_of_steps(6, "0/%d");
+  for (int i = 0; i < 6; i++)
+    for (int k = 1; k < 9; k++)
+      fixture_sample(&fixture, SAMPLE_CPU, i * STEP + k * MS, 6 * MS);
+  assert_int_equal(ask_rule("F29"), 0);
+}
+
+static void test_first_compilations_of_many_functions(void **unused)
+{
+  (void)unused;
+  compilations_of_steps(20, "%d/0");
+  assert_int_equal(ask_rule("F29"), 0);
+}
+
+// What takes most of the first step only hides in how many parts of the time the rest happens.
+static void test_eager_jax_after_a_long_compilation(void **unused)
+{
+  (void)unused;
+  start_jax(2);
+  uint32_t main = fixture.context_id;
+  fixture.context_id = python(main, "compile", SITE "jax/_src/compiler.py", 5);
+  fixture_sample(&fixture, SAMPLE_CPU, 2 * MS, 400 * MS);
+  fixture.context_id = python(main, "_operator_add", SITE "jax/_src/numpy/array_methods.py", 732);
+  samples_of_steps(9);
+  assert_int_equal(ask_rule("F29"), 1);
+  assert_non_null(strstr(found_text(0, "title"), "eagerly"));
+}
+
+// The profile pauses after the steps that it has; the loop goes on.
+static void test_eager_jax_in_a_pause(void **unused)
+{
+  (void)unused;
+  start_jax(2);
+  uint32_t main = fixture.context_id;
+  fixture.context_id = python(main, "_operator_add", SITE "jax/_src/numpy/array_methods.py", 732);
+  samples_of_steps(1);
+  for (int i = 0; i < 80; i++)
+    fixture_sample(&fixture, SAMPLE_CPU, 20 * STEP + (i * 10 + 9) * MS, 9 * MS);
+  fixture.context_id = python(0, "report", FILE_OF, 90);
+  fixture_sample(&fixture, SAMPLE_CPU, 120 * STEP, 900 * MS);
+  assert_int_equal(ask_rule("F29"), 1);
+  ASSERT_NEAR(found_number(0, "line"), 30);
 }
 
 int main(void)
@@ -652,6 +999,8 @@ int main(void)
       TEST(test_running_compiled_code_is_no_compilation),
       TEST(test_tracing_in_each_step),
       TEST(test_running_a_traced_function_is_no_tracing),
+      TEST(test_eager_steps_of_keras),
+      TEST(test_tracing_a_step_of_keras_is_not_eager),
       TEST(test_what_takes_nearly_all_again),
       TEST(test_what_takes_nearly_all_once),
       TEST(test_checks_of_single_rows),
@@ -667,6 +1016,13 @@ int main(void)
       TEST(test_predict_again_and_again),
       TEST(test_own_code_beside_the_model),
       TEST(test_a_little_own_code_is_none),
+      TEST(test_a_tokenizer),
+      TEST(test_the_text_of_each_request_is_none),
+      TEST(test_loading_is_no_tokenizing),
+      TEST(test_loading_by_its_class),
+      TEST(test_loading_by_joblib),
+      TEST(test_loading_of_a_pickle),
+      TEST(test_loading_by_keras),
       TEST(test_waits_for_a_processor),
       TEST(test_a_long_start),
       TEST(test_the_line_of_a_program_without_layers),
@@ -688,7 +1044,25 @@ int main(void)
       TEST(test_f33),
       TEST(test_f33_is_silent_about_a_thread_that_only_waits),
       TEST(test_f30_is_silent_about_pools_of_xla),
+      TEST(test_f25_is_silent_about_a_few_of_jax),
       TEST(test_f25_without_a_place_has_the_line_of_the_samples),
+      TEST(test_reads_while_xla_has_nothing_to_do),
+      TEST(test_reads_of_what_xla_still_computes),
+      TEST(test_reads_every_so_many_steps),
+      TEST(test_outputs_that_the_program_must_have),
+      TEST(test_waits_that_measure_a_call),
+      TEST(test_eager_jax),
+      TEST(test_random_numbers_of_jax_are_none),
+      TEST(test_copies_to_jax_are_no_compilation),
+      TEST(test_calls_of_small_jitted_functions),
+      TEST(test_calls_of_jitted_functions_that_compute),
+      TEST(test_calls_that_are_less_than_what_they_compute),
+      TEST(test_calls_that_wait_for_earlier_ones),
+      TEST(test_compilations_of_one_function),
+      TEST(test_compilations_while_setting_up),
+      TEST(test_first_compilations_of_many_functions),
+      TEST(test_eager_jax_after_a_long_compilation),
+      TEST(test_eager_jax_in_a_pause),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

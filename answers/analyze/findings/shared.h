@@ -70,6 +70,8 @@ struct devices_idle {
 };
 // STATUS_NO: nothing was executed on a device whose clock compares with the host's.
 enum status devices_idle_load(struct findings *findings, struct devices_idle *ret_idle, struct error *err) MUST_CHECK;
+// Of an observation, likewise: the time in which XLA executes no module, on a device or the host. 0: none was executed.
+enum status findings_modules_idle(struct findings *findings, double *ret_idle_ms, struct error *err) MUST_CHECK;
 
 // ---- devices without work, in the kept observations (gaps.c) ----------------------------------------------------------
 struct device_gaps {

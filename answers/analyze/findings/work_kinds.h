@@ -24,7 +24,16 @@ enum { // places in work_kinds[]; what is not named is found by its frames
   WORK_TREES, // computed by their library
   WORK_TREE_CALLS,
   WORK_CHECKS,
-  WORK_KINDS = 25
+  WORK_READS,   // of numbers
+  WORK_OUTPUTS, // whole arrays, and waits that measure: what the program must have
+  WORK_TRANSFERS,
+  WORK_COMPILATION = 20,
+  WORK_TOKENIZER = 23,
+  WORK_DECODING = 25,
+  WORK_JAX_RANDOM = 30, // the last ones: all others count before them
+  WORK_JAX_EAGER,
+  WORK_JAX_CALLS,
+  WORK_KINDS
 };
 extern const struct work_kind work_kinds[WORK_KINDS];
 

@@ -186,8 +186,7 @@ enum status compilations_load(struct question *question, const struct view_run *
 
 // ---- samples ---------------------------------------------------------------------------------------------------------
 
-// The last one that begins before a time, if it is not over. Where compilations are nested, that is the inner one.
-static size_t compilation_at(const struct compilations *compilations, int64_t time_ns)
+size_t compilations_at(const struct compilations *compilations, int64_t time_ns)
 {
   size_t low = 0, high = compilations->count;
   while (low < high) {
@@ -198,8 +197,7 @@ static size_t compilation_at(const struct compilations *compilations, int64_t ti
       high = middle;
   }
   const struct compilation *found = low > 0 ? &compilations->items[low - 1] : NULL;
-  bool is_in = found != NULL && time_ns <= saturate_add(found->start_ns, found->duration_ns);
-  return is_in && found->context_id == 0 ? low - 1 : SIZE_MAX;
+  return found != NULL && time_ns <= saturate_add(found->start_ns, found->duration_ns) ? low - 1 : SIZE_MAX;
 }
 
 enum status compilations_samples(struct question *question, const struct view_run *run,
@@ -219,8 +217,9 @@ enum status compilations_samples(struct question *question, const struct view_ru
     if (tracks[i].thread_id == tracks[i].process_id)
       *map_at(&is_main, map_number((uint64_t)tracks[i].track_id), NULL) = 1;
   for (size_t i = 0; status == STATUS_OK && i < samples.count; i++) {
-    size_t at = samples.context_id[i] != 0 ? compilation_at(compilations, samples.time_ns[i]) : SIZE_MAX;
-    if (at != SIZE_MAX && map_find(&is_main, map_number(samples.track_id[i])) != NULL)
+    size_t at = samples.context_id[i] != 0 ? compilations_at(compilations, samples.time_ns[i]) : SIZE_MAX;
+    if (at != SIZE_MAX && compilations->items[at].context_id == 0 &&
+        map_find(&is_main, map_number(samples.track_id[i])) != NULL)
       visit(context, at, samples.context_id[i], (double)samples.duration_ns[i]);
   }
   map_done(&is_main);

@@ -34,6 +34,8 @@ struct compilations { // of a run, by start
 // Texts and items are in the question's scratch.
 enum status compilations_load(struct question *question, const struct view_run *run, struct compilations *ret,
                               struct error *err) MUST_CHECK;
+// The last one that begins before a time, if it is not over; SIZE_MAX. Where compilations are nested, that is the inner one.
+size_t compilations_at(const struct compilations *compilations, int64_t time_ns);
 // Calls `visit` for each sample of a program's main thread that lies in a compilation without a call path.
 typedef void compilations_sampled_fn(void *context, size_t compilation, uint32_t context_id, double ns);
 enum status compilations_samples(struct question *question, const struct view_run *run,
