@@ -34,6 +34,7 @@ struct works {
   double window_ns;          // from the first sample of the program's own functions to the last
   double all_ns, outside_ns; // of the main thread's samples there; of those outside of models
   double idle_ms;            // of an observation: XLA executes no module
+  bool trains;               // some layer has a backward pass
 };
 
 // Code without a name or file was made at run time: a library's kernel.
@@ -55,6 +56,8 @@ static unsigned kind_of_sample(const struct works *works, const struct work_path
     return WORK_BLOCKED;
   if (sample == SAMPLE_SLEEP)
     return WORK_SLEEP;
+  if (path->is_arrays && !works->trains) // the input of each request; training could prepare its own elsewhere
+    return WORK_NONE;
   bool is_own = !path->is_models && !is_unknown(own_lines_frame(&works->lines, context_id));
   return is_own && (sample == SAMPLE_CPU || sample == SAMPLE_IO) ? WORK_OWN : WORK_NONE;
 }
@@ -300,6 +303,14 @@ static void judge(struct works *works, unsigned kind)
     add(works, kind, found);
 }
 
+static bool have_backward(const struct places *places)
+{
+  for (size_t i = 0; i < places->function_count; i++)
+    if (findings_matches(places->functions[i].name, "*Backward*", false))
+      return true;
+  return false;
+}
+
 static enum status find_works(struct works *works, struct error *err)
 {
   struct findings *findings = works->findings;
@@ -312,6 +323,7 @@ static enum status find_works(struct works *works, struct error *err)
     return findings_lack(findings, err, "it has no samples (xsp run -t cpu)");
   const struct places *places;
   XSP_TRY(findings_places(findings, &places, err));
+  works->trains = have_backward(places);
   XSP_TRY(store_call_paths(store, scratch, &works->paths, err));
   works->lines.paths = &works->paths;
   work_paths_start(&works->work_paths, &works->paths, scratch);

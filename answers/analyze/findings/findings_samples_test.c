@@ -9,6 +9,7 @@
 #define FILE_OF "/home/me/train.py"
 #define STEP (10 * MS + US) // from one step to the next
 #define SITE "/venv/lib/python3.11/site-packages/"
+#define NUMPY SITE "numpy/_core/_multiarray_umath.cpython-311-x86_64-linux-gnu.so"
 
 static uint32_t python(uint32_t caller, const char *name, const char *file, int64_t line)
 {
@@ -192,6 +193,12 @@ static void test_checks_of_single_rows(void **unused)
   ASSERT_NEAR(found_number(0, "line"), 9);
 }
 
+static uint32_t native(uint32_t caller, const char *name, const char *module)
+{
+  const struct store_frame frame = {.kind = XSP_FRAME_NATIVE, .name = name, .module = module};
+  return store_context_id(fixture.store, caller, store_frame_id(fixture.store, &frame));
+}
+
 // A call of LightGBM's predict() takes some ms in Python, and some in its library.
 static void tree_calls(int64_t python_ms, int64_t trees_ms)
 {
@@ -200,9 +207,7 @@ static void tree_calls(int64_t python_ms, int64_t trees_ms)
       python(python(fixture.context_id, "score", FILE_OF, 14), "LGBMModel.predict", SITE "lightgbm/sklearn.py", 1100);
   fixture.context_id = python(predict, "check_array", SITE "sklearn/utils/validation.py", 730);
   samples_of_steps(python_ms);
-  const struct store_frame native = {
-      .kind = XSP_FRAME_NATIVE, .name = "LGBM_BoosterPredictForMat", .module = SITE "lightgbm/lib/lib_lightgbm.so"};
-  fixture.context_id = store_context_id(fixture.store, predict, store_frame_id(fixture.store, &native));
+  fixture.context_id = native(predict, "LGBM_BoosterPredictForMat", SITE "lightgbm/lib/lib_lightgbm.so");
   samples_of_steps(trees_ms);
 }
 
@@ -360,6 +365,41 @@ static void test_a_little_own_code_is_none(void **unused)
   (void)unused;
   own_code(9, 1);
   assert_int_equal(ask_rule("F29"), 0);
+}
+
+// The model computes 5 ms of a step; for 4 ms update (train.py:12) calls NumPy, which spends them in `function`.
+static void numpy_beside_the_model(const char *function, const char *operator)
+{
+  own_code(5, 0);
+  uint32_t update = fixture.context_id;
+  fixture.context_id = fixture_frame(&fixture, 0, XSP_FRAME_FRAMEWORK, operator, NULL, 0);
+  fixture_span(&fixture, XSP_LEVEL_LAYER, operator, 19 * STEP + 5 * MS, MS);
+  fixture.context_id = native(update, "ufunc_generic_fastcall", NUMPY);
+  fixture.context_id = native(fixture.context_id, function, NUMPY);
+  fixture.context_id = native(fixture.context_id, "FLOAT_divide_AVX2", NUMPY);
+  samples_of_steps(4);
+}
+
+static void test_whole_arrays_of_requests_are_none(void **unused)
+{
+  (void)unused;
+  numpy_beside_the_model("execute_ufunc_loop", "aten::relu");
+  assert_int_equal(ask_rule("F29"), 0);
+}
+
+static void test_whole_arrays_of_training(void **unused)
+{
+  (void)unused;
+  numpy_beside_the_model("execute_ufunc_loop", "AddmmBackward0");
+  assert_int_equal(ask_rule("F29"), 1);
+}
+
+static void test_single_elements_of_arrays(void **unused)
+{
+  (void)unused;
+  numpy_beside_the_model("array_subscript", "aten::relu");
+  assert_int_equal(ask_rule("F29"), 1);
+  ASSERT_NEAR(found_number(0, "line"), 12);
 }
 
 static void tokenizing(int64_t ms)
@@ -1016,6 +1056,9 @@ int main(void)
       TEST(test_predict_again_and_again),
       TEST(test_own_code_beside_the_model),
       TEST(test_a_little_own_code_is_none),
+      TEST(test_whole_arrays_of_requests_are_none),
+      TEST(test_whole_arrays_of_training),
+      TEST(test_single_elements_of_arrays),
       TEST(test_a_tokenizer),
       TEST(test_the_text_of_each_request_is_none),
       TEST(test_loading_is_no_tokenizing),

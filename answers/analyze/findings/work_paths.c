@@ -2,6 +2,8 @@
 // Looks at each call path of samples once. Called by F29 and F33.
 #include "analyze/findings/work_paths.h"
 
+#include "analyze/findings/shared.h"
+
 #include <fnmatch.h>
 #include <string.h>
 
@@ -25,6 +27,14 @@ static unsigned kind_of(struct work_paths *works, uint32_t context_id)
   return *kind - 1u;
 }
 
+// Within these, all time is in loops over arrays; what a call costs besides, as of single elements, is around them.
+static bool loops_over_arrays(const struct store_frame *frame)
+{
+  static const char *const loops[] = {"*_loop", "raw_array_assign_*", "PyArray_TransferNDim*"};
+  return frame->module != NULL && strstr(frame->module, "/_multiarray_umath") != NULL && frame->name != NULL &&
+         findings_name_matches(frame->name, loops, sizeof loops / sizeof loops[0]);
+}
+
 const struct work_path *work_path_of(struct work_paths *works, uint32_t context_id)
 {
   struct work_path *path = &works->of[context_id];
@@ -37,6 +47,7 @@ const struct work_path *work_path_of(struct work_paths *works, uint32_t context_
     unsigned kind = kind_of(works, id);
     enum work_owner owner = path->own == 0 ? work_owner_of(frame) : WORK_ANYBODYS;
     path->is_models |= owner == WORK_MODELS;
+    path->is_arrays |= path->own == 0 && id != context_id && loops_over_arrays(frame);
     converts |= owner == WORK_CONVERTS;
     if (kind != WORK_NONE) { // code of the program that it calls, as in tracing, is part of it
       path->kind = path->kind == WORK_NONE || kind < path->kind ? (uint8_t)kind : path->kind;

@@ -11,6 +11,7 @@ struct work_path {           // of a context
   uint8_t kind;              // of its work; WORK_NONE: none of those that frames show
   bool is_known, is_in_loop; // is_in_loop: below asyncio's event loop
   bool is_models;            // below the own line a library computes models
+  bool is_arrays;            // below it NumPy loops over arrays
 };
 struct work_paths {
   const struct store_call_paths *paths;
