@@ -7,6 +7,7 @@
 #include "analyze/findings/shared.h"
 #include "analyze/findings/work_kinds.h"
 
+#include <math.h>
 #include <string.h>
 #include <xsp/call_path.h>
 
@@ -56,8 +57,30 @@ static void say_line(struct findings *findings, const struct input_lines *lines,
     finding->advice = work_kinds[lines->kind].advice;
 }
 
-static void add(struct findings *findings, const struct places *places, const struct input_lines *lines,
-                double loader_ms, double saving_ms)
+// Its data are in memory: a process for them costs more than what it takes.
+static bool stacks_only(const struct input_lines *lines)
+{
+  return lines->bare_ns > lines->loader_ns / 2;
+}
+
+static const char *least_of(const struct input_lines *lines)
+{
+  return stacks_only(lines) ? "input_pipeline-stacking" : "input_pipeline-share";
+}
+
+// What processes cannot hide, however many load: they share the processors.
+static void lower_saving(const struct findings *findings, struct finding *finding, double remains_ms)
+{
+  if (!(findings->loop_ms - remains_ms < finding->saving_ms)) // NaN: the processors are unknown
+    return;
+  finding->saving_ms = fmax(findings->loop_ms - remains_ms, 0);
+  finding->saving_basis =
+      "as if the loader's processes computed on all processors, next to the steps; less work, such as smaller "
+      "pictures, can save more";
+}
+
+static struct finding *add(struct findings *findings, const struct places *places, const struct input_lines *lines,
+                           double loader_ms, double saving_ms)
 {
   struct finding *finding = findings_add(findings);
   find_place(findings, places, finding);
@@ -74,23 +97,26 @@ static void add(struct findings *findings, const struct places *places, const st
   finding->advice =
       "load ahead in a few processes that stay (num_workers, at most the processors; persistent_workers=True); "
       "decode once, before training";
+  if (stacks_only(lines))
+    finding->advice =
+        "take whole batches from the tensors by index: x[order[i:i + n]], or a data set with __getitems__; "
+        "build no loader again and again";
   say_line(findings, lines, finding);
-  finding->threshold = findings_threshold_of(findings, "input_pipeline-share");
+  finding->threshold = findings_threshold_of(findings, least_of(lines));
   finding->confidence = CONFIDENCE_HIGH;
   finding_number(finding, "loader_ms", loader_ms);
   finding_number(finding, "unrecorded_ms", saving_ms - loader_ms);
+  return finding;
 }
 
 // Whether the loader has a process for each processor already: more of them would only share what there is. Many more than that are
 // too many.
-static enum status loads_ahead(struct findings *findings, const struct time_parts *parts, bool *ret_loads,
-                               struct error *err)
+static enum status loads_ahead(struct findings *findings, const struct time_parts *parts,
+                               const struct input_lines *lines, double processors, bool *ret_loads, struct error *err)
 {
-  double processors;
-  size_t most = 0;
+  size_t most = lines->processes;
   *ret_loads = false;
-  XSP_TRY(findings_system(findings, "cpus_allowed", &processors, err));
-  for (size_t i = 0; i < findings->set->run_count && parts->loader_has_processes; i++) {
+  for (size_t i = 0; i < findings->set->run_count && parts->loader_has_processes && lines->processes == 0; i++) {
     struct map process_of = {0};
     size_t count = 0;
     enum status status = run_processes_load(findings->question->view->store, findings->set->runs[i]->run->run_id,
@@ -104,10 +130,19 @@ static enum status loads_ahead(struct findings *findings, const struct time_part
   return STATUS_OK;
 }
 
-// More processes do not help where those that there are compute all the time: less work does.
+// More processes do not help where those that there are compute all the time: less work does. Pictures that are made much smaller
+// once they are decoded could have been decoded smaller; else decoding them is what the data set is for.
 static bool could_do_less(const struct input_lines *lines)
 {
+  if (lines->kind == WORK_DECODING && lines->resizing_ns < 0.2 * lines->all_ns)
+    return false;
   return lines->main != NULL && work_kinds[lines->kind].title != NULL && lines->cpu_ns > lines->all_ns / 2;
+}
+
+// Of a loader without processes: what it computes, when all processors share that.
+static double shared_ms(const struct input_lines *lines, double loader_ms, double processors)
+{
+  return could_do_less(lines) || !(lines->all_ns > 0) ? 0 : loader_ms * lines->cpu_ns / lines->all_ns / processors;
 }
 
 struct between { // time in loaders between observations that are predictions, and so have no part of it
@@ -168,11 +203,13 @@ static enum status judge(struct findings *findings, const struct input_lines *li
   struct time_parts parts;
   struct between between;
   bool is_ahead;
+  double processors;
   XSP_TRY(findings_places(findings, &places, err));
   XSP_TRY(time_parts_load(question, set, &parts, err));
   XSP_TRY(load_between(findings, &between, err));
   parts.loader_has_processes |= between.has_processes;
-  XSP_TRY(loads_ahead(findings, &parts, &is_ahead, err));
+  XSP_TRY(findings_system(findings, "cpus_allowed", &processors, err));
+  XSP_TRY(loads_ahead(findings, &parts, lines, processors, &is_ahead, err));
   double between_ms = between.ns / 1e6 / (double)set->observation_count;
   double loader_ms = question_value(question, set, parts.parts[TIME_LOADER]) + between_ms;
   double *saving_ms = arena_alloc_array(question->scratch, set->observation_count + 1, sizeof *saving_ms);
@@ -180,8 +217,10 @@ static enum status judge(struct findings *findings, const struct input_lines *li
     saving_ms[i] =
         parts.parts[TIME_LOADER][i] + (parts.loader_has_processes && !is_ahead ? parts.parts[TIME_REST][i] : 0);
   if ((!is_ahead || could_do_less(lines)) && question_value(question, set, parts.loader) + between_ms > 0 &&
-      analyze_share_pct(loader_ms, findings->loop_ms) > findings_threshold(findings, "input_pipeline-share"))
-    add(findings, places, lines, loader_ms, question_value(question, set, saving_ms) + between_ms);
+      analyze_share_pct(loader_ms, findings->loop_ms) > findings_threshold(findings, least_of(lines)))
+    lower_saving(findings,
+                 add(findings, places, lines, loader_ms, question_value(question, set, saving_ms) + between_ms),
+                 parts.loader_has_processes ? 0 : shared_ms(lines, loader_ms, processors));
   return STATUS_OK;
 }
 
@@ -200,6 +239,8 @@ const struct finding_rule finding_f6 = {
     .key = "input_pipeline",
     .title = "input pipeline slower than the step",
     .thresholds = {{"input_pipeline-share", "%", 10,
-                    "time in a data loader while no device works, of the program's loop"}},
+                    "time in a data loader while no device works, of the program's loop"},
+                   {"input_pipeline-stacking", "%", 30,
+                    "the same, where the loader only stacks rows of tensors, by samples"}},
     .find = find,
 };

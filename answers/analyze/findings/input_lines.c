@@ -2,14 +2,21 @@
 // Adds up the samples of what PyTorch's data loaders call, by line of the data set's code. Called by F6.
 #include "analyze/findings/input_lines.h"
 
+#include "analyze/findings/shared.h"
 #include "analyze/findings/work_kinds.h"
+#include "analyze/run_columns.h"
 
 #include <stdlib.h>
+#include <string.h>
+#include <xsp/call_path.h>
 
 struct input_path { // what is known of a context
   uint32_t own;     // the data set's innermost line; 0: it is in no loader, or the loader's own code
   uint8_t kind;     // of work below that line
   bool is_known;
+  bool is_loader; // it is in a loader
+  bool resizes;   // below the own line it makes pictures smaller
+  bool is_bare;   // in no other Python code than PyTorch's, as where the data set is tensors
 };
 
 struct adding {
@@ -18,6 +25,11 @@ struct adding {
   double kinds_ns[WORK_KINDS];
 };
 
+static bool is_elsewhere(const struct store_frame *frame)
+{
+  return frame->kind == XSP_FRAME_PYTHON && frame->file != NULL && strstr(frame->file, "/torch/") == NULL;
+}
+
 // Between the loader's frame and the sample's end.
 static const struct input_path *path_of(struct adding *adding, const struct own_lines *lines, uint32_t context_id)
 {
@@ -25,14 +37,23 @@ static const struct input_path *path_of(struct adding *adding, const struct own_
   if (path->is_known)
     return path;
   path->is_known = true;
+  static const char *const resizing[] = {"*resize*", "*resample*", "*thumbnail*", "*interpolate*"};
   uint32_t own = 0;
   uint8_t kind = WORK_NONE;
+  bool is_bare = true, resizes = false;
   for (uint32_t id = context_id; id != 0; id = (uint32_t)adding->paths.contexts[id - 1].parent_id) {
     const struct store_frame *frame = own_lines_frame(lines, id);
     unsigned found = work_kind_of(frame);
     if (found == WORK_INPUT && own != 0) {
-      *path = (struct input_path){own, kind, true};
+      *path = (struct input_path){.own = own, .kind = kind, .is_known = true, .is_loader = true, .resizes = resizes};
       return path;
+    }
+    is_bare &= !is_elsewhere(frame);
+    resizes |= own == 0 && frame->name != NULL &&
+               findings_name_matches(frame->name, resizing, sizeof resizing / sizeof resizing[0]);
+    if (found == WORK_INPUT && !path->is_loader && frame->name != NULL && strcmp(frame->name, "<module>") != 0) {
+      path->is_loader = true; // no import of it
+      path->is_bare = is_bare;
     }
     if (own == 0 && own_lines_is_own(frame))
       own = id;
@@ -48,13 +69,49 @@ static void add_samples(struct adding *adding, struct input_lines *lines, const 
     const struct input_path *path =
         samples->context_id[i] != 0 ? path_of(adding, &lines->lines, samples->context_id[i]) : NULL;
     double ns = (double)samples->duration_ns[i];
-    if (path == NULL || path->own == 0)
+    if (path == NULL)
+      continue;
+    lines->loader_ns += path->is_loader ? ns : 0;
+    lines->bare_ns += path->is_bare ? ns : 0;
+    if (path->own == 0)
       continue;
     own_lines_add(&lines->lines, path->own, 0, ns);
     lines->all_ns += ns;
+    lines->resizing_ns += path->resizes ? ns : 0;
     lines->cpu_ns += samples->kind[i] == SAMPLE_CPU ? ns : 0;
     adding->kinds_ns[path->kind] += ns;
   }
+}
+
+struct lifetime { // of a process, by its samples; 0: it has none
+  int64_t first_ns, last_ns;
+};
+
+// Loaders start new processes for each epoch, unless they stay.
+static enum status count_processes(struct store *store, const struct view_run *run, const struct store_samples *samples,
+                                   struct arena *arena, size_t *most, struct error *err)
+{
+  struct map process_of = {0};
+  size_t count = 0;
+  enum status status = run_processes_load(store, run->run->run_id, arena, &process_of, &count, err);
+  struct lifetime *lives = arena_alloc_array(arena, count + 1, sizeof *lives);
+  for (size_t i = 0; status == STATUS_OK && i < samples->count; i++) {
+    const uint64_t *process = map_find(&process_of, map_number((uint64_t)samples->track_id[i]));
+    struct lifetime *life = process != NULL ? &lives[*process] : &lives[count];
+    if (life->last_ns == 0 || samples->time_ns[i] < life->first_ns)
+      life->first_ns = samples->time_ns[i];
+    if (life->last_ns == 0 || samples->time_ns[i] > life->last_ns)
+      life->last_ns = samples->time_ns[i];
+  }
+  for (size_t i = 0; i < count; i++) { // when each one starts
+    size_t at_once = 0;
+    for (size_t k = 0; k < count && lives[i].last_ns != 0; k++)
+      at_once +=
+          lives[k].last_ns != 0 && lives[k].first_ns <= lives[i].first_ns && lives[i].first_ns <= lives[k].last_ns;
+    *most = at_once > *most ? at_once : *most;
+  }
+  map_done(&process_of);
+  return status;
 }
 
 enum status input_lines_load(struct findings *findings, struct input_lines *ret_lines, struct error *err)
@@ -70,8 +127,10 @@ enum status input_lines_load(struct findings *findings, struct input_lines *ret_
     struct arena arena = {0};
     struct store_samples samples;
     enum status status = store_load_samples(store, findings->set->runs[i]->run->run_id, &arena, &samples, err);
-    if (status == STATUS_OK)
+    if (status == STATUS_OK) {
       add_samples(adding, ret_lines, &samples);
+      status = count_processes(store, findings->set->runs[i], &samples, &arena, &ret_lines->processes, err);
+    }
     arena_done(&arena);
     XSP_TRY(status);
   }

@@ -8,6 +8,9 @@
 struct input_lines {
   struct own_lines lines;
   double all_ns, cpu_ns;       // of all samples of own code that a loader calls; of those on a CPU
+  double loader_ns, bare_ns;   // of all samples in loaders; of those in no other Python code than PyTorch's
+  size_t processes;            // most that run at once, with the program's; 0: no samples
+  double resizing_ns;          // of all_ns, in functions that make pictures smaller
   unsigned kind;               // in work_kinds[], that has half of it; WORK_NONE
   const struct own_line *main; // the line with most; NULL: no samples, or no such code
 };
