@@ -16,7 +16,8 @@ WAIT_S = 600
 PAIRS = {  # of PyTorch: the id of the finding
     "hotspot": "F1", "small_operators": "F2", "index_backward": "F3", "input_pipeline": "F6", "too_many_workers": "F6",
     "layout": "F9", "odd_layer": "F12", "memory_growth": "F13", "overhead": "F14", "varying_layer": "F16",
-    "server_turns": "F40", "server_threads": "F41"}
+    "recompilation": "F25", "straggler": "F31", "padding": "F34", "micro_batches": "F35", "small_collectives": "F36",
+    "late_reduction": "F37", "server_turns": "F40", "server_threads": "F41", "server_rows": "F42"}
 
 DEVICE_PAIRS = {"host_bound": "F5", "copies": "F7", "waits": "F8", "gaps": "F15"}  # of tests/findings/finding_pair.c
 Gain = collections.namedtuple("Gain", "bad_ms mended_ms least_ms low_pct pct high_pct")
@@ -65,7 +66,7 @@ def torch_command(python, name):
 TORCH_OPTIONS = ("-t", "pytorch", "--call-paths", "light", "--model-range", "step")
 SAMPLED = ("-t", "pytorch,cpu")
 OPTIONS = {"odd_layer": ("--shapes",), "overhead": ("--leveled", "--runs", "10", "--shapes"),  # of one pair
-           "server_turns": SAMPLED, "server_threads": SAMPLED}
+           "straggler": SAMPLED, "server_turns": SAMPLED, "server_threads": SAMPLED, "server_rows": SAMPLED}
 
 
 def device_command(name):
