@@ -79,6 +79,21 @@ enum status lane_drain_final(struct lane *lane, struct store *store, struct stor
   return STATUS_OK;
 }
 
+enum status lane_finish(struct lane *lane, struct store *store, struct store_run *run, int64_t noted_run_id,
+                        struct error *err)
+{
+  runner_close(&lane->runner);
+  XSP_TRY(lane_drain_final(lane, store, run, err));
+  struct arena arena = {0};
+  const char *messages = collect_messages(lane->session, &arena);
+  enum status status = STATUS_OK;
+  if (messages != NULL && messages[0] != 0)
+    status = store_add_note(store, noted_run_id, "tracers", messages, err);
+  arena_done(&arena);
+  XSP_TRY(status);
+  return collect_commit(lane->session, store, err);
+}
+
 void lane_close(struct lane *lane)
 {
   counters_free(&lane->counters);

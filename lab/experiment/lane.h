@@ -29,6 +29,9 @@ enum status lane_flush(struct lane *lane, struct store *store, struct store_run 
 // What is left in the session when its runner is closed.
 enum status lane_drain_final(struct lane *lane, struct store *store, struct store_run *run,
                              struct error *err) MUST_CHECK;
+// The same after the runner was closed, committed; messages of its tracers become a note of `noted_run_id`.
+enum status lane_finish(struct lane *lane, struct store *store, struct store_run *run, int64_t noted_run_id,
+                        struct error *err) MUST_CHECK;
 void lane_close(struct lane *lane); // safe on {0}
 
 #endif

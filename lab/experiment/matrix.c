@@ -17,7 +17,8 @@ static enum status measure_batch(const struct matrix *matrix, const struct matri
                                  size_t batch, struct error *err)
 {
   XSP_TRY(visit(matrix, context, batch, err, source->begin));
-  for (unsigned repetition = 0; repetition < matrix->repetitions; repetition++)
+  bool is_enough = false;
+  for (unsigned repetition = 0; repetition < matrix->repetitions && !is_enough; repetition++) {
     for (size_t i = 0; i < matrix->lane_count; i++) {
       if (source->is_over(context))
         return STATUS_OK;
@@ -26,6 +27,9 @@ static enum status measure_batch(const struct matrix *matrix, const struct matri
       size_t lane = matrix->first_lane + (i + repetition) % matrix->lane_count;
       XSP_TRY(source->observe(context, lane, batch, repetition, err));
     }
+    if (source->is_enough != NULL)
+      XSP_TRY(source->is_enough(context, batch, repetition, &is_enough, err));
+  }
   return visit(matrix, context, batch, err, source->end);
 }
 

@@ -12,7 +12,7 @@
 struct matrix {
   size_t first_lane, lane_count; // those that take turns
   size_t batch_count;            // measured one after the other
-  unsigned repetitions;          // of each lane at each batch size, warm-up included
+  unsigned repetitions; // of each lane at each batch size, warm-up included; at most, where the source has is_enough
 };
 
 // What is measured. All functions but is_over may be NULL or fail; `context` is the source's own.
@@ -22,6 +22,8 @@ struct matrix_source {
   enum status (*observe)(void *context, size_t lane, size_t batch, unsigned repetition, struct error *err);
   enum status (*end)(void *context, size_t lane, size_t batch, struct error *err); // after them, unless it is over
   bool (*is_over)(const void *context);                                            // asked before each observation
+  // Asked after each repetition of a batch size; NULL: never.
+  enum status (*is_enough)(void *context, size_t batch, unsigned repetition, bool *ret_is_enough, struct error *err);
 };
 
 // Every repetition visits every lane, beginning with another one each time, so that a drift of the machine's speed falls on all

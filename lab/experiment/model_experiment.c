@@ -33,6 +33,7 @@ struct experiment {
   struct store_run *runs; // run_id 0: not begun
   struct progress progress;
   double committed_s;
+  unsigned next_look; // with a precision: counted observations at which latencies are looked at again
   bool has_measured, has_committed;
 };
 
@@ -155,6 +156,7 @@ static enum status begin(void *context, size_t lane, size_t batch, struct error 
         (long long)run->batch_size, run->levels.mask);
   XSP_TRY(store_add_run(experiment->store, run, err));
   XSP_TRY(blame(experiment, lane, runner_prepare(&experiment->lanes[lane].runner, run->batch_size, err), err));
+  experiment->next_look = 0;
   return lane_begin(&experiment->lanes[lane], experiment->store, run, err);
 }
 
@@ -201,7 +203,32 @@ static bool is_over(const void *context)
   return *experiment->options->interrupted != 0;
 }
 
-static const struct matrix_source source = {begin, observe, end, is_over};
+static unsigned repetitions(const struct profile_options *options) // at most
+{
+  return options->warmups + (options->precision_pct > 0 ? options->runs_most : options->runs);
+}
+
+static enum status is_enough(void *context, size_t batch, unsigned repetition, bool *ret_is_enough, struct error *err)
+{
+  struct experiment *experiment = context;
+  const struct profile_options *options = experiment->options;
+  unsigned counted = repetition + 1 > options->warmups ? repetition + 1 - options->warmups : 0;
+  if (options->precision_pct <= 0 || counted < options->runs || counted < experiment->next_look)
+    return STATUS_OK;
+  experiment->next_look = model_spans_next_look(counted);
+  XSP_TRY(commit(experiment, err));
+  *ret_is_enough = true;
+  for (size_t lane = 0; lane < experiment->lane_count && *ret_is_enough; lane += options->set_count) {
+    double reach_pct = 0;
+    unsigned count;
+    if (experiment->lanes[lane].session != NULL)
+      XSP_TRY(model_spans_reach(experiment->store, run_of(experiment, lane, batch)->run_id, &reach_pct, &count, err));
+    *ret_is_enough = reach_pct <= options->precision_pct;
+  }
+  return STATUS_OK;
+}
+
+static const struct matrix_source source = {begin, observe, end, is_over, is_enough};
 
 // Ends the lanes. Messages of their tracers become notes of their first run.
 static enum status end_lanes(struct experiment *experiment, struct span_of_lanes lanes, size_t batches_begun,
@@ -211,15 +238,8 @@ static enum status end_lanes(struct experiment *experiment, struct span_of_lanes
     runner_close(&experiment->lanes[i].runner);
   for (size_t i = lanes.first; i < lanes.first + lanes.count; i++) {
     struct lane *lane = &experiment->lanes[i];
-    XSP_TRY(lane_drain_final(lane, experiment->store, run_of(experiment, i, batches_begun - 1), err));
-    struct arena arena = {0};
-    const char *messages = collect_messages(lane->session, &arena);
-    enum status status = STATUS_OK;
-    if (messages != NULL && messages[0] != 0)
-      status = store_add_note(experiment->store, run_of(experiment, i, 0)->run_id, "tracers", messages, err);
-    arena_done(&arena);
-    XSP_TRY(status);
-    XSP_TRY(collect_commit(lane->session, experiment->store, err));
+    XSP_TRY(lane_finish(lane, experiment->store, run_of(experiment, i, batches_begun - 1),
+                        run_of(experiment, i, 0)->run_id, err));
     experiment->has_committed = true;
     lane_close(lane);
   }
@@ -244,7 +264,7 @@ static enum status measure(struct experiment *experiment, struct span_of_lanes l
   if (experiment->progress.started_s == 0)
     experiment->progress.started_s = experiment->committed_s = progress_now_s();
   size_t batches_begun = 0;
-  const struct matrix matrix = {lanes.first, lanes.count, options->batch_count, options->warmups + options->runs};
+  const struct matrix matrix = {lanes.first, lanes.count, options->batch_count, repetitions(options)};
   XSP_TRY(matrix_measure(&matrix, &source, experiment, &batches_begun, err));
   return end_lanes(experiment, lanes, batches_begun, err);
 }
@@ -255,6 +275,22 @@ static enum status note_interruption(struct store *store, const struct profile_r
   snprintf(text, sizeof text, "the user ended the experiment after %u of %u observations, warm-ups among them",
            result->observations, result->planned);
   return store_add_note(store, 0, "interrupted", text, err);
+}
+
+static enum status note_precision(struct store *store, int64_t run_id, struct profile_result *result, struct error *err)
+{
+  char text[128];
+  unsigned count;
+  double reach_pct;
+  XSP_TRY(model_spans_reach(store, run_id, &reach_pct, &count, err));
+  result->reach_pct = model_spans_wider(result->reach_pct, reach_pct);
+  result->runs_least = result->runs_most == 0 || count < result->runs_least ? count : result->runs_least;
+  result->runs_most = count > result->runs_most ? count : result->runs_most;
+  if (isnan(reach_pct))
+    snprintf(text, sizeof text, "%u runs; too few to know how precise the latency is", count);
+  else
+    snprintf(text, sizeof text, "%u runs; the latency is known within %.3g %% (95 %%)", count, reach_pct);
+  return store_add_note(store, run_id, "precision", text, err);
 }
 
 // What needs all spans of a run.
@@ -268,6 +304,8 @@ static enum status finish_runs(struct experiment *experiment, struct error *err)
     if (run->run_id == 0)
       continue;
     XSP_TRY(model_spans_own_share(experiment->store, run, err));
+    if (options->precision_pct > 0 && i % options->set_count == 0)
+      XSP_TRY(note_precision(experiment->store, run->run_id, experiment->result, err));
     XSP_TRY(store_add_run(experiment->store, run, err));
     if (options->variant_count > 1)
       XSP_TRY(note_run(experiment->store, run->run_id, &experiment->result->found[variant], err));
@@ -324,12 +362,11 @@ enum status experiment_profile(const struct profile_options *options, struct pro
   experiment.lane_count = options->variant_count * options->set_count;
   experiment.lanes = memory_new(experiment.lane_count, sizeof *experiment.lanes);
   experiment.runs = memory_new(experiment.lane_count * options->batch_count, sizeof *experiment.runs);
-  unsigned observations = options->runs + options->warmups;
   experiment.progress = (struct progress){
       .name = options->name,
       .unit = "observation",
       .show = options->progress,
-      .total = (unsigned)(options->batch_count * experiment.lane_count * observations + cold_starts(options)),
+      .total = (unsigned)(options->batch_count * experiment.lane_count * repetitions(options) + cold_starts(options)),
   };
   enum status status = measure_all(&experiment, err);
   for (size_t i = 0; i < experiment.lane_count; i++)

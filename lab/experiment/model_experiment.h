@@ -15,7 +15,7 @@
 
 #define PROFILE_BATCHES_MAXIMUM 64
 #define PROFILE_SETS_MAXIMUM 16
-#define PROFILE_WORKLOAD_MAXIMUM 96
+#define PROFILE_WORKLOAD_MAXIMUM 112
 
 struct profile_options {
   struct runner_options runner; // predictor and library: of each variant
@@ -33,9 +33,11 @@ struct profile_options {
   size_t batch_count;
   struct level_set sets[PROFILE_SETS_MAXIMUM];
   size_t set_count;
-  unsigned runs;    // counted observations per variant, batch size and level set
-  unsigned warmups; // before them; at least one, so that the first inference of a shape is never pooled
-  unsigned cold;    // fresh processes per variant, batch size and level set, for a first inference each; 0: none
+  unsigned runs;        // counted observations per variant, batch size and level set; with a precision at least
+  double precision_pct; // until the 95 % interval of each latency at sets[0] is within this share of it; 0: no matter
+  unsigned runs_most;   // with a precision
+  unsigned warmups;     // before them; at least one, so that the first inference of a shape is never pooled
+  unsigned cold;        // fresh processes per variant, batch size and level set, for a first inference each; 0: none
   bool force;
   progress_fn progress;                     // may be NULL
   message_fn warning;                       // what the user must see
@@ -47,6 +49,8 @@ struct profile_result {
   struct noise noise;
   struct profile_found found[PROFILE_VARIANTS_MAXIMUM]; // framework "": its turn never came
   double seconds;                                       // of wall time, measuring only
+  unsigned runs_least, runs_most;                       // of a latency at sets[0], with a precision
+  double reach_pct;                                     // the widest such interval, as a share; NaN: not known
   unsigned observations, planned;                       // made and wanted, warm-ups and cold ones among them
   bool was_interrupted;
 };

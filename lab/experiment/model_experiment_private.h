@@ -5,6 +5,8 @@
 
 #include "experiment/model_experiment.h"
 
+#include <math.h>
+
 // The rows of an experiment with a model and of its system. Variants run on one machine, but with a library each: each has a system
 // row of its own.
 enum status model_experiment_add(struct store *store, const struct profile_options *options, size_t variant,
@@ -19,6 +21,18 @@ size_t cold_starts(const struct profile_options *options); // how many processes
 
 // xsp's own share of the run's time, as measured by its runner inside the inferences: run->own_pct, where it is known.
 enum status model_spans_own_share(struct store *store, struct store_run *run, struct error *err) MUST_CHECK;
+// How precise the latency of the run's counted inferences is: half its 95 % interval, in percent of it, and of how many. NaN: not known.
+enum status model_spans_reach(struct store *store, int64_t run_id, double *ret_reach_pct, unsigned *ret_count,
+                              struct error *err) MUST_CHECK;
+// Looks at all values at every fifth more of them, so that looking costs no more than observing: the next time, after `count`.
+static inline unsigned model_spans_next_look(unsigned count)
+{
+  return count + count / 5 + 1;
+}
+static inline double model_spans_wider(double reach_pct, double other_pct)
+{
+  return isnan(reach_pct) || reach_pct > other_pct ? reach_pct : other_pct;
+}
 // Gives the layers of all runs of the experiment the tags kernel_shape, group, size and mode, where the model's file has an
 // operator of their name. A file that cannot be read has none, nor has a predictor without `windows`.
 enum status model_spans_tag_windows(struct store *store, int64_t experiment_id, const struct predictor *predictor,

@@ -83,6 +83,32 @@ enum status model_spans_own_share(struct store *store, struct store_run *run, st
   return status;
 }
 
+// ---- precision ---------------------------------------------------------------------------------------------------------
+static enum status estimate(struct store *store, int64_t run_id, struct arena *arena, double *ret_reach_pct,
+                            unsigned *ret_count, struct error *err)
+{
+  struct observed *observed = NULL;
+  size_t count = 0, counted = 0;
+  XSP_TRY(load_observed(store, run_id, arena, &observed, &count, err));
+  double *values = arena_alloc_array(arena, count + 1, sizeof *values);
+  for (size_t i = 0; i < count; i++)
+    if (!observed[i].is_warmup)
+      values[counted++] = (double)observed[i].duration_ns;
+  struct estimate latency = estimate_trimmed(values, counted); // as A1 has it
+  *ret_reach_pct = counted > 1 ? 100 * estimate_reach(latency, 0.95) / latency.mean : NAN;
+  *ret_count = (unsigned)counted;
+  return STATUS_OK;
+}
+
+enum status model_spans_reach(struct store *store, int64_t run_id, double *ret_reach_pct, unsigned *ret_count,
+                              struct error *err)
+{
+  struct arena arena = {0};
+  enum status status = estimate(store, run_id, &arena, ret_reach_pct, ret_count, err);
+  arena_done(&arena);
+  return status;
+}
+
 // ---- windows -----------------------------------------------------------------------------------------------------------
 // By the string id of each name that a layer of `store` may have: the window's number, from 1.
 static void map_names(struct store *store, const struct operator_window *windows, size_t count, struct map *map)

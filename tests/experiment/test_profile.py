@@ -4,6 +4,7 @@ import collections
 import json
 import os
 import pathlib
+import re
 import shutil
 import signal
 import struct
@@ -165,6 +166,26 @@ class ProfileTest(unittest.TestCase):
         for options, word in ((["--levels", "M/L+metrics"], "those of kernels"), (["--cuda", "metrics=xsp"], "a level set with K"),
                               (["--cuda", "metric=xsp"], "'metric=xsp'")):
             self.assertIn(word, xsp(*profile[1:], *options, status=2).stderr)
+
+    def test_as_many_runs_as_the_precision_needs(self):
+        """The first goal is met soon, the second by no clock."""
+        model = self.model()
+        for goal, most in ((50, 60), (0.001, 15)):
+            xsp("profile", model, "--levels", "M,M/L", "--batch", "1,2", "--runs", 8, "--precision", goal, "--max-runs", most, "--force", "-o", self.output)
+            counts = [row["n"] for row in self.sql("select run_id, sum(not warmup) as n from observation group by 1 order by 1")]
+            notes = self.sql("select run_id, value from note where key = 'precision' order by 1")
+            self.assertEqual([note["run_id"] for note in notes], [1, 3])  # of M
+            for count, note in zip(counts[::2], notes):
+                told = re.fullmatch(r"(\d+) runs; the latency is known within (\S+) % \(95 %\)", note["value"])
+                self.assertEqual(int(told[1]), count)
+                self.assertTrue(8 <= count <= most)
+                self.assertTrue(count == most or float(told[2]) <= goal, note)
+            self.assertEqual(counts[::2], counts[1::2])
+        told = xsp("profile", model, "--levels", "M", "--runs", 1, "--precision", 1, "--max-runs", 1, "--force", "-o", self.output).stdout
+        self.assertIn(", 1 runs, too few to know how precise each latency is (--max-runs ended before 1 %)", told)
+        self.assertEqual(self.sql("select value from note where key = 'precision'"),
+                         [{"value": "1 runs; too few to know how precise the latency is"}])
+        self.assertIn("it is below --runs, 10", xsp("profile", model, "--precision", "1", "--max-runs", 5, "-o", self.output, status=2).stderr)
 
     def test_a_name_keeps_its_dots(self):
         for name, expected in (("mobilenet_v1_0.25_224.xspscript", "mobilenet_v1_0.25_224"), ("net-symbol.json", "net")):

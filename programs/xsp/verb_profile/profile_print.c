@@ -6,6 +6,7 @@
 #include "programs/xsp/reader.h"
 #include "programs/xsp/verb_profile/profile.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -63,6 +64,19 @@ static void put_variants(const struct profile_options *options, const struct pro
   }
 }
 
+static void put_precision(const struct profile_options *options, const struct profile_result *result, struct buf *out)
+{
+  buf_format(out, ", %u", result->runs_least);
+  if (result->runs_most != result->runs_least)
+    buf_format(out, " to %u", result->runs_most);
+  if (isnan(result->reach_pct))
+    buf_text(out, " runs, too few to know how precise each latency is");
+  else
+    buf_format(out, " runs for latencies within %.2g %%", result->reach_pct);
+  if (!result->was_interrupted && !(result->reach_pct <= options->precision_pct))
+    buf_format(out, " (--max-runs ended before %.3g %%)", options->precision_pct);
+}
+
 static void heading(const struct profile_options *options, const struct profile_result *result, struct buf *out)
 {
   if (options->variant_count == 1)
@@ -72,8 +86,11 @@ static void heading(const struct profile_options *options, const struct profile_
                options->sequential ? ", one after the other" : ", interleaved");
   if (options->runner.threads != 0)
     buf_format(out, ", %u thread%s", options->runner.threads, options->runner.threads == 1 ? "" : "s");
-  buf_format(out, ", %s%u runs after %u warm-up", result->was_interrupted ? "up to " : "", options->runs,
-             options->warmups);
+  if (options->precision_pct > 0)
+    put_precision(options, result, out);
+  else
+    buf_format(out, ", %s%u runs", result->was_interrupted ? "up to " : "", options->runs);
+  buf_format(out, " after %u warm-up", options->warmups);
   if (options->cold > 0)
     buf_format(out, ", %u cold", options->cold);
   buf_format(out, ", %.0f s", result->seconds);

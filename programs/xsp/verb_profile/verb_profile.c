@@ -25,6 +25,10 @@ static const struct option_description options[] = {
      "Also measure the deepest level set with launches one after the other (@serial), interleaved with the others: "
      "layers then last as long as their kernels."},
     {"runs", 'r', "N", "10", 0, "Counted observations per batch size and level set."},
+    {"precision", 0, "PCT", NULL, 0,
+     "Go on until the latency of each batch size, at the first level set, is known within so many percent: its 95 % "
+     "interval (docs/analyses.md), looked at after --runs observations and then at every fifth more."},
+    {"max-runs", 0, "N", "10000", 0, "With --precision: observations at most, for each batch size and level set."},
     {"warmup", 'w', "N", "3", 0,
      "Observations before them, kept in the file but in no statistic. At least one is made: the first inference of a "
      "shape is never pooled with the others."},
@@ -229,6 +233,12 @@ static enum status fill_options(const struct invocation *invocation, struct prof
   if (profile->batch_count == 0) // else the manifest has them
     XSP_TRY(batch_sizes(invocation, profile, err));
   XSP_TRY(invocation_unsigned(invocation, "runs", 1, 1000000, &profile->runs, err));
+  if (invocation_has(invocation, "precision"))
+    XSP_TRY(invocation_percent(invocation, "precision", 0.001, 100, &profile->precision_pct, err));
+  XSP_TRY(invocation_unsigned(invocation, "max-runs", 1, 1000000, &profile->runs_most, err));
+  if (profile->precision_pct > 0 && profile->runs_most < profile->runs)
+    return error_set(err, STATUS_USE, "wrong use", "--max-runs", "fewer --runs", "it is below --runs, %u",
+                     profile->runs);
   XSP_TRY(invocation_unsigned(invocation, "warmup", 0, 1000000, &profile->warmups, err));
   if (profile->warmups == 0)
     profile->warmups = 1;
