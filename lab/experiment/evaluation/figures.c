@@ -91,7 +91,7 @@ void evaluation_put_figures(struct table_builder *table, const struct evaluation
   const struct evaluation_result *result = &evaluation->results[number];
   const double *latencies_ms = result->latencies_ms;
   size_t count = result->latency_count;
-  double latency_ms = statistic_of(latencies_ms, count, "mean", table->arena);
+  double latency_ms = statistic_of(latencies_ms, count, "trimmed:0.2", table->arena); // as A1 has it
   table_put(table, "inputs", cell_int((int64_t)result->item_count));
   table_put(table, "labelled", cell_int((int64_t)result->labelled));
   put_accuracy(table, options, evaluation, number);
