@@ -12,6 +12,8 @@ const struct submission_option submission_options[SUBMISSION_OPTIONS] = {
     {"batch", SUBMISSION_INTEGER},
     {"limit", SUBMISSION_INTEGER},
     {"warmup", SUBMISSION_INTEGER},
+    {"precision", SUBMISSION_TEXT},
+    {"max-runs", SUBMISSION_INTEGER},
     {"threads", SUBMISSION_INTEGER},
     {"scenario", SUBMISSION_TEXTS},
     {"duration", SUBMISSION_NUMBER},

@@ -23,7 +23,7 @@ struct submission_option {
   const char *name;
   enum submission_kind kind;
 };
-#define SUBMISSION_OPTIONS 19u
+#define SUBMISSION_OPTIONS 21u
 extern const struct submission_option submission_options[SUBMISSION_OPTIONS];
 
 struct submission {

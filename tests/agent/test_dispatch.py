@@ -86,6 +86,11 @@ class Choice(DispatchTest):
         self.assertEqual([(row["agent"], row["scenario"]) for row in scenarios], [("one", "offline"), ("one", "server")])
         self.assertEqual(xsp_json("sql", self.folder / "scenarios.xsp", "select count(*) > 0 as n from output", "--json"), [{"n": 1}])
 
+    def test_a_precision(self):
+        self.agents("one")
+        done = json.loads(self.evaluate("--precision", "0.001%", "--max-runs", 14, "-o", "precise.xsp").stdout)
+        table = done[0] if isinstance(done, list) else done
+        self.assertIn("net: 14 inferences: --max-runs ended before the precision", table["notes"])
     def test_limits_are_handed_on(self):
         self.agents("one")
         for options, word in ((("--memory", 1000), "--memory"), (("--cpus", 5000), "--cpus"), (("--time-limit", 10**9), "--time-limit"),

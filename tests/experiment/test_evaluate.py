@@ -83,6 +83,86 @@ class EvaluateTest(unittest.TestCase):
         return json.loads(subprocess.run([XSP, "sql", self.output, query, "--json"], capture_output=True, check=True, timeout=600).stdout)
 
 
+class Precision(EvaluateTest):
+    def test_as_many_inferences_as_the_latency_needs(self):
+        """The first goal is met soon, the second by no clock; what was found in the pictures is that of each once."""
+        self.pictures(7)
+        once = self.tables(self.manifest(), "--data", self.folder / "set", "--batch", 2)
+        for goal, most in ("80%", 60), (0.001, 13):
+            arguments = (self.manifest(), "--data", self.folder / "set", "--batch", 2, "--precision", goal, "--max-runs", most)
+            table, *items = self.tables(*arguments)
+            self.assertEqual(items, once[1:])
+            row, note = table["rows"][0], table["notes"][-1]
+            counted, = self.sql("select sum(not warmup) as n from observation")
+            self.assertTrue(10 <= counted["n"] <= most)
+            self.assertEqual((row["inputs"], row["top1_pct"]), (7, once[0]["rows"][0]["top1_pct"]))
+            self.assertIn(f"{counted['n']} inferences", note)
+            self.assertEqual("--max-runs ended" in note, not row["latency_within_pct"] <= float(str(goal).rstrip("%")))
+            kept, = self.sql("select value from evaluation where key = 'latency_within_pct'")
+            self.assertEqual(float(kept["value"]), row["latency_within_pct"])
+        self.assertEqual(counted["n"], 13)
+
+    def test_what_ends_it_early(self):
+        """A picture that is gone when its turn comes again, or Ctrl-C; the accuracy was complete. Four inferences see each picture once."""
+        gone = self.pictures(7)[2][0]
+        interrupt = "os.kill(int(open(f'/proc/{os.getppid()}/stat').read().rsplit(') ', 1)[1].split()[1]), signal.SIGINT)"  # the runner's parent
+        for code, status in ((f"pathlib.Path({str(gone)!r}).unlink()", 0), (interrupt, -signal.SIGINT)):
+            with self.subTest(code):
+                self.pictures(7)
+                before = (f"import os, pathlib, signal\ncalls = 0\ndef preprocess(env, data):\n  global calls\n  calls += 1\n"
+                          f"  if calls == 5:\n    {code}\n  return data\n")
+                done = self.evaluate(self.manifest(code={"preprocess": before}), "--data", self.folder / "set", "--batch", 2, "--warmup", 0,
+                                     "--precision", 0.001, "--max-runs", 1000, "--json", status=status)
+                table = json.loads(done.stdout)
+                self.assertIn("net: 5 inferences: ended before the precision", table["notes"])
+                self.assertEqual(table["rows"][0]["inputs"], 7)
+                self.assertEqual("no more for the latency: " in done.stderr and str(gone) in done.stderr, status == 0)
+
+    def test_wrong_ones(self):
+        self.pictures(1)
+        for option in ("--precision=0", "--precision=fast", "--max-runs=0"):
+            self.assertIn("wrong use", self.evaluate(self.manifest(), "--data", self.folder / "set", option, status=2).stderr)
+
+
+class Devices(EvaluateTest):
+    """What a model runs on, and what records it below the layers."""
+
+    def test_the_device(self):
+        self.pictures(2)
+        self.evaluate(self.manifest(), "--data", self.folder / "set", "--device", "cpu")
+        self.assertEqual(self.sql("select value from system where key = 'device'"), [{"value": "CPUExecutionProvider"}])
+        for arguments, code in ((["--device", "gpu"], None), ([], {"device": "gpu"})):
+            error = self.evaluate(self.manifest(code=code), "--data", self.folder / "set", *arguments, status=2).stderr
+            self.assertIn("onnxruntime has no 'gpu' here, it has ", error)
+        self.evaluate(self.manifest(code={"device": "gpu"}), "--data", self.folder / "set", "--device", "cpu")
+
+    def test_a_tracer_and_its_level(self):
+        self.pictures(2)
+        asked = [self.manifest(), "--data", self.folder / "set", "--levels", "M/L/K"]
+        self.assertIn("--tracer", self.evaluate(*asked, status=2).stderr)
+        self.assertIn("runs of their own", self.evaluate(*asked, "--tracer", "cuda", "--cuda", "metrics=xsp", status=2).stderr)
+        self.evaluate(*asked, "--tracer", "fake")
+        self.assertEqual([row["value"].split(":")[0] for row in self.sql("select value from note where key = 'absent_levels'")],
+                         ["at M/L/K nothing was published at level kernel"])  # the fake one records kernels of scripts
+
+
+class Reported(EvaluateTest):
+    def test_accuracy_in_t8(self):
+        """Beside the latency of another file with the same model, and with what its authors report."""
+        self.pictures(20)
+        told = {"accuracy": {"top1_pct": 71.5, "source": "a paper"}}
+        row = self.tables(self.manifest(), "--data", self.folder / "set")[0]["rows"][0]
+        profiled = self.folder / "profiled.xsp"
+        subprocess.run([XSP, "profile", self.manifest(code=told), "-q", "-o", profiled, "--levels", "M", "--runs", "2"], check=True, capture_output=True, timeout=600)
+        table = json.loads(subprocess.run([XSP, "analyze", "T8", profiled, self.output, "--json"], capture_output=True, check=True, timeout=600).stdout)
+        self.assertEqual([(found["accuracy_metric"], found["reported_accuracy_pct"], found["accuracy_pct"], found["reported_source"]) for found in table["rows"]],
+                         [("top1_pct", 71.5, row["top1_pct"], "a paper"), ("top1_pct", None, row["top1_pct"], None)])
+        self.assertEqual({found["data_set"] for found in table["rows"]}, {str(self.folder / "set")})
+        self.assertGreater(table["rows"][0]["online_latency_ms"], 0)
+        alone = json.loads(subprocess.run([XSP, "analyze", "T8", profiled, "--json"], capture_output=True, check=True, timeout=600).stdout)
+        self.assertNotIn("accuracy_pct", alone["rows"][0])
+
+
 class Accuracy(EvaluateTest):
     def test_equals_that_of_the_framework_by_hand(self):
         files = self.pictures()

@@ -11,7 +11,6 @@
 #include "experiment/model_experiment_private.h"
 #include "experiment/record.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,7 +30,8 @@ struct running {
   struct lane lane;
   struct store_run run;
   struct outputs outputs;
-  size_t first; // item of the inference; those of a warm-up are not kept
+  size_t first;      // item of the inference; those of a warm-up are not kept
+  bool is_repeating; // pictures that were evaluated before: for their times alone
   bool is_kept;
 };
 
@@ -85,7 +85,7 @@ static enum status infer(struct running *running, size_t first, enum runner_infe
       pictures[i].label = data_label_path(options->set, item, &arena);
   }
   running->first = first;
-  running->is_kept = kind == INFERENCE_COUNTED;
+  running->is_kept = kind == INFERENCE_COUNTED && !running->is_repeating;
   enum status status = runner_infer(&running->lane.runner, pictures, (size_t)options->batch, kind,
                                     running->model->output, take_found, running, ret_unreadable, err);
   arena_done(&arena);
@@ -119,10 +119,17 @@ static enum status infer_readable(struct running *running, size_t first, enum ru
   return STATUS_OK;
 }
 
+static void step(struct running *running)
+{
+  const struct evaluation_options *options = running->options;
+  running->result->inferences++;
+  progress_step(&running->progress, options->model_count > 1 ? running->model->profile.name : NULL, options->batch,
+                "evaluate");
+}
+
 static enum status infer_all(struct running *running, struct error *err)
 {
   const struct evaluation_options *options = running->options;
-  const char *name = options->model_count > 1 ? running->model->profile.name : NULL;
   size_t batch = (size_t)options->batch;
   for (unsigned i = 0; i < options->warmups; i++)
     XSP_TRY(infer_readable(running, 0, INFERENCE_WARMUP, err));
@@ -130,13 +137,52 @@ static enum status infer_all(struct running *running, struct error *err)
     XSP_TRY(infer_readable(running, first, INFERENCE_COUNTED, err));
     running->has_measured = true;
     running->result->item_count = first + batch < running->item_count ? first + batch : running->item_count;
-    progress_step(&running->progress, name, options->batch, "evaluate");
+    step(running);
     if (first / batch % 256 == 255) {
       XSP_TRY(collect_commit(running->lane.session, running->store, err));
       running->has_committed = true;
     }
   }
-  return lane_flush(&running->lane, running->store, &running->run, err);
+  return STATUS_OK;
+}
+
+// Goes on with the pictures from the first one until the latency is known well enough. A picture that is gone by now ends it: its first
+// reading counts.
+static enum status infer_again(struct running *running, struct error *err)
+{
+  const struct evaluation_options *options = running->options;
+  struct evaluation_result *result = running->result;
+  unsigned next_look = EVALUATION_RUNS_LEAST, unused;
+  running->is_repeating = true;
+  for (size_t first = 0; !*options->interrupted; first += (size_t)options->batch) {
+    bool is_last = result->inferences >= options->runs_most;
+    if (result->inferences >= next_look || is_last) {
+      next_look = model_spans_next_look(result->inferences);
+      XSP_TRY(collect_commit(running->lane.session, running->store, err));
+      running->has_committed = true;
+      XSP_TRY(model_spans_reach(running->store, running->run.run_id, &result->reach_pct, &unused, err));
+    }
+    if (is_last || result->reach_pct <= options->precision_pct)
+      break;
+    first = first < running->item_count ? first : 0;
+    size_t unreadable = SIZE_MAX;
+    struct error why = {0};
+    enum status status = infer(running, first, INFERENCE_COUNTED, &unreadable, &why);
+    if (unreadable != SIZE_MAX) {
+      char line[2 * sizeof why];
+      error_prefix(&why, "no more for the latency: ");
+      error_line(&why, line, sizeof line);
+      options->warning("%s", line);
+      break;
+    }
+    if (status != STATUS_OK) {
+      *err = why;
+      return status;
+    }
+    step(running);
+  }
+  running->is_repeating = false;
+  return STATUS_OK;
 }
 
 // ---- a model ---------------------------------------------------------------------------------------------------------
@@ -167,9 +213,7 @@ static enum status start(struct running *running, size_t number, struct error *e
 
 static enum status end(struct running *running, struct error *err)
 {
-  runner_close(&running->lane.runner);
-  XSP_TRY(lane_drain_final(&running->lane, running->store, &running->run, err));
-  XSP_TRY(collect_commit(running->lane.session, running->store, err));
+  XSP_TRY(lane_finish(&running->lane, running->store, &running->run, running->run.run_id, err));
   running->has_committed = true;
   XSP_TRY(model_spans_own_share(running->store, &running->run, err));
   XSP_TRY(
@@ -242,12 +286,17 @@ static enum status evaluate_model(struct running *running, size_t number, struct
 {
   running->model = &running->options->models[number];
   running->result = &running->evaluation->results[number];
+  running->result->reach_pct = NAN;
   running->result->items = memory_new(running->item_count, sizeof *running->result->items);
   running->result->resolution =
       data_set_resolve(running->options->set, running->model->labels, running->model->label_count);
   enum status status = start(running, number, err);
   if (status == STATUS_OK)
     status = infer_all(running, err);
+  if (status == STATUS_OK && running->options->precision_pct > 0)
+    status = infer_again(running, err);
+  if (status == STATUS_OK)
+    status = lane_flush(&running->lane, running->store, &running->run, err);
   if (status == STATUS_OK)
     status = measure_scenarios(running, err);
   if (status == STATUS_OK)
@@ -262,54 +311,6 @@ static enum status evaluate_model(struct running *running, size_t number, struct
   if (status == STATUS_OK)
     count(running);
   return status;
-}
-
-// ---- times -----------------------------------------------------------------------------------------------------------
-static enum status take_latency(void *context, const struct store_cell *cells, size_t count, struct error *err)
-{
-  struct evaluation_result *result = context;
-  (void)count, (void)err;
-  result->latencies_ms[result->latency_count++] = (double)cells[0].integer / 1e6;
-  return STATUS_OK;
-}
-
-static enum status take_mean(void *context, const struct store_cell *cells, size_t count, struct error *err)
-{
-  (void)count, (void)err;
-  *(double *)context = cells[0].type == STORE_DOUBLE ? cells[0].real : NAN;
-  return STATUS_OK;
-}
-
-// Of the stage around an inference, for an item; the first ones are those of warm-ups.
-static enum status read_stage(struct store *store, const struct evaluation_options *options, int64_t run_id,
-                              const char *stage, double *ret_ms, struct error *err)
-{
-  char sql[512];
-  const struct store_query_sink sink = {.context = ret_ms, .row = take_mean};
-  *ret_ms = NAN;
-  snprintf(
-      sql, sizeof sql,
-      "select avg(duration_ns) / 1e6 / %" PRId64 " from (select duration_ns from span where run_id = %" PRId64
-      " and level = 'application' and name = '%s' and span_id not in (select span_id from tag where run_id = %" PRId64
-      " and key = 'unreadable') order by start_ns limit -1 offset %u)",
-      options->batch, run_id, stage, run_id, options->warmups);
-  return store_query(store, sql, &sink, err);
-}
-
-static enum status read_times(struct store *store, const struct evaluation_options *options, size_t number,
-                              struct evaluation_result *result, struct error *err)
-{
-  char sql[256];
-  int64_t run_id = (int64_t)number + 1;
-  const struct store_query_sink sink = {.context = result, .row = take_latency};
-  result->latencies_ms = memory_new(result->item_count + 1, sizeof *result->latencies_ms);
-  snprintf(sql, sizeof sql,
-           "select duration_ns from observation where run_id = %" PRId64
-           " and not warmup order by observation limit %zu",
-           run_id, result->item_count);
-  XSP_TRY(store_query(store, sql, &sink, err));
-  XSP_TRY(read_stage(store, options, run_id, "preprocess", &result->preprocess_ms, err));
-  return read_stage(store, options, run_id, "postprocess", &result->postprocess_ms, err);
 }
 
 // ---- all of them -----------------------------------------------------------------------------------------------------
@@ -338,7 +339,7 @@ static enum status evaluate(struct running *running, struct error *err)
   XSP_TRY(absent_levels_say(running->store, options->warning, err));
   for (size_t i = 0; i < options->model_count; i++)
     if (evaluation->results[i].item_count > 0) {
-      XSP_TRY(read_times(running->store, options, i, &evaluation->results[i], err));
+      XSP_TRY(evaluation_times_read(running->store, options, i, &evaluation->results[i], err));
       for (size_t k = 0; k < options->scenario_count; k++)
         if (evaluation->results[i].scenarios[k].run_id != 0)
           XSP_TRY(scenario_read(running->store, &evaluation->results[i].scenarios[k], err));
@@ -358,11 +359,12 @@ enum status evaluation_run(const struct evaluation_options *options, struct eval
   running.outputs.is_compared = evaluation_compares(options);
   running.item_count = options->limit > 0 && options->limit < all ? options->limit : all;
   size_t batches = (running.item_count + (size_t)options->batch - 1) / (size_t)options->batch;
+  size_t inferences = options->precision_pct > 0 && options->runs_most > batches ? options->runs_most : batches;
   running.progress =
       (struct progress){.name = options->model_count == 1 ? options->models[0].profile.name : "evaluation",
                         .unit = "inference",
                         .show = options->progress,
-                        .total = (unsigned)((batches + options->scenario_count) * options->model_count)};
+                        .total = (unsigned)((inferences + options->scenario_count) * options->model_count)};
   enum status status = evaluate(&running, err);
   progress_clear(&running.progress);
   evaluation_outputs_done(&running.outputs);

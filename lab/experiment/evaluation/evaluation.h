@@ -14,6 +14,7 @@
 #include "table/builder.h"
 
 #define EVALUATION_MODELS_MOST 64
+#define EVALUATION_RUNS_LEAST 10u // inferences, before a precision is looked at
 #define EVALUATION_UNREADABLE "pictures that could not be read and were left out: %zu" // a note of table and file
 
 struct evaluation_model {
@@ -30,7 +31,10 @@ struct evaluation_options {
   struct data_set *set; // resolved anew for each model
   size_t limit;         // only the first items; 0: all
   int64_t batch;
-  unsigned warmups;                    // inferences before, with the first items
+  unsigned warmups; // inferences before, with the first items
+  double
+      precision_pct; // goes on with the items until the 95 % interval of the latency is within this share of it; 0: each once
+  unsigned runs_most;                  // with a precision: inferences
   const struct scenario *scenarios;    // measured after the items
   size_t scenario_count, sample_count; // at most SCENARIO_KINDS; pictures that are kept for them
   const char *output_path;
@@ -57,6 +61,8 @@ struct evaluation_result { // of a model
   struct predictions predictions;            // unless OUTPUT_SCORES
   struct accuracy accuracy;                  // the same; in evaluation.arena
   size_t labelled, first_right, among_right; // items with a known class; those whose best, one of whose best is right
+  unsigned inferences;                       // that are no warm-up
+  double reach_pct;                          // with a precision: of the latency's interval; NaN: unknown
   double *latencies_ms;                      // of inferences that are no warm-up; owned
   size_t latency_count;
   struct divergence divergence;                     // from the first model; of the first model: {0}
@@ -75,7 +81,11 @@ enum status evaluation_run(const struct evaluation_options *options, struct eval
                            struct error *err) MUST_CHECK;
 void evaluation_done(struct evaluation *evaluation);
 
-// evaluation_figures.c
+// times.c: the latencies and the stages' means of a finished file.
+enum status evaluation_times_read(struct store *store, const struct evaluation_options *options, size_t number,
+                                  struct evaluation_result *result, struct error *err) MUST_CHECK;
+
+// figures.c
 // Outputs of several models are compared; but not boxes, of which a picture may have any number.
 bool evaluation_compares(const struct evaluation_options *options);
 // Puts the figures of a model into the current row. Table `evaluation` of the file gets each of them under its key, so that a figure

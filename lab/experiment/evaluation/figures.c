@@ -96,6 +96,7 @@ void evaluation_put_figures(struct table_builder *table, const struct evaluation
   table_put(table, "labelled", cell_int((int64_t)result->labelled));
   put_accuracy(table, options, evaluation, number);
   table_put(table, "latency_ms", cell_real(latency_ms));
+  table_put_optional(table, "latency_within_pct", cell_real(result->reach_pct));
   table_put(table, "p90_ms", cell_real(statistic_of(latencies_ms, count, "p90", table->arena)));
   table_put(table, "p99_ms", cell_real(statistic_of(latencies_ms, count, "p99", table->arena)));
   table_put(table, "throughput_per_s", cell_real(latency_ms > 0 ? 1000 * (double)options->batch / latency_ms : NAN));

@@ -52,9 +52,14 @@ static void put_notes(struct table_builder *table, const struct evaluation_optio
                  result->item_count,
                  options->models[i].kind == OUTPUT_SCORES ? ", or one that is not a class of the model" : "");
     put_lacking_categories(table, set, &options->models[i], result);
+    if (options->precision_pct > 0 && result->item_count > 0)
+      table_note(table, "%s: %u inferences%s", name, result->inferences,
+                 result->reach_pct <= options->precision_pct ? ""
+                 : result->inferences >= options->runs_most  ? ": --max-runs ended before the precision"
+                                                             : ": ended before the precision");
   }
   if (evaluation->was_interrupted)
-    table_note(table, "interrupted: not all inputs were evaluated");
+    table_note(table, "interrupted: the evaluation ended early");
 }
 
 static void models_table(const struct evaluation_options *options, const struct evaluation *evaluation,

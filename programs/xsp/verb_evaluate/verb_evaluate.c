@@ -22,6 +22,10 @@ static const struct option_description options[] = {
     {"batch", 'b', "N", "1", 0, "Pictures of an inference."},
     {"limit", 0, "N", "0", 0, "Only the first N pictures; 0: all."},
     {"warmup", 'w', "N", "1", 0, "Inferences before, which do not count."},
+    {"precision", 0, "PCT", NULL, 0,
+     "Then go on with the pictures, for their times alone, until the latency is known within so many percent: its 95 % "
+     "interval (docs/analyses.md), looked at after 10 inferences and then at every fifth more."},
+    {"max-runs", 0, "N", "10000", 0, "With --precision: inferences at most."},
     {"scenario", 's', "NAME", NULL, OPTION_REPEATABLE,
      "After the pictures: also how fast it is when queries arrive as in MLPerf: single-stream, multi-stream, server or "
      "offline."},
@@ -219,6 +223,9 @@ static enum status fill(const struct invocation *invocation, struct arena *arena
   XSP_TRY(invocation_int64(invocation, "batch", 1, 4096, &evaluation->batch, err));
   XSP_TRY(invocation_int64(invocation, "limit", 0, DATA_ITEMS_MOST, &limit, err));
   XSP_TRY(invocation_unsigned(invocation, "warmup", 0, 1000, &evaluation->warmups, err));
+  if (invocation_has(invocation, "precision"))
+    XSP_TRY(invocation_percent(invocation, "precision", 0.001, 100, &evaluation->precision_pct, err));
+  XSP_TRY(invocation_unsigned(invocation, "max-runs", 1, 1000000, &evaluation->runs_most, err));
   evaluation->limit = (size_t)limit;
   XSP_TRY(fill_scenarios(invocation, arena, evaluation, err));
   struct profile_variant *variants = arena_alloc_array(arena, invocation->argument_count, sizeof *variants);
