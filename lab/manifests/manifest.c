@@ -150,6 +150,7 @@ static const struct field manifest_keys[] = {
     {"reference", false, field_text, offsetof(struct manifest, reference), NULL, NULL},
     {"license", false, field_text, offsetof(struct manifest, license), NULL, NULL},
     {"hardware", false, read_hardware, offsetof(struct manifest, hardware), NULL, "\"memory>=8GiB,gpus>=1\""},
+    {"device", false, field_word, offsetof(struct manifest, device), "^[A-Za-z][A-Za-z0-9:,._-]{0,99}$", "gpu"},
     {"element_type", false, read_element_type, 0, NULL, "float32"},
     {"container", false, field_container, 0, NULL, "{amd64: {cpu: IMAGE}}"},
     {"permissions", false, field_permissions, 0, NULL, "{use: [ann]}"},

@@ -76,6 +76,7 @@ struct manifest {
   const char *preprocess, *postprocess; // Python code; NULL: none
   const char *hardware;                 // constraints on the machine, as of agents (docs/agents.md); NULL: none
   unsigned hardware_line;
+  const char *device; // that the model runs on, as --device of `xsp profile`; NULL: not given
   // Names of `permissions`, with commas between them: who may know of the model and who may evaluate it. NULL: not given.
   const char *viewers, *users;
   struct manifest_attribute *attributes;

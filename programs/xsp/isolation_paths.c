@@ -5,6 +5,7 @@
 
 #include "base/path_text.h"
 #include "base/python.h"
+#include "base/slice.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -169,6 +170,18 @@ static enum status add_own(struct paths *paths, const struct runner_options *run
   return add_path(paths, runner->tracer_directory, err);
 }
 
+// Those of --tracer, wherever they are: FILE:OPTION=VALUE,FILE.
+static enum status add_tracers(struct paths *paths, const char *tracers, struct error *err)
+{
+  struct slice rest = slice_of(tracers != NULL ? tracers : ""), tracer;
+  while (slice_cut(&rest, ',', &tracer)) {
+    const char *end = memchr(tracer.data, ':', tracer.length);
+    size_t length = end != NULL ? (size_t)(end - tracer.data) : tracer.length;
+    XSP_TRY(add_path(paths, arena_copy(paths->arena, tracer.data, length), err));
+  }
+  return STATUS_OK;
+}
+
 // A container has no folder of the host, but those that are in a shown one.
 static void forget_unseen(struct paths *paths)
 {
@@ -194,6 +207,7 @@ enum status isolation_paths(const struct evaluation_model *model, const struct d
   paths->hidden = isolation_hidden_folders(arena);
   paths->is_container = isolation->root != NULL;
   XSP_TRY(add_own(paths, &model->profile.runner, err));
+  XSP_TRY(add_tracers(paths, model->profile.tracers, err));
   XSP_TRY(paths->is_container ? add_path(paths, library, err) : add_folder(paths, library, err));
   if (!paths->is_container)
     XSP_TRY(add_software(paths, err));

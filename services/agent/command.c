@@ -35,7 +35,7 @@ static void put_option(const struct submission_option *option, const char *value
   struct slice rest = slice_of(value), part;
   if (option->kind == SUBMISSION_FLAG)
     *vector_add(&arguments->list) = arena_format(arena, "--%s", option->name);
-  else if (option->kind != SUBMISSION_TEXTS)
+  else if (!submission_is_list(option->kind))
     *vector_add(&arguments->list) = arena_format(arena, "--%s=%s", option->name, value);
   else
     while (slice_cut(&rest, ',', &part))

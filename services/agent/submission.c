@@ -22,6 +22,10 @@ const struct submission_option submission_options[SUBMISSION_OPTIONS] = {
     {"latency-bound", SUBMISSION_NUMBER},
     {"samples", SUBMISSION_INTEGER},
     {"levels", SUBMISSION_TEXT},
+    {"device", SUBMISSION_TEXT},
+    {"tracer", SUBMISSION_NAMES},
+    {"cuda", SUBMISSION_TEXT},
+    {"call-paths", SUBMISSION_TEXT},
     {"items", SUBMISSION_FLAG},
     {"keep-outputs", SUBMISSION_FLAG},
     {"data-sha256", SUBMISSION_TEXT},
@@ -45,6 +49,7 @@ static void write_value(enum submission_kind kind, const char *value, struct jso
     json_double(json, strtod(value, NULL));
     break;
   case SUBMISSION_TEXTS:
+  case SUBMISSION_NAMES:
     json_array(json);
     while (slice_cut(&rest, ',', &part))
       json_string_n(json, part.data, part.length);
@@ -123,6 +128,11 @@ static bool take_one_of(void *context, struct json_reader *json, const char *key
   return true;
 }
 
+static bool are_names(const char *list)
+{
+  return strspn(list, "abcdefghijklmnopqrstuvwxyz0123456789_,") == strlen(list);
+}
+
 static bool take_option(struct reading *reading, struct json_reader *json, size_t number)
 {
   const struct submission_option *option = &submission_options[number];
@@ -139,9 +149,11 @@ static bool take_option(struct reading *reading, struct json_reader *json, size_
     *value = is_good ? arena_copy(reading->arena, json->text, json->length) : NULL;
     break;
   case SUBMISSION_TEXTS:
+  case SUBMISSION_NAMES:
     *value = "";
     reading->list = value;
     is_good = json->event == JSON_ARRAY && json_each(json, take_one_of, reading) && **value != 0;
+    is_good = is_good && (option->kind == SUBMISSION_TEXTS || are_names(*value));
     break;
   case SUBMISSION_FLAG:
     is_good = json->event == JSON_TRUE || json->event == JSON_FALSE;
@@ -155,8 +167,9 @@ static bool take_option(struct reading *reading, struct json_reader *json, size_
     is_good = *value != NULL && (text_begins_with(*value, "http://") || text_begins_with(*value, "https://"));
     break;
   }
-  static const char *const kinds[] = {"a whole number",           "a number",     "a text", "a list of texts",
-                                      "an http or https address", "true or false"};
+  static const char *const kinds[] = {"a whole number",  "a number",        "a text",
+                                      "a list of texts", "a list of names", "an http or https address",
+                                      "true or false"};
   return is_good || fail(reading, arena_format(reading->arena, "%s is not %s", option->name, kinds[option->kind]));
 }
 

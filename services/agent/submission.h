@@ -15,15 +15,20 @@ enum submission_kind {
   SUBMISSION_NUMBER,
   SUBMISSION_TEXT,
   SUBMISSION_TEXTS, // the option may be repeated
+  SUBMISSION_NAMES, // the same, of names: lowercase letters, digits and _
   SUBMISSION_URL,   // http or https
   SUBMISSION_FLAG,
 };
-// Options of xsp evaluate that are handed on, by their names.
+static inline bool submission_is_list(enum submission_kind kind)
+{
+  return kind == SUBMISSION_TEXTS || kind == SUBMISSION_NAMES;
+}
+// Options of xsp evaluate and xsp profile that are handed on, by their names.
 struct submission_option {
   const char *name;
   enum submission_kind kind;
 };
-#define SUBMISSION_OPTIONS 21u
+#define SUBMISSION_OPTIONS 25u
 extern const struct submission_option submission_options[SUBMISSION_OPTIONS];
 
 struct submission {

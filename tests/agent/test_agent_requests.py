@@ -20,7 +20,7 @@ from server import wait_for
 class Evaluations(AgentTest):
     def test_figures_are_those_of_the_verb(self):
         with self.agent() as agent:
-            number = agent.submit(batch=3, levels="M/L", items=True, warmup=2)
+            number = agent.submit(batch=3, levels="M/L", items=True, warmup=2, device="cpu", tracer=["itt"], **{"call-paths": "none"})
             job = self.wait_for_state(agent, number, "done", "failed")
             self.assertEqual((job["state"], job["error"], job["progress"], job["place"]), ("done", None, None, None))
             here = json.loads(xsp("evaluate", self.folder / "models/net.yml", "--data", self.folder / "data/set", "--batch", "3", "--items", "--json",
@@ -125,9 +125,10 @@ class Requests(AgentTest):
     def test_evaluations_that_are_none(self):
         good = {"models": ["net"], "data": "set"}
         self.assertEqual(self.agent_of_all.ask("POST", "/evaluations", good)[0], 202)
-        for change in ({"models": []}, {"models": "net"}, {"models": [1]}, {"models": ["net"] * 65}, {"data": 1}, {"data": ""}, {"batch": "4"}, {"batch": -1},
+        for change in ({"models": []}, {"models": "net"}, {"models": [1]}, {"models": ["net"] * 65}, {"data": 1}, {"data": ""}, {"batch": "4"}, {"batch": "1,2"}, {"batch": -1},
                        {"items": 1}, {"levels": 1}, {"publish": "env"}, {"publish": "file:///etc/passwd"}, {"output": "/etc/passwd"}, {"scenario": "server"}, {"scenario": []},
-                       {"scenario": [1]}, {"qps": "1"}, {"qps": None}, {"duration": True}, {"levels": "M\n"}):
+                       {"scenario": [1]}, {"qps": "1"}, {"qps": None}, {"duration": True}, {"levels": "M\n"},
+                       {"tracer": "itt"}, {"tracer": ["/tmp/evil.so"]}, {"tracer": ["functions:file=x"]}):
             with self.subTest(change):
                 self.refused(400, "POST", "/evaluations", {**good, **change})
         for text in ("", "{", "[]", "null", "[" * 100000, '{"models": ["net"], "data": "set"} x'):

@@ -187,7 +187,7 @@ class FormatTest(ManifestCase):
                 *({key: value} for key in ("preprocess", "postprocess") for value in (1, [["code"]], "", "data * 2", "def f(): pass\n" + "#" * 65536)),
                 *({"permissions": value} for value in ({}, [], "ann", {"run": ["ann"]}, {"use": []}, {"use": "ann"}, {"use": [1]}, {"view": [""]},
                                                        {"view": ["a b"]}, {"view": ["a,b"]}, {"use": ["c" * 65]})),
-                {"hardware": 8}, {"hardware": ""}, {"attributes": "ImageNet"}, {"attributes": [1]},
+                {"device": ""}, {"device": 1}, {"device": "/dev/gpu"}, {"hardware": 8}, {"hardware": ""}, {"attributes": "ImageNet"}, {"attributes": [1]},
                 {"model": {"weights_path": "a"}}, {"model": {"graph_path": "a", "path": "b"}}, {"model": {"graph_path": "a", "graph_sha256": "ab"}},
                 {"outputs": [{"type": "feature", "parameters": {"url": "a", "labels": "b"}}]},
                 {"model": {}}, {"model": "x.onnx"}, {"model": []}, {"model": {"path": ""}}, {"model": {"path": 1}},

@@ -54,7 +54,7 @@ static enum status fill_option(const struct invocation *invocation, const struct
   int64_t integer;
   double number;
   *ret_value = option->kind == SUBMISSION_FLAG    ? "true"
-               : option->kind == SUBMISSION_TEXTS ? joined(invocation, option->name, arena)
+               : submission_is_list(option->kind) ? joined(invocation, option->name, arena)
                                                   : invocation_value(invocation, option->name);
   if (option->kind == SUBMISSION_INTEGER)
     return invocation_int64(invocation, option->name, 0, INT64_MAX, &integer, err);

@@ -36,7 +36,8 @@ static const struct option_description options[] = {
     {"latency-bound", 0, "MS", "10", 0, "server: of the 99th percentile."},
     {"samples", 0, "N", "256", 0, "Pictures that scenarios choose from; they are prepared before and kept in memory."},
     {"levels", 'l', "SET", "M", 0,
-     "What to record, such as M or M/L. Layers slow a model down, so its latency is that of M."},
+     "What to record, such as M, M/L, or with a tracer M/L/K. Layers slow a model down, so its latency is that of M."},
+    PROFILE_RUNNER_OPTIONS,
     {"items", 0, NULL, NULL, 0,
      "Also tables with what was found in each picture, and with each class; with --first-difference all layers."},
     {"keep-outputs", 0, NULL, NULL, 0, "Keep the values of each picture's output in the file (table output)."},
@@ -135,13 +136,15 @@ static enum status fill_model(const struct invocation *invocation, const char *p
     return error_set(err, STATUS_INPUT, "cannot evaluate the model", path, "a manifest for another framework",
                      "xsp does not read outputs of %s", profile->variants[0].predictor);
   XSP_TRY(profile_runner(invocation, &profile->runner, arena, err));
+  XSP_TRY(profile_recording(invocation, manifest->device, profile, arena, err));
   profile->runner.interrupted = output_interruptions();
   profile->runner.preprocess = manifest->preprocess;
   profile->runner.postprocess = manifest->postprocess;
   XSP_TRY(option_level_sets(invocation_value(invocation, "levels"), profile->sets, 1, &profile->set_count, err));
-  if (!(profile->sets[0].mask & XSP_LEVEL_MASK(XSP_LEVEL_MODEL)))
-    return error_set(err, STATUS_USE, "a level set without the model level", "--levels", "M, or M/L",
-                     "latencies are those of models");
+  XSP_TRY(profile_check_levels(invocation, profile, err));
+  if (profile->set_count > 1)
+    return error_set(err, STATUS_USE, "an evaluation has one level set", "--cuda", "xsp profile, for hardware metrics",
+                     "metrics need runs of their own");
   profile->command = profile_command(arena);
   return fill_output(manifest, arena, model, err);
 }

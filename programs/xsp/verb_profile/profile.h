@@ -17,6 +17,25 @@ enum status profile_model(const struct invocation *invocation, const char *model
 // Fills what every runner of this command has: where xsp-runner and xsp's tracers are, --threads and --timeout.
 enum status profile_runner(const struct invocation *invocation, struct runner_options *runner, struct arena *arena,
                            struct error *err) MUST_CHECK;
+// Options of `xsp profile` and `xsp evaluate`: what a model runs on, and what records it below the layers.
+// clang-format off
+#define PROFILE_RUNNER_OPTIONS                                                                                         \
+  {"device", 0, "DEVICE", NULL, 0,                                                                                     \
+   "What the model runs on: cpu, gpu, gpu:N (the N-th, from 0), or the framework's own name: an execution provider "   \
+   "of ONNX Runtime (TensorRT, ROCm, OpenVINO:NPU), a device of OpenVINO (NPU, AUTO:GPU,CPU), an accelerator of "      \
+   "LiteRT (npu). Default: the manifest's device, else the CPU; of TensorFlow its first GPU, if there is one."},       \
+  {"tracer", 't', "FILE[:OPTION=VALUE]", NULL, OPTION_REPEATABLE,                                                      \
+   "A tracer to load into the runners whose level set reaches below the layer level. A name without '/' is one of "    \
+   "xsp's own (xsp check lists them)."},                                                                               \
+  OPTION_CALL_PATHS,                                                                                                   \
+  {"cuda", 0, "KEY=VALUE,...", NULL, 0, OPTION_CUDA_TEXT}
+// clang-format on
+// Reads them, once the model's variants and the runner are filled. `device` of a manifest holds without --device; NULL: none.
+enum status profile_recording(const struct invocation *invocation, const char *device, struct profile_options *profile,
+                              struct arena *arena, struct error *err) MUST_CHECK;
+// Whether the level sets have the model's level, and a tracer where they have kernels; adds sets of metrics where tracers have them.
+enum status profile_check_levels(const struct invocation *invocation, struct profile_options *profile,
+                                 struct error *err) MUST_CHECK;
 // The command line as it was typed.
 const char *profile_command(struct arena *arena);
 // The variants of --framework and --library. `frameworks`: names separated by commas, NULL: by the model's name. A framework

@@ -45,10 +45,6 @@ static const struct option_description options[] = {
      "The framework library to open: its file, or the folder of a Python environment or of a package to find it in, "
      "for example onnxruntime=/opt/ort-1.20. Given several times for one framework, its versions are compared. Also "
      "XSP_LIBRARY_NAME."},
-    {"device", 0, "DEVICE", NULL, 0,
-     "What the model runs on: cpu, gpu, gpu:N (the N-th, from 0), or the framework's own name: an execution provider "
-     "of ONNX Runtime (TensorRT, ROCm, OpenVINO:NPU), a device of OpenVINO (NPU, AUTO:GPU,CPU), an accelerator of "
-     "LiteRT (npu). Default: the CPU; of TensorFlow its first GPU, if there is one."},
     {"sequential", 0, NULL, NULL, 0,
      "Measure several frameworks or versions one after the other, not interleaved: only one of them is in memory at a "
      "time, but what drifts on the machine falls on them unequally."},
@@ -59,11 +55,7 @@ static const struct option_description options[] = {
      "Values of an input, from a NumPy file of the right type and shape."},
     {"dim", 0, "NAME=N", NULL, OPTION_REPEATABLE,
      "Size of a free dimension of the model, by its name. The batch dimension is --batch."},
-    {"tracer", 't', "FILE[:OPTION=VALUE]", NULL, OPTION_REPEATABLE,
-     "A tracer to load into the runners whose level set reaches below the layer level. A name without '/' is one of "
-     "xsp's own (xsp check lists them)."},
-    OPTION_CALL_PATHS,
-    {"cuda", 0, "KEY=VALUE,...", NULL, 0, OPTION_CUDA_TEXT},
+    PROFILE_RUNNER_OPTIONS,
     {"profile-file", 0, NULL, NULL, 0,
      "Take layers from the profile file of ONNX Runtime even where it can announce them while it runs."},
     {"unfused", 0, NULL, NULL, 0,
@@ -103,8 +95,8 @@ static enum status given_level_sets(const struct invocation *invocation, struct 
              : STATUS_OK;
 }
 
-static enum status check_level_sets(const struct invocation *invocation, struct profile_options *profile,
-                                    struct error *err)
+enum status profile_check_levels(const struct invocation *invocation, struct profile_options *profile,
+                                 struct error *err)
 {
   const char *text;
   bool has_metrics = false;
@@ -195,6 +187,19 @@ enum status profile_runner(const struct invocation *invocation, struct runner_op
   return invocation_unsigned(invocation, "timeout", 0, 86400, &runner->timeout_s, err);
 }
 
+enum status profile_recording(const struct invocation *invocation, const char *device, struct profile_options *profile,
+                              struct arena *arena, struct error *err)
+{
+  struct runner_options *runner = &profile->runner;
+  runner->device = invocation_has(invocation, "device") ? invocation_value(invocation, "device") : device;
+  for (size_t i = 0; runner->device != NULL && i < profile->variant_count; i++)
+    if (!predictor_find(profile->variants[i].predictor)->has_devices)
+      return error_set(err, STATUS_USE, "cannot choose the device", "--device", "the same without --device",
+                       "the predictor of %s has no way to", profile->variants[i].predictor);
+  runner->call_paths = invocation_value(invocation, "call-paths");
+  return tracer_list(invocation, runner->tracer_directory, arena, &profile->tracers, err);
+}
+
 static enum status fill_runner(const struct invocation *invocation, struct profile_options *profile,
                                struct arena *arena, struct error *err)
 {
@@ -203,19 +208,13 @@ static enum status fill_runner(const struct invocation *invocation, struct profi
   XSP_TRY(profile_model(invocation, invocation->arguments[0], arena, profile, &manifest, err));
   profile->sequential = invocation_has(invocation, "sequential");
   XSP_TRY(profile_runner(invocation, runner, arena, err));
-  XSP_TRY(tracer_list(invocation, runner->tracer_directory, arena, &profile->tracers, err));
+  XSP_TRY(profile_recording(invocation, manifest != NULL ? manifest->device : NULL, profile, arena, err));
   int64_t seed = 0;
   XSP_TRY(invocation_int64(invocation, "seed", 0, INT64_MAX, &seed, err));
   runner->seed = (uint64_t)seed;
   runner->affinity = invocation_value(invocation, "affinity");
-  runner->device = invocation_value(invocation, "device");
-  for (size_t i = 0; runner->device != NULL && i < profile->variant_count; i++)
-    if (!predictor_find(profile->variants[i].predictor)->has_devices)
-      return error_set(err, STATUS_USE, "cannot choose the device", "--device", "the same without --device",
-                       "the predictor of %s has no way to", profile->variants[i].predictor);
   runner->profile_file = invocation_has(invocation, "profile-file");
   runner->unfused = invocation_has(invocation, "unfused");
-  runner->call_paths = invocation_value(invocation, "call-paths");
   runner->pin_algorithms = invocation_has(invocation, "pin-algorithms");
   for (size_t i = 0; runner->unfused && i < profile->variant_count; i++)
     if (!predictor_find(profile->variants[i].predictor)->has_unfused)
@@ -229,7 +228,7 @@ static enum status fill_options(const struct invocation *invocation, struct prof
 {
   XSP_TRY(given_level_sets(invocation, profile, err));
   XSP_TRY(fill_runner(invocation, profile, arena, err));
-  XSP_TRY(check_level_sets(invocation, profile, err));
+  XSP_TRY(profile_check_levels(invocation, profile, err));
   if (profile->batch_count == 0) // else the manifest has them
     XSP_TRY(batch_sizes(invocation, profile, err));
   XSP_TRY(invocation_unsigned(invocation, "runs", 1, 1000000, &profile->runs, err));
