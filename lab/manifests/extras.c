@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keys of a manifest about what is around the model: images of containers, who may use it, code around a prediction, attributes. For the table in
+// Keys of a manifest about what is around the model: images of containers, who may use it, code around a prediction, reported accuracy, attributes. For the table in
 // manifest.c.
 #include "manifests/manifest_private.h"
 
@@ -137,6 +137,45 @@ static enum status add_attribute(const struct fields *fields, const struct docum
   return STATUS_OK;
 }
 
+// ---- accuracy --------------------------------------------------------------------------------------------------------
+static enum status read_metric(const struct fields *fields, const struct field *field, const struct document_node *node,
+                               void *target)
+{
+  struct manifest *manifest = target;
+  struct manifest_metric *metric = &manifest->reported[manifest->reported_count++];
+  metric->key = field->key;
+  XSP_TRY(fields_number(fields, node, field->key, &metric->value));
+  return metric->value >= 0 && metric->value <= 100
+             ? STATUS_OK
+             : fields_wrong(fields, node, "76.1", "%s is in percent, not %g", field->key, metric->value);
+}
+
+static const struct field accuracy_keys[] = {
+    {"top1_pct", false, read_metric, 0, NULL, "76.1"},
+    {"top5_pct", false, read_metric, 0, NULL, "92.9"},
+    {"map_pct", false, read_metric, 0, NULL, "37.0"},
+    {"ap50_pct", false, read_metric, 0, NULL, "58.5"},
+    {"ap75_pct", false, read_metric, 0, NULL, "39.8"},
+    {"miou_pct", false, read_metric, 0, NULL, "67.4"},
+    {"pixel_pct", false, read_metric, 0, NULL, "92.4"},
+    {"exact_pct", false, read_metric, 0, NULL, "81.2"},
+    {"cer_pct", false, read_metric, 0, NULL, "3.1"},
+    {"source", true, field_text, offsetof(struct manifest, reported_source), NULL,
+     "\"https://arxiv.org/abs/1512.03385\""},
+    {"data_set", false, field_text, offsetof(struct manifest, reported_data_set), NULL, "ImageNet validation"},
+    {0},
+};
+
+enum status field_accuracy(const struct fields *fields, const struct field *field, const struct document_node *node,
+                           void *target)
+{
+  const struct manifest *manifest = target;
+  XSP_TRY(fields_read(fields, accuracy_keys, node, field->key, target));
+  return manifest->reported_count > 0 ? STATUS_OK
+                                      : fields_wrong(fields, node, "top1_pct: 76.1", "accuracy has no figure");
+}
+
+// ---- attributes ------------------------------------------------------------------------------------------------------
 // Any tree; its leaves are attributes by their path, without the places in lists: training_dataset.name.
 enum status field_attributes(const struct fields *fields, const struct field *field, const struct document_node *node,
                              void *target)

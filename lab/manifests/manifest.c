@@ -156,6 +156,7 @@ static const struct field manifest_keys[] = {
     {"permissions", false, field_permissions, 0, NULL, "{use: [ann]}"},
     {"preprocess", false, field_code, offsetof(struct manifest, preprocess), NULL, "|"},
     {"postprocess", false, field_code, offsetof(struct manifest, postprocess), NULL, "|"},
+    {"accuracy", false, field_accuracy, 0, NULL, "{top1_pct: 76.1, source: \"https://…\"}"},
     {"attributes", false, field_attributes, 0, NULL, "{training_dataset: ImageNet}"},
     {0},
 };

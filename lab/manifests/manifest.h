@@ -44,6 +44,11 @@ struct manifest_image {     // of a container
 struct manifest_attribute {
   const char *key, *value; // training_dataset.name, ImageNet
 };
+struct manifest_metric {
+  const char *key; // as xsp evaluate prints it: top1_pct
+  double value;
+};
+#define MANIFEST_METRICS_MOST 9
 struct manifest {
   const char *path; // of the manifest, as given
   const char *name, *version;
@@ -79,6 +84,9 @@ struct manifest {
   const char *device; // that the model runs on, as --device of `xsp profile`; NULL: not given
   // Names of `permissions`, with commas between them: who may know of the model and who may evaluate it. NULL: not given.
   const char *viewers, *users;
+  struct manifest_metric reported[MANIFEST_METRICS_MOST]; // how right the model is, by its authors
+  size_t reported_count;
+  const char *reported_source, *reported_data_set; // who reports it, on what; NULL: not given
   struct manifest_attribute *attributes;
   size_t attribute_count;
 };

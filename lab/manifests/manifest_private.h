@@ -34,15 +34,15 @@ __attribute__((format(printf, 4, 5))) enum status fields_wrong(const struct fiel
 enum status fields_kind(const struct fields *fields, const struct field *field, const struct document_node *node,
                         enum document_kind kind) MUST_CHECK;
 // For tables.
-field_read_fn field_text, field_word;            // const char * at the offset
-field_read_fn field_plain;                       // the same; also a number, as it is written
-field_read_fn field_model;                       // where struct manifest's model comes from (origin.c)
-field_read_fn field_container, field_attributes; // lists of struct manifest (extras.c)
-field_read_fn field_permissions;                 // viewers and users of struct manifest (extras.c)
-field_read_fn field_code;                        // const char * at the offset: a Python function (extras.c)
-field_read_fn field_tensor_type;                 // enum tensor_type at the offset (tensors.c)
-field_read_fn field_texts;                       // struct manifest_texts at the offset: a list of texts, not empty
-field_read_fn field_tensors; // lists `inputs` and `outputs` of struct manifest, by the field's key (tensors.c)
+field_read_fn field_text, field_word;                            // const char * at the offset
+field_read_fn field_plain;                                       // the same; also a number, as it is written
+field_read_fn field_model;                                       // where struct manifest's model comes from (origin.c)
+field_read_fn field_container, field_accuracy, field_attributes; // lists of struct manifest (extras.c)
+field_read_fn field_permissions;                                 // viewers and users of struct manifest (extras.c)
+field_read_fn field_code;        // const char * at the offset: a Python function (extras.c)
+field_read_fn field_tensor_type; // enum tensor_type at the offset (tensors.c)
+field_read_fn field_texts;       // struct manifest_texts at the offset: a list of texts, not empty
+field_read_fn field_tensors;     // lists `inputs` and `outputs` of struct manifest, by the field's key (tensors.c)
 // After all keys: types of inputs that have none (tensors.c).
 enum status manifest_tensors_complete(const struct fields *fields) MUST_CHECK;
 // A whole number in decimal; a number of any kind.

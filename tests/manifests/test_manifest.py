@@ -129,6 +129,8 @@ class FormatTest(ManifestCase):
                   (">=2.14", ">= 1.2, != 1.3,<2", "~=1.2", "==2.0rc1", "<3.0.dev1", "^1.x", "\u02c61.x", "~1.2", "1.0", "1.x.*", "*", "^0.1,<1",
                    1, 1.25)),
                 *({"permissions": value} for value in ({"view": ["ann"]}, {"use": ["a.b-c_1", "bob"], "view": ["c" * 64]})),
+                {"device": "cpu"}, {"device": "OpenVINO:NPU"}, {"accuracy": {"top1_pct": 76.1, "source": "the paper"}},
+                {"accuracy": {"map_pct": 0, "cer_pct": 100, "source": "s", "data_set": "COCO"}},
                 {"hardware": "gpus>=1"}, {"task": None}, {"version": 1}, {"version": 1.5}, {"framework": {"name": "Script"}}, {"framework": {"name": "MXNet"}},
                 *({"element_type": kind, "inputs": [{"name": "a"}]} for kind in ("float32", "int8")),
                 {"container": {"amd64": {"cpu": "mlmodelscope/mxnet:1-4-0_amd64-cpu", "gpu": "a@sha256:0f"}, "ppc64le": {"gpu": "b"}}},
@@ -187,6 +189,8 @@ class FormatTest(ManifestCase):
                 *({key: value} for key in ("preprocess", "postprocess") for value in (1, [["code"]], "", "data * 2", "def f(): pass\n" + "#" * 65536)),
                 *({"permissions": value} for value in ({}, [], "ann", {"run": ["ann"]}, {"use": []}, {"use": "ann"}, {"use": [1]}, {"view": [""]},
                                                        {"view": ["a b"]}, {"view": ["a,b"]}, {"use": ["c" * 65]})),
+                *({"accuracy": value} for value in ({}, 76.1, {"top1_pct": 76.1}, {"source": "s", "data_set": "d"}, {"top1_pct": "76 %", "source": "s"},
+                                                    {"top1_pct": 100.5, "source": "s"}, {"top1_pct": -1, "source": "s"}, {"top9_pct": 1, "source": "s"})),
                 {"device": ""}, {"device": 1}, {"device": "/dev/gpu"}, {"hardware": 8}, {"hardware": ""}, {"attributes": "ImageNet"}, {"attributes": [1]},
                 {"model": {"weights_path": "a"}}, {"model": {"graph_path": "a", "path": "b"}}, {"model": {"graph_path": "a", "graph_sha256": "ab"}},
                 {"outputs": [{"type": "feature", "parameters": {"url": "a", "labels": "b"}}]},
@@ -371,10 +375,12 @@ class ProfileTest(ManifestCase):
         machine = {"x86_64": "amd64", "aarch64": "arm64"}.get(os.uname().machine, os.uname().machine)
         path = self.write(manifest(task=None, license="MIT", element_type="float32", inputs=[{"name": "data"}],
                                    container={machine: {"cpu": "net:cpu", "gpu": "net:gpu"}, "s390x": {"cpu": "other"}},
+                                   accuracy={"top1_pct": 76.13, "source": "its authors", "data_set": "ImageNet"},
                                    attributes={"training_dataset": [{"name": "ImageNet"}, {"version": "1.0.0"}], "tags": ["a", 2]}))
         self.profile(path)
         kept = self.workload()
-        self.assertEqual({key: kept[key] for key in kept if key.startswith(("attribute", "container", "license", "task"))}, {
+        self.assertEqual({key: kept[key] for key in kept if key.startswith(("attribute", "container", "license", "reported", "task"))}, {
+            "reported.top1_pct": 76.13, "reported.source": "its authors", "reported.data_set": "ImageNet",
             "attribute.training_dataset.name": "ImageNet", "attribute.training_dataset.version": "1.0.0", "attribute.tags": "a, 2",
             "container_cpu": "net:cpu", "container_gpu": "net:gpu", "license": "MIT"})
         self.profile(manifest(hardware="cpus>=1,memory>=1MiB"))

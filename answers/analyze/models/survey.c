@@ -66,12 +66,23 @@ void survey_note(struct survey *survey, const struct survey_item *item, const ch
 }
 
 // ---- experiments ----------------------------------------------------------------------------------------------------
+static const struct store_system_value *find_value(const struct store_system_value *values, size_t count,
+                                                   const char *key)
+{
+  for (size_t i = 0; i < count; i++)
+    if (strcmp(values[i].key, key) == 0)
+      return &values[i];
+  return NULL;
+}
+
 const struct store_system_value *survey_workload(const struct survey_item *item, const char *key)
 {
-  for (size_t i = 0; i < item->workload_count; i++)
-    if (strcmp(item->workload[i].key, key) == 0)
-      return &item->workload[i];
-  return NULL;
+  return find_value(item->workload, item->workload_count, key);
+}
+
+const struct store_system_value *survey_evaluation(const struct survey_item *item, const char *key)
+{
+  return find_value(item->evaluation, item->evaluation_count, key);
 }
 
 struct table_cell survey_workload_cell(const struct survey_item *item, const char *key)

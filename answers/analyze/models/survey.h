@@ -8,8 +8,8 @@
 
 struct survey_item { // an experiment of one of the files
   struct experiment_runs of;
-  const struct store_system_value *system, *workload;
-  size_t system_count, workload_count;
+  const struct store_system_value *system, *workload, *evaluation;
+  size_t system_count, workload_count, evaluation_count;
   const char *model_name;  // as its workload names it, else by the workload's file, else the experiment's name
   const char *system_name; // unique in the survey; NULL: unknown
   size_t system_number;    // equal systems have the same, from 0
@@ -53,6 +53,7 @@ void survey_next(struct survey *survey);                          // frees what 
 const char *survey_text(struct survey *survey, const char *text); // a copy that lives as long as the answer; NULL: NULL
 // A value of the workload's table; NULL: not there.
 const struct store_system_value *survey_workload(const struct survey_item *item, const char *key);
+const struct store_system_value *survey_evaluation(const struct survey_item *item, const char *key); // the same
 struct table_cell survey_workload_cell(const struct survey_item *item, const char *key);
 // One note per `text`, a literal; it names all experiments that the text was noted for.
 void survey_note(struct survey *survey, const struct survey_item *item, const char *text);

@@ -36,6 +36,8 @@ static enum status load_item(struct survey *survey, const struct experiment_runs
   item->system = values;
   XSP_TRY(store_workload(of->store, experiment->experiment_id, survey->arena, &values, &item->workload_count, err));
   item->workload = values;
+  XSP_TRY(store_evaluation(of->store, experiment->experiment_id, survey->arena, &values, &item->evaluation_count, err));
+  item->evaluation = values;
   const struct store_system_value *name = survey_workload(item, "model_name");
   if (name != NULL && !name->is_number && name->text != NULL && name->text[0] != 0) {
     item->model_name = name->text; // spaces and all

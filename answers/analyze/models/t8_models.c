@@ -8,6 +8,7 @@
 #include "analyze/runs/a1_energy.h"
 
 #include <math.h>
+#include <string.h>
 
 static enum status read_energy(const struct question *question, const struct batches *batches,
                                struct model_summary *ret, struct error *err)
@@ -93,6 +94,60 @@ static void note(struct survey *survey, const struct survey_item *item, const st
     survey_note(survey, item, "layers were not recorded at the optimal batch size: see batch_size");
 }
 
+// ---- how right the model is ------------------------------------------------------------------------------------------
+static double number_of(const struct store_system_value *value)
+{
+  return value != NULL && value->is_number ? value->number : NAN;
+}
+
+static bool is_same_text(const struct store_system_value *a, const struct store_system_value *b)
+{
+  return a != NULL && b != NULL && a->text != NULL && b->text != NULL && strcmp(a->text, b->text) == 0;
+}
+
+// The evaluation of this experiment, else the largest one of the same file of the model in the same framework. NULL: none.
+static const struct survey_item *find_evaluation(const struct survey *survey, const struct survey_item *item)
+{
+  const struct survey_item *found = item->evaluation_count > 0 ? item : NULL;
+  const char *framework = item->of.experiment->framework;
+  for (size_t i = 0; i < survey->count && found != item; i++) {
+    const struct survey_item *other = &survey->items[i];
+    const char *its = other->of.experiment->framework;
+    bool is_same = is_same_text(survey_workload(item, "sha256"), survey_workload(other, "sha256")) &&
+                   framework != NULL && its != NULL && strcmp(framework, its) == 0;
+    if (is_same && other->evaluation_count > 0 &&
+        (found == NULL ||
+         number_of(survey_evaluation(other, "inputs")) > number_of(survey_evaluation(found, "inputs"))))
+      found = other;
+  }
+  return found;
+}
+
+// The model's first metric that is known.
+static void put_accuracy(struct survey *survey, const struct survey_item *item)
+{
+  static const char *const keys[] = {"reported.top1_pct", "reported.map_pct", "reported.miou_pct",
+                                     "reported.exact_pct"};
+  struct table_builder *table = &survey->table;
+  const struct survey_item *evaluation = find_evaluation(survey, item);
+  const struct store_system_value *data_set = NULL;
+  double reported_pct = NAN, evaluated_pct = NAN;
+  const char *metric = NULL;
+  for (size_t i = 0; i < sizeof keys / sizeof keys[0] && metric == NULL; i++) {
+    const char *key = strchr(keys[i], '.') + 1;
+    reported_pct = number_of(survey_workload(item, keys[i]));
+    evaluated_pct = evaluation != NULL ? number_of(survey_evaluation(evaluation, key)) : NAN;
+    metric = isnan(reported_pct) && isnan(evaluated_pct) ? NULL : key;
+  }
+  if (!isnan(evaluated_pct))
+    data_set = survey_evaluation(evaluation, "data_set");
+  table_put_optional(table, "accuracy_metric", cell_text(metric));
+  table_put_optional(table, "reported_accuracy_pct", cell_real(reported_pct));
+  table_put_optional(table, "accuracy_pct", cell_real(evaluated_pct));
+  table_put_optional(table, "data_set", cell_text(data_set != NULL ? data_set->text : NULL));
+  table_put_optional(table, "reported_source", survey_workload_cell(item, "reported.source"));
+}
+
 static void put_row(struct survey *survey, const struct survey_item *item, const struct model_summary *model)
 {
   struct table_builder *table = &survey->table;
@@ -103,6 +158,7 @@ static void put_row(struct survey *survey, const struct survey_item *item, const
   table_put(table, "system", cell_text(item->system_name));
   table_put(table, "task", survey_workload_cell(item, "task"));
   table_put(table, "graph_bytes", survey_workload_cell(item, "graph_bytes"));
+  put_accuracy(survey, item);
   table_put(table, "online_latency_ms", cell_real(model->online_ms));
   table_put(table, "maximum_throughput_per_s", cell_real(model->maximum_per_s));
   table_put(table, "maximum_throughput_batch", cell_int_if(model->has_maximum, model->maximum_batch));

@@ -123,6 +123,13 @@ static void describe(struct profile_options *profile, const struct manifest *man
     put_text(profile, "container_cpu", manifest_image(manifest, machine.machine, "cpu"));
     put_text(profile, "container_gpu", manifest_image(manifest, machine.machine, "gpu"));
   }
+  for (size_t i = 0; i < manifest->reported_count; i++)
+    profile->workload[profile->workload_count++] =
+        (struct store_system_value){.key = arena_format(arena, "reported.%s", manifest->reported[i].key),
+                                    .number = manifest->reported[i].value,
+                                    .is_number = true};
+  put_text(profile, "reported.source", manifest->reported_source);
+  put_text(profile, "reported.data_set", manifest->reported_data_set);
   for (size_t i = 0; i < manifest->attribute_count; i++)
     put_text(profile, arena_format(arena, "attribute.%s", manifest->attributes[i].key), manifest->attributes[i].value);
 }
