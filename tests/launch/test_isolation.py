@@ -500,6 +500,21 @@ class InContainers(IsolationTest):
         self.assertRegex(self.evaluate("--isolate", status=2, XSP_IMAGES=str(self.folder)).stderr, "container: net:1: .*/net_1 is missing")
         self.assertIn("neither oci-layout nor", self.evaluate("--container", self.folder, status=2).stderr)
 
+    def test_an_image_for_another_device(self):
+        """Never the host's files instead; where images are not looked for, the device decides."""
+        machines = ("amd64", "arm64")
+        images = {"XSP_IMAGES": str(self.folder)}
+        for device, there, other in (("gpu", "cpu", "gpu"), ("CUDA:1", "cpu", "gpu"), ("TensorRT", "cpu", "gpu"), ("cpu", "gpu", "cpu"),
+                                     ("XNNPACK", "gpu", "cpu")):
+            with self.subTest(device):
+                self.manifest(container={each: {there: "net:1"} for each in machines})
+                said = self.evaluate("--isolate", "--device", device, status=2, **images).stderr
+                self.assertRegex(said, f"container: net:1: .* no image for {other} .*--container FOLDER")
+                self.manifest(container={each: {other: "net:1"} for each in machines})
+                self.assertIn("net_1 is missing", self.evaluate("--isolate", "--device", device, status=2, **images).stderr)
+        self.manifest(container={each: {"gpu": "net:1"} for each in machines})
+        self.evaluate("--isolate", XSP_IMAGES=None)
+
     def test_hostile_layers(self):
         self.manifest()
         outside = self.folder / "outside"
