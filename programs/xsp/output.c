@@ -3,6 +3,7 @@
 #include "programs/xsp/output.h"
 
 #include "base/clock.h"
+#include "base/file_place.h"
 #include "base/memory.h"
 #include "data/data.h"
 #include "report/display.h"
@@ -217,6 +218,23 @@ void output_remove_unfinished(int signal_number)
   store_unfinished_remove();
   data_writer_unfinished_remove();
   raise(signal_number); // blocked until the handler is left; SA_RESETHAND made it the default again
+}
+
+enum status output_file(const char *path, const void *bytes, size_t size_bytes, bool may_replace, struct error *err)
+{
+  char partial[PATH_MAX];
+  if (!may_replace && access(path, F_OK) == 0)
+    return error_set(err, STATUS_USE, "the output exists", path, "--force, or another -o",
+                     "it is not overwritten unasked");
+  int file = file_place_begin(path, partial);
+  bool is_written = file >= 0 && file_place_write(file, bytes, size_bytes);
+  is_written = file >= 0 && close(file) == 0 && is_written;
+  if (is_written && file_place(partial, path, may_replace) == 0)
+    return STATUS_OK;
+  enum status status = error_set_errno(err, STATUS_SYSTEM, "cannot write the file", path, "another -o");
+  if (file >= 0)
+    unlink(partial);
+  return status;
 }
 
 static void catch_signals(void (*handler)(int), int flags)

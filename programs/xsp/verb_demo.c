@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // xsp demo: traces a small program with a planted fault, by the commands that a user would type.
 #include "base/child.h"
-#include "base/file_place.h"
 #include "programs/xsp/output.h"
 #include "programs/xsp/verb.h"
 
@@ -22,23 +21,6 @@ static const char program[] = "# Loads a batch, then computes with it. The loop 
                               "    return sum(number * number for number in numbers)\n\n\n"
                               "for step in range(60):\n"
                               "    train(load(step))\n";
-
-static enum status write_program(const char *path, bool may_replace, struct error *err)
-{
-  char partial[PATH_MAX];
-  if (!may_replace && access(path, F_OK) == 0)
-    return error_set(err, STATUS_USE, "the output exists", path, "--force, or another -o",
-                     "it is not overwritten unasked");
-  int file = file_place_begin(path, partial);
-  bool is_written = file >= 0 && file_place_write(file, program, sizeof program - 1);
-  is_written = file >= 0 && close(file) == 0 && is_written;
-  if (is_written && file_place(partial, path, may_replace) == 0)
-    return STATUS_OK;
-  enum status status = error_set_errno(err, STATUS_SYSTEM, "cannot write the demo's program", path, "another -o");
-  if (file >= 0)
-    unlink(partial);
-  return status;
-}
 
 // xsp itself: the verb, --force and --quiet where they were given, the arguments. Its messages go where ours go.
 static enum status run_xsp(const struct invocation *invocation, const char *verb, const char *const *arguments,
@@ -78,7 +60,7 @@ static enum status run(const struct invocation *invocation, struct error *err)
     return error_set(err, STATUS_USE, "wrong use", folder, "a shorter -o", "the name is too long");
   if (mkdir(folder, 0777) != 0 && errno != EEXIST)
     return error_set_errno(err, STATUS_SYSTEM, "cannot make the folder", folder, "another -o");
-  XSP_TRY(write_program(script, invocation_has(invocation, "force"), err));
+  XSP_TRY(output_file(script, program, sizeof program - 1, invocation_has(invocation, "force"), err));
   XSP_TRY(run_xsp(invocation, "run", (const char *const[]){"-o", trace, "--", "python3", script, NULL}, err));
   XSP_TRY(run_xsp(invocation, "report", (const char *const[]){trace, "-o", page, "-q", NULL}, err));
   output_note("xsp: the program is %s; open %s in a browser; then: xsp run -- YOUR COMMAND", script, page);

@@ -24,14 +24,16 @@ extern const struct verb verb_recover;
 extern const struct verb verb_serve;
 extern const struct verb verb_agent;
 extern const struct verb verb_check;
+extern const struct verb verb_manifest;
 extern const struct verb verb_demo;
 extern const struct verb verb_version;
 extern const struct verb verb_help;
 
 const struct verb *const verbs[] = {
-    &verb_profile, &verb_evaluate, &verb_data, &verb_run,     &verb_import, &verb_merge,  &verb_analyze, &verb_compare,
-    &verb_history, &verb_publish,  &verb_info, &verb_sql,     &verb_export, &verb_report, &verb_serve,   &verb_agent,
-    &verb_recover, &verb_check,    &verb_demo, &verb_version, &verb_help,   NULL,
+    &verb_profile,  &verb_evaluate, &verb_data,    &verb_run,     &verb_import,  &verb_merge,
+    &verb_analyze,  &verb_compare,  &verb_history, &verb_publish, &verb_info,    &verb_sql,
+    &verb_export,   &verb_report,   &verb_serve,   &verb_agent,   &verb_recover, &verb_check,
+    &verb_manifest, &verb_demo,     &verb_version, &verb_help,    NULL,
 };
 
 enum status verb_find(const char *name, const char *command, const struct verb **ret_verb, struct error *err)

@@ -341,7 +341,7 @@ class HelpTest(CliTest):
         arguments = {"analyze": ["A2", self.file], "compare": [self.file, self.file], "history": [self.file], "info": [self.file], "sql": [self.file, "select 1"], "help": [],
                      "export": [self.file, "-o", self.folder / "none" / "out"], "import": [self.file, "-o", self.folder / "no.xsp"], "check": ["script"], "version": [],
                      "profile": [self.folder / "none.onnx"], "evaluate": [self.folder / "none.yml", "--data", self.folder],
-                     "data": ["generate", self.folder / "none" / "x.xspd"], "run": [],
+                     "data": ["generate", self.folder / "none" / "x.xspd"], "run": [], "manifest": ["init", self.folder / "none.onnx"],
                      "agent": ["--list", "--registry", "http://127.0.0.1:1"]}
         self.assertEqual({verb for verb, _, _ in found}, set(arguments))
         for verb, option, values in found:

@@ -7,35 +7,21 @@
 #include "manifests/manifests.h"
 #include "programs/xsp/output.h"
 #include "programs/xsp/verb_check/check.h"
+#include "programs/xsp/verb_profile/profile.h"
 #include "report/display.h"
 
 #include <limits.h>
 #include <string.h>
 
-struct port { // an input or output, as the opened model has it
-  const char *name, *type, *shape;
-  bool is_output;
-};
 struct finding {
   struct arena arena;
   struct manifest manifest;
   const struct predictor *predictor;
   struct probe_result library;
   struct manifest_model model;
-  VECTOR(struct port) ports;
+  struct profile_ports ports;
   bool is_whole; // all of it was looked at, not the manifest alone
 };
-
-static void add_port(void *context, const char *kind, const char *name, enum tensor_type type, const char *shape)
-{
-  struct finding *finding = context;
-  *vector_add(&finding->ports) = (struct port){
-      .name = arena_copy(&finding->arena, name, strlen(name)),
-      .type = tensor_type_facts(type)->bytes > 0 ? tensor_type_facts(type)->name : NULL,
-      .shape = strcmp(shape, "-") == 0 ? NULL : arena_format(&finding->arena, "[%s]", shape),
-      .is_output = strcmp(kind, "output") == 0,
-  };
-}
 
 static enum status open_model(struct finding *finding, const char *library, struct error *err)
 {
@@ -55,18 +41,8 @@ static enum status open_model(struct finding *finding, const char *library, stru
       .dims = manifest_dims(manifest, NULL, arena),
       .expectations = manifest_expectations(manifest, arena),
   };
-  struct level_set levels;
-  struct runner runner;
-  (void)level_set_parse("M", 1, &levels);
-  enum status status = runner_start(&runner, &options, levels, "", NULL, err);
-  if (status == STATUS_OK)
-    status = runner_wait_ready(&runner, err);
-  if (status == STATUS_OK)
-    status = runner_describe(&runner, add_port, finding, err);
-  if (status == STATUS_OK)
-    status = runner_prepare(&runner, manifest->batch_count > 0 ? manifest->batches[0] : 1, err);
-  runner_close(&runner);
-  return status;
+  finding->ports.arena = arena;
+  return profile_ports_read(&options, manifest->batch_count > 0 ? manifest->batches[0] : 1, &finding->ports, err);
 }
 
 static enum status check_one(const struct invocation *invocation, const char *path, struct finding *finding,
@@ -89,7 +65,7 @@ static enum status check_one(const struct invocation *invocation, const char *pa
 
 // ---- printing --------------------------------------------------------------------------------------------------------
 
-static const char *fill_text(const struct manifest *manifest, const struct port *port)
+static const char *fill_text(const struct manifest *manifest, const struct profile_port *port)
 {
   for (size_t i = 0; i < manifest->input_count; i++)
     if (strcmp(manifest->inputs[i].expectation.info.name, port->name) == 0 && manifest->inputs[i].fill_text != NULL)
@@ -129,8 +105,8 @@ static void print_text(struct finding *finding, struct buf *out)
   put_line(out, "sha256",
            arena_format(arena, "%s, %s", finding->model.sha256,
                         manifest->sha256 != NULL ? "as in the manifest" : "not in the manifest"));
-  for (size_t i = 0; i < finding->ports.count; i++) {
-    const struct port *port = &finding->ports.items[i];
+  for (size_t i = 0; i < finding->ports.list.count; i++) {
+    const struct profile_port *port = &finding->ports.list.items[i];
     put_line(out, port->is_output ? "output" : "input",
              arena_format(arena, "%s %s %s%s%s", port->name, port->type != NULL ? port->type : "(unknown type)",
                           port->shape != NULL ? port->shape : "(unknown shape)", port->is_output ? "" : ", filled ",
@@ -143,8 +119,8 @@ static void print_text(struct finding *finding, struct buf *out)
 static void print_ports(struct finding *finding, bool is_output, struct json_writer *json)
 {
   json_member_array(json, is_output ? "outputs" : "inputs");
-  for (size_t i = 0; i < finding->ports.count; i++) {
-    const struct port *port = &finding->ports.items[i];
+  for (size_t i = 0; i < finding->ports.list.count; i++) {
+    const struct profile_port *port = &finding->ports.list.items[i];
     if (port->is_output != is_output)
       continue;
     json_object(json);
@@ -184,7 +160,7 @@ static void print_json(struct finding *finding, const struct error *problem, str
     json_null(json);
   json_member_string(json, "sha256", finding->model.sha256[0] != 0 ? finding->model.sha256 : NULL);
   json_member_string(json, "wanted_sha256", manifest->sha256);
-  if (finding->ports.count > 0) {
+  if (finding->ports.list.count > 0) {
     print_ports(finding, false, json);
     print_ports(finding, true, json);
     json_member_bool(json, "outputs_checked", finding->predictor->tells_outputs);
@@ -209,7 +185,7 @@ enum status check_manifests(const struct invocation *invocation, enum report_for
       print_json(&finding, &problem, &json);
     else if (each == STATUS_OK)
       print_text(&finding, &out);
-    vector_done(&finding.ports);
+    vector_done(&finding.ports.list);
     arena_done(&finding.arena);
     if (each != STATUS_OK && status != STATUS_OK)
       output_error(&problem);

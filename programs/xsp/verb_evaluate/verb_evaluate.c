@@ -126,9 +126,10 @@ static enum status fill_model(const struct invocation *invocation, const char *p
   XSP_TRY(profile_model(invocation, path, arena, profile, ret_manifest, err));
   const struct manifest *manifest = *ret_manifest;
   if (manifest == NULL || !has_pictures(manifest))
-    return error_set(err, STATUS_INPUT, "cannot evaluate the model", path,
-                     "a manifest with `type: image` for an input (docs/evaluate.md)",
-                     manifest == NULL ? "it is not a manifest (.yml)" : "no input of it is of pictures");
+    return error_set(
+        err, STATUS_INPUT, "cannot evaluate the model", path,
+        arena_format(arena, "`xsp manifest init %s`, which writes one with `type: image` for an input", path),
+        manifest == NULL ? "it is not a manifest (.yml)" : "no input of it is of pictures");
   if (profile->variant_count > 1)
     return error_set(err, STATUS_USE, "wrong use", "--library", "one library for each framework",
                      "several are given for %s", profile->variants[0].predictor);

@@ -53,6 +53,7 @@ static void header(struct buf *out, const char *name)
     }
   }
   buf_text(out, " 1 \"\" \"xsp " XSP_VERSION "\" \"User Commands\"\n");
+  buf_text(out, ".ad l\n"); // long lists of words have no spaces to stretch
 }
 
 static void man_option(struct buf *out, const struct option_description *option)

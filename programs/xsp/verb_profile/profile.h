@@ -3,7 +3,9 @@
 #ifndef XSP_PROGRAMS_XSP_PROFILE_H
 #define XSP_PROGRAMS_XSP_PROFILE_H
 
+#include "base/vector.h"
 #include "experiment/experiment.h"
+#include "launch/launch.h"
 #include "manifests/manifests.h"
 #include "programs/xsp/verb.h"
 #include "report/report.h"
@@ -36,6 +38,17 @@ enum status profile_recording(const struct invocation *invocation, const char *d
 // Whether the level sets have the model's level, and a tracer where they have kernels; adds sets of metrics where tracers have them.
 enum status profile_check_levels(const struct invocation *invocation, struct profile_options *profile,
                                  struct error *err) MUST_CHECK;
+struct profile_port {              // an input or output, as the opened model has it
+  const char *name, *type, *shape; // "data", "float32", "[N,3,224,224]"; type or shape NULL: unknown
+  bool is_output;
+};
+struct profile_ports {
+  struct arena *arena; // borrowed; all texts are in it
+  VECTOR(struct profile_port) list;
+};
+// Opens the model in a runner of its own, adds its inputs and outputs to `ports`, and with `batch` > 0 makes inputs of that size.
+enum status profile_ports_read(const struct runner_options *options, int64_t batch, struct profile_ports *ports,
+                               struct error *err) MUST_CHECK;
 // The command line as it was typed.
 const char *profile_command(struct arena *arena);
 // The variants of --framework and --library. `frameworks`: names separated by commas, NULL: by the model's name. A framework
