@@ -175,6 +175,8 @@ static bool take_member(void *context, struct json_reader *json, const char *key
     return take_state(reading, json);
   if (strcmp(key, "progress") == 0)
     reading->answer->progress = text_of(reading, json);
+  else if (strcmp(key, "place") == 0)
+    (void)json_int64(json, &reading->answer->place);
   else if (strcmp(key, "error") == 0)
     reading->answer->error = text_of(reading, json);
   else if (strcmp(key, "result") == 0 && json->event == JSON_OBJECT)

@@ -12,6 +12,7 @@
 struct answer { // of GET /evaluations/{id}
   char id[QUEUE_ID_DIGITS + 1];
   enum job_state state;
+  int64_t place;                           // in the queue, from 1; 0: it does not wait
   const char *progress, *error;            // NULL: none
   struct table tables[ANSWER_TABLES_MOST]; // once it is done; of each id, title, columns, rows and notes
   size_t table_count;

@@ -62,20 +62,32 @@ static unsigned put_models(struct agent *agent, const char *user, const struct s
   return 0;
 }
 
-static unsigned put_all(struct agent *agent, const char *user, const struct submission *submission, struct arena *arena,
-                        struct arguments *arguments, char *why)
+static unsigned put_data(struct agent *agent, const struct submission *submission, struct arena *arena,
+                         struct arguments *arguments, char *why)
 {
-  *vector_add(&arguments->list) = "xsp";
-  *vector_add(&arguments->list) = "evaluate";
-  unsigned status = put_models(agent, user, submission, arena, arguments, why);
-  if (status != 0)
-    return status;
   const char *data = find_data(agent, submission->data, arena);
   if (data == NULL) {
     snprintf(why, WHY_BYTES, "there is no data set %s", submission->data);
     return 404;
   }
   *vector_add(&arguments->list) = arena_format(arena, "--data=%s", data);
+  return 0;
+}
+
+static unsigned put_all(struct agent *agent, const char *user, const struct submission *submission, struct arena *arena,
+                        struct arguments *arguments, char *why)
+{
+  *vector_add(&arguments->list) = "xsp";
+  *vector_add(&arguments->list) = submission->is_profile ? "profile" : "evaluate";
+  if (submission->is_profile && agent->options.isolates) {
+    snprintf(why, WHY_BYTES, "this agent isolates its models (--isolate), which xsp profile cannot");
+    return 403;
+  }
+  unsigned status = put_models(agent, user, submission, arena, arguments, why);
+  if (status == 0 && !submission->is_profile)
+    status = put_data(agent, submission, arena, arguments, why);
+  if (status != 0)
+    return status;
   for (size_t i = 0; i < SUBMISSION_OPTIONS; i++)
     if (submission->values[i] != NULL)
       put_option(&submission_options[i], submission->values[i], arena, arguments);
@@ -110,7 +122,7 @@ static bool has_user(const struct agent *agent, const char *name)
 enum status agent_command_of_request(void *context, const char *user, const char *request, struct arena *arena,
                                      const char *const **ret_arguments, struct error *err)
 {
-  static const char what[] = "cannot evaluate";
+  static const char what[] = "cannot measure";
   struct agent *agent = context;
   struct submission submission;
   char why[WHY_BYTES];

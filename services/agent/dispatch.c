@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chooses agents, and follows evaluations on them. Called by the verb `evaluate`. One thread asks all agents in turn. An agent is lost
+// Chooses agents, and follows what they measure. Called by the verbs `evaluate` and `profile`. One thread asks all agents in turn. An agent is lost
 // when it does not answer and its lease has ended, or when it does not know the evaluation any more.
 #include "agent/dispatch.h"
 
@@ -84,7 +84,7 @@ static enum status nobody(const struct dispatching *dispatching, struct error *e
   for (size_t i = 0; i < dispatching->agents.count; i++)
     options->message("xsp: %s: %s", dispatching->agents.items[i].name,
                      missed(dispatching, &dispatching->agents.items[i]));
-  return error_set(err, STATUS_SYSTEM, "no agent can evaluate", options->submission.models[0],
+  return error_set(err, STATUS_SYSTEM, "no agent can measure", options->submission.models[0],
                    "`xsp agent --list --registry URL`, or other constraints", "%s%s",
                    dispatching->agents.count == 0 ? "none is registered with " : "each of them misses something",
                    dispatching->agents.count == 0 ? options->registry : "");
@@ -115,13 +115,13 @@ static enum remote_result begin(struct dispatching *dispatching, struct run *run
   return result;
 }
 
-// The evaluation's own error, "WHAT: WHERE: WHY; try: ADVICE".
+// The agent's error, "WHAT: WHERE: WHY; try: ADVICE".
 static void fail_by_answer(struct run *run, const struct answer *answer)
 {
   static const char mark[] = "; try: ";
   const char *why = answer->error != NULL ? answer->error : "it was cancelled", *advice = strstr(why, mark);
   int length = advice != NULL ? (int)(advice - why) : (int)strlen(why);
-  error_set(&run->error, STATUS_SYSTEM, "the evaluation failed", NULL, advice != NULL ? advice + strlen(mark) : NULL,
+  error_set(&run->error, STATUS_SYSTEM, "it failed on the agent", NULL, advice != NULL ? advice + strlen(mark) : NULL,
             "%.*s", length, why);
   remote_remove(run->remote);
   fail(run);
@@ -161,6 +161,9 @@ static bool look(struct dispatching *dispatching, struct run *run)
     fail_by_answer(run, answer);
   } else if (result == REMOTE_OK && answer->progress != NULL && options->progress != NULL) {
     options->progress(arena_format(&arena, "%s: %s", run->agent->name, answer->progress), false);
+  } else if (result == REMOTE_OK && answer->place > 0 && options->progress != NULL) {
+    options->progress(
+        arena_format(&arena, "%s: waits, place %lld in its queue", run->agent->name, (long long)answer->place), false);
   }
   arena_done(&arena);
   if (result == REMOTE_REFUSED)
@@ -210,7 +213,7 @@ static enum status run_on_one(struct dispatching *dispatching, struct error *err
     return nobody(dispatching, err);
   for (; run != NULL && !*dispatching->options->interrupted; run = choose(dispatching)) {
     if (is_lost)
-      note(dispatching, arena_format(dispatching->arena, "the agent %s was lost; the evaluation moved to %s",
+      note(dispatching, arena_format(dispatching->arena, "the agent %s was lost; its work moved to %s",
                                      last->agent->name, run->agent->name));
     last = run;
     run->output_path = dispatching->options->output_path;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Evaluates on agents that satisfy constraints: on the least busy one, or on all. Front door of agent/ for the verb `evaluate`.
+// Evaluates or profiles on agents that satisfy constraints: on the least busy one, or on all. Front door of agent/ for these verbs.
 #ifndef XSP_AGENT_DISPATCH_H
 #define XSP_AGENT_DISPATCH_H
 
@@ -37,7 +37,7 @@ struct dispatch {
 
 // Waits for the results; one thread. All in `arena`. *ret_dispatch has the parts that are complete, also after an error: STATUS_USE:
 // options; STATUS_SYSTEM: the registry or an agent does not answer, no agent satisfies the constraints (what each one misses goes to
-// `message`), an evaluation failed.
+// `message`), one failed.
 enum status dispatch_run(const struct dispatch_options *options, struct arena *arena, struct dispatch *ret_dispatch,
                          struct error *err) MUST_CHECK;
 

@@ -100,7 +100,7 @@ static bool find_job(struct exchange *exchange, struct job_view *ret_job)
   return false;
 }
 
-// The table that xsp evaluate printed, as it is.
+// The table that xsp printed, as it is.
 static void put_table(struct exchange *exchange, struct json_writer *json, const struct job_view *job)
 {
   uint64_t bytes = 0;

@@ -3,7 +3,7 @@
 //
 //   FOLDER/.xsp-agent.lock
 //   FOLDER/ID.evaluation   the record (job_record.h); replaced as a whole, so that it is always one
-//   FOLDER/ID/             what xsp evaluate wrote
+//   FOLDER/ID/             what xsp wrote
 #ifndef XSP_AGENT_JOB_FOLDER_H
 #define XSP_AGENT_JOB_FOLDER_H
 
@@ -33,7 +33,7 @@ enum status job_folder_read(const struct job_folder *folder, const char *id, str
 // On the disk when it returns STATUS_OK; else the record is what it was.
 enum status job_folder_write(const struct job_folder *folder, const char *id, const struct job_record *record,
                              struct error *err) MUST_CHECK;
-void job_folder_remove(const struct job_folder *folder, const char *id); // the record and what xsp evaluate wrote
+void job_folder_remove(const struct job_folder *folder, const char *id); // the record and what xsp wrote
 // FOLDER/ID, or with `name` a file in it.
 void job_folder_path(const struct job_folder *folder, const char *id, const char *name, char path[PATH_MAX]);
 

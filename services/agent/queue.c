@@ -106,9 +106,10 @@ static void take_over(struct queue *queue, const char *id, const struct job_reco
   if (job->state == JOB_RUNNING) {
     job->state = job->starts < QUEUE_STARTS_MOST ? JOB_QUEUED : JOB_FAILED;
     if (job->state == JOB_FAILED)
-      snprintf(job->line, sizeof job->line,
-               "cannot evaluate: the agent ended while it ran, %u times; try: the evaluation alone, by xsp evaluate",
-               QUEUE_STARTS_MOST);
+      snprintf(
+          job->line, sizeof job->line,
+          "cannot measure: the agent ended while it ran, %u times; try: the same without the agent, on its machine",
+          QUEUE_STARTS_MOST);
     queue_note(queue, job);
   }
   DEBUG(agent, "evaluation %s of before: %s", job->id, job_state_names[job->state]);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Evaluations of an agent: each waits for its turn (users take turns), then runs as a process `xsp evaluate` with a folder of its own. So the agent
+// Evaluations of an agent: each waits for its turn (users take turns), then runs as a process of xsp with a folder of its own. So the agent
 // loads no framework, and a crash is one failed evaluation. They are kept on disk, so that the next agent goes on with them. Any thread.
 #ifndef XSP_AGENT_QUEUE_H
 #define XSP_AGENT_QUEUE_H
@@ -15,7 +15,7 @@
 #define QUEUE_USER_BYTES 65u     // of guard_is_name, and a zero
 
 #define QUEUE_OUTPUT "evaluation.xsp" // in the folder of a job, as is:
-#define QUEUE_TABLE "table.json"      // what xsp evaluate prints
+#define QUEUE_TABLE "table.json"      // what xsp prints
 #define QUEUE_MESSAGES "messages"     // its stderr
 
 struct job_view { // of a moment

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Threads that run evaluations, each as a process. Called by queue.c. A process is waited for without the lock, and reaped under it, so
+// Threads that run evaluations and profiles, each as a process. Called by queue.c. A process is waited for without the lock, and reaped under it, so
 // that its number is valid wherever a signal is sent.
 #include "agent/queue_private.h"
 #include "base/child.h"
@@ -70,7 +70,7 @@ static enum status start_in(const char *folder, const char *const *arguments, st
   errno = place < 0 || files[0] < 0 || files[1] < 0 ? errno : child_start(&command, ret_child);
   enum status status = STATUS_OK;
   if (errno != 0)
-    status = error_set_errno(err, STATUS_SYSTEM, "cannot start xsp evaluate", folder, "TMPDIR=FOLDER with more room");
+    status = error_set_errno(err, STATUS_SYSTEM, "cannot start xsp", folder, "TMPDIR=FOLDER with more room");
   const int opened[] = {place, files[0], files[1]};
   for (size_t i = 0; i < 3; i++)
     if (opened[i] >= 0)
@@ -119,18 +119,17 @@ static void conclude(const struct queue *queue, struct queue_job *job, int how)
     job->state = JOB_DONE;
   } else if (job->is_overdue) {
     job->state = JOB_FAILED;
-    snprintf(
-        job->line, sizeof job->line,
-        "cannot evaluate: it ran longer than %u s, the agent's limit (--time-limit), and was ended; try: fewer inputs",
-        queue->options.limit_s);
+    snprintf(job->line, sizeof job->line,
+             "cannot measure: it ran longer than %u s, the agent's limit (--time-limit), and was ended; "
+             "try: fewer inputs or runs",
+             queue->options.limit_s);
   } else if (job->kill_ns != 0) {
     job->state = JOB_QUEUED;
     job->starts--;
   } else {
     job->state = JOB_FAILED;
     if (WIFSIGNALED(how))
-      snprintf(job->line, sizeof job->line, "xsp evaluate ended by signal %d (%s)", WTERMSIG(how),
-               strsignal(WTERMSIG(how)));
+      snprintf(job->line, sizeof job->line, "xsp ended by signal %d (%s)", WTERMSIG(how), strsignal(WTERMSIG(how)));
     else
       last_line(queue, job->id, job->line, sizeof job->line);
   }

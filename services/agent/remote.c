@@ -16,7 +16,7 @@
 #define WITHIN_MS 5000
 #define TABLE_BYTES_MOST ((uint64_t)80 << 20)
 #define FILE_BYTES_MOST ((uint64_t)1 << 40)
-static const char what[] = "cannot evaluate";
+static const char what[] = "cannot measure";
 
 struct remote {
   struct buf url;

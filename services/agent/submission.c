@@ -9,9 +9,12 @@
 // No option that names a file or a folder: of the agent's machine, a client names data and models only.
 // clang-format off
 const struct submission_option submission_options[SUBMISSION_OPTIONS] = {
-    {"batch", SUBMISSION_INTEGER},
+    {"batch", SUBMISSION_INTEGERS},
     {"limit", SUBMISSION_INTEGER},
     {"warmup", SUBMISSION_INTEGER},
+    {"runs", SUBMISSION_INTEGER},
+    {"cold", SUBMISSION_INTEGER},
+    {"serialize", SUBMISSION_FLAG},
     {"precision", SUBMISSION_TEXT},
     {"max-runs", SUBMISSION_INTEGER},
     {"threads", SUBMISSION_INTEGER},
@@ -55,6 +58,7 @@ static void write_value(enum submission_kind kind, const char *value, struct jso
       json_string_n(json, part.data, part.length);
     json_array_end(json);
     break;
+  case SUBMISSION_INTEGERS:
   case SUBMISSION_TEXT:
   case SUBMISSION_URL:
     json_string(json, value);
@@ -64,18 +68,22 @@ static void write_value(enum submission_kind kind, const char *value, struct jso
 void submission_write(const struct submission *submission, struct json_writer *json)
 {
   json_object(json);
+  if (submission->is_profile)
+    json_member_string(json, "verb", "profile");
   json_member_array(json, "models");
   for (size_t i = 0; i < submission->model_count; i++)
     json_string(json, submission->models[i]);
   json_array_end(json);
   if (submission->framework != NULL)
     json_member_string(json, "framework", submission->framework);
-  json_member_string(json, "data", submission->data);
+  if (submission->data != NULL)
+    json_member_string(json, "data", submission->data);
   for (size_t i = 0; i < SUBMISSION_OPTIONS; i++) {
     if (submission->values[i] == NULL)
       continue;
     json_key(json, submission_options[i].name);
-    write_value(submission_options[i].kind, submission->values[i], json);
+    bool is_one = submission_options[i].kind == SUBMISSION_INTEGERS && !submission->is_profile;
+    write_value(is_one ? SUBMISSION_INTEGER : submission_options[i].kind, submission->values[i], json);
   }
   json_object_end(json);
 }
@@ -85,7 +93,8 @@ struct reading {
   struct arena *arena;
   struct submission *submission;
   const char *problem;
-  const char **list; // of SUBMISSION_TEXTS
+  const char **list;    // of SUBMISSION_TEXTS
+  const char *integers; // the option of SUBMISSION_INTEGERS that is a text, as only a profile may have it
 };
 
 static bool fail(struct reading *reading, const char *problem)
@@ -133,6 +142,14 @@ static bool are_names(const char *list)
   return strspn(list, "abcdefghijklmnopqrstuvwxyz0123456789_,") == strlen(list);
 }
 
+bool submission_are_integers(const char *list)
+{
+  bool is_good = list[0] != 0 && strlen(list) < 1000 && strspn(list, "0123456789,") == strlen(list);
+  for (size_t i = 0; is_good && list[i] != 0; i++)
+    is_good = list[i] != ',' || (i > 0 && list[i - 1] != ',' && list[i + 1] != 0);
+  return is_good;
+}
+
 static bool take_option(struct reading *reading, struct json_reader *json, size_t number)
 {
   const struct submission_option *option = &submission_options[number];
@@ -143,6 +160,12 @@ static bool take_option(struct reading *reading, struct json_reader *json, size_
   case SUBMISSION_INTEGER:
     is_good = json_int64(json, &integer) && integer >= 0;
     *value = is_good ? arena_copy(reading->arena, json->text, json->length) : NULL;
+    break;
+  case SUBMISSION_INTEGERS:
+    is_good = json->event == JSON_STRING || (json_int64(json, &integer) && integer >= 0);
+    *value = is_good ? arena_copy(reading->arena, json->text, json->length) : NULL;
+    is_good = is_good && submission_are_integers(*value);
+    reading->integers = json->event == JSON_STRING ? option->name : reading->integers;
     break;
   case SUBMISSION_NUMBER:
     is_good = json->event == JSON_NUMBER && isfinite(strtod(json->text, NULL));
@@ -167,15 +190,15 @@ static bool take_option(struct reading *reading, struct json_reader *json, size_
     is_good = *value != NULL && (text_begins_with(*value, "http://") || text_begins_with(*value, "https://"));
     break;
   }
-  static const char *const kinds[] = {"a whole number",  "a number",        "a text",
-                                      "a list of texts", "a list of names", "an http or https address",
-                                      "true or false"};
+  static const char *const kinds[] = {
+      "a whole number",           "whole numbers", "a number", "a text", "a list of texts", "a list of names",
+      "an http or https address", "true or false"};
   return is_good || fail(reading, arena_format(reading->arena, "%s is not %s", option->name, kinds[option->kind]));
 }
 
 static const char *unknown(const struct reading *reading, const char *key)
 {
-  const char *text = arena_format(reading->arena, "%s is unknown; known are models, framework, data", key);
+  const char *text = arena_format(reading->arena, "%s is unknown; known are verb, models, framework, data", key);
   for (size_t i = 0; i < SUBMISSION_OPTIONS; i++)
     text = arena_format(reading->arena, "%s, %s", text, submission_options[i].name);
   return text;
@@ -187,6 +210,11 @@ static bool take_member(void *context, struct json_reader *json, const char *key
   struct submission *submission = reading->submission;
   if (strcmp(key, "models") == 0)
     return json->event == JSON_ARRAY ? json_each(json, take_model, reading) : fail(reading, "models is not a list");
+  if (strcmp(key, "verb") == 0) {
+    reading->submission->is_profile = json->event == JSON_STRING && strcmp(json->text, "profile") == 0;
+    return submission->is_profile || (json->event == JSON_STRING && strcmp(json->text, "evaluate") == 0) ||
+           fail(reading, "verb is neither evaluate nor profile");
+  }
   if (strcmp(key, "data") == 0)
     return (submission->data = take_text(reading, json)) != NULL || fail(reading, "data is not a name");
   if (strcmp(key, "framework") == 0)
@@ -207,6 +235,12 @@ const char *submission_take(struct json_reader *json, struct arena *arena, struc
     return reading.problem != NULL ? reading.problem : not_an_object;
   if (ret_submission->model_count == 0)
     return "models are missing";
+  if (ret_submission->is_profile)
+    return ret_submission->data != NULL       ? "a profile has no data"
+           : ret_submission->model_count == 1 ? NULL
+                                              : "a profile is of one model";
+  if (reading.integers != NULL)
+    return arena_format(arena, "%s is not a whole number", reading.integers);
   return ret_submission->data != NULL ? NULL : "data is missing";
 }
 

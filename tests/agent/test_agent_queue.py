@@ -23,7 +23,7 @@ class Queue(AgentTest):
 
     def submit(self, agent, who, data="set", **more):
         agent.token = self.TOKENS[who]
-        status, headers, reply = agent.ask("POST", "/evaluations", {"models": ["net"], "data": data, **more})
+        status, headers, reply = agent.ask("POST", "/evaluations", {"models": ["net"], **({"data": data} if data else {}), **more})
         return (reply["id"], reply["place"]) if status == 202 else (status, headers["Retry-After"], reply["error"]["message"])
 
     def seen(self, agent, who="owner"):
@@ -103,11 +103,14 @@ class Queue(AgentTest):
         agent = self.serve("--time-limit", "1")
         number, _ = self.submit(agent, "ann", "many.csv")
         other, _ = self.submit(agent, "bob", "many.csv")
-        for one, who in ((number, "ann"), (other, "bob")):
+        profile, _ = self.submit(agent, "carol", None, verb="profile", runs=1000000)
+        for one, who in ((number, "ann"), (profile, "carol"), (other, "bob")):
             agent.token = self.TOKENS[who]
             job = self.wait_for_state(agent, one, "failed", "done", "cancelled")
             self.assertEqual(job["state"], "failed")
             self.assertIn("longer than 1 s", job["error"])
+            self.assertIn("cannot measure: ", job["error"])
+            self.assertIn("; try: fewer inputs or runs", job["error"])
         self.assertEqual(agent.ask("GET", f"/evaluations/{other}/file")[0], 409)
         wait_for(lambda: not self.processes(other), "the end of all its processes")
 

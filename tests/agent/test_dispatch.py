@@ -8,7 +8,7 @@ import unittest
 from agents import ENVIRONMENT, manifest
 from dispatch_case import DispatchTest
 from scripted import TIMEOUT_S, xsp, xsp_json
-from server import Server, wait_for
+from server import Server, stopped_child, wait_for
 
 
 class Choice(DispatchTest):
@@ -74,7 +74,8 @@ class Choice(DispatchTest):
         self.evaluate("--token-file", "token")
         self.assertIn("no data set", self.evaluate("--token-file", "token", data="../models", status=3).stderr)
         self.assertIn("5000", self.evaluate("--token-file", "token", "--batch", 5000, status=3).stderr)
-        for options in (("--any", "--all"), ("--library", "a=b"), ("--timeout", "3"), ("--spool", "x"), ("--first-difference",), ("--container", "/"), ("--qps", "x"), ("--batch", "x")):
+        for options in (("--any", "--all"), ("--library", "a=b"), ("--timeout", "3"), ("--spool", "x"), ("--first-difference",), ("--container", "/"), ("--qps", "x"),
+                        ("--batch", "x"), ("--batch", "1,2"), ("--batch", ",")):
             self.evaluate(*options, status=2)
         self.assertIn("--registry", xsp("evaluate", "net", "--data", "set", "--on", "name=one", check=2).stderr.decode())
 
@@ -91,6 +92,44 @@ class Choice(DispatchTest):
         done = json.loads(self.evaluate("--precision", "0.001%", "--max-runs", 14, "-o", "precise.xsp").stdout)
         table = done[0] if isinstance(done, list) else done
         self.assertIn("net: 14 inferences: --max-runs ended before the precision", table["notes"])
+
+    def profile(self, *arguments, status=0):
+        done = xsp("profile", "net", "--registry", self.registry.url, "--json", "-f", "-o", "profile.xsp", *map(str, arguments), check=status, cwd=self.folder)
+        return json.loads(done.stdout) if status == 0 else done.stderr.decode()
+
+    def test_a_leveled_experiment_over_batch_sizes(self):
+        self.agents("one", "two")
+        first, *_ = self.profile("--batch", "1,2,4", "--levels", "M,M/L", "--runs", 3, "--warmup", 1, "--all")
+        self.assertEqual([(row["agent"], row["batch_size"]) for row in first["rows"]], [(agent, batch) for agent in ("one", "two") for batch in (1, 2, 4)])
+        for name in ("one", "two"):
+            runs = xsp_json("sql", self.folder / f"profile-{name}.xsp", "select levels, batch_size as b from run order by 1, 2", "--json")
+            self.assertEqual([(row["levels"], row["b"]) for row in runs], [(levels, batch) for levels in ("M", "M/L") for batch in (1, 2, 4)])
+            self.assertNotEqual(xsp_json("analyze", "A2", self.folder / f"profile-{name}.xsp", "--json")["rows"], [])
+
+    def test_spans_of_a_profile_go_to_a_server(self):
+        self.agents("one")
+        with Server(self.folder / "profiles") as server:
+            self.profile("--levels", "M/L", "--runs", 2, "--publish", f"http://127.0.0.1:{server.port}")
+            file = wait_for(lambda: [file for file in (self.folder / "profiles").glob("*.xsp")], "a file of the server")[0]
+            self.assertEqual(xsp_json("sql", file, "select count(*) > 5 as n from span where level = 'layer'", "--json"), [{"n": 1}])
+
+    def test_a_wrong_profile(self):
+        self.agents("one")
+        for options, word in ((("--seed", 1), "no effect"), (("--batch", "1,x"), "whole number"), (("--batch", "1,,2"), "whole number"), (("--any", "--all"), "--any"),
+                              (("--framework", "onnxruntime"), "no effect")):
+            self.assertIn(word, self.profile(*options, status=2))
+        self.assertIn("three", self.profile("--on", "name=three", status=3))
+        self.assertIn("--registry", xsp("profile", "net", "--on", "name=one", check=2).stderr.decode())
+
+    def test_what_no_profile_is(self):
+        one, = self.agents("one")
+        for body, word in (({"models": ["net"], "data": "set"}, "no data"), ({"models": ["net", "net"]}, "one model"), ({"models": ["net"], "batch": "1;2"}, "whole numbers"),
+                           ({"models": ["net"], "batch": "1,,2"}, "whole numbers"), ({"models": ["net"], "batch": ","}, "whole numbers")):
+            status, _, answer = one.ask("POST", "/evaluations", {"verb": "profile", **body})
+            self.assertEqual(status, 400)
+            self.assertIn(word, str(answer))
+        self.assertEqual(one.ask("POST", "/evaluations", {"verb": "remove", "models": ["net"]})[0], 400)
+
     def test_limits_are_handed_on(self):
         self.agents("one")
         for options, word in ((("--memory", 1000), "--memory"), (("--cpus", 5000), "--cpus"), (("--time-limit", 10**9), "--time-limit"),

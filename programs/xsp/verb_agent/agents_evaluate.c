@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// xsp evaluate on agents; see agents.h. The agents' tables become one, with a column for the agent.
+// xsp evaluate and xsp profile on agents; see agents.h. The agents' tables become one, with a column for the agent.
 #include "agent/dispatch.h"
 #include "base/slice.h"
 #include "programs/xsp/output.h"
@@ -19,6 +19,11 @@ static bool is_handed_on(const char *option)
   return false;
 }
 
+static bool is_profile(const struct invocation *invocation)
+{
+  return strcmp(invocation->verb->name, "profile") == 0;
+}
+
 // An option without effect would be a wrong measurement.
 static enum status check_use(const struct invocation *invocation, struct error *err)
 {
@@ -30,7 +35,7 @@ static enum status check_use(const struct invocation *invocation, struct error *
       return error_set(err, STATUS_USE, "wrong use", name, "one of the two",
                        "with --registry it has no effect on agents");
   }
-  if (invocation_value(invocation, "data") == NULL)
+  if (!is_profile(invocation) && invocation_value(invocation, "data") == NULL)
     return error_set(err, STATUS_USE, "wrong use", "--data", "--data NAME", "there are no inputs");
   if (invocation->argument_count > SUBMISSION_MODELS_MOST)
     return error_set(err, STATUS_USE, "wrong use", "evaluate", NULL, "there are too many models");
@@ -56,7 +61,10 @@ static enum status fill_option(const struct invocation *invocation, const struct
   *ret_value = option->kind == SUBMISSION_FLAG    ? "true"
                : submission_is_list(option->kind) ? joined(invocation, option->name, arena)
                                                   : invocation_value(invocation, option->name);
-  if (option->kind == SUBMISSION_INTEGER)
+  bool are_several = option->kind == SUBMISSION_INTEGERS && is_profile(invocation);
+  if (are_several && !submission_are_integers(*ret_value))
+    return error_set(err, STATUS_USE, "wrong use", option->name, "1,2,4", "'%s' is not whole numbers", *ret_value);
+  if (option->kind == SUBMISSION_INTEGER || (option->kind == SUBMISSION_INTEGERS && !are_several))
     return invocation_int64(invocation, option->name, 0, INT64_MAX, &integer, err);
   return option->kind == SUBMISSION_NUMBER ? invocation_double(invocation, option->name, 0, 1e9, &number, err)
                                            : STATUS_OK;
@@ -65,7 +73,8 @@ static enum status fill_option(const struct invocation *invocation, const struct
 static enum status fill_submission(const struct invocation *invocation, struct arena *arena,
                                    struct submission *submission, struct error *err)
 {
-  submission->data = invocation_value(invocation, "data");
+  submission->is_profile = is_profile(invocation);
+  submission->data = submission->is_profile ? NULL : invocation_value(invocation, "data");
   submission->model_count = invocation->argument_count;
   for (size_t i = 0; i < invocation->argument_count; i++)
     submission->models[i] = invocation->arguments[i];
@@ -138,8 +147,18 @@ static enum status print(const struct dispatch *dispatch, bool with_items, enum 
   return output_tables(tables, count, format, with_items, err);
 }
 
-enum status agents_evaluate(const struct invocation *invocation, enum report_format format,
-                            const volatile sig_atomic_t *interrupted, struct error *err)
+enum status agents_check_options(const struct invocation *invocation, struct error *err)
+{
+  static const char *const others[] = {"on", "any", "all", "token-file"};
+  for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+    if (invocation_has(invocation, others[i]))
+      return error_set(err, STATUS_USE, "wrong use", others[i], "--registry URL",
+                       "it acts on --registry, which is missing");
+  return STATUS_OK;
+}
+
+static enum status measure(const struct invocation *invocation, enum report_format format,
+                           const volatile sig_atomic_t *interrupted, struct error *err)
 {
   struct arena arena = {0};
   struct buf token = {0};
@@ -161,4 +180,10 @@ enum status agents_evaluate(const struct invocation *invocation, enum report_for
   buf_done(&token);
   arena_done(&arena);
   return status != STATUS_OK ? status : printed;
+}
+
+enum status agents_measure(const struct invocation *invocation, enum report_format format, struct error *err)
+{
+  output_watch_interruptions();
+  return output_end_interrupted(measure(invocation, format, output_interruptions(), err), err);
 }

@@ -52,17 +52,8 @@ static const struct option_description options[] = {
     {"timeout", 0, "SECONDS", "0", 0, "Kill a runner that does not answer for so long; 0: wait for ever."},
     OPTIONS_ISOLATION,
     OPTIONS_PUBLISH("When the file is complete, also send its spans"),
-    {"registry", 0, "URL", NULL, 0,
-     "Evaluate on agents (xsp agent) that are registered with this etcd. Models are names then, NAME or NAME==1.0, and "
-     "--data is a name below the agents' folder of data. The etcd's user is in ETCDCTL_USER."},
-    {"on", 0, "CONSTRAINTS", NULL, 0,
-     "With --registry: only agents that satisfy them, such as framework=onnxruntime>=1.20,arch=x86_64,memory>=8GiB. "
-     "Keys: framework, name, arch, cpu, gpu, interconnect, cpus, gpus, memory, gpu_memory."},
-    {"any", 0, NULL, NULL, 0,
-     "With --registry: on the least busy of them, and on another one where that is lost, full or does not permit it. "
-     "The default."},
-    {"all", 0, NULL, NULL, 0, "With --registry: on all of them at the same time. The files are OUT-AGENT.xsp."},
-    {"token-file", 0, "FILE", NULL, 0, "With --registry: send agents the token in FILE."},
+    OPTIONS_ON_AGENTS(
+        "Evaluate", "Models are names then, NAME or NAME==1.0, and --data is a name below the agents' folder of data."),
     {0},
 };
 
@@ -248,16 +239,6 @@ static enum status fill(const struct invocation *invocation, struct arena *arena
   return isolation_options(invocation, manifests, set, models, evaluation->model_count, arena, err);
 }
 
-static enum status check_remote_options(const struct invocation *invocation, struct error *err)
-{
-  static const char *const others[] = {"on", "any", "all", "token-file"};
-  for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
-    if (invocation_has(invocation, others[i]))
-      return error_set(err, STATUS_USE, "wrong use", others[i], "--registry URL",
-                       "it acts on --registry, which is missing");
-  return STATUS_OK;
-}
-
 static enum status difference(const struct invocation *invocation, const struct evaluation_options *evaluation,
                               const struct manifest *const *manifests, enum report_format format, struct error *err)
 {
@@ -271,12 +252,6 @@ static enum status difference(const struct invocation *invocation, const struct 
     return error_set(err, STATUS_USE, "wrong use", "--first-difference", "two manifests", "%zu are given",
                      evaluation->model_count);
   return evaluate_difference(evaluation, manifests, tolerance, invocation_has(invocation, "items"), format, err);
-}
-
-static enum status run_on_agents(const struct invocation *invocation, enum report_format format, struct error *err)
-{
-  output_watch_interruptions();
-  return output_end_interrupted(agents_evaluate(invocation, format, output_interruptions(), err), err);
 }
 
 static enum status run_here(const struct invocation *invocation, enum report_format format, struct error *err)
@@ -316,8 +291,8 @@ static enum status run(const struct invocation *invocation, struct error *err)
   enum report_format format;
   XSP_TRY(verb_reader_format(invocation, &format, err));
   if (invocation_has(invocation, "registry"))
-    return run_on_agents(invocation, format, err);
-  XSP_TRY(check_remote_options(invocation, err));
+    return agents_measure(invocation, format, err);
+  XSP_TRY(agents_check_options(invocation, err));
   return run_here(invocation, format, err);
 }
 

@@ -6,6 +6,7 @@
 #include "programs/xsp/output.h"
 #include "programs/xsp/publish_options.h"
 #include "programs/xsp/reader.h"
+#include "programs/xsp/verb_agent/agents.h"
 #include "programs/xsp/verb_profile/profile.h"
 
 #include <inttypes.h>
@@ -69,6 +70,7 @@ static const struct option_description options[] = {
      "environment variable XSP_PEAKS=skip."},
     {"timeout", 0, "SECONDS", "0", 0, "Kill a runner that does not answer for so long; 0: wait for ever."},
     OPTIONS_PUBLISH("When the file is complete, also send its spans"),
+    OPTIONS_ON_AGENTS("Measure", "MODEL is a name then, NAME or NAME==1.0."),
     {0},
 };
 
@@ -277,10 +279,8 @@ static bool measure_peaks(const struct invocation *invocation, struct peaks *ret
   return sched_setaffinity(0, sizeof before, &before) == 0;
 }
 
-static enum status run(const struct invocation *invocation, struct error *err)
+static enum status run_here(const struct invocation *invocation, enum report_format format, struct error *err)
 {
-  enum report_format format;
-  XSP_TRY(verb_reader_format(invocation, &format, err));
   struct arena arena = {0};
   struct profile_options profile = {0};
   struct profile_result result = {0};
@@ -302,6 +302,16 @@ static enum status run(const struct invocation *invocation, struct error *err)
   store_close(result.store);
   arena_done(&arena);
   return output_end_interrupted(status, err);
+}
+
+static enum status run(const struct invocation *invocation, struct error *err)
+{
+  enum report_format format;
+  XSP_TRY(verb_reader_format(invocation, &format, err));
+  if (invocation_has(invocation, "registry"))
+    return agents_measure(invocation, format, err);
+  XSP_TRY(agents_check_options(invocation, err));
+  return run_here(invocation, format, err);
 }
 
 const struct verb verb_profile = {
