@@ -67,14 +67,7 @@ static enum status sort_table(const struct analysis *analysis, const struct anal
                               struct table *table, struct arena *arena, struct error *err)
 {
   const char *key = request->sort != NULL ? request->sort : request->top > 0 ? analysis->main_figure : NULL;
-  if (key == NULL || table_sort(table, key, arena))
-    return STATUS_OK;
-  char known[256] = "";
-  for (size_t i = 0; i < table->column_count; i++) {
-    size_t length = strlen(known);
-    snprintf(known + length, sizeof known - length, "%s%s", i > 0 ? ", " : "", table->columns[i].key);
-  }
-  return error_set(err, STATUS_USE, "cannot sort by this key", key, NULL, "%s has %s", table->id, known);
+  return key != NULL ? table_sort_by(table, key, arena, err) : STATUS_OK;
 }
 
 static void note_left_out(struct table *table, const char *const *left_out, size_t count, struct arena *arena)

@@ -3,6 +3,7 @@
 #include "table/table.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -113,4 +114,16 @@ bool table_sort(struct table *table, const char *name, struct arena *arena)
     memcpy(rows + i * table->column_count, items[i].cells, table->column_count * sizeof *rows);
   table->rows = rows;
   return true;
+}
+
+enum status table_sort_by(struct table *table, const char *name, struct arena *arena, struct error *err)
+{
+  if (table_sort(table, name, arena))
+    return STATUS_OK;
+  char known[256] = "";
+  for (size_t i = 0; i < table->column_count; i++) {
+    size_t length = strlen(known);
+    snprintf(known + length, sizeof known - length, "%s%s", i > 0 ? ", " : "", table->columns[i].key);
+  }
+  return error_set(err, STATUS_USE, "cannot sort by this key", name, NULL, "%s has %s", table->id, known);
 }

@@ -5,6 +5,7 @@
 #define XSP_TABLE_TABLE_H
 
 #include "base/arena.h"
+#include "base/error.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -72,5 +73,7 @@ void table_append_note(struct table *table, const char *note, struct arena *aren
 // Stable; numbers falling, text rising, null last. `name` is a key, else a label, in any case, that only one column has.
 // False: no such column.
 bool table_sort(struct table *table, const char *name, struct arena *arena);
+// The same; STATUS_USE where there is no such column: the error has those that there are.
+enum status table_sort_by(struct table *table, const char *name, struct arena *arena, struct error *err) MUST_CHECK;
 
 #endif

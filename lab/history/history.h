@@ -71,12 +71,21 @@ struct history_request {
   const char *by;
   struct series_limits limits;
   size_t limit;      // of the list: only the latest ones, which are judged against all; 0: all
+  const char *sort;  // a column; NULL: the table's own order
   const char *base;  // of the table of systems: the host that others are relative to; NULL: the first by name
   bool for_programs; // all columns
 };
-enum history_table_kind { HISTORY_LIST, HISTORY_SERIES, HISTORY_ACCURACY, HISTORY_LATENCY, HISTORY_SYSTEMS };
+enum history_table_kind {
+  HISTORY_LIST,
+  HISTORY_SERIES,
+  HISTORY_ACCURACY,
+  HISTORY_LATENCY,
+  HISTORY_SYSTEMS,
+  HISTORY_MODELS
+};
 bool history_table_find(const char *name, enum history_table_kind *ret_kind); // "list", "series", …
-// Of selected records; lives in `arena`. STATUS_USE: request->by names no fact, or request->base no host.
+// Of selected records; lives in `arena`. STATUS_USE: request->by names no fact, request->base no host, or
+// request->sort no column.
 enum status history_table(const struct history *history, enum history_table_kind kind,
                           const struct history_request *request, struct arena *arena, struct table *ret_table,
                           struct error *err) MUST_CHECK;

@@ -85,7 +85,22 @@ static const char *content_id(const struct making *making, const struct history_
   return arena_format(&making->history->arena, "%s", hex);
 }
 
-// Figures of the table, and of the latency those that the table does not have. In the history's arena, by key.
+// Whether the model's row of the table `workload` is of its size, its task, or the accuracy that its authors report.
+static bool is_of_model(const char *key)
+{
+  return text_is_one_of(key, "graph_bytes", "task") || text_begins_with(key, "reported.");
+}
+
+static void add_figure(struct store_system_value value, struct arena *arena, struct store_system_value *figures,
+                       size_t *count)
+{
+  value.key = valid_text(arena, value.key);
+  value.text = valid_text(arena, value.text);
+  if (value.key != NULL && (value.is_number ? isfinite(value.number) : value.text != NULL))
+    figures[(*count)++] = value;
+}
+
+// Figures of the table, of the model, and of the latency those that the table does not have. In the history's arena, by key.
 static const struct store_system_value *figures_of(const struct making *making, const struct latency_point *point,
                                                    size_t *ret_count)
 {
@@ -100,14 +115,14 @@ static const struct store_system_value *figures_of(const struct making *making, 
                   {"has_drift", point->has_drift ? 1 : NAN}};
   size_t most = sizeof of_point / sizeof of_point[0], count = 0;
   struct arena *arena = &making->history->arena;
-  struct store_system_value *figures = arena_alloc_array(arena, making->evaluation_count + most, sizeof *figures);
-  for (size_t i = 0; i < making->evaluation_count; i++) {
-    struct store_system_value value = making->evaluation[i];
-    value.key = valid_text(arena, value.key);
-    value.text = valid_text(arena, value.text);
-    if (value.key != NULL && (value.is_number ? isfinite(value.number) : value.text != NULL))
-      figures[count++] = value;
-  }
+  struct store_system_value *figures =
+      arena_alloc_array(arena, making->evaluation_count + making->workload_count + most, sizeof *figures);
+  for (size_t i = 0; i < making->evaluation_count; i++)
+    add_figure(making->evaluation[i], arena, figures, &count);
+  for (size_t i = 0; i < making->workload_count; i++)
+    if (is_of_model(making->workload[i].key) &&
+        figures_find(making->evaluation, making->evaluation_count, making->workload[i].key) == NULL)
+      add_figure(making->workload[i], arena, figures, &count);
   for (size_t i = 0; i < most; i++)
     if (isfinite(of_point[i].number) &&
         figures_find(making->evaluation, making->evaluation_count, of_point[i].key) == NULL)

@@ -20,10 +20,19 @@ static const char *const first_keys[] = {"top1_pct",   "top5_pct",  "map_pct",  
                                          "miou_pct",   "pixel_pct", "exact_pct", "cer_pct",          "agreement_pct",
                                          "latency_ms", "p90_ms",    "p99_ms",    "throughput_per_s", NULL};
 // Not shown to people: they hold for other figures.
-static const char *const detail_keys[] = {
-    "n",        "latency_error_ms", "latency_degrees", "has_drift",     "data_checksum",
-    "labelled", "preprocess_ms",    "postprocess_ms",  "agreement_pct", "p90_ms",
-    NULL};
+static const char *const detail_keys[] = {"n",
+                                          "latency_error_ms",
+                                          "latency_degrees",
+                                          "has_drift",
+                                          "data_checksum",
+                                          "labelled",
+                                          "preprocess_ms",
+                                          "postprocess_ms",
+                                          "agreement_pct",
+                                          "p90_ms",
+                                          "task",
+                                          "graph_bytes",
+                                          NULL};
 // Columns of the tables themselves.
 static const char *const own_keys[] = {
 #define X(name) #name,
@@ -178,6 +187,7 @@ static const struct {
     [HISTORY_ACCURACY] = {"accuracy", "models over frameworks"},
     [HISTORY_LATENCY] = {"latency", "batch sizes over frameworks"},
     [HISTORY_SYSTEMS] = {"systems", "latencies over hosts"},
+    [HISTORY_MODELS] = {"models", "models: accuracy, latency, throughput"},
 };
 
 bool history_table_find(const char *name, enum history_table_kind *ret_kind)
@@ -200,9 +210,12 @@ enum status history_table(const struct history *history, enum history_table_kind
     XSP_TRY(list_table(history, request, &table, err));
   else if (kind == HISTORY_SERIES)
     XSP_TRY(series_table(history, request, &table, err));
+  else if (kind == HISTORY_MODELS)
+    history_models_put(history, &table);
   else
     XSP_TRY(cross_table(history, kind, request, &table, err));
   *ret_table = (struct table){.id = kinds[kind].name, .title = kinds[kind].title};
   table_answer(&table, ret_table);
-  return STATUS_OK;
+  const char *sort = request->sort != NULL ? request->sort : kind == HISTORY_MODELS ? "model" : NULL;
+  return sort != NULL && ret_table->row_count > 0 ? table_sort_by(ret_table, sort, arena, err) : STATUS_OK;
 }

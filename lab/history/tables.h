@@ -3,7 +3,7 @@
 #ifndef XSP_HISTORY_TABLES_H
 #define XSP_HISTORY_TABLES_H
 
-#include "history/history.h"
+#include "history/figures.h"
 #include "table/builder.h"
 
 // Keys of the figures that some record has, in the order of columns; a bounded number. In `arena`.
@@ -14,5 +14,21 @@ struct table_cell figure_cell(const struct history_record *record, const char *k
 enum status cross_table(const struct history *history, enum history_table_kind kind,
                         const struct history_request *request, struct table_builder *table,
                         struct error *err) MUST_CHECK;
+
+// models.c: the records of a model of one version in one framework on one host.
+struct history_model {
+  const struct history_record **records; // latest first
+  size_t count;                          // at least 1
+};
+struct history_model *history_models(const struct history *history, struct arena *arena, size_t *ret_count);
+double history_model_number(const struct history_model *model, const char *key); // the latest; NaN: unknown
+// The latest latency at batch size 1, and the largest of the latest throughputs at each batch size, at the smallest one that has it.
+// NULL: unknown.
+const struct history_record *history_model_online(const struct history_model *model);
+const struct history_record *history_model_fastest(const struct history_model *model);
+// The key of the first metric that was evaluated, else of the first that is reported, and its figures (NaN: unknown). NULL: none.
+const char *history_model_accuracy(const struct history_model *model, double *ret_reported_pct,
+                                   double *ret_evaluated_pct);
+void history_models_put(const struct history *history, struct table_builder *table); // a row for each
 
 #endif

@@ -71,9 +71,15 @@ class List(HistoryTest):
                          "latency_degrees": degrees, "latency_error_ms": error, "throughput_per_s": latency, "top1_pct": latency})
             with sqlite3.connect(path) as database:
                 database.execute("update experiment set created_ns = ?", ((1 << 63) - 1 - number if number % 2 else -number,))
-        for table in ("list", "series", "accuracy", "latency", "systems"):
+        for table in ("list", "series", "models", "accuracy", "latency", "systems"):
             self.table(self.files, "--table", table)
             self.run_xsp("history", self.files, "--table", table)
+        self.run_xsp("publish", self.folder / "site", self.files)
+
+    def test_no_throughput(self):
+        write(self.files / "a.xsp", [3.0] * 9, evaluation={"batch": 1, "top1_pct": 70, "throughput_per_s": 0})
+        row, = self.rows(self.files, "--table", "models")
+        self.assertEqual((row["accuracy_pct"], row["maximum_throughput_per_s"]), (70, None))
         self.run_xsp("publish", self.folder / "site", self.files)
 
 
@@ -154,6 +160,10 @@ class Constraints(HistoryTest):
             with self.subTest(options):
                 self.refused("xsp: wrong use", "history", self.files, *options.split())
 
+    def test_no_such_column(self):
+        write(self.files / "a.xsp", [3.0] * 9)
+        self.refused("cannot sort by this key: colour: list has created, model, ", "history", self.files, "--sort", "colour")
+
     def test_nothing_to_see(self):
         self.refused("no .xsp file", "history", self.files)
         self.refused("missing", "history", self.folder / "missing")
@@ -181,6 +191,24 @@ class Tables(HistoryTest):
         rows = self.rows(self.files, "--table", "systems", "--model", "resnet", "--base", "beta")
         self.assertAlmostEqual(rows[0]["alpha_relative"], 1 / 3)
 
+    def test_models_with_accuracy_next_to_latency(self):
+        """Size, task and reported accuracy come from the profile, the evaluated one and the fastest batch from later files."""
+        self.zoo()
+        write(self.files / "profile.xsp", [7.0] * 9, -5, "vgg", "onnxruntime", "2.1", 8, "alpha",
+              workload={"graph_bytes": 500, "task": "image classification", "reported.top1_pct": 71.3, "reported.source": "https://vgg.example"})
+        write(self.files / "slower.xsp", [6.0] * 9, 30, "resnet", "openvino", "2.1", 1, "alpha")
+        names = ("model", "framework", "host", "online_latency_ms", "maximum_throughput_per_s", "maximum_throughput_batch",
+                 "accuracy_metric", "reported_accuracy_pct", "accuracy_pct", "data_set", "graph_bytes", "task")
+        rows = [tuple(row[name] for name in names) for row in self.rows(self.files, "--table", "models", "--system", "alpha", "--sort", "accuracy_pct")]
+        self.assertEqual(rows, [
+            ("resnet", "openvino", "alpha", 6, 500, 2, "top1_pct", None, 72.5, "digits", None, None),
+            ("resnet", "onnxruntime", "alpha", 4, 250, 1, "top1_pct", None, 70, "digits", None, None),
+            ("vgg", "openvino", "alpha", 10, 100, 1, "top1_pct", None, 62.5, "digits", None, None),
+            ("vgg", "onnxruntime", "alpha", 10, 8000 / 7, 8, "top1_pct", 71.3, 60, "digits", 500, "image classification")])
+        latencies = [row["online_latency_ms"] for row in self.rows(self.files, "--table", "models", "--sort", "online latency")]
+        self.assertEqual(latencies, sorted(latencies, reverse=True))
+        self.assertEqual([row["model"] for row in self.rows(self.files, "--table", "models")], ["resnet"] * 4 + ["vgg"] * 4)
+
     def test_outputs_of_other_kinds_and_scenarios(self):
         write(self.files / "a.xsp", [3.0] * 9, name="boxes", evaluation={"batch": 1, "map_pct": 40.5, "latency_ms": 3, "offline.value": 300, "offline.p99_ms": 5})
         write(self.files / "b.xsp", [3.0] * 9, name="masks", framework="openvino", evaluation={"batch": 1, "miou_pct": 60.5, "latency_ms": 3})
@@ -190,6 +218,14 @@ class Tables(HistoryTest):
         self.assertEqual(self.rows(self.files)[0]["offline.p99_ms"], 5)
         text = self.run_xsp("history", self.files).stdout
         self.assertEqual([word in text for word in ("mAP", "offline.value", "offline.p99")], [True, True, False])
+
+    def test_an_evaluated_metric_before_a_reported_one(self):
+        """The manifest reports top 1; the model was evaluated for mAP."""
+        write(self.files / "a.xsp", [3.0] * 9, evaluation={"batch": 1, "map_pct": 40.5}, workload={"reported.top1_pct": 71.3})
+        write(self.files / "b.xsp", [3.0] * 9, name="other", workload={"reported.top1_pct": 71.3, "reported.map_pct": 45.5})
+        rows = self.rows(self.files, "--table", "models", "--sort", "model")
+        self.assertEqual(sorted((row["model"], row["accuracy_metric"], row["reported_accuracy_pct"], row["accuracy_pct"]) for row in rows),
+                         [("net", "map_pct", None, 40.5), ("other", "top1_pct", 71.3, None)])
 
     def test_runs_of_scenarios_do_not_count(self):
         path = write(self.files / "a.xsp", [3.0, 3.1, 3.2] * 3, evaluation=evaluated(50, 3.1))

@@ -11,9 +11,11 @@
 static const struct option_description options[] = {
     OPTIONS_HISTORY,
     {"table", 0, "NAME", "list", 0,
-     "list: an evaluation a row. series: their latencies over time, a verdict for each. accuracy: models over "
-     "frameworks. latency: "
-     "batch sizes over frameworks. systems: latency relative to one host's."},
+     "list: an evaluation a row. series: their latencies over time, a verdict for each. models: accuracy next to "
+     "latency and throughput. accuracy: models over frameworks. latency: batch sizes over frameworks. systems: "
+     "latency relative to one host's."},
+    {"sort", 0, "COLUMN", NULL, 0,
+     "Sort by this column, named by its key (latency_ms) or its heading (latency): numbers falling, text rising."},
     {"by", 0, "FACT,...", NULL, 0,
      "What a series has in common: model, version, framework, framework_version, host, cpu, gpu, data_set. Without it: "
      "model, "
@@ -29,6 +31,7 @@ static const struct verb_example examples[] = {
     {"xsp history results/", "every evaluation and latency in the folder, each against the one before"},
     {"xsp history results/ --table series --by model,framework", "what became slower, by model and framework"},
     {"xsp history results/ --table accuracy --model 'resnet*'", "accuracy over frameworks, as in the paper's Table 3"},
+    {"xsp history results/ --table models --sort accuracy_pct", "models by accuracy, with their latencies"},
     {"xsp history --to postgresql://db/results nightly/*.xsp", "into a database; the same file twice is stored once"},
     {"xsp history postgresql://db/results --framework 'onnxruntime>=1.20' --since 2026-11-01",
      "the same questions to it"},
@@ -42,14 +45,16 @@ static enum status print(const struct invocation *invocation, const struct histo
   struct table table;
   enum report_format format;
   enum history_table_kind kind;
-  struct history_request request = {
-      .by = invocation_value(invocation, "by"), .limit = (size_t)limit, .base = invocation_value(invocation, "base")};
+  struct history_request request = {.by = invocation_value(invocation, "by"),
+                                    .limit = (size_t)limit,
+                                    .sort = invocation_value(invocation, "sort"),
+                                    .base = invocation_value(invocation, "base")};
   const char *name = invocation_value(invocation, "table");
   XSP_TRY(verb_reader_format(invocation, &format, err));
   XSP_TRY(invocation_percent(invocation, "threshold", 0, 1e6, &request.limits.least_pct, err));
   XSP_TRY(invocation_percent(invocation, "same-within", 0, 1e6, &request.limits.same_within_pct, err));
   if (!history_table_find(name, &kind))
-    return error_set(err, STATUS_USE, "wrong use", "--table", "list, series, accuracy, latency or systems",
+    return error_set(err, STATUS_USE, "wrong use", "--table", "list, series, models, accuracy, latency or systems",
                      "there is no '%s'", name);
   request.for_programs = format != REPORT_TEXT && format != REPORT_MARKDOWN;
   enum status status = history_table(history, kind, &request, &arena, &table, err);
