@@ -67,7 +67,28 @@ class Browser(BrowserTest, SiteTest):
         self.assertEqual(figure.locator("tbody tr td:last-child").all_inner_texts(), ["10.05"] * 4 + ["12.05"] * 2)
         self.assertIn("slower", self.column(window, "verdict"))
         figures = self.open(self.page("models", "resnet")).page.locator("figure")
-        self.assertEqual([figures.nth(number).locator("svg[role=img] circle").count() for number in range(2)], [12, 12])
+        self.assertEqual([figures.nth(number).locator("svg[role=img] circle").count() for number in range(3)], [4, 12, 12])
+
+    def test_circles_show_graph_sizes(self):
+        """A graph of four times the bytes has a circle of twice the radius; one of unknown size has the smallest."""
+        for name, size in (("small", 10_000_000), ("large", 40_000_000)):
+            write(self.files / f"{name}.xsp", [5.0] * 9, name=name, evaluation=evaluated(80, 5), workload={"graph_bytes": size})
+        self.publish()
+        figure = self.open(self.site / "index.html").page.locator("figure", has_text="areas are graph sizes")
+        circles = figure.locator("svg[role=img] circle")
+        radii = {circles.nth(number).text_content(): float(circles.nth(number).get_attribute("r")) for number in range(circles.count())}
+        of = {name: [radius for title, radius in radii.items() if title.startswith(f"{name},")] for name in ("small", "large", "resnet")}
+        self.assertEqual((of["small"][0] * 2, of["large"]), (of["large"][0], [18]))
+        self.assertEqual(of["resnet"], [4] * 4)
+        figure.get_by_text("Numbers").click()
+        sizes = figure.locator("tbody tr td:last-child").all_inner_texts()
+        self.assertEqual(sorted(sizes), [""] * 8 + ["10", "40"])
+
+    def test_speed_ups_have_colours(self):
+        window = self.open(self.site / "index.html")
+        self.assertEqual({cell.get_attribute("class") for cell in window.page.locator("table[data-table=systems] td[class*=slower]").all()},
+                         {"number slower3"})
+        self.assertEqual(window.page.locator("table[data-table=systems] td[class*=faster]").count(), 0)
 
     def test_every_page_is_accessible(self):
         for path in (self.site / "index.html", self.page("models", "resnet"), self.page("systems", "alpha")):

@@ -15,6 +15,8 @@
 #define BOTTOM 44.0
 #define COLOURS 8u // classes c0 to c7; further series share the last one
 #define TICKS_MOST 8u
+#define RADIUS 4.0
+#define RADIUS_MOST 18.0
 
 // ---- axes ------------------------------------------------------------------------------------------------------------
 struct axis {
@@ -168,11 +170,20 @@ static void put_line(const struct plot *plot, const struct axis *x, const struct
   buf_text(out, "\"/>\n");
 }
 
-static void put_point(const struct plot_point *point, const struct axis *x, const struct axis *y, size_t series,
-                      struct buf *out)
+static double radius_of(const struct plot *plot, const struct plot_point *point)
 {
-  buf_format(out, "<circle class=\"c%u\" cx=\"%.1f\" cy=\"%.1f\" r=\"4\"><title>", colour_of(series), x_of(x, point->x),
-             y_of(y, point->y));
+  double largest = 0;
+  for (size_t i = 0; plot->size_label != NULL && i < plot->count; i++)
+    largest = fmax(largest, plot->points[i].size);
+  return largest > 0 && point->size > 0 ? fmax(RADIUS_MOST * sqrt(point->size / largest), RADIUS) : RADIUS;
+}
+
+static void put_point(const struct plot *plot, const struct plot_point *point, const struct axis *x,
+                      const struct axis *y, size_t series, struct buf *out)
+{
+  buf_format(out, "<circle class=\"c%u\" cx=\"%.1f\" cy=\"%.1f\" r=\"%.3g\"%s><title>", colour_of(series),
+             x_of(x, point->x), y_of(y, point->y), radius_of(plot, point),
+             plot->size_label != NULL ? " fill-opacity=\"0.7\"" : "");
   html_put_short(out, point->name, SITE_TEXT_MOST);
   buf_text(out, ": ");
   html_put_short(out, point->label, SITE_TEXT_MOST);
@@ -212,8 +223,11 @@ static void put_numbers(const struct plot *plot, struct buf *out)
       out,
       "<details><summary>Numbers</summary><div class=\"box\" tabindex=\"0\" role=\"region\" aria-label=\"numbers of "
       "%s\"><table><thead>"
-      "<tr><th scope=\"col\">series</th><th scope=\"col\">%s</th><th scope=\"col\">%s</th></tr></thead><tbody>\n",
+      "<tr><th scope=\"col\">series</th><th scope=\"col\">%s</th><th scope=\"col\">%s</th>",
       plot->title, plot->x_label, plot->y_label);
+  if (plot->size_label != NULL)
+    buf_format(out, "<th scope=\"col\">%s</th>", plot->size_label);
+  buf_text(out, "</tr></thead><tbody>\n");
   for (size_t i = 0; i < plot->count; i++) {
     buf_text(out, "<tr><td>");
     html_put_short(out, plot->points[i].name, SITE_TEXT_MOST);
@@ -221,6 +235,10 @@ static void put_numbers(const struct plot *plot, struct buf *out)
     put_x(plot, plot->points[i].x, out);
     buf_text(out, "</td><td class=\"number\">");
     history_page_put_number(out, plot->points[i].y);
+    if (plot->size_label != NULL)
+      buf_text(out, "</td><td class=\"number\">");
+    if (plot->size_label != NULL && !isnan(plot->points[i].size))
+      history_page_put_number(out, plot->points[i].size);
     buf_text(out, "</td></tr>\n");
   }
   buf_text(out, "</tbody></table></div></details>\n");
@@ -242,7 +260,7 @@ void plot_put(const struct plot *plot, struct buf *out)
   for (size_t i = 0; plot->has_lines && i < interner_count(&names); i++)
     put_line(plot, &x, &y, series_of, i, out);
   for (size_t i = 0; i < plot->count; i++)
-    put_point(&plot->points[i], &x, &y, series_of[i], out);
+    put_point(plot, &plot->points[i], &x, &y, series_of[i], out);
   buf_text(out, "</svg>\n");
   put_legend(&names, out);
   put_numbers(plot, out);

@@ -52,9 +52,11 @@ struct plot_point {
   double x, y;
   const char *name; // of its series
   const char *label;
+  double size; // with plot.size_label: its area; NaN: unknown, as small as a circle gets
 };
 struct plot {
   const char *title, *x_label, *y_label;
+  const char *size_label; // of what the circles' areas show; NULL: nothing
   enum plot_scale x_scale, y_scale;
   bool has_lines;      // between the points of a series, in their order
   bool has_ticks_at_x; // where points are, if they are few
