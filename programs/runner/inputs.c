@@ -27,6 +27,17 @@ static bool names_batch(const char *name)
   return strcasestr(name, "batch") != NULL;
 }
 
+// Sizes of one item: a model whose first dimension is its sequence runs one sequence at a time. A number of sequences is a batch.
+static bool names_other_size(const char *name)
+{
+  static const char *const parts[] = {"length", "token", "position", "height", "width"};
+  for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
+    if (strcasestr(name, parts[i]) != NULL)
+      return true;
+  bool is_count = strcasestr(name, "num_seq") != NULL || strncasecmp(name, "n_seq", strlen("n_seq")) == 0;
+  return !is_count && strcasestr(name, "seq") != NULL;
+}
+
 static int named_batch(const struct tensor_info *info)
 {
   for (unsigned i = 0; i < info->rank; i++)
@@ -35,16 +46,18 @@ static int named_batch(const struct tensor_info *info)
   return -1;
 }
 
-// Two names that free first dimensions of inputs have, NULL: fewer. One that is named as a batch counts alone.
+// Two names that free first dimensions of inputs have and that may be a batch's; NULL: fewer.
 static void first_names(const struct predictor_model *model, const char *ret_names[2])
 {
   ret_names[0] = ret_names[1] = NULL;
   for (size_t i = 0; i < model->input_count; i++) {
     const struct tensor_info *info = &model->inputs[i];
     const char *name = info->rank > 0 && info->shape[0] < 0 ? info->dimension_name[0] : NULL;
-    if (name != NULL && ret_names[0] == NULL)
+    if (name == NULL || names_other_size(name))
+      continue;
+    if (ret_names[0] == NULL)
       ret_names[0] = name;
-    else if (name != NULL && strcmp(name, ret_names[0]) != 0)
+    else if (strcmp(name, ret_names[0]) != 0)
       ret_names[1] = name;
   }
 }
@@ -58,7 +71,8 @@ static bool has_named_batch(const struct predictor_model *model)
 }
 
 // The index of the input's batch dimension: the free one with a batch name. Else the first one, if it is free and no name
-// says that it is another size: it has none, or no input names its batch and all that have a name have the same. -1: none.
+// says that it is another size: it has none, or no input names its batch and all names that may be one's are the same. -1:
+// none.
 static int batch_dimension(const struct predictor_model *model, const struct tensor_info *info)
 {
   int named = named_batch(info);
@@ -68,7 +82,7 @@ static int batch_dimension(const struct predictor_model *model, const struct ten
     return 0;
   const char *names[2];
   first_names(model, names);
-  return has_named_batch(model) || names[1] != NULL ? -1 : 0;
+  return has_named_batch(model) || names[1] != NULL || names_other_size(info->dimension_name[0]) ? -1 : 0;
 }
 
 static bool is_batch_name(const struct predictor_model *model, const char *name)

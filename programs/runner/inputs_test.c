@@ -80,12 +80,47 @@ static void names_decide_which_is_the_batch(void **state)
   inference_inputs_done(&inputs);
   infos[0].dimension_name[0] = "rows";
   model.input_count = 2;
+  arguments.dim_count = 0;
   assert_int_equal(inference_inputs_prepare(&inputs, &model, &arguments, 8, &err), STATUS_INPUT);
-  assert_non_null(strstr(err.why, "\"rows\" or \"sequence\""));
+  assert_string_equal(err.advice, "--dim sequence=N"); // a sequence is never the batch
+  infos[1].dimension_name[0] = "columns";
+  assert_int_equal(inference_inputs_prepare(&inputs, &model, &arguments, 8, &err), STATUS_INPUT);
+  assert_non_null(strstr(err.why, "\"rows\" or \"columns\""));
   assert_string_equal(err.advice, "--dim rows=8 for the one that is");
+  dims[0].name = "columns";
   arguments.dim_count = 2;
   assert_int_equal(inference_inputs_prepare(&inputs, &model, &arguments, 8, NULL), STATUS_OK);
   assert_int_equal(inputs.tensors[0].shape[0], 8);
+}
+
+static void a_sequence_alone_is_no_batch(void **state)
+{
+  struct error err = {0};
+  set_input(0, "input_ids", TENSOR_INT64, 1, (int64_t[]){-1});
+  infos[0].dimension_name[0] = "sequence_length";
+  assert_int_equal(inference_inputs_prepare(&inputs, &model, &arguments, 8, &err), STATUS_INPUT);
+  assert_non_null(strstr(err.why, "no free batch dimension"));
+  assert_int_equal(inference_inputs_prepare(&inputs, &model, &arguments, 1, &err), STATUS_INPUT);
+  assert_string_equal(err.advice, "--dim sequence_length=N");
+}
+
+static void a_number_of_sequences_is_the_batch(void **state)
+{
+  static const char *const names[] = {"num_seqs", "num_sequences", "N_Seqs", "max_num_seqs"};
+  for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+    set_input(0, "lengths", TENSOR_INT64, 1, (int64_t[]){-1});
+    infos[0].dimension_name[0] = names[i];
+    assert_int_equal(inference_inputs_prepare(&inputs, &model, &arguments, 8, NULL), STATUS_OK);
+    assert_int_equal(inputs.tensors[0].shape[0], 8);
+    inference_inputs_done(&inputs);
+  }
+  static const char *const others[] = {"num_tokens", "in_seq", "num_seq_length"};
+  for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+    struct error err = {0};
+    infos[0].dimension_name[0] = others[i];
+    assert_int_equal(inference_inputs_prepare(&inputs, &model, &arguments, 8, &err), STATUS_INPUT);
+    assert_non_null(strstr(err.why, "no free batch dimension"));
+  }
 }
 
 static void sizes_come_from_dim(void **state)
@@ -204,6 +239,8 @@ int main(void)
       cmocka_unit_test_setup_teardown(batch_is_dimension_zero_or_the_one_named_so, reset, clean),
       cmocka_unit_test_setup_teardown(a_name_means_the_same_in_all_inputs, reset, clean),
       cmocka_unit_test_setup_teardown(names_decide_which_is_the_batch, reset, clean),
+      cmocka_unit_test_setup_teardown(a_sequence_alone_is_no_batch, reset, clean),
+      cmocka_unit_test_setup_teardown(a_number_of_sequences_is_the_batch, reset, clean),
       cmocka_unit_test_setup_teardown(sizes_come_from_dim, reset, clean),
       cmocka_unit_test_setup_teardown(the_batch_is_not_set_by_dim, reset, clean),
       cmocka_unit_test_setup_teardown(absurd_sizes_are_refused, reset, clean),
