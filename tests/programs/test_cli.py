@@ -116,6 +116,7 @@ class WrongUseTest(CliTest):
         out.touch()
         for status, mention, arguments in ((2, "perfeto", ("export", "missing.xsp", "--to", "perfeto", "-o", out)),
                                            (2, "kinetto", ("import", "missing", "--from", "kinetto", "-o", out)),
+                                           (2, "--batch=x", ("import", self.file, "--batch", "x", "-o", out)),
                                            (2, "level", ("profile", "missing.onnx", "--levels", "Q", "-o", out)),
                                            (125, "pytorh", ("run", "-t", "pytorh", "-o", out, "--", "true")),
                                            (125, "level", ("run", "--levels", "Q", "-o", out, "--", "true"))):

@@ -72,28 +72,26 @@ static enum status refuse_own_input(const struct invocation *invocation, const c
 }
 
 // ---- importing -------------------------------------------------------------------------------------------------------
-static enum status fill(struct store *store, const struct invocation *invocation, struct import_options *options,
-                        struct arena *arena, struct import_report *report, struct error *err)
+// What was asked, before anything is made.
+static enum status check(const struct invocation *invocation, const char *output, struct arena *arena,
+                         struct import_options *options, struct error *err)
 {
+  XSP_TRY(read_options(invocation, options, err));
   XSP_TRY(read_given(invocation, arena, &options->given, err));
-  return import_store_fill(invocation->arguments, invocation->argument_count, options, store, arena, report, err);
+  return refuse_own_input(invocation, output, err);
 }
 
-static enum status run(const struct invocation *invocation, struct error *err)
+static enum status import(const struct invocation *invocation, const char *path, struct import_options *options,
+                          struct arena *arena, struct error *err)
 {
-  const char *path = invocation_value(invocation, "output");
-  if (path == NULL)
-    return error_set(err, STATUS_USE, "wrong use", "import", "-o OUT.xsp", "the output's name is missing");
-  struct import_options options = {0};
-  XSP_TRY(read_options(invocation, &options, err));
-  XSP_TRY(refuse_own_input(invocation, path, err));
   struct store *store = NULL;
   import_store_catch_signals();
   XSP_TRY(store_create(path, invocation_has(invocation, "force"), &store, err));
   store_warn_of_leftover(store, output_message);
-  struct arena arena = {0};
   struct import_report report = {.output = path};
-  enum status status = fill(store, invocation, &options, &arena, &report, err), printed = STATUS_OK;
+  enum status status =
+      import_store_fill(invocation->arguments, invocation->argument_count, options, store, arena, &report, err);
+  enum status printed = STATUS_OK;
   if (status == STATUS_OK) // before the file appears: where its account cannot be written, there is none
     printed = import_print(&report, invocation_has(invocation, "json"), err);
   if (status == STATUS_OK)
@@ -109,6 +107,19 @@ static enum status run(const struct invocation *invocation, struct error *err)
     output_note("xsp: wrote %s", path);
     output_next(path);
   }
+  return status;
+}
+
+static enum status run(const struct invocation *invocation, struct error *err)
+{
+  const char *path = invocation_value(invocation, "output");
+  struct import_options options = {0};
+  struct arena arena = {0};
+  if (path == NULL)
+    return error_set(err, STATUS_USE, "wrong use", "import", "-o OUT.xsp", "the output's name is missing");
+  enum status status = check(invocation, path, &arena, &options, err);
+  if (status == STATUS_OK)
+    status = import(invocation, path, &options, &arena, err);
   arena_done(&arena);
   return status;
 }
