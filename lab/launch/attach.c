@@ -144,7 +144,7 @@ static enum status refuse_without_library(const char *name, struct error *err)
   snprintf(advice, sizeof advice, "a start with `xsp run`, or with LD_PRELOAD=%.100s, which records nothing until then",
            library);
   return error_set(err, STATUS_INPUT, WHAT, name, advice,
-                   "libxsp.so of this version is not in it, and xsp cannot look into it from outside");
+                   "it was started without libxsp.so of this version, and xsp puts no code into a program that runs");
 }
 
 // Held until attach_close: two xsp that write into one block would undo each other. The kernel forgets the name with its xsp.

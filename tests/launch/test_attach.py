@@ -285,7 +285,7 @@ class Refusals(AttachTest):
         with subprocess.Popen(["sleep", "600"]) as sleeper:
             said = self.refused(sleeper.pid)
             sleeper.kill()
-        self.assertIn("libxsp.so of this version is not in it", said)
+        self.assertIn("started without libxsp.so of this version", said)
         self.assertIn("LD_PRELOAD=", said)
 
     def test_sandbox(self):

@@ -29,7 +29,7 @@ static enum status lacks_models(struct question *question, struct error *err)
   enum status status = question_lacks(
       question, err, "there is no run with the model level: neither a step nor a prediction was recorded");
   if (err != NULL)
-    snprintf(err->advice, sizeof err->advice, "%s", MARK_STEPS);
+    snprintf(err->advice, sizeof err->advice, "`xsp analyze ranges` for what was recorded; to mark steps: " MARK_STEPS);
   return status;
 }
 
