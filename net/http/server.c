@@ -16,7 +16,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define CONNECTION_BYTES ((size_t)32 << 10) // of memory: head, and the part of a body that is handed over at once
+#define CONNECTION_BYTES ((size_t)20 << 10) // of memory: head (some 18 KiB), part of a body that is handed over at once
 #define THREAD_BYTES ((size_t)512 << 10)    // of stack
 #define GRACE_NS UINT64_C(10000000000)      // for requests in progress when the server stops
 #define FILES_BESIDES 64u

@@ -121,6 +121,11 @@ class Files(ApiTest):
             self.refused(path, 400)
         self.refused("/api/v1/files?" + "a" * 9000, 414)
 
+    def test_long_heads(self):
+        for kib, expected in ((16, 200), (32, 431)):
+            status, _, _ = self.server.ask(None, {"X-Long": "a" * kib * 1024}, path="/api/v1/files", method="GET")
+            self.assertEqual(status, expected)
+
     def test_a_body_that_nobody_asked_for(self):
         self.assertEqual(self.server.ask(b"x" * 100_000, {}, path="/api/v1/files", method="GET")[0], 200)
 
