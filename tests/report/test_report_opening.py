@@ -170,6 +170,10 @@ class ReportOpeningTest(browser.BrowserTest):
         self.assertEqual(window.page.locator("header select").first.locator("option").all_inner_texts(),
                          ["shop, A, run 1", "stock, A, run 2"])
         self.assertEqual([row["service"] for row in browser.rows_of(window.table("ranges"))], ["shop", "stock"])
+        chrome = path.with_suffix(".json")
+        xsp("export", path, "--to", "chrome", "-o", chrome, "--force", check=0)
+        self.assertEqual([event["args"]["name"].split(" of ")[0] for event in json.loads(chrome.read_text())["traceEvents"]
+                          if event["name"] == "process_name"], ["shop", "stock"])
         self.assertEqual(window.cut_off(), [])
 
 

@@ -69,8 +69,7 @@ enum status timeline_open(struct store *store, struct timeline *ret_timeline, st
                          &timeline->run_facts[i].track_count, err));
   XSP_TRY(find_first(timeline, err));
   timeline_find_places(timeline);
-  timeline_find_roles(timeline);
-  return STATUS_OK;
+  return timeline_find_roles(timeline, err);
 }
 
 void timeline_done(struct timeline *timeline)

@@ -153,7 +153,7 @@ void timeline_find_places(struct timeline *timeline); // of all runs' tracks, wh
 // timeline_roles.c. The first notes what spans (of levels and categories) show of the run's tracks; the second names processes and
 // threads once all have places.
 void timeline_see_roles(struct timeline *timeline, struct timeline_run_facts *facts, const struct store_spans *spans);
-void timeline_find_roles(struct timeline *timeline);
+enum status timeline_find_roles(struct timeline *timeline, struct error *err) MUST_CHECK;
 int64_t timeline_new_tid(struct timeline *timeline, size_t process);
 // The place of a track in sorted tracks; `count`: not there.
 size_t timeline_find_track(const struct store_track *tracks, size_t count, int64_t track_id);

@@ -52,6 +52,19 @@ static const char *thread_role(const struct timeline *timeline, const struct tim
   return NULL;
 }
 
+// The service whose spans a run has, by OpenTelemetry. NULL: none.
+static enum status find_service(struct timeline *timeline, int64_t run_id, const char **ret_service, struct error *err)
+{
+  struct store_note *notes = NULL;
+  size_t count = 0;
+  *ret_service = NULL;
+  XSP_TRY(store_notes(timeline->store, run_id, &timeline->arena, &notes, &count, err));
+  for (size_t i = 0; i < count; i++)
+    if (notes[i].run_id == run_id && strcmp(notes[i].key, "service.name") == 0)
+      *ret_service = notes[i].value;
+  return STATUS_OK;
+}
+
 // Workers are processes that make batches and no observations, as in A19; one of a job's process has its rank.
 static const char *process_role(struct timeline *timeline, const struct store_track *track, uint8_t shows,
                                 unsigned *workers)
@@ -64,7 +77,7 @@ static const char *process_role(struct timeline *timeline, const struct store_tr
 }
 
 static void name_processes(struct timeline *timeline, const struct timeline_run_facts *facts, const uint8_t *shows,
-                           unsigned *workers)
+                           const char *service, unsigned *workers)
 {
   for (size_t i = 0; i < facts->track_count; i++) {
     size_t number = facts->places[i].process;
@@ -72,12 +85,14 @@ static void name_processes(struct timeline *timeline, const struct timeline_run_
     if (process->role != NULL)
       continue;
     process->role = process_role(timeline, &facts->tracks[i], shows[number], workers);
+    if (process->role == NULL)
+      process->role = service;
     if (process->role != NULL)
       process->name = arena_format(&timeline->arena, "%s of %s", process->role, process->name);
   }
 }
 
-void timeline_find_roles(struct timeline *timeline)
+enum status timeline_find_roles(struct timeline *timeline, struct error *err)
 {
   uint8_t *shows = arena_alloc_array(&timeline->arena, timeline->process_count, sizeof *shows);
   unsigned workers = 0;
@@ -92,8 +107,11 @@ void timeline_find_roles(struct timeline *timeline)
   }
   for (size_t i = 0; i < timeline->run_count; i++) {
     struct timeline_run_facts *facts = &timeline->run_facts[i];
-    name_processes(timeline, facts, shows, &workers);
+    const char *service = NULL;
+    XSP_TRY(find_service(timeline, timeline->runs[i].run_id, &service, err));
+    name_processes(timeline, facts, shows, service, &workers);
     for (size_t j = 0; j < facts->track_count; j++)
       facts->places[j].role = thread_role(timeline, facts, j);
   }
+  return STATUS_OK;
 }
