@@ -145,6 +145,21 @@ class ReportProgramsTest(browser.BrowserTest):
             self.assertEqual(window.page.locator(".rank-steps b").all_inner_texts(), ["0", "1"])
             self.assertEqual(browser.violations(window) + window.cut_off(), [])
 
+    def test_a_collective_is_joined_over_ranks(self):
+        """Rank 0 is in the all-reduce of each step 40 ms before rank 1."""
+        trace, page = report_files.written(job, "job")
+        spans = xsp_json("sql", trace, "select s.name, t.rank from span s join track t using (run_id, track_id)"
+                         " order by s.track_id, s.start_ns", "--json")
+        place = next(i for i, span in enumerate(spans) if span == {"name": "gloo:all_reduce", "rank": 0})
+        for size, scheme in (((1440, 900), "light"), ((390, 844), "dark")):
+            window = self.open(page, f"#page=timeline&span={place}", size=size, scheme=scheme)
+            details = window.page.get_by_role("region", name="Selected span")
+            for other, text in ((1, "rank 1, began 40 ms later"), (0, "rank 0, began 40 ms earlier")):
+                details.get_by_text(text).wait_for()
+                window.page.keyboard.press("g")
+            details.get_by_text("rank 1, began 40 ms later").wait_for()
+            self.assertEqual(browser.violations(window), [])
+
     def test_a_link_to_such_a_page_has_the_reason(self):
         window = self.open(report_files.written(report_files.many_kernels, "kernels")[1], "#page=input")
         self.assertIn("No data loader", window.text())

@@ -2,6 +2,7 @@
 // The values of a run's spans by place: what the page's columns hold before they are packed. Called by run.c.
 #include "report/page/spans.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 void page_spans_alloc(struct arena *arena, size_t count, bool is_merged, struct page_spans *ret_spans)
@@ -30,7 +31,7 @@ static void fill_launches(const struct timeline_run *run, const struct page_rows
   }
 }
 
-// Only executions have launches, and only operators of the host have forward operators: one column holds both.
+// Only executions have launches, only operators of the host forward operators, and only collectives each other: one column holds all.
 static void fill_forward(const struct timeline_run *run, const struct page_rows *rows, const uint32_t *by_id,
                          struct page_spans *spans)
 {
@@ -39,6 +40,75 @@ static void fill_forward(const struct timeline_run *run, const struct page_rows 
     if (forward != TIMELINE_NO_ROW && run->spans.kind[rows->source[i]] != XSP_KIND_EXECUTION)
       spans->launch[i] = rows->place[forward];
   }
+}
+
+// ---- the same collective on several ranks
+struct part {
+  uint32_t name, group; // string ids; group 0: not recorded
+  int64_t sequence, rank;
+  uint32_t place;
+};
+typedef VECTOR(struct part) part_list;
+
+static int compare_parts(const void *left, const void *right)
+{
+  const struct part *a = left, *b = right;
+  const int64_t differences[] = {(int64_t)a->group - b->group, (int64_t)a->name - b->name,
+                                 (a->sequence > b->sequence) - (a->sequence < b->sequence),
+                                 (a->rank > b->rank) - (a->rank < b->rank), (int64_t)a->place - b->place};
+  for (size_t i = 0; i < sizeof differences / sizeof differences[0]; i++)
+    if (differences[i] != 0)
+      return differences[i] < 0 ? -1 : 1;
+  return 0;
+}
+
+static bool are_one(const struct part *a, const struct part *b)
+{
+  return a->group == b->group && a->name == b->name && a->sequence == b->sequence;
+}
+
+static part_list list_parts(const struct timeline_run *run, const struct page_rows *rows, struct store *store)
+{
+  part_list parts = {0};
+  uint32_t collective, group = 0, sequence;
+  if (!store_find_string(store, "collective", 10, &collective) || !store_find_string(store, "sequence", 8, &sequence))
+    return parts;
+  (void)store_find_string(store, "group", 5, &group);
+  for (const struct page_row *row = rows->rows; row < rows->rows + rows->row_count; row++)
+    for (size_t place = row->first; place < row->first + row->count; place++) {
+      uint32_t source = rows->source[place];
+      if (run->spans.category[source] != collective)
+        continue;
+      struct part part = {.name = run->spans.name[source],
+                          .rank = run->tracks[run->lanes[row->lane].track].track->rank.rank,
+                          .place = (uint32_t)place};
+      const struct timeline_range tags = timeline_tags(run, run->spans.span_id[source]);
+      for (size_t i = tags.first; i < tags.end; i++)
+        if (run->tags[i].key == group && run->tags[i].type == STORE_TEXT)
+          part.group = run->tags[i].value.string;
+        else if (run->tags[i].key == sequence && run->tags[i].type == STORE_INT)
+          part.sequence = run->tags[i].value.integer;
+      if (part.sequence > 0)
+        *vector_add(&parts) = part;
+    }
+  return parts;
+}
+
+// Each leads to that of the lowest rank, which leads to none. Where a rank comes twice, as in two jobs, none does.
+static void fill_collectives(const struct timeline_run *run, const struct page_rows *rows, struct store *store,
+                             struct page_spans *spans)
+{
+  part_list parts = list_parts(run, rows, store);
+  if (parts.count > 1)
+    qsort(parts.items, parts.count, sizeof *parts.items, compare_parts);
+  for (size_t first = 0, end; first < parts.count; first = end) {
+    bool is_twice = false;
+    for (end = first + 1; end < parts.count && are_one(&parts.items[first], &parts.items[end]); end++)
+      is_twice |= parts.items[end].rank == parts.items[end - 1].rank;
+    for (size_t i = first + 1; i < end && !is_twice; i++)
+      spans->launch[parts.items[i].place] = parts.items[first].place;
+  }
+  vector_done(&parts);
 }
 
 static const uint32_t *contexts_of(const struct timeline_run *run, const struct page_rows *rows, struct arena *arena)
@@ -68,4 +138,5 @@ void page_spans_fill(const struct timeline_run *run, const struct page_rows *row
   ret_spans->context = contexts_of(run, rows, arena);
   fill_launches(run, rows, ret_spans);
   fill_forward(run, rows, by_id, ret_spans);
+  fill_collectives(run, rows, store, ret_spans);
 }

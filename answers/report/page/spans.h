@@ -49,7 +49,8 @@ struct page_spans {
   int64_t *start_ns, *duration_ns; // as stored
   int64_t *id;                     // span_id; 0: a rectangle of several spans
   uint32_t *name;                  // number in page_names
-  uint32_t *parent, *launch;       // places; launch: of a backward operator its forward operator
+  uint32_t *parent, *launch;       // places; launch: of a backward operator its forward operator, of a
+                                   // collective that of the lowest rank
   uint8_t *attributes;             // level | kind << 3 | basis << 5
   const uint32_t *context;         // number of the call path; NULL: no span has one
   uint32_t *merged;                // how many spans the rectangle is; NULL: 1 each
@@ -68,7 +69,7 @@ enum page_column {
   PAGE_NAME,       // number of the name
   PAGE_PARENT,     // place of the parent, from the place of the previous span's parent; -1: none
   PAGE_ATTRIBUTES, // level | kind << 3 | basis << 5
-  PAGE_LINK,       // place of the launch, or of the forward operator, + 1, from the previous one's; 0: none
+  PAGE_LINK,       // place of `launch` + 1, from the previous one's; 0: none
   PAGE_ID,         // span_id, from the previous one's; read on demand
   PAGE_CONTEXT,    // number of the call path, 0: none; only where a span has one
   PAGE_MERGED,     // how many spans the rectangle is; merged runs only, as the next

@@ -162,6 +162,7 @@ export interface Spans {
   attributes: Uint8Array; // level | kind << 3 | basis << 5
   launch: Int32Array; // of executions; -1: none
   forward: Int32Array; // of backward operators; -1: none; empty: no span has one
+  collective: Int32Array; // of collectives: the same one on the lowest rank; -1: none; empty: no span has one
   row: Uint32Array; // index into facts.rows
   context: Uint32Array; // number of the call path, 0: none; empty: no span has one
   end: number; // latest end
@@ -480,6 +481,7 @@ async function unpackDrawable(facts: RunFacts): Promise<Spans> {
     attributes: attributes.planes,
     launch: new Int32Array(0),
     forward: new Int32Array(0),
+    collective: new Int32Array(0),
     context: new Uint32Array(0),
     merged,
     busy: idle === null ? null : idle.map((free, i) => time.duration[i] - free),
@@ -499,17 +501,28 @@ async function unpackRest(facts: RunFacts): Promise<Spans> {
   return Object.assign(spans, { parent: checkParents(facts, parent), ...splitLinks(spans, link), context, id });
 }
 
-// Links of executions lead to their launches, those of other spans to forward operators.
-function splitLinks(spans: Spans, link: Int32Array): { launch: Int32Array; forward: Int32Array } {
+// Links of executions lead to their launches, those of collectives to the same one on another rank, those of other spans to
+// forward operators.
+function splitLinks(spans: Spans, link: Int32Array): Pick<Spans, "launch" | "forward" | "collective"> {
   const EXECUTION = KINDS.indexOf("execution"),
-    isForward = (i: number) => link[i] >= 0 && kindOf(spans, i) !== EXECUTION;
-  let first = 0;
-  while (first < link.length && !isForward(first)) first++;
-  if (first === link.length) return { launch: link, forward: new Int32Array(0) };
-  return {
-    launch: link.map((to, i) => (isForward(i) ? -1 : to)),
-    forward: link.map((to, i) => (isForward(i) ? to : -1)),
-  };
+    LIBRARY = LEVELS.indexOf("library"),
+    none = new Int32Array(0);
+  let launch = link,
+    forward = none,
+    collective = none;
+  for (let i = 0; i < link.length; i++) {
+    if (link[i] < 0 || kindOf(spans, i) === EXECUTION) continue;
+    if (launch === link) launch = link.slice();
+    launch[i] = -1;
+    if (levelOf(spans, i) === LIBRARY) {
+      if (collective === none) collective = new Int32Array(link.length).fill(-1);
+      collective[i] = link[i];
+    } else {
+      if (forward === none) forward = new Int32Array(link.length).fill(-1);
+      forward[i] = link[i];
+    }
+  }
+  return { launch, forward, collective };
 }
 
 // What is made of a key, kept as long as the key.

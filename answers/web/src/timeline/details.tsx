@@ -21,10 +21,10 @@ import { focus, page, search, selected } from "../state";
 import { SourceLink } from "../widgets/source_link";
 import { arrangement, isShown, showAllTracks } from "./layout";
 import { Within } from "./within";
-import { backwards, children, executions, forwardOf } from "./links";
+import { backwards, children, executions, forwardOf, sameCollective } from "./links";
 import { useLoaded } from "./loaded";
 import { fileOf } from "./notes";
-import { trackLabels } from "./tracks";
+import { processLabel, trackLabels } from "./tracks";
 
 const SOME = 6; // of children and executions
 const KIND_WORDS = ["sync: ran where it was called", "launch: hands work to a device", "execution: work of a launch"];
@@ -151,6 +151,8 @@ function Times({ data, span }: { data: Spans; span: number }) {
   );
 }
 
+const laneOf = (data: Spans, span: number) => data.facts.lanes[data.facts.rows[data.row[span]][0]];
+
 function Chains({ data, names, span }: { data: Spans; names: string[]; span: number }) {
   const above: number[] = [];
   for (let i = data.parent[span]; i >= 0 && above.length < 64; i = data.parent[i]) above.unshift(i);
@@ -158,10 +160,11 @@ function Chains({ data, names, span }: { data: Spans; names: string[]; span: num
     ran = executions(data).of(span),
     forward = forwardOf(data, span),
     backward = backwards(data).of(span),
+    others = sameCollective(data, span).filter((i) => i !== span),
     inside = children(data).of(span);
-  const some = (all: Uint32Array, extra: (i: number) => string) => (
+  const some = (all: Uint32Array | number[], extra: (i: number) => string) => (
     <>
-      {[...all.subarray(0, SOME)].map((i, n) => (
+      {[...all.slice(0, SOME)].map((i, n) => (
         <span key={i}>
           {n > 0 && ", "}
           <SpanLink data={data} names={names} span={i} /> <span class="quiet">{extra(i)}</span>
@@ -199,6 +202,14 @@ function Chains({ data, names, span }: { data: Spans; names: string[]; span: num
         </Fact>
       )}
       {backward.length > 0 && <Fact name="backward in">{some(backward, (i) => time(data.duration[i]))}</Fact>}
+      {others.length > 0 && (
+        <Fact name="on other ranks">
+          {some(others, (i) => {
+            const later = data.start[i] - data.start[span];
+            return `${processLabel(laneOf(data, i))}, began ${time(Math.abs(later))} ${later < 0 ? "earlier" : "later"}`;
+          })}
+        </Fact>
+      )}
       {inside.length > 0 && (
         <Fact name={`${plural(inside.length, "child").replace("childs", "children")}`}>
           <Within key={span} data={data} names={names} inside={inside} />

@@ -9,7 +9,10 @@ export const TIMELINE_KEYS: { keys: string[]; what: string }[] = [
   { keys: ["click"], what: "select a span; twice: zoom to it" },
   { keys: [",", "."], what: "previous and next span of the row" },
   { keys: ["←", "→", "↑", "↓"], what: "of the selected span: neighbours, parent, child; else pan, scroll" },
-  { keys: ["G"], what: "from a launch to its execution, or a forward operator to its backward one, and back" },
+  {
+    keys: ["G"],
+    what: "from a launch to its execution, or a forward operator to its backward one, and back; from a collective to the next rank",
+  },
   { keys: ["F"], what: "bring the selected span to the middle; again: fit it" },
   { keys: ["R"], what: "select the range of the selected span" },
   { keys: ["M"], what: "measure: a mark at the pointer, on and off" },

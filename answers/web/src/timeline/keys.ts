@@ -3,7 +3,7 @@
 import { keyOf } from "../frame/key_of";
 import { details, helpIsOpen, opening, search, selected, selection, setDetail, view } from "../state";
 import { clamp, ROW, widened } from "./geometry";
-import { backwards, children, executions, forwardOf } from "./links";
+import { backwards, children, executions, forwardOf, sameCollective } from "./links";
 import { rangeOf, toObservation, zoomTo } from "./pointer";
 import type { Stage } from "./stage";
 
@@ -53,7 +53,8 @@ function arrowKey(stage: Stage, key: string): boolean {
 function follow(stage: Stage) {
   const { data } = stage,
     span = selected.value,
-    back = Math.max(data.launch[span], forwardOf(data, span)),
+    same = sameCollective(data, span),
+    back = Math.max(data.launch[span], forwardOf(data, span), same[(same.indexOf(span) + 1) % same.length] ?? -1),
     next = back >= 0 ? back : (executions(data).of(span)[0] ?? backwards(data).of(span)[0] ?? -1);
   if (next >= 0) selected.value = next;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The inverse of the columns parent, launch and forward: children, executions and backward operators of each span, as ranges
-// of one array. Built at first use.
+// The inverse of the columns parent, launch, forward and collective: children, executions, backward operators and parts on other
+// ranks of each span, as ranges of one array. Built at first use.
 import type { Spans } from "../data";
 
 export interface Inverse {
@@ -35,5 +35,13 @@ const once = (column: (data: Spans) => Int32Array) => {
 };
 export const executions = once((data) => data.launch);
 export const backwards = once((data) => data.forward);
+const parts = once((data) => data.collective);
+// The same collective on all ranks, this one too, from the lowest; empty: it is not found on others.
+export function sameCollective(data: Spans, i: number): number[] {
+  const lowest = data.collective[i] ?? -1,
+    first = lowest >= 0 ? lowest : i,
+    rest = data.collective.length === 0 ? [] : parts(data).of(first);
+  return rest.length === 0 ? [] : [first, ...rest];
+}
 export const forwardOf = (data: Spans, i: number): number => data.forward[i] ?? -1;
 export const children = once((data) => data.parent);

@@ -6,6 +6,7 @@ import type { Range } from "../state";
 import { RULER } from "./geometry";
 import type { Found } from "./found";
 import type { Line } from "./layout";
+import { sameCollective } from "./links";
 import type { Frame } from "./painter";
 
 const SHADE = 0.15; // of the selected range
@@ -63,6 +64,27 @@ function outline(frame: Frame, span: number, width: number) {
   context.restore();
 }
 
+// A span; of a collective its parts on all ranks, with a line through their starts: who came when.
+function paintSpan(frame: Frame, span: number, width: number) {
+  const { context, data, layout, side, head, height } = frame,
+    same = sameCollective(data, span);
+  for (const i of same.length > 0 ? same : [span]) outline(frame, i, width);
+  context.save();
+  context.beginPath();
+  context.rect(side, head, frame.width, height - head);
+  context.clip();
+  context.beginPath();
+  for (const i of same) {
+    const line = layout.lineOf[data.row[i]],
+      x = Math.max(side - 4, Math.min(side + frame.width + 4, frame.x(data.start[i])));
+    if (line !== undefined) context.lineTo(x, frame.yOf(line) + line.height / 2);
+  }
+  context.lineWidth = width;
+  context.strokeStyle = frame.inks.line;
+  context.stroke();
+  context.restore();
+}
+
 const edges = (frame: Frame, range: Range) => ({
   left: Math.max(frame.side - 2, frame.x(range.from)),
   right: Math.min(frame.side + frame.width + 2, frame.x(range.to)),
@@ -101,8 +123,8 @@ export function paintMarks(frame: Frame, marks: Marks) {
     paintSelection(frame, marks.selection);
     context.restore();
   }
-  if (marks.hovered >= 0 && marks.hovered < data.count) outline(frame, marks.hovered, 1);
-  if (marks.selected >= 0 && marks.selected < data.count) outline(frame, marks.selected, 2);
+  if (marks.hovered >= 0 && marks.hovered < data.count) paintSpan(frame, marks.hovered, 1);
+  if (marks.selected >= 0 && marks.selected < data.count) paintSpan(frame, marks.selected, 2);
   if (marks.mark === null) return;
   const at = frame.x(marks.mark);
   context.strokeStyle = inks.accent;

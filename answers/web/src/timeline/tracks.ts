@@ -35,7 +35,7 @@ function lanesWithModel(data: Spans): Set<number> {
 const pidOf = ({ pid }: Lane) => (pid === undefined || pid >= MADE_UP ? null : pid);
 
 // What it is for, else what it runs.
-function processLabel(lane: Lane): string {
+export function processLabel(lane: Lane): string {
   const pid = pidOf(lane);
   if (lane.role != null) return lane.role;
   return pid === null ? lane.process : lane.command != null ? `${lane.command}, pid ${pid}` : `pid ${pid}`;
