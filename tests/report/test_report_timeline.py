@@ -77,6 +77,29 @@ MIDDLE_OF_CANVAS = """() => {
 }"""
 
 
+# In the ruler's row of observations: how many pixels of the second half are at least half as dark as those of the first tenth.
+SHADED = """() => {
+  const canvas = document.querySelector(".timeline canvas"), { width, height } = canvas, scale = width / canvas.clientWidth;
+  const copy = Object.assign(document.createElement("canvas"), { width, height }).getContext("2d");
+  copy.drawImage(canvas, 0, 0);
+  const side = Math.round(216 * scale), wide = width - side, row = copy.getImageData(side, Math.round(31 * scale), wide, 1).data;
+  const between = 4 * Math.round(0.15 * wide), band = 4 * Math.round(0.08 * wide);
+  const difference = (at) => [0, 1, 2, 3].reduce((sum, i) => sum + Math.abs(row[at + i] - row[between + i]), 0);
+  return Array.from({ length: wide >> 1 }, (_, i) => difference(4 * ((wide >> 1) + i))).filter((it) => 2 * it >= difference(band) && it > 0).length;
+}"""
+
+
+def thin_observations():
+    """One of 100 ms, and from 200 ms on 200 of 1 ms each 4 ms: of about one pixel."""
+    script = Script()
+    script.experiment()
+    script.run(1, "M")
+    script.track(1)
+    for start_ms, duration_ms in ((0, 100), *((200 + 4 * i, 1) for i in range(200))):
+        script.span("predict", UNIX_START + start_ms * 1_000_000, duration_ms * 1_000_000)
+    return script
+
+
 class ReportTimelineTest(browser.BrowserTest):
     def timeline(self, fragment="", files=None, **options):
         self.path, page = files or report_files.written(report_files.many_kernels, "kernels")
@@ -119,6 +142,11 @@ class ReportTimelineTest(browser.BrowserTest):
         window.page.mouse.move(box["x"] + 300, box["y"] + 10)
         window.frames(2)
         self.assertNotEqual(window.page.evaluate(picture), away)  # a line, and the values at its time
+
+    def test_thin_observations_are_shaded(self):
+        window = self.timeline(files=report_files.written(thin_observations, "thin"))
+        window.frames(4)
+        self.assertGreater(window.page.evaluate(SHADED), 100)
 
     def test_keys_zoom_and_pan(self):
         window = self.timeline()

@@ -55,7 +55,9 @@ function paintObservations(frame: Frame) {
   const { context, data, inks, range, side, width } = frame,
     { observations } = data.facts,
     top = RULER;
-  let covered = -1; // thousands of observations may share a pixel
+  let covered = -1, // thousands of observations may share a pixel
+    shaded = -1, // as far as the band and the last text reach: steps of ranks run side by side
+    labelled = -1;
   context.font = "10px system-ui, sans-serif";
   context.textBaseline = "middle";
   observationsIn(observations, range, (range.to - range.from) / width, (i) => {
@@ -68,7 +70,10 @@ function paintObservations(frame: Frame) {
     const wide = Math.max(1.5, right - left - 1);
     context.fillStyle = inks.accent;
     context.globalAlpha = 0.16;
-    context.fillRect(left, top + 1, wide, OBSERVATIONS - 3);
+    const from = Math.max(left, shaded);
+    if (right > shaded)
+      context.fillRect(from, top + 1, Math.max(from > left ? 0.5 : 1.5, right - from - 1), OBSERVATIONS - 3);
+    shaded = Math.max(shaded, right);
     context.globalAlpha = 1;
     context.strokeStyle = inks.quiet;
     context.lineWidth = 1;
@@ -92,7 +97,8 @@ function paintObservations(frame: Frame) {
     const number = numbersOf(observations)[i],
       label = observationLabel(number, warmup !== 0),
       text = wide > label.length * 5.6 + 10 ? label : wide > 16 ? String(number) : "";
-    if (text === "") return;
+    if (text === "" || left < labelled) return;
+    labelled = left + 4 + text.length * 5.6;
     if (warmup !== 0) {
       context.fillStyle = inks.surface;
       context.fillRect(left + 2, top + 1, text.length * 5.6 + 4, OBSERVATIONS - 3);
