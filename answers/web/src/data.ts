@@ -8,7 +8,7 @@ import { ask, askEarly, broken, fromBase64, loadJson, loadJsonOrNull, unpackExac
 export const LEVELS = ["application", "model", "layer", "library", "kernel"] as const;
 export const KINDS = ["sync", "launch", "execution"] as const;
 export const BASES = ["none", "explicit", "correlation", "containment", "ambiguous"] as const;
-const PAGE_VERSION = 5;
+export const PAGE_VERSION = 5;
 
 export interface Column {
   key: string;

@@ -22,12 +22,15 @@ import { Kernels } from "./pages/kernels";
 import { Layers } from "./pages/layers";
 import { Lines } from "./pages/lines";
 import { Memory } from "./pages/memory";
+import { NoData } from "./pages/no_data";
 import { Overview } from "./pages/overview";
 import { Ranks } from "./pages/ranks";
+import { reasonOf } from "./pages/reasons";
 import { RooflinePage } from "./pages/roofline";
 import { Runs } from "./pages/runs";
 import { documentData, experiment, failure, isUnpacking, page, pageTitle, run, startState, type Page } from "./state";
-import { checkEnd, findSource, served } from "./parts";
+import { droppedDocument } from "./open/drop";
+import { checkEnd, findSource, hasNothing, isOpened, served } from "./parts";
 import { Timeline } from "./timeline/timeline";
 import { startWindows } from "./windows";
 
@@ -58,7 +61,7 @@ function App() {
       </main>
     );
   if (data === null) return <p id="loading">Unpacking the report…</p>;
-  const View = VIEWS[page.value];
+  const View = isOpened() && reasonOf(page.value) !== "" ? NoData : VIEWS[page.value];
   return (
     <>
       <Header />
@@ -71,7 +74,9 @@ function App() {
         <span>xsp {experiment.value?.xsp_version ?? ""}</span>
         <span>
           {served === null
-            ? "One file: it loads nothing and sends nothing."
+            ? isOpened()
+              ? "Opened in the browser: xsp report FILE makes a page with all tables. It sends nothing."
+              : "One file: it loads nothing and sends nothing."
             : "From xsp serve: it loads from this server and sends nothing elsewhere."}
         </span>
       </footer>
@@ -83,6 +88,7 @@ function App() {
 const fail = (error: unknown) => {
   failure.value ||= error instanceof Error ? error.message : String(error); // the first is the cause
 };
+const place = document.getElementById("app")!;
 startTheme();
 startKeys();
 startSourceSwitch();
@@ -94,7 +100,8 @@ if (typeof DecompressionStream === "undefined") {
   await end;
 } else {
   await findSource();
-  await (isLive() ? firstDocument() : loadDocument()).then((data) => {
+  const source = hasNothing() ? droppedDocument(place) : isLive() ? firstDocument() : loadDocument();
+  await source.then((data) => {
     restorePlace();
     startState(data);
     void loadCode().catch(fail);
@@ -104,6 +111,5 @@ if (typeof DecompressionStream === "undefined") {
     if (isLive()) void followLive();
   }, fail);
 }
-const place = document.getElementById("app")!;
 place.replaceChildren(); // the message shown while the page was read
 render(<App />, place);

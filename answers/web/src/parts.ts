@@ -59,6 +59,16 @@ export const findSource = async () => {
   served = element("served")?.textContent?.trim() ?? null;
 };
 
+// ---- a page without data, which a reader gives a file
+let opened: Map<string, Uint8Array> | null = null; // its parts, as they are
+export const openParts = (parts: Map<string, Uint8Array>) => (opened = parts);
+export const isOpened = () => opened !== null;
+// A damaged page ends early or has other parts.
+export const hasNothing = () =>
+  served === null &&
+  element("end") !== null &&
+  document.querySelector("[id^=xsp-]:not(#xsp-end, #xsp-licences)") === null;
+
 // An answer of the server, by its path below the page's. Null: it has no such thing.
 export async function ask(path: string, query: Record<string, string | number> = {}): Promise<Response | null> {
   const words = new URLSearchParams(
@@ -82,6 +92,7 @@ export function askEarly(id: string, version: string) {
   early.set(`${id} ${version}`, reply);
 }
 async function packedOrNull(id: string, version: string, isKept: boolean): Promise<Uint8Array | null> {
+  if (opened !== null) return opened.get(id) ?? null;
   if (served === null) {
     await arrival(() => hasArrived(id));
     return embedded(id, isKept);
@@ -117,6 +128,7 @@ export async function unpackExactly(id: string, source: Uint8Array, length: numb
 }
 
 async function unpackInto(id: string, source: Uint8Array, put: (chunk: Uint8Array) => void) {
+  if (opened !== null) return put(source);
   const whole = new ReadableStream<Uint8Array>({
     start: (to) => {
       to.enqueue(source);

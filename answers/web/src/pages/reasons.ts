@@ -5,6 +5,7 @@ import { LEVELS, type Answer } from "../data";
 import { plural } from "../format";
 import { experiment, experimentRuns, run, type Page } from "../state";
 import { number, text } from "../widgets/answers";
+import { isOpened } from "../parts";
 import { answer, answers, batches } from "../widgets/parts";
 
 type Origin = "profile" | "run" | "import";
@@ -100,6 +101,8 @@ export const withRows = (one: Answer | undefined) => (one !== undefined && one.t
 // "": the page has something to show.
 export function reasonOf(page: Page): string {
   const facts = run.value;
+  if (isOpened() && page !== "timeline" && page !== "flame" && page !== "runs")
+    return "The page was opened without xsp, which computes this: xsp report FILE makes a page with it.";
   switch (page) {
     case "timeline":
     case "flame":
