@@ -10,6 +10,16 @@ import threading
 import xsp
 
 
+def start(path):
+    """A program of 100 µs whose first span begins after 60 µs and takes 30 µs, with or without a device."""
+    made = xsp.open(path).tree()
+    (program,) = made.root.children
+    assert made.root.cpu_time == program.cpu_time == 40_000
+    times = (20_000, 20_000) if path.endswith("device.xsp") else (40_000, 40_000)
+    assert (made.root.time, program.time) == times and program.name == "python3 train.py"
+    assert sum(node.self_time for node in made.nodes) == made.root.time
+
+
 def tree(path):
     """Figures of the file of training_file.py, on a device and with call paths."""
     made = xsp.open(path).tree()

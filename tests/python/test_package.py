@@ -21,6 +21,20 @@ class Reading(package_case.PackageTest):
         self.all_pass("tree", self.file)
         self.all_pass("tree", self.named)
 
+    def test_what_comes_before_the_first_span_is_in_no_node(self):
+        for name in ("host", "device"):
+            script = Script()
+            script.experiment()
+            script.run(1, "A/M/L/K")
+            script.track(1, thread=7)
+            script.span("python3 train.py", 0, 100_000, "application", category="program")
+            script.span("training step", 60_000, 30_000)
+            if name == "device":
+                script.track(2, "stream 7", thread=None, device=0, stream=7)
+                script.span("cudaLaunchKernel", 61_000, 1000, "kernel", "launch", correlation=1, category="api")
+                script.span("gemm", 65_000, 20_000, "kernel", "execution", track=2, correlation=1, category="kernel")
+            self.all_pass("start", script.write(self.folder / f"{name}.xsp"))
+
     def test_empty_run(self):
         script = Script()
         script.experiment()

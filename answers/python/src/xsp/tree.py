@@ -181,6 +181,7 @@ class Tree:
             known = [column[place] for place in tops if is_sum and column[place] is not None]
             may_be_unknown = name in ("device_ns", "backward_ns")
             self._columns[name] = [sum(known) if known or (is_sum and not may_be_unknown) else None] + column
+        self._leave_out_start()
         self._columns["name"][0] = "all"
         self._columns["self_ns"][0] = self._columns["calls"][0] = 0
         self._columns["kind"][0] = "span"
@@ -191,6 +192,23 @@ class Tree:
         self._nodes = [Node(self, place) for place in range(len(self._parents))]
         self._sets, self._metric_table = {}, None
         self._in_backward = {node._place for node in bfs(self.backward)}
+
+    def _leave_out_start(self):
+        """What a program takes until anything in it is recorded, its imports above all, is in no node."""
+        programs = f"run_id = {self.run_id} and category = 'program'"
+        firsts = (f"select parent_id, min(start_ns) as start_ns from span where run_id = {self.run_id}"
+                  f" and parent_id in (select span_id from span where {programs}) group by 1")
+        starts = {row.name: row.ns for row in self.trace.sql(
+            f"select p.name, sum(first.start_ns - p.start_ns) as ns from span p join ({firsts}) first on first.parent_id = p.span_id"
+            f" where {programs} and p.parent_id is null group by 1")}
+        host = ["host_ns"] + ["time_ns"] * (self._columns["device_ns"][0] is None)
+        for place, above in enumerate(self._parents):
+            ns = starts.get(self._columns["name"][place], 0) if above == 0 and self._columns["category"][place] == "program" else 0
+            for name in host:
+                self._columns[name][place] -= ns
+                self._columns[name][0] -= ns
+            if len(host) > 1:
+                self._columns["self_ns"][place] -= ns
 
     root = property(lambda self: self._nodes[0])
     nodes = property(lambda self: self._nodes[1:], doc="all nodes but the root")
