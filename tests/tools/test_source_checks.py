@@ -177,6 +177,17 @@ class Openers(unittest.TestCase):
         self.assertEqual(found, self.ALLOWED)
 
 
+class Version(unittest.TestCase):
+    """CMakeLists.txt has the version. Files that other tools read name the same."""
+
+    def test_files_agree(self):
+        texts = {"CMakeLists.txt": r"(?m)^project\(xsp VERSION (\S+)", "CHANGELOG.md": r"(?m)^## (\S+)",
+                 "answers/python/pyproject.toml": r'(?m)^version = "(.+)"', "answers/editor/package.json": r'"version": "(.+?)"',
+                 "answers/editor/package-lock.json": r'"version": "(.+?)"', "docs/cuda.md": r"xsp-([\d.]+)-linux"}
+        found = {name: re.search(pattern, (TOOLS.parent / name).read_text(encoding="utf-8"))[1] for name, pattern in texts.items()}
+        self.assertEqual(len(set(found.values())), 1, found)
+
+
 class CheckIncludes(unittest.TestCase):
     def check(self, path, line, rules=None, **others):
         with tempfile.TemporaryDirectory() as folder:
