@@ -13,7 +13,7 @@ export ORT_DISABLE_TELEMETRY = 1
 SHELL = /bin/sh
 .SUFFIXES:
 .NOTPARALLEL:
-.PHONY: all setup demo zoo accuracy test test-all test-bare test-packages bench dist install editor clean gpu-check help
+.PHONY: all setup demo zoo accuracy test test-all test-bare test-packages test-aarch64 bench dist install editor clean gpu-check help
 
 all: ## build xsp: build/xsp, and what `make install` installs
 	@tools/build --programs "$(BUILD)"
@@ -48,6 +48,9 @@ test-bare: ## `make test` in a bare Debian 12 of its own, as a newcomer has it; 
 test-packages: dist ## install what dist/ has in bare Debian 12 and 13 and Ubuntu 22.04 and 24.04; as root (RUN="noble": only there)
 	@tools/test_packages $(RUN)
 
+test-aarch64: ## build for aarch64 and run the tests that QEMU's user mode can run; as root
+	@tools/test_aarch64
+
 bench: ## measure against floors and peers; one JSON object a line in build/bench.jsonl
 	@tools/setup --bench
 	@tools/build --programs "$(BUILD)-bench" -DXSP_BENCH=ON -DCMAKE_BUILD_TYPE=RelWithDebInfo
@@ -70,4 +73,4 @@ clean: ## remove what was built, not .venv
 	@rm -rf "$(BUILD)" "$(BUILD)-bench" build-dist build-ci-* dist demo gpu-check answers/editor/dist
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-13s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "make %-13s %s\n", $$1, $$2}' Makefile
