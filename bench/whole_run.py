@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 
-from workloads import SOURCE, XSP, torch_python
+from workloads import SOURCE, XSP, made_python
 
 ROUNDS = 3
 TARGETS = {"run/loop": 1.3, "run/whole": 1.4}
@@ -33,7 +33,7 @@ def run(command):
 
 
 def lines(folder):
-    python = torch_python()
+    python = made_python("torch")
     for loop in ("optimizer", "items"):
         program = [python, SOURCE / "bench/workloads/tiny_operators.py", loop]
         ways = {"plain": program, "traced": [XSP, "run", "--force", "-o", folder / "loop.xsp", "--", *program]}

@@ -162,17 +162,17 @@ def ranges(folder):
     return lines
 
 
-def torch_python():
-    """From the environment of the long tests; PyTorch is too large to be fetched for a bench."""
-    named = os.environ.get("XSP_TORCH_PYTHON")
-    made = [path.parent / "bin/python3" for path in sorted(SOURCE.glob("build/torch-*/complete"))]
-    if not named and not made:
-        raise RuntimeError("no PyTorch: XSP_TORCH_PYTHON names no Python that has it, and `make test-all` has made none")
-    return named or made[-1]
+def made_python(framework):
+    """From the environment of the long tests; PyTorch and JAX are too large to be fetched for a bench."""
+    variable = f"XSP_{framework.upper()}_PYTHON"
+    made = [path.parent / "bin/python3" for path in sorted(SOURCE.glob(f"build/{framework}-*/complete"))]
+    if not os.environ.get(variable) and not made:
+        raise RuntimeError(f"no {framework}: {variable} names no Python that has it, and `make test-all` has made none")
+    return os.environ.get(variable) or made[-1]
 
 
 def pytorch(folder):
-    bench = Bench(folder, [torch_python(), SOURCE / "bench/workloads/pytorch_program.py"],
+    bench = Bench(folder, [made_python("torch"), SOURCE / "bench/workloads/pytorch_program.py"],
                   {"plain": ([], [], {}), "itt": (["-t", "itt", "--levels", "L"], ["--emit-itt"], {}),
                    "emit": ([], ["--emit-itt"], {}), "own": ([], ["--own-profiler"], {})}, 3)
     line = bench.line("workload/pytorch", "transformer, operators by ITT", "itt", "CPU ms/inference",

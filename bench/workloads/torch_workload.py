@@ -1,19 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the PyTorch workloads share: their command line, the loop, PyTorch's profilers, the figures.
+"""What the PyTorch workloads share: training, inference, PyTorch's profilers.
 
-A workload is a function that returns a torch.nn.Module and its inputs, and a loss of the module's output. Prints one
-JSON object: the median time of an iteration (`ms`), the tenth percentile of its CPU time, all threads (`cpu_ms`: what other
-programs do to caches and clocks only adds), and the process's peak resident memory."""
-import argparse
+A workload is a function that returns a torch.nn.Module and its inputs, and a loss of the module's output."""
 import contextlib
-import json
-import re
-import statistics
-import time
 
 import torch
 
-WARMUPS = 3
+import workload as shared
 
 
 def profiler(name):
@@ -41,37 +34,13 @@ def inference(module, inputs):
     return predict
 
 
-def peak_bytes():
-    """VmHWM: unlike getrusage's, without what the process was before its execve."""
-    with open("/proc/self/status") as status:
-        return int(re.search(r"^VmHWM:\s+(\d+) kB", status.read(), re.MULTILINE).group(1)) * 1024
-
-
-def measure(iteration, count):
-    """Of `count` iterations: (ms, ms of CPU)."""
-    times, cpu_times = [], []
-    for number in range(-WARMUPS, count):
-        started, cpu_started = time.perf_counter_ns(), time.process_time_ns()
-        iteration()
-        if number >= 0:
-            times.append((time.perf_counter_ns() - started) / 1e6)
-            cpu_times.append((time.process_time_ns() - cpu_started) / 1e6)
-    return statistics.median(times), sorted(cpu_times)[len(cpu_times) // 10]
-
-
 def run(workload, loss, optimizer=torch.optim.AdamW):
-    parser = argparse.ArgumentParser(description=f"{workload.__name__} in PyTorch, with random weights")
-    parser.add_argument("--iterations", type=int, default=100)
-    parser.add_argument("--mode", choices=("train", "infer"), default="train")
-    parser.add_argument("--profiler", choices=("none", "torch", "torch-stack"), default="none")
-    parser.add_argument("--threads", type=int, default=torch.get_num_threads(), help="of an operator")
+    parser = shared.parser(f"{workload.__name__} in PyTorch, with random weights", ("torch", "torch-stack"))
     options = parser.parse_args()
-    torch.set_num_threads(options.threads)
+    if options.threads:
+        torch.set_num_threads(options.threads)
     torch.manual_seed(0)
     module, inputs = workload()
     iteration = inference(module, inputs) if options.mode == "infer" \
         else training(module, inputs, loss, optimizer(module.parameters(), lr=1e-4))
-    with profiler(options.profiler):
-        ms, cpu_ms = measure(iteration, options.iterations)
-    print(json.dumps({"workload": workload.__name__, **vars(options), "ms": ms, "cpu_ms": cpu_ms,
-                      "peak_rss_bytes": peak_bytes()}))
+    shared.run(workload.__name__, iteration, options, profiler(options.profiler))
