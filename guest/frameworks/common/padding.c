@@ -72,6 +72,18 @@ struct padding padding_count(const struct padding_input *input)
   return first.padded > last.padded ? first : last;
 }
 
+bool padding_may_change(const struct padding_of_call *call, bool is_mask)
+{
+  return !call->is_of_mask && (call->padding.positions == 0 || is_mask);
+}
+
+void padding_look(struct padding_of_call *call, const struct padding_input *input)
+{
+  struct padding found = padding_count(input);
+  if (found.positions > 0 && padding_may_change(call, input->is_mask))
+    *call = (struct padding_of_call){found, input->is_mask};
+}
+
 void padding_tag(const struct xsp_span *span, const struct padding *padding)
 {
   if (padding->positions == 0)

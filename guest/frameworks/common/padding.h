@@ -22,7 +22,15 @@ struct padding_input {
   uint64_t rows, columns;
   bool is_mask;
 };
+struct padding_of_call { // of its inputs together: a mask replaces what token ids have shown
+  struct padding padding;
+  bool is_of_mask;
+};
 struct padding padding_count(const struct padding_input *input);
+// By a further input; else it need not be read.
+bool padding_may_change(const struct padding_of_call *call, bool is_mask);
+// Counts a further input. One that is too narrow or too wide to be counted, as the mask of a decoder's next token, changes nothing.
+void padding_look(struct padding_of_call *call, const struct padding_input *input);
 void padding_tag(const struct xsp_span *span, const struct padding *padding); // for F34; none where it is unknown
 
 #endif

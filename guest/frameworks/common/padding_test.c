@@ -62,6 +62,23 @@ static void test_what_is_not_looked_at(void **unused)
   assert_int_equal(padding_count(&(struct padding_input){ids, 8, 1, 65537, false}).positions, 0);
 }
 
+static void test_a_mask_replaces_what_token_ids_have_shown(void **unused)
+{
+  (void)unused;
+  const int64_t ids[2][COLUMNS] = {{5, 6, 7, 0, 0, 0, 0, 0, 0, 0}, {5, 6, 7, 8, 9, 4, 0, 0, 0, 0}};
+  const unsigned char mask[2][COLUMNS] = {{1, 1, 1, 1, 1, 1, 1, 1, 0, 0}, {1, 1, 1, 1, 1, 1, 1, 1, 1, 1}};
+  struct padding_of_call call = {.is_of_mask = false};
+  padding_look(&call, &(struct padding_input){ids, 8, 2, COLUMNS, false});
+  padding_look(&call, &(struct padding_input){mask, 1, 2, 7, true}); // too narrow
+  padding_look(&call, &(struct padding_input){mask, 1, 2, PADDING_ELEMENTS_MOST + 1, true});
+  check(call.padding, 11, 8);
+  assert_true(padding_may_change(&call, true));
+  assert_false(padding_may_change(&call, false));
+  padding_look(&call, &(struct padding_input){mask, 1, 2, COLUMNS, true});
+  padding_look(&call, &(struct padding_input){ids, 8, 2, COLUMNS, false});
+  check(call.padding, 2, 0);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -70,6 +87,7 @@ int main(void)
       cmocka_unit_test(test_a_mask),
       cmocka_unit_test(test_no_padding),
       cmocka_unit_test(test_what_is_not_looked_at),
+      cmocka_unit_test(test_a_mask_replaces_what_token_ids_have_shown),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

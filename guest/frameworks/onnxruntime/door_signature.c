@@ -16,8 +16,8 @@ struct shape {
 struct writing {
   struct text_writer text;
   struct shape first;
-  bool has_first, has_mask;
-  struct padding padding; // of the mask, else of the first array that may be of tokens
+  bool has_first;
+  struct padding_of_call padding;
 };
 struct python_buffer { // Py_buffer
   void *elements, *object;
@@ -79,7 +79,7 @@ static void look_for_padding(struct writing *writing, void *value, bool is_mask)
   static int (*get)(void *object, struct python_buffer *buffer, int flags);
   static void (*release)(struct python_buffer * buffer);
   struct python_buffer buffer = {.object = NULL};
-  if (writing->has_mask || (writing->padding.positions > 0 && !is_mask))
+  if (!padding_may_change(&writing->padding, is_mask))
     return;
   if (get == NULL || release == NULL) {
     void *symbols[] = {py->symbol("PyObject_GetBuffer"), py->symbol("PyBuffer_Release")};
@@ -93,17 +93,12 @@ static void look_for_padding(struct writing *writing, void *value, bool is_mask)
     return;
   }
   const char *formats = is_mask ? "lqiB?" : "lqi";
-  if (buffer.rank == 2 && buffer.format != NULL && buffer.format[0] != 0 && strchr(formats, buffer.format[0]) != NULL) {
-    struct padding found = padding_count(&(struct padding_input){.elements = buffer.elements,
-                                                                 .size = (uint32_t)buffer.element_bytes,
-                                                                 .rows = (uint64_t)buffer.dims[0],
-                                                                 .columns = (uint64_t)buffer.dims[1],
-                                                                 .is_mask = is_mask});
-    if (found.positions > 0) { // not of one that is too narrow, as the mask of a decoder's next token
-      writing->padding = found;
-      writing->has_mask = is_mask;
-    }
-  }
+  if (buffer.rank == 2 && buffer.format != NULL && buffer.format[0] != 0 && strchr(formats, buffer.format[0]) != NULL)
+    padding_look(&writing->padding, &(struct padding_input){.elements = buffer.elements,
+                                                            .size = (uint32_t)buffer.element_bytes,
+                                                            .rows = (uint64_t)buffer.dims[0],
+                                                            .columns = (uint64_t)buffer.dims[1],
+                                                            .is_mask = is_mask});
   release(&buffer);
 }
 
@@ -158,6 +153,6 @@ bool ort_signature_of_feed(void *feed, char *text, size_t size, struct padding *
       py->decref(key);
     }
   }
-  *ret_padding = writing.padding;
+  *ret_padding = writing.padding.padding;
   return writing.text.length > 0;
 }

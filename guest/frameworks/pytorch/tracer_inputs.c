@@ -26,8 +26,7 @@ struct writing {
   struct text_writer text;
   struct input first;
   bool has_first;
-  struct padding padding; // of the mask, else of the first tensor that may be of tokens
-  bool has_mask;
+  struct padding_of_call padding;
 };
 
 void pytorch_inputs_start(const struct python *python, void *class)
@@ -126,15 +125,13 @@ static void look_for_padding(struct writing *writing, void *tensor, const struct
   bool is_byte = strcmp(type, "bool") == 0 || strcmp(type, "uint8") == 0;
   uint32_t size = strcmp(type, "int64") == 0 ? 8 : strcmp(type, "int32") == 0 ? 4 : is_byte && is_mask ? 1 : 0;
   if (size == 0 || shape->rank != 2 || shape->dims[1] < (int64_t)PADDING_COLUMNS_LEAST || shape->dims[0] < 1 ||
-      writing->has_mask || (writing->padding.positions > 0 && !is_mask))
+      !padding_may_change(&writing->padding, is_mask))
     return;
   struct padding_input input = {
       .size = size, .rows = (uint64_t)shape->dims[0], .columns = (uint64_t)shape->dims[1], .is_mask = is_mask};
   input.elements = elements_of(tensor, &input);
-  if (input.elements != NULL) {
-    writing->padding = padding_count(&input);
-    writing->has_mask = is_mask;
-  }
+  if (input.elements != NULL)
+    padding_look(&writing->padding, &input);
 }
 
 // `name`: of a keyword; NULL: none.
@@ -186,7 +183,7 @@ const char *pytorch_inputs_signature(void *const *arguments, size_t count, void 
     add(&writing, arguments[i], NULL);
   for (size_t i = 0; i < keyword_count; i++)
     add(&writing, arguments[count + i], py->text(py->tuple_item(keywords, (python_size)i)));
-  *ret_padding = writing.padding;
+  *ret_padding = writing.padding.padding;
   *ret_batch_size = writing.has_first ? writing.first.dims[0] : -1;
   return writing.text.length > 0 ? keep(text) : NULL;
 }
