@@ -425,6 +425,21 @@ class RanksTest(unittest.TestCase):
         self.assertEqual([row[key] for key in ("collective", "group", "bytes", "count", "waiting_ms", "transfer_ms")],
                          ["AllReduce", "0", 4096, 2 * STEPS, 20, 15])
 
+    def test_the_bandwidth_of_a_kernel_of_nccl_is_that_of_its_kind(self):
+        """Three ranks, so that each kind has another factor."""
+        for name, factor in (("AllReduce_Sum_f32_RING_LL", 4 / 3), ("AllGather_RING_LL", 2), ("ReduceScatter_Sum_f32_RING_LL", 2 / 3),
+                             ("Broadcast_RING_LL", 1)):
+            self.setUp()
+            for run in (1, 2, 3):
+                self.trace.run(run, "M/L/K", batch=None)
+                self.rank(run - 1, run=run)
+                self.trace.track(9, "stream 7", thread=None, device=0, stream=7, run_id=run, rank=run - 1, world_size=3)
+                self.at(run - 1, "ProfilerStep#0", 0, 100, "model", run=run)
+                self.trace.span(f"ncclDevKernel_{name}", UNIX_START + 50 * MS, 10 * MS, "kernel", "execution", 9, run, category="kernel",
+                                tags={"Process Group Name": "0", "In msg nelems": 1024, "dtype": "Float"})
+            [row] = self.ask("A24")["rows"]
+            self.assertAlmostEqual(row["bus_bandwidth_bytes_per_s"], factor * 4096 / 0.01, places=3, msg=name)
+
     def test_a_rank_that_hangs_until_the_other_gives_up(self):
         self.job()
         for rank, (start, end) in enumerate(((100 * STEPS, 100 * STEPS + 50), (100 * STEPS + 80, 100 * STEPS + 81))):

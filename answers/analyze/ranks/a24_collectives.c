@@ -29,20 +29,10 @@ static int size_class(int64_t bytes) // by powers of two; -1: unknown
 }
 
 // Bytes that each rank's link carries, for a byte of the rank's input, as NCCL's tests define bus bandwidth. `count`: of ranks.
-static double bus_factor(const char *kind, double count)
+static double bus_factor(const char *name, double count)
 {
-  static const struct {
-    const char *kind;
-    double once, others; // once + others · (count - 1) / count, of the input
-    bool is_gathered;    // of all ranks' inputs together
-  } factors[] = {{"all_reduce", 0, 2, false}, {"allreduce", 0, 2, false},      {"all_gather", 0, 1, true},
-                 {"allgather", 0, 1, true},   {"reduce_scatter", 0, 1, false}, {"reducescatter", 0, 1, false},
-                 {"all_to_all", 0, 1, false}, {"alltoall", 0, 1, false},       {"gather", 0, 1, true},
-                 {"scatter", 0, 1, false}};
-  for (size_t i = 0; i < sizeof factors / sizeof factors[0]; i++)
-    if (strstr(kind, factors[i].kind) != NULL)
-      return (factors[i].once + factors[i].others * (count - 1) / count) * (factors[i].is_gathered ? count : 1);
-  return 1; // broadcast, reduce, send
+  const struct collective_kind *kind = ranks_kind_of(name);
+  return (kind->once + kind->others * (count - 1) / count) * (kind->is_gathered ? count : 1);
 }
 
 static int compare_keys(const struct collective *a, const struct collective *b)

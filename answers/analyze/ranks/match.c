@@ -53,30 +53,41 @@ static void number(struct ranks *ranks)
   }
 }
 
-static bool is_one_of(const char *name, const char *const *kinds, size_t count)
+// The first counts whose name is in the collective's: "allgather" before "gather".
+static const struct collective_kind kinds[] = {
+    {"allreduce", .waits_for_all = true, .others = 2},
+    {"allgather", .waits_for_all = true, .others = 1, .is_gathered = true},
+    {"reducescatter", .waits_for_all = true, .others = 1},
+    {"alltoall", .waits_for_all = true, .others = 1},
+    {"barrier", .waits_for_all = true, .once = 1},
+    {"broadcast", .has_root = true, .once = 1},
+    {"gather", .has_root = true, .others = 1, .is_gathered = true},
+    {"scatter", .has_root = true, .others = 1},
+    {"reduce", .has_root = true, .once = 1},
+    {"", .once = 1}, // a send and its receive
+};
+
+const struct collective_kind *ranks_kind_of(const char *name)
 {
   char plain[64] = "";
   size_t length = 0;
   for (; *name != 0 && length + 1 < sizeof plain; name++)
     if (*name != '_')
       plain[length++] = *name >= 'A' && *name <= 'Z' ? (char)(*name - 'A' + 'a') : *name;
-  for (size_t i = 0; i < count; i++)
-    if (strstr(plain, kinds[i]) != NULL)
-      return true;
-  return false;
+  const struct collective_kind *kind = kinds;
+  while (strstr(plain, kind->name) == NULL)
+    kind++;
+  return kind;
+}
+
+static const struct collective_kind *kind_of(const struct ranks *ranks, const struct collective *of)
+{
+  return ranks_kind_of(store_text(ranks->question->view->store, of->name, NULL));
 }
 
 bool ranks_wait_for_all(const struct ranks *ranks, const struct collective *of)
 {
-  static const char *const kinds[] = {"allreduce", "allgather", "reducescatter", "alltoall", "barrier"};
-  return is_one_of(store_text(ranks->question->view->store, of->name, NULL), kinds, sizeof kinds / sizeof kinds[0]);
-}
-
-// Among those in which not all wait for all.
-static bool has_root(const struct ranks *ranks, const struct collective *of)
-{
-  static const char *const kinds[] = {"broadcast", "reduce", "gather", "scatter"};
-  return is_one_of(store_text(ranks->question->view->store, of->name, NULL), kinds, sizeof kinds / sizeof kinds[0]);
+  return kind_of(ranks, of)->waits_for_all;
 }
 
 bool ranks_are_one_instance(const struct collective *a, const struct collective *b)
@@ -101,8 +112,9 @@ static void add_match(struct ranks *ranks, size_t first, size_t end, int64_t *ar
   struct collective *all = ranks->collectives.items;
   int64_t last_ns = INT64_MIN, first_end_ns = INT64_MAX;
   uint32_t last = 0, count = 0;
-  bool is_twice = false, waits = ranks_wait_for_all(ranks, &all[first]);
-  if (!waits && !has_root(ranks, &all[first])) {
+  const struct collective_kind *kind = kind_of(ranks, &all[first]);
+  bool is_twice = false, waits = kind->waits_for_all;
+  if (!waits && !kind->has_root) {
     ranks->sends += end - first;
     return;
   }

@@ -94,6 +94,15 @@ void ranks_match(struct ranks *ranks);
 // clocks.c: how far the clock of each collective's rank is ahead of that of its job's first rank. Collectives are sorted by instance.
 void ranks_align(struct ranks *ranks);
 void ranks_compare_times(struct ranks *ranks); // by these clocks: `later_ns`, `last_ns`
+// What the name of a collective, of its operator or of its kernel says: "gloo:all_reduce", "ncclDevKernel_AllReduce_…".
+struct collective_kind {
+  const char *name;             // in small letters, without '_'; "": a send and its receive, or unknown
+  bool waits_for_all, has_root; // a rank: for each other; for one, or one for all
+  double once,
+      others; // bytes of a rank's link for a byte of its input: once + others · (count - 1) / count, of `count` ranks
+  bool is_gathered; // of all ranks' inputs together
+};
+const struct collective_kind *ranks_kind_of(const char *name);
 bool ranks_wait_for_all(const struct ranks *ranks, const struct collective *of); // as in an all-reduce
 bool ranks_are_one_instance(const struct collective *a, const struct collective *b);
 // figures.c: fills the steps' times.
