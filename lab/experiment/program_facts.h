@@ -17,8 +17,5 @@ struct run_facts {
 };
 enum status run_facts(struct store *store, struct arena *arena, struct run_facts *ret_facts,
                       struct error *err) MUST_CHECK;
-// Application and library level, by name, longest first: what no analysis lists. Rows 0: there are none.
-enum status run_facts_ranges(struct store *store, const struct run_facts *facts, size_t top, struct arena *arena,
-                             struct table *ret_table, struct error *err) MUST_CHECK;
 
 #endif

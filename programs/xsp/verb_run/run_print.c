@@ -199,8 +199,8 @@ struct question {
   const char *id;
   const char *sort;
   int64_t top;
-  bool (*is_asked)(const struct run_facts *facts);
-  size_t least_rows; // an answer of fewer is not shown
+  bool (*is_asked)(const struct run_facts *facts); // NULL: always
+  size_t least_rows;                               // an answer of fewer is not shown
 };
 
 static bool has_sets(const struct run_facts *facts)
@@ -227,6 +227,7 @@ static const struct question questions[] = {
     {"A2", "latency_ms", TOP_ROWS, has_layers, 0},
     {"A6", NULL, TOP_ROWS, has_layers, 2}, // one row: the layers have no types
     {"A10", "latency_ms", TOP_ROWS, has_kernels, 0},
+    {"ranges", "total_ms", TOP_ROWS, NULL, 0},
 };
 #define QUESTIONS (sizeof questions / sizeof questions[0])
 
@@ -241,19 +242,14 @@ static enum status put_tables(struct buf *out, struct store *store, struct analy
                               const struct run_facts *facts, struct error *err)
 {
   struct answers answers = {.cache = cache};
-  struct table ranges = {0};
   enum status status = STATUS_OK;
   for (size_t i = 0; i < QUESTIONS && status == STATUS_OK; i++) {
     size_t before = answers.tables.count;
-    if (questions[i].is_asked(facts))
+    if (questions[i].is_asked == NULL || questions[i].is_asked(facts))
       status = answers_add_top(&answers, questions[i].id, store, questions[i].sort, questions[i].top, err);
     if (answers.tables.count > before && answers.tables.items[before].row_count < questions[i].least_rows)
       answers.tables.count = before;
   }
-  if (status == STATUS_OK)
-    status = run_facts_ranges(store, facts, TOP_ROWS, &answers.arena, &ranges, err);
-  if (ranges.row_count > 0)
-    *vector_add(&answers.tables) = ranges;
   if (status == STATUS_OK && answers.tables.count > 0) {
     buf_text(out, "\n");
     report_tables(answers.tables.items, answers.tables.count, REPORT_TEXT, true, message_width(), out);
