@@ -7,7 +7,8 @@
 
 #include <string.h>
 
-void id_map_init(struct id_map *map, struct arena *arena, size_t count, uint64_t largest)
+// Room for `count` different ids, none above `largest`.
+static void id_map_init(struct id_map *map, struct arena *arena, size_t count, uint64_t largest)
 {
   *map = (struct id_map){0};
   size_t entries;
@@ -26,7 +27,8 @@ void id_map_init(struct id_map *map, struct arena *arena, size_t count, uint64_t
   memset(map->value, 0xff, entries * sizeof *map->value);
 }
 
-uint32_t *id_map_slot(struct id_map *map, uint64_t id)
+// The slot of an id, empty (ROW_NONE) where it is new. At most `count` different ids may be asked for.
+static uint32_t *id_map_slot(struct id_map *map, uint64_t id)
 {
   if (map->key == NULL)
     return &map->value[id];

@@ -19,10 +19,6 @@ struct id_map {
   uint64_t seed;   // hashed
 };
 
-// Room for `count` different ids, none above `largest`.
-void id_map_init(struct id_map *map, struct arena *arena, size_t count, uint64_t largest);
-// The slot of an id, empty (ROW_NONE) where it is new. At most `count` different ids may be asked for.
-uint32_t *id_map_slot(struct id_map *map, uint64_t id);
 // The same for a map that began as {0} and grows: a direct table while ids stay below `direct_most`.
 uint32_t *id_map_grow_slow(struct id_map *map, struct arena *arena, uint64_t id, uint64_t direct_most);
 static inline uint32_t *id_map_grow(struct id_map *map, struct arena *arena, uint64_t id, uint64_t direct_most)

@@ -130,7 +130,9 @@ struct estimate estimate_trimmed(const double *values, size_t count)
   return count < TRIMMED_LEAST ? estimate_mean(values, count) : estimate_cut(values, count, count / 5);
 }
 
-struct estimate estimate_quantile(const double *values, size_t count, double quantile)
+// A quantile of 0 to 1, not its value: its error, by the values at the ranks that bound it with 95 % (binomial distribution, normal
+// approximation; David and Nagaraja, Order Statistics, 2003, 7.1). NaN where there are no such ranks, as for 0 and 1.
+static struct estimate estimate_quantile(const double *values, size_t count, double quantile)
 {
   double n = (double)count, reach = LEAST_QUANTILE * sqrt(n * quantile * (1 - quantile));
   double low = floor(quantile * (n - 1) - reach), high = ceil(quantile * (n - 1) + reach);

@@ -16,9 +16,6 @@ struct estimate estimate_mean(const double *values, size_t count);
 // From 8 values on: the mean without ⌊0.2·count⌋ values at each end, its error by Yuen's winsorised variance (Biometrika 61,
 // 1974). With fewer values: estimate_mean.
 struct estimate estimate_trimmed(const double *values, size_t count);
-// A quantile of 0 to 1, not its value: its error, by the values at the ranks that bound it with 95 % (binomial distribution, normal
-// approximation; David and Nagaraja, Order Statistics, 2003, 7.1). NaN where there are no such ranks, as for 0 and 1.
-struct estimate estimate_quantile(const double *values, size_t count, double quantile);
 // a - b of independent samples, with Welch's degrees of freedom (Biometrika 34, 1947).
 struct estimate estimate_difference(struct estimate a, struct estimate b);
 // Half the width of the interval around the mean. NaN without an error. confidence: as of interval_student_quantile.

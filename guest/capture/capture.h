@@ -111,7 +111,6 @@ int session_set_directory(const char *directory, bool may_make); // 0 or a negat
 // The process's block has the folder's name: xsp run --pid finds it there, and sites seen without a session come back.
 void session_note_directory(void);
 void session_join_arrived(void); // of a process that has arrived: joins, or waits for the thread that does
-void session_start_clean(void);  // in the child of a fork
 
 // ---- process_file.c
 void session_rank_from_environment(void); // when the process starts
@@ -202,7 +201,6 @@ uint32_t site_id(struct xsp_site *site); // after registering it where that has 
 bool site_known(struct xsp_site *site);  // registered in a session
 bool site_has_id(struct xsp_site *site); // else what is lost is counted
 bool site_usable(struct xsp_site *site); // registered, switched on and known by id; else what is lost is counted
-int tracer_slot(const char *tracer);     // claims one where the name is new; -1: no room
 
 // ---- tracers.c
 bool tracers_are_awaited(const char *list); // all of them: others load them, none is to be loaded now

@@ -305,7 +305,7 @@ void session_attach_if_asked(void)
 }
 
 // The child has one thread, the forking one. Nothing it inherited may be written as its own any more.
-void session_start_clean(void)
+static void session_start_clean(void)
 {
   uint32_t busy = CAPTURE_BUSY, again = capture.arrived != NULL ? CAPTURE_ARRIVED : CAPTURE_NONE;
   // Another thread of the parent was joining.

@@ -45,7 +45,8 @@ static bool same_name(const struct session_tracer *tracer, const char *name)
   return strncmp(tracer->name, name, sizeof tracer->name - 1) == 0;
 }
 
-int tracer_slot(const char *name)
+// Claims one where the name is new; -1: no room.
+static int tracer_slot(const char *name)
 {
   if (name == NULL || *name == '\0')
     name = "app";

@@ -5,7 +5,10 @@
 #include <stdio.h>
 #include <string.h>
 
-void variant_as_given(const struct profile_variant *variants, size_t count, size_t variant, char *text, size_t size)
+// For errors, before its version is known: "onnxruntime", with the (end of the) library's path where several variants are
+// of that framework.
+static void variant_as_given(const struct profile_variant *variants, size_t count, size_t variant, char *text,
+                             size_t size)
 {
   const struct profile_variant *own = &variants[variant];
   size_t of_framework = 0;

@@ -19,9 +19,6 @@ static inline int64_t experiment_id_of(size_t variant)
   return (int64_t)variant + 1;
 }
 
-// For errors, before its version is known: "onnxruntime", with the (end of the) library's path where several variants are
-// of that framework.
-void variant_as_given(const struct profile_variant *variants, size_t count, size_t variant, char *text, size_t size);
 // An error of one variant of several gets that name in front. Returns `status`.
 enum status variant_blame(const struct profile_variant *variants, size_t count, size_t variant, enum status status,
                           struct error *err);

@@ -68,7 +68,8 @@ static bool is_detail(const char *key)
   return text_is_in(key, detail_keys) || (strchr(key, '.') != NULL && !text_ends_with(key, ".value"));
 }
 
-size_t figure_keys(const struct history *history, bool with_details, struct arena *arena, const char ***ret_keys)
+// Keys of the figures that some record has, in the order of columns; a bounded number. In `arena`.
+static size_t figure_keys(const struct history *history, bool with_details, struct arena *arena, const char ***ret_keys)
 {
   struct interner seen = {0};
   for (size_t i = 0; i < history->records.count; i++)

@@ -6,8 +6,6 @@
 #include "history/figures.h"
 #include "table/builder.h"
 
-// Keys of the figures that some record has, in the order of columns; a bounded number. In `arena`.
-size_t figure_keys(const struct history *history, bool with_details, struct arena *arena, const char ***ret_keys);
 struct table_cell figure_cell(const struct history_record *record, const char *key);
 
 // cross.c: the latest record of each model (row) in each framework, or on each host (column).
@@ -25,7 +23,6 @@ double history_model_number(const struct history_model *model, const char *key);
 // The latest latency at batch size 1, and the largest of the latest throughputs at each batch size, at the smallest one that has it.
 // NULL: unknown.
 const struct history_record *history_model_online(const struct history_model *model);
-const struct history_record *history_model_fastest(const struct history_model *model);
 // The key of the first metric that was evaluated, else of the first that is reported, and its figures (NaN: unknown). NULL: none.
 const char *history_model_accuracy(const struct history_model *model, double *ret_reported_pct,
                                    double *ret_evaluated_pct);

@@ -89,7 +89,9 @@ enum status file_name_expand(const char *pattern, struct arena *arena, const cha
   return status;
 }
 
-const char *file_name_script(char *const *command)
+// The script that an interpreter is given, as in "python3 train.py": the first plain argument where it is a readable file
+// with an ending. NULL: none.
+static const char *file_name_script(char *const *command)
 {
   for (char *const *word = command + 1; *word != NULL; word++) {
     if ((*word)[0] == '-')

@@ -12,9 +12,6 @@ enum status file_name_expand(const char *pattern, struct arena *arena, const cha
                              struct error *err) MUST_CHECK;
 // "train.xsp" for `python3 -u train.py`, "prog.xsp" for `./prog`: in the current folder.
 const char *file_name_default(char *const *command, struct arena *arena);
-// The script that an interpreter is given, as in "python3 train.py": the first plain argument where it is a readable file
-// with an ending. NULL: none.
-const char *file_name_script(char *const *command);
 // What the program is called in traces, "python3 train.py": the command without its folder, and the script.
 void file_name_program(char *const *command, char *name, size_t size);
 

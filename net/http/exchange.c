@@ -55,7 +55,7 @@ const char *exchange_parameter(const struct exchange *exchange, const char *name
   return target_value(&exchange->target, name);
 }
 
-bool exchange_is_protocol(const struct exchange *exchange)
+static bool exchange_is_protocol(const struct exchange *exchange)
 {
   const char *protocol = exchange->server->options.site->protocol;
   return protocol != NULL && exchange->target.segment_count > 0 && strcmp(exchange->target.segments[0], protocol) == 0;

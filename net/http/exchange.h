@@ -67,9 +67,8 @@ struct exchange {
 // Of the request, without white space around it; NULL: absent.
 const char *exchange_header(const struct exchange *exchange, const char *name);
 const char *exchange_parameter(const struct exchange *exchange,
-                               const char *name);           // of the query, decoded; NULL: absent
-bool exchange_is_protocol(const struct exchange *exchange); // struct http_site.protocol
-void *exchange_context(const struct exchange *exchange);    // struct http_server_options.context
+                               const char *name);        // of the query, decoded; NULL: absent
+void *exchange_context(const struct exchange *exchange); // struct http_server_options.context
 // True: the client closed its side, or the server stops. For handlers that take long.
 bool exchange_is_left(const struct exchange *exchange);
 

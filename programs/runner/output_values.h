@@ -38,6 +38,5 @@ enum status output_values_wrong(const struct output_values *values, const char *
 // Each adds the lines of one kind of output.
 enum status results_send_boxes(const struct sending *sending, struct error *err) MUST_CHECK;
 enum status results_send_masks(const struct sending *sending, struct error *err) MUST_CHECK;
-enum status results_send_texts(const struct sending *sending, struct error *err) MUST_CHECK;
 
 #endif

@@ -39,7 +39,7 @@ static void send_text_of_item(const struct sending *sending, const struct output
   }
 }
 
-enum status results_send_texts(const struct sending *sending, struct error *err)
+static enum status results_send_texts(const struct sending *sending, struct error *err)
 {
   struct output_values values = {0};
   enum status status = output_values_read(sending, sending->expectation->info.name, false, &values, err);

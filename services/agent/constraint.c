@@ -196,7 +196,7 @@ const struct constraint *constraints_missed(const struct constraints *constraint
 }
 
 // ---- models ----------------------------------------------------------------------------------------------------------
-bool requirement_takes(const char *requirement, const char *name, const char *version)
+static bool requirement_takes(const char *requirement, const char *name, const char *version)
 {
   size_t length = strcspn(requirement, COMPARISONS);
   struct slice wanted = slice_trim((struct slice){requirement, length});
@@ -204,7 +204,7 @@ bool requirement_takes(const char *requirement, const char *name, const char *ve
                                                                  version_satisfies(version, requirement + length)));
 }
 
-bool requirement_is_newer(const char *version, const char *than)
+static bool requirement_is_newer(const char *version, const char *than)
 {
   char constraint[128];
   snprintf(constraint, sizeof constraint, ">%.100s", than);

@@ -44,8 +44,5 @@ enum status constraints_check_manifest(const struct manifest *manifest, const st
 // name one. NULL: there is none.
 const struct agent_model *constraints_model(const struct constraints *constraints, const struct agent_record *record,
                                             const char *requirement);
-// Whether a model's name and version fit "net" or "net>=1.0,<2".
-bool requirement_takes(const char *requirement, const char *name, const char *version);
-bool requirement_is_newer(const char *version, const char *than);
 
 #endif

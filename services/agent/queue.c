@@ -16,7 +16,7 @@
 #include <sys/random.h>
 
 // ---- jobs --------------------------------------------------------------------------------------------------------------
-enum status queue_keep(struct queue *queue, const struct queue_job *job, struct error *err)
+static enum status queue_keep(struct queue *queue, const struct queue_job *job, struct error *err)
 {
   const struct job_record record = {
       .number = job->number,

@@ -55,8 +55,6 @@ static inline bool job_is_over(const struct queue_job *job)
 {
   return job->state > JOB_RUNNING;
 }
-enum status queue_keep(struct queue *queue, const struct queue_job *job,
-                       struct error *err) MUST_CHECK;              // writes its record
 void queue_note(struct queue *queue, const struct queue_job *job); // the same; a failure is reported
 void queue_drop_oldest(struct queue *queue, const struct queue_user *user);
 

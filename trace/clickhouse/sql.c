@@ -95,7 +95,7 @@ static void put_request(struct buf *sql, const char *resource, const char *spans
 }
 
 // ---- table expressions -----------------------------------------------------------------------------------------------
-void sql_put_rows(const struct clickhouse_address *address, struct buf *sql)
+static void sql_put_rows(const struct clickhouse_address *address, struct buf *sql)
 {
   buf_text(sql, "rows AS (SELECT ");
   for (size_t i = 0; i < sizeof columns / sizeof columns[0]; i++)
@@ -138,7 +138,7 @@ static void put_nodes(const char *others, const struct reply_runs *whole, struct
 #define NEXT_DEPTH "c.depth + 1 + throwIf(c.depth = " DEPTH_MOST ", '" SQL_DEEP "')"
 
 // The way up ends at the observation.
-void sql_put_observations(const struct reply_runs *whole, struct buf *sql)
+static void sql_put_observations(const struct reply_runs *whole, struct buf *sql)
 {
   put_nodes(", if(is_observation, id, 0) AS observation", whole, sql);
   buf_text(sql, ", chain AS (SELECT run, id, parent AS above, observation, 0 AS depth FROM nodes UNION ALL "
@@ -147,7 +147,9 @@ void sql_put_observations(const struct reply_runs *whole, struct buf *sql)
                 ", ancestors AS (SELECT run, id, observation FROM chain WHERE observation != 0)");
 }
 
-void sql_put_ancestors(const char *layer_mode, const struct reply_runs *whole, struct buf *sql)
+// The same, and the nearest layer that it is in or is (0: none), and the layer that this one counts as (`layer_mode`; NULL: the run's
+// own).
+static void sql_put_ancestors(const char *layer_mode, const struct reply_runs *whole, struct buf *sql)
 {
   buf_text(sql, ", modes AS (SELECT run, any(");
   if (layer_mode != NULL)

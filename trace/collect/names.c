@@ -52,7 +52,8 @@ void names_use(struct names *names, struct store *store)
   names->store = store;
 }
 
-uint32_t names_string(struct names *names, uint32_t catalog_id)
+// The store's id of a catalog string; 0: none, broken, or empty.
+static uint32_t names_string(struct names *names, uint32_t catalog_id)
 {
   uint32_t length;
   const char *text;

@@ -36,8 +36,6 @@ struct names {
 
 bool names_refresh(struct names *names);                  // looks whether the catalog grew; true: it did
 void names_use(struct names *names, struct store *store); // forgets everything where the store is another one
-// The store's id of a catalog string; 0: none, broken, or empty.
-uint32_t names_string(struct names *names, uint32_t catalog_id);
 // The text of a catalog string, cut to fit and NUL-terminated; false where there is none.
 bool names_text(struct names *names, uint32_t catalog_id, char *text, size_t size);
 // A track that a process made. False: no such entry.

@@ -9,7 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-void scan_leave_part(struct scan *scan)
+// Unpins the part's columns.
+static void scan_leave_part(struct scan *scan)
 {
   for (uint32_t left = scan->pinned; left != 0; left &= left - 1) {
     unsigned column = (unsigned)__builtin_ctz(left);

@@ -109,7 +109,6 @@ static inline int64_t scan_value(const struct scan *scan, unsigned column)
 }
 
 // ---- between scan.c and scan_order.c ---------------------------------------------------------------------------------
-void scan_leave_part(struct scan *scan);                                      // unpins the part's columns
 enum status scan_find_part(struct scan *scan, struct error *err) MUST_CHECK;  // the first part with a match
 enum status scan_next_plain(struct scan *scan, struct error *err) MUST_CHECK; // the next one
 enum status scan_order_make(struct scan *scan, struct error *err) MUST_CHECK; // sorts all matching rows

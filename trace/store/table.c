@@ -23,7 +23,9 @@ int store_table_failed(sqlite3_vtab *table, enum status status, const struct err
   return status == STATUS_MEMORY ? SQLITE_NOMEM : status == STATUS_SYSTEM ? SQLITE_IOERR : SQLITE_CORRUPT_VTAB;
 }
 
-const char *store_table_text_of(const struct reader *reader, enum render render, uint32_t value, size_t *ret_length)
+// The text of a stored value; NULL: SQL NULL.
+static const char *store_table_text_of(const struct reader *reader, enum render render, uint32_t value,
+                                       size_t *ret_length)
 {
   if (store_table_names[render].name == NULL)
     return render == RENDER_STRING && value == 0 ? NULL : reader_text(reader, value, ret_length);

@@ -63,8 +63,6 @@ static inline bool table_is_text(enum render render)
   return render >= RENDER_STRING && render <= RENDER_BASIS;
 }
 
-// The text of a stored value; NULL: SQL NULL.
-const char *store_table_text_of(const struct reader *reader, enum render render, uint32_t value, size_t *ret_length);
 void store_table_put_text(sqlite3_context *context, const struct reader *reader, enum render render, uint32_t value);
 int store_table_failed(sqlite3_vtab *table, enum status status,
                        const struct error *err); // SQLite's code, with a message

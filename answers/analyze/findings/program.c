@@ -8,20 +8,6 @@
 #include <string.h>
 #include <xsp/call_path.h>
 
-const struct place_figures *findings_gather(struct findings *findings)
-{
-  const struct places *places = findings->places;
-  struct place_figures *gathered =
-      arena_alloc_array(findings->question->scratch, places->function_count + 1, sizeof *gathered);
-  for (size_t i = places->function_count; i > 0; i--) { // functions come after their callers
-    uint32_t parent = places->functions[i - 1].parent;
-    place_figures_add(&gathered[i - 1], &places->functions[i - 1].own);
-    if (parent != PLACE_NONE)
-      place_figures_add(&gathered[parent], &gathered[i - 1]);
-  }
-  return gathered;
-}
-
 bool findings_is_in_loop(const struct view_run *run, int64_t time_ns)
 {
   const struct store_observation *first = &run->observations[0], *last = &run->observations[run->observation_count - 1];

@@ -31,8 +31,6 @@ bool findings_runs_graphs(const struct findings *findings); // of a framework ot
 bool findings_matches(const char *name, const char *pattern, bool in_any_case);          // * alone stands for others
 bool findings_name_matches(const char *name, const char *const *patterns, size_t count); // in any case; * alone
 
-// By function of the places: its figures with those of the functions that it calls.
-const struct place_figures *findings_gather(struct findings *findings);
 // The line of the program's own code with most of the observations' time on the host, with what it calls; PLACE_NONE: there is none.
 uint32_t findings_busiest_place(struct findings *findings);
 // From the first observation to the last: what the program does before and after is in no loop. A program that is one observation has

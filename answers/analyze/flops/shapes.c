@@ -23,7 +23,8 @@ double shape_elements(const struct shape *shape)
   return elements;
 }
 
-struct element_type shape_element_type_find(const char *name, size_t length)
+// "float", "c10::Half", "long int", "float16".
+static struct element_type shape_element_type_find(const char *name, size_t length)
 {
   static const struct {
     const char *name;

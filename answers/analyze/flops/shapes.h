@@ -57,7 +57,5 @@ bool shape_values_read(const char *text, size_t length, struct values *ret_value
 struct shape_value shape_value_read(const char *text, size_t length);
 
 double shape_elements(const struct shape *shape); // NaN for rank -1; 1 for rank 0
-struct element_type shape_element_type_find(const char *name,
-                                            size_t length); // "float", "c10::Half", "long int", "float16"
 
 #endif

@@ -229,8 +229,9 @@ static void change(const struct ort_runtime *runtime, struct known *known, const
   __atomic_store_n(&known->state, state + OPTIONS_USER, __ATOMIC_RELEASE);
 }
 
-const struct ort_run_options *ort_options_enter(struct ort_runtime *runtime, const struct known *session,
-                                                const struct ort_run_options *options, struct known **ret_known)
+// Options under which an inference is to be profiled or not; NULL in, none needed: NULL out. `ret_known` to ort_options_leave.
+static const struct ort_run_options *ort_options_enter(struct ort_runtime *runtime, const struct known *session,
+                                                       const struct ort_run_options *options, struct known **ret_known)
 {
   *ret_known = NULL;
   uint32_t kind = __atomic_load_n(&session->state, __ATOMIC_RELAXED);
@@ -264,7 +265,7 @@ const struct ort_run_options *ort_options_enter(struct ort_runtime *runtime, con
   return options;
 }
 
-void ort_options_leave(struct known *known)
+static void ort_options_leave(struct known *known)
 {
   if (known != NULL)
     __atomic_fetch_sub(&known->state, OPTIONS_USER, __ATOMIC_RELEASE);

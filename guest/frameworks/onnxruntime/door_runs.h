@@ -85,10 +85,6 @@ void ort_pending_cancel(struct ort_pending *pending); // it was refused
 // Records the batch of a binding: of the first input that is bound, also when it is bound again.
 void ort_binding_note(const void *binding, const char *input_name, int64_t batch);
 
-// Options under which an inference is to be profiled or not; NULL in, none needed: NULL out. `ret_known` to ort_options_leave.
-const struct ort_run_options *ort_options_enter(struct ort_runtime *runtime, const struct known *session,
-                                                const struct ort_run_options *options, struct known **ret_known);
-void ort_options_leave(struct known *known);
 // Takes `options` (the caller's, kept for ever) as those for programs that give none. False: the runtime refuses.
 bool ort_runs_profile(struct ort_runtime *runtime, struct ort_run_options *options);
 // The program switches profiling in its own options: from now on they are left alone.

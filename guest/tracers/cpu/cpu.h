@@ -56,8 +56,7 @@ uint64_t cpu_threads_period_ns(void);
 void cpu_threads_read(struct cpu_thread *thread, uint64_t cpu_ns); // the thread's CPU clock was read now
 
 // ---- sampler.c
-bool cpu_sampler_start(int signal_number); // installs the handler
-bool cpu_sampler_is_ours(const siginfo_t *info);
+bool cpu_sampler_start(int signal_number);         // installs the handler
 bool cpu_sampler_has_any(void);                    // this process has recorded a sample
 union sigval cpu_sampler_mark(void);               // of our timers
 void cpu_sampler_interpreter(const void *address); // native functions end where Python's begin: in this library

@@ -20,7 +20,7 @@ union sigval cpu_sampler_mark(void)
   return (union sigval){.sival_ptr = &mark};
 }
 
-bool cpu_sampler_is_ours(const siginfo_t *info)
+static bool cpu_sampler_is_ours(const siginfo_t *info)
 {
   return info->si_code == SI_TIMER && info->si_value.sival_ptr == &mark;
 }

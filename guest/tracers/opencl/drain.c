@@ -89,7 +89,8 @@ static void flush_aside(void)
   pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-void opencl_drain_wait(void)
+// Flushes queues and waits; all calls together up to opencl_drain_start's limit.
+static void opencl_drain_wait(void)
 {
   if (getpid() != owner || opencl_drain_in_flight() == 0 || waited >= longest)
     return;

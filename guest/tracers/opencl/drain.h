@@ -12,7 +12,6 @@ void opencl_drain_finished(void);             // one less; on the driver's threa
 // From then on exit of the main thread waits, where this is the main thread. Exit of another thread does not: there is no
 // moment at which that would be safe.
 void opencl_drain_at_exit(void);
-void opencl_drain_wait(void); // flushes queues and waits; all calls together up to opencl_drain_start's limit
 uint64_t opencl_drain_in_flight(void);
 uint64_t opencl_drain_waited_ns(void);
 

@@ -19,7 +19,9 @@ static bool is_channels(int64_t size)
   return size == 1 || size == 3 || size == 4;
 }
 
-bool evaluation_picture_values(const struct runner_tensor *tensor, struct picture_values *ret_values)
+// Of a tensor of four dimensions, whose last or second one has 1, 3 or 4 channels, or of three (one channel). False: it is not
+// of pictures.
+static bool evaluation_picture_values(const struct runner_tensor *tensor, struct picture_values *ret_values)
 {
   const int64_t *shape = tensor->shape;
   bool is_last = tensor->rank == 4 && !is_channels(shape[1]) && is_channels(shape[3]);

@@ -10,9 +10,6 @@ struct picture_values { // of a batch of pictures, as [items][channels][height][
   size_t items, channels, height, width;
   double *values; // owned
 };
-// Of a tensor of four dimensions, whose last or second one has 1, 3 or 4 channels, or of three (one channel). False: it is not
-// of pictures.
-bool evaluation_picture_values(const struct runner_tensor *tensor, struct picture_values *ret_values);
 
 // A sentence without its end, in `arena`. The two differ.
 const char *evaluation_input_relation(const struct runner_tensor *first, const struct runner_tensor *other,
