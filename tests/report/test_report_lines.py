@@ -62,12 +62,16 @@ class ReportLinesTest(browser.BrowserTest):
 
     def test_lines_have_the_figures_of_the_analysis(self):
         window = self.lines("figures", fragment=f"&x.lines.line={SLEEP}")
-        rows = {row["line"]: row for row in xsp_json("analyze", "A22", self.trace, "--json")["rows"]}
+        answer = xsp_json("analyze", "A22", self.trace, "--json")
+        labels = {column["key"]: column["label"] for column in answer["columns"]}
+        rows = {row["line"]: row for row in answer["rows"]}
         for line in (SLEEP, CONV):
             cells = window.page.locator(f"tr[data-line='{line}'] td[title]").all()
             titles = [cell.get_attribute("title") for cell in cells]
             keys = ("time_ms", "python_ms", "native_ms", "operator_ms", "waiting_ms")
             self.assertEqual([float(title.removesuffix(" ms")) for title in titles[:5]], [rows[line][key] for key in keys])
+        self.assertEqual(window.page.locator(".code-box th[scope=col]").all_inner_texts(),
+                         ["line", *(f"{labels[key]} ms" for key in keys)])
         self.assertEqual(self.shown(window)[SLEEP], "    time.sleep(1)  # <b>&amp;")
         self.assertIn(f"{zlib.crc32(SOURCE.encode()):08x}", window.text())
         self.assertEqual(window.page.locator("tr.is-hot").count(), 2)
@@ -99,7 +103,10 @@ class ReportLinesTest(browser.BrowserTest):
 
     def test_a_row_of_the_table_leads_to_its_line(self):
         window = self.lines("rows")
-        row = next(row for row in rows_of(window.table("A22")) if row["line"] == str(SLEEP))
+        table = window.table("A22")
+        labels = {column["key"]: column["label"] for column in xsp_json("analyze", "A22", self.trace, "--json")["columns"]}
+        self.assertEqual(table["heads"], [labels[key] for key in table["keys"]])
+        row = next(row for row in rows_of(table) if row["line"] == str(SLEEP))
         self.assertEqual(row["file"], str(self.source))
         window.section("A22").get_by_role("button", name=str(SLEEP), exact=True).click()
         region = window.page.get_by_role("region", name="Selected line")

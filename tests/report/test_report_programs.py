@@ -84,12 +84,20 @@ class ReportProgramsTest(browser.BrowserTest):
     def links(self, window):
         return window.page.get_by_role("navigation", name="Pages").get_by_role("link").all_inner_texts()
 
+    def check_words(self, window, trace, *analyses):
+        """The page's tables have the terminal's headings (A1 to A15 and L0: test_report_tables.py)."""
+        for name in analyses:
+            labels = {column["key"]: column["label"] for column in xsp_json("analyze", name, trace, "--json")["columns"]}
+            table = window.table(name)
+            self.assertEqual(table["heads"], [labels[key] for key in table["keys"]])
+
     def test_input(self):
         trace, page = report_files.written(loading, "loading-input")
         window = self.open(page)
         self.assertNotIn("Generations", self.links(window))
         window.open_page("input")
         table = xsp_json("analyze", "A19", trace, "--json")
+        self.check_words(window, trace, "A19")
         self.assertIn("bound by their input", window.text())
         self.assertEqual(table["summary"]["workers"], 1)
         self.assertIn("1 worker made them", window.text())
@@ -108,6 +116,7 @@ class ReportProgramsTest(browser.BrowserTest):
         self.assertEqual(len(expected), 3)
         for row, answer in zip(rows, expected):
             self.assertTrue(all(browser.is_value(row[key], answer[key]) for key in row), (row, answer))
+        self.check_words(window, trace, "A20")
         self.assertIn("1 request decoded without a cache", window.text())
         self.assertEqual(window.page.locator("main .panel canvas").count(), 2)
         self.assertEqual(browser.violations(window) + window.cut_off(), [])
@@ -118,6 +127,7 @@ class ReportProgramsTest(browser.BrowserTest):
         window.open_page("compilation")
         self.assertIn("3 times something was compiled again.", window.text())
         self.assertIn("90 ms, 75 %", window.text())
+        self.check_words(window, trace, "A25")
         rows = browser.rows_of(window.table("A25"))
         self.assertEqual([(row["function"], row["kind"]) for row in rows],
                          [("Net.forward", "new shape"), ("Net.forward", "first")])
@@ -139,6 +149,10 @@ class ReportProgramsTest(browser.BrowserTest):
                 self.assertEqual(titles, [row[key] for key in keys])
                 self.assertEqual("slowest" in cells.inner_text(), row["rank"] == "1")
             self.assertEqual(len(browser.rows_of(window.table("A24"))), 1)
+            self.check_words(window, trace, "A21", "A24", "A27")
+            heads = window.page.locator(".rank-heat th[scope=col]").all_inner_texts()
+            labels = {column["key"]: column["label"] for column in expected["columns"]}
+            self.assertEqual(heads, ["rank", *(labels[key] for key in keys)])
             steps = xsp_json("analyze", "A27", trace, "--json")["rows"]
             titles = window.page.locator(".rank-steps span").evaluate_all("(all) => all.map((one) => one.title)")
             self.assertEqual([title.split(":")[0] for title in titles], [f"rank {row['rank']}, step {row['step']}" for row in steps])

@@ -9,6 +9,7 @@ import { showOnTimeline } from "../focus";
 import { cell, digits, plural } from "../format";
 import { details, run, setDetail, spans } from "../state";
 import { number, text, type Row } from "../widgets/answers";
+import { labelOf } from "../widgets/parts";
 import { SourceLink } from "../widgets/source_link";
 
 export interface CodeLine {
@@ -19,13 +20,8 @@ type Lines = Map<number, CodeLine>;
 
 const NEAR = 6, // lines shown around one with time
   HOT_PCT = 5; // of the program: marked
-const COLUMNS: [key: string, label: string][] = [
-  ["time_ms", "time"],
-  ["python_ms", "Python"],
-  ["native_ms", "native"],
-  ["operator_ms", "operator"],
-  ["waiting_ms", "waiting"],
-];
+// Of A22: a line's time, and its parts.
+export const TIMES = ["time_ms", "python_ms", "native_ms", "operator_ms", "waiting_ms"];
 
 // Runs of lines, shown and folded by turns: [first, last, is shown].
 function foldsOf(count: number, lines: Lines, chosen: number, isAll: boolean): [number, number, boolean][] {
@@ -75,7 +71,7 @@ function Line({
           </button>
         )}
       </th>
-      {COLUMNS.map(([key]) => {
+      {TIMES.map((key) => {
         const value = number(row?.[key]) ?? 0,
           share = key === "time_ms" && most > 0 ? value / most : 0;
         return (
@@ -194,9 +190,9 @@ export function CodeView({ name, lines }: { name: string; lines: Lines }) {
             <thead>
               <tr>
                 <th scope="col">line</th>
-                {COLUMNS.map(([key, label]) => (
+                {TIMES.map((key) => (
                   <th key={key} scope="col" class={key === "time_ms" ? "" : "code-part"}>
-                    {label} <span class="unit">ms</span>
+                    {labelOf("A22", key)} <span class="unit">ms</span>
                   </th>
                 ))}
                 <td />
@@ -219,7 +215,7 @@ export function CodeView({ name, lines }: { name: string; lines: Lines }) {
                     ))
                 ) : (
                   <tr key={`fold-${first}`} class="code-fold">
-                    <td colSpan={COLUMNS.length + 2}>
+                    <td colSpan={TIMES.length + 2}>
                       <button type="button" class="link" onClick={() => setOpened([...opened, first])}>
                         {plural(last - first + 1, "line")} without time
                       </button>

@@ -10,10 +10,8 @@ import { shortPath } from "../source";
 import { details, setDetail } from "../state";
 import { LinkedTable, number, type Row } from "../widgets/answers";
 import { answer } from "../widgets/parts";
-import { CodeView, type CodeLine } from "./code_view";
+import { CodeView, TIMES, type CodeLine } from "./code_view";
 import { NoData } from "./no_data";
-
-export const PARTS = ["python_ms", "native_ms", "operator_ms", "waiting_ms"] as const;
 
 // Figures by line of a file; several functions of one line together.
 export function linesOf(rows: Row[], file: string): Map<number, CodeLine> {
@@ -23,7 +21,7 @@ export function linesOf(rows: Row[], file: string): Map<number, CodeLine> {
     if (row.file !== file || line === null) continue;
     const known = lines.get(line)?.row ?? {},
       add = (key: string) => (number(row[key]) ?? 0) + (number(known[key]) ?? 0);
-    const sums = Object.fromEntries(["time_ms", "time_pct", "samples", ...PARTS].map((key) => [key, add(key)]));
+    const sums = Object.fromEntries([...TIMES, "time_pct", "samples"].map((key) => [key, add(key)]));
     lines.set(line, { row: { ...row, ...known, ...sums }, findings: [] });
   }
   for (const row of findingsAnswer()?.table.rows ?? []) {

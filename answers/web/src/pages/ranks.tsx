@@ -10,24 +10,16 @@ import { NoData } from "./no_data";
 import { Panel, RangeNote } from "./shown";
 import "./ranks.css";
 
-const PARTS: [key: string, label: string][] = [
-  ["step_ms", "step"],
-  ["own_ms", "own"],
-  ["compute_ms", "compute"],
-  ["communication_ms", "communication"],
-  ["exposed_ms", "exposed"],
-  ["waiting_ms", "waiting"],
-  ["bubble_ms", "bubble"],
-  ["input_ms", "input"],
-];
 const ALL = "all";
 
 // Each column has its own scale: a rank is compared with the others, not with its other figures.
 function Heat({ of }: { of: Answer }) {
   const rows = of.table.rows.filter((row) => row.rank !== ALL),
-    columns = PARTS.filter(([key]) => rows.some((row) => number(row[key]) !== null)),
+    columns = of.table.columns.filter(
+      ({ key, unit }) => unit === "ms" && rows.some((row) => number(row[key]) !== null),
+    ),
     slowest = text(of.table.summary.slowest_rank),
-    most = new Map(columns.map(([key]) => [key, Math.max(1e-9, ...rows.map((row) => number(row[key]) ?? 0))]));
+    most = new Map(columns.map(({ key }) => [key, Math.max(1e-9, ...rows.map((row) => number(row[key]) ?? 0))]));
   const shade = (row: Row, key: string) => (number(row[key]) ?? 0) / most.get(key)!;
   return (
     <Panel title="A step of each rank" aside="darker: more than other ranks">
@@ -36,7 +28,7 @@ function Heat({ of }: { of: Answer }) {
           <thead>
             <tr>
               <th scope="col">rank</th>
-              {columns.map(([key, label]) => (
+              {columns.map(({ key, label }) => (
                 <th key={key} scope="col">
                   {label}
                 </th>
@@ -53,7 +45,7 @@ function Heat({ of }: { of: Answer }) {
                   )}
                   {text(row.state) !== "" && <span class="bad"> {text(row.state)}</span>}
                 </th>
-                {columns.map(([key]) => (
+                {columns.map(({ key }) => (
                   <td
                     key={key}
                     title={String(row[key] ?? "not measured")}

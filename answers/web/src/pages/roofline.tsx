@@ -9,7 +9,7 @@ import { chooseBatch, details, experimentRuns, shortKernel } from "../state";
 import { LinkedTable, number, PickedNote, text, type Row } from "../widgets/answers";
 import { WithFocus } from "../widgets/focus_panel";
 import type { PlotPoint } from "../widgets/log_plot";
-import { answer, answers, columnOf } from "../widgets/parts";
+import { answer, answers, labelOf } from "../widgets/parts";
 import { Roofline, RooflineLegend, RoofTable, type Roof } from "../widgets/roofline_chart";
 import { DataTable, type TableColumn } from "../widgets/table";
 import { Tabs, type Tab } from "../widgets/tabs";
@@ -140,8 +140,8 @@ function SweepTable() {
       [
         ["batch_size", "batch"],
         ["model_latency_ms", "layers' time"],
-        ["analytic_intensity", columnOf("A14", "analytic_intensity")?.label ?? ""],
-        ["analytic_throughput_flops_per_s", columnOf("A14", "analytic_throughput_flops_per_s")?.label ?? ""],
+        ["analytic_intensity", labelOf("A14", "analytic_intensity")],
+        ["analytic_throughput_flops_per_s", labelOf("A14", "analytic_throughput_flops_per_s")],
       ].map(([key, label]) => ({
         key,
         label,

@@ -6,7 +6,7 @@ import { FocusLink, KernelLink, LayerLink, TypeLink } from "../focus";
 import { cell, count, digits, plural } from "../format";
 import { observationWord, page, type Focus } from "../state";
 import { number, text, type Row } from "./answers";
-import { answer, answers, columnOf } from "./parts";
+import { answer, answers, labelOf } from "./parts";
 
 export const rowsOf = (id: string): Row[] => answer(id)?.table.rows ?? [];
 const MOST_LISTED = 12;
@@ -26,7 +26,7 @@ const exact = (value: Cell) => (value === null ? "not measured" : String(value))
 // Named as its column, unless the panel has a word of its own.
 function Figure(props: { name?: string; id: string; row: Row | undefined; of: string; suffix?: string }) {
   const { id, row, of, suffix = "" } = props,
-    name = props.name ?? columnOf(id, of)?.label ?? of,
+    name = props.name ?? labelOf(id, of),
     value = row?.[of] ?? null;
   if (value === null) return null;
   return (

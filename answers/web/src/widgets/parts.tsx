@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Small pieces that several pages share.
 import { computed } from "@preact/signals";
-import type { Answer, Column, RunFacts } from "../data";
+import type { Answer, RunFacts } from "../data";
 import { batch, chooseBatch, chooseRun, documentData, experimentRuns, run, runAt, spans } from "../state";
 
 // Of a run that OpenTelemetry's spans became: its service.
@@ -48,8 +48,9 @@ export const answers = (id: string, by: string | null = null): Answer[] => {
       (ids.size === 0 || answer.table.run_set.run_ids.some((one) => ids.has(one))),
   );
 };
-export const columnOf = (id: string, key: string): Column | undefined =>
-  answer(id)?.table.columns.find((column) => column.key === key);
+// What the terminal calls the column of an analysis.
+export const labelOf = (id: string, key: string): string =>
+  answer(id)?.table.columns.find((column) => column.key === key)?.label ?? key;
 export const batches = (): number[] =>
   [
     ...new Set(experimentRuns.value.map((facts) => facts.batch_size).filter((size): size is number => size !== null)),
