@@ -10,6 +10,8 @@ import sys
 import tempfile
 import unittest
 
+import own_session
+
 BUILD = pathlib.Path(os.environ["XSP_BUILD"])
 SOURCE = pathlib.Path(os.environ["XSP_SOURCE"])
 XSP = BUILD / "xsp"
@@ -24,26 +26,17 @@ class Trace:
     """A program's run in a session of its own, and its spans."""
 
     def __init__(self, command, folder, levels=None, expect=0, **environment):
-        session, file = folder / "session", folder / "trace.xsp"
-        variables = {**os.environ, "XSP_SESSION": str(session), "XSP_TRACERS": str(TRACER),
-                     "INTEL_LIBITTNOTIFY64": str(TRACER), **environment}
+        variables = {**os.environ, "XSP_TRACERS": str(TRACER), "INTEL_LIBITTNOTIFY64": str(TRACER), **environment}
         if levels:
             variables["XSP_LEVELS"] = levels
-        if not SANITIZED:
-            variables["LD_PRELOAD"] = str(BUILD / "libxsp.so")
-        elif os.environ["XSP_SANITIZE"] == "thread":  # of a site, the same values are written again while others read
+        if os.environ.get("XSP_SANITIZE") == "thread":  # of a site, the same values are written again while others read
             (folder / "suppressions").write_text("race:xsp_site_create_variant\n")
             variables["TSAN_OPTIONS"] = f"suppressions={folder}/suppressions"
-        result = subprocess.run([str(part) for part in command], env=variables, capture_output=True, text=True,
-                                timeout=TIMEOUT_S, stdin=subprocess.DEVNULL)
+        self.file = folder / "trace.xsp"
+        result, self.reported = own_session.record(command, folder / "session", self.file, variables)
         if result.returncode != expect:
             raise AssertionError(f"{command}: status {result.returncode}\n{result.stdout}{result.stderr}")
-        self.stdout, self.stderr, self.file = result.stdout, result.stderr, file
-        done = subprocess.run([XSP, "recover", session, "-o", file, "--force"], capture_output=True, text=True,
-                              timeout=TIMEOUT_S)
-        if done.returncode != 0:
-            raise AssertionError(done.stderr)
-        self.reported = done.stderr
+        self.stdout, self.stderr = result.stdout, result.stderr
         self.spans = self.sql("select s.*, t.name track, t.thread_id from span s join track t using (run_id, track_id) "
                               "order by start_ns, span_id")
         for span in self.spans:

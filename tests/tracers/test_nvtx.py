@@ -9,6 +9,8 @@ import sysconfig
 import tempfile
 import unittest
 
+import own_session
+
 BUILD = pathlib.Path(os.environ["XSP_BUILD"]).resolve()
 SOURCE = pathlib.Path(os.environ["XSP_SOURCE"]).resolve()
 PYTHON = os.environ["XSP_PYTHON"]
@@ -29,20 +31,12 @@ class Traced(unittest.TestCase):
         self.temporary.cleanup()
 
     def trace(self, command, status=0, output=None, preload=True, **environment):
-        session = self.folder / "session"
-        variables = {**os.environ, "XSP_SESSION": str(session), "XSP_TRACERS": str(TRACER),
-                     "NVTX_INJECTION64_PATH": str(TRACER), **environment}
-        if preload and not os.environ.get("XSP_SANITIZE"):
-            variables["LD_PRELOAD"] = str(BUILD / "libxsp.so")
-        result = subprocess.run([str(part) for part in command], env=variables, timeout=600, text=True,
-                                stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        variables = {**os.environ, "XSP_TRACERS": str(TRACER), "NVTX_INJECTION64_PATH": str(TRACER), **environment}
+        result, said = own_session.record(command, self.folder / "session", self.out, variables, preload)
         self.assertEqual(result.returncode, status, result.stderr)
         if output is not None:
             self.assertEqual((result.stdout, result.stderr), (output, ""))
-        recovered = subprocess.run([XSP, "recover", session, "-o", self.out, "--force"], timeout=600, text=True,
-                                   stderr=subprocess.PIPE)
-        self.assertEqual(recovered.returncode, 0, recovered.stderr)
-        return recovered.stderr
+        return said
 
     def sql(self, query):
         result = subprocess.run([XSP, "sql", self.out, query, "--json"], check=True, timeout=600, stdout=subprocess.PIPE)

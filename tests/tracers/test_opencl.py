@@ -12,9 +12,10 @@ import tempfile
 import unittest
 
 import monitor_client
+import own_session
 
 BUILD = pathlib.Path(os.environ["XSP_BUILD"]).resolve()
-XSP, LIBXSP, LAYER = BUILD / "xsp", BUILD / "libxsp.so", BUILD / "tracers" / "opencl.so"
+XSP, LAYER = BUILD / "xsp", BUILD / "tracers" / "opencl.so"
 FAKE = BUILD / "test-programs" / "test-opencl-fake"
 GUEST = BUILD / "test-programs" / "test-opencl"
 SANITIZED = bool(os.environ.get("XSP_SANITIZE"))
@@ -55,8 +56,8 @@ class TracedTest(unittest.TestCase):
         plain = {key: value for key, value in os.environ.items() if not key.startswith(("XSP_SESSION", "OPENCL_LAYERS"))}
         return {**plain, "POCL_CACHE_DIR": self.kept.name, "ASAN_OPTIONS": "detect_leaks=0", **more}
 
-    def run_guest(self, arguments, environment, command=(), guest=GUEST):
-        done = subprocess.run([*command, guest, *arguments], env=environment, stdin=subprocess.DEVNULL,
+    def run_guest(self, arguments, environment, command=()):
+        done = subprocess.run([*command, GUEST, *arguments], env=environment, stdin=subprocess.DEVNULL,
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=TIMEOUT)
         return done.returncode, done.stdout.decode(), done.stderr.decode()
 
@@ -65,17 +66,10 @@ class TracedTest(unittest.TestCase):
 
     def traced(self, *arguments, options="", guest=GUEST, **more):
         """Status and output of the scenario; what it left is in self.out, what the tracer said in self.said."""
-        environment = self.environment(XSP_SESSION=str(self.session), XSP_TRACERS=f"{LAYER}{options}",
-                                       OPENCL_LAYERS=str(LAYER), **more)
-        if not SANITIZED:  # else its runtime has to come first, and the layer brings libxsp.so itself
-            environment["LD_PRELOAD"] = str(LIBXSP)
-        status, output, messages = self.run_guest(arguments, environment, guest=guest)
-        done = subprocess.run([XSP, "recover", self.session, "--force", "-o", self.out], stdout=subprocess.PIPE,
-                              stderr=subprocess.PIPE, timeout=TIMEOUT)
-        self.assertEqual(done.returncode, 0, done.stderr.decode() + messages)
-        self.reported = done.stderr.decode()
+        environment = self.environment(XSP_TRACERS=f"{LAYER}{options}", OPENCL_LAYERS=str(LAYER), **more)
+        done, self.reported = own_session.record((guest, *arguments), self.session, self.out, environment)
         self.assertRegex(self.reported, r"\b0 dropped, 0 overwritten, 0 torn")
-        return status, output
+        return done.returncode, done.stdout
 
     def sql(self, query):
         done = subprocess.run([XSP, "sql", self.out, query, "--json"], check=True, timeout=TIMEOUT,
