@@ -129,6 +129,17 @@ class Verbs(unittest.TestCase):
         self.assertEqual({letter: of for letter, of in names.items() if len(of) > 1}, {})
         self.assertEqual({name: of for name, of in letters.items() if len(of) > 1}, {})
 
+    def test_words_of_an_option_are_those_of_other_verbs(self):
+        """A verb may take fewer, in the same order."""
+        words = {}
+        for name, values in re.findall(r'^    [a-z]+:--([a-z-]+)\) values="(.*)" ;;$', xsp("help", "--completion", "bash"), re.M):
+            words.setdefault(name, []).append(values.split())
+        self.assertGreater(sum(len(lists) > 1 for lists in words.values()), 4)
+        for name, lists in words.items():
+            longest = max(lists, key=len)
+            for listed in lists:
+                self.assertEqual([word for word in longest if word in listed], listed, name)
+
     def test_the_table_of_options(self):
         """docs/options.md has the letter and the verbs of each option that several verbs share."""
         table = {}
@@ -192,6 +203,17 @@ class Levels(unittest.TestCase):
         for path, start, end in (("answers/python/src/xsp/file.py", '"kind": (', ")"), ("answers/web/src/data.ts", "KINDS = [", "]")):
             with self.subTest(path):
                 self.assertEqual(list(ast.literal_eval(f"[{source(path).split(start)[1].split(end)[0]}]")), names)
+
+    def lists_of_c(self, name):
+        return ast.literal_eval(re.search(rf"{name}\[\w*\] = {{(.*?)}}", source("trace/format/level.c")).group(1))
+
+    def test_bases(self):
+        listed = source("answers/web/src/data.ts").split("BASES = [")[1].split("]")[0]
+        self.assertEqual(ast.literal_eval(listed), self.lists_of_c("basis_names"))
+
+    def test_letters(self):
+        listed = re.findall(r'^  (\w+): \["\w+", (\d)\],$', source("answers/web/src/pages/waterfall.tsx"), re.M)
+        self.assertEqual(listed, [(letter, str(level)) for level, letter in enumerate(self.lists_of_c("level_letters"))])
 
 
 class RunOptions(unittest.TestCase):
