@@ -41,6 +41,13 @@ static inline int sorted_compare_i64(const void *left, const void *right)
   return (a > b) - (a < b);
 }
 
+// Of two doubles that are numbers.
+static inline int sorted_compare_double(const void *left, const void *right)
+{
+  double a = *(const double *)left, b = *(const double *)right;
+  return (a > b) - (a < b);
+}
+
 // Numbers that are `stride_bytes` apart, the first at `keys`: a member of an array's items, say.
 static inline size_t sorted_lower_bound_i64(int64_t key, const int64_t *keys, size_t count, size_t stride_bytes)
 {

@@ -227,6 +227,7 @@ bool statistic_trims_observations(const struct statistic *statistic);
 size_t statistic_cut(const struct statistic *statistic, size_t count);
 // Over `count` values by themselves (reordered in place). NaN for count 0.
 double statistic_apply(const struct statistic *statistic, double *values, size_t count);
+double statistic_named(const char *name, double *values, size_t count); // the same, of "median", "p99", …
 // Which part of the values is at most the figure: 0.5 for the median, 0 for the smallest; NaN for means.
 double statistic_quantile(const struct statistic *statistic);
 double statistic_cv_pct(const double *values, size_t count); // sample deviation / mean * 100; NaN for count < 2

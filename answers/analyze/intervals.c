@@ -4,6 +4,7 @@
 #include "analyze/intervals.h"
 
 #include "base/memory.h"
+#include "base/sorted.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -93,19 +94,12 @@ struct estimate estimate_mean(const double *values, size_t count)
   return (struct estimate){mean_of(values, count), squares_about_mean(values, count) / (n * (n - 1)), n - 1};
 }
 
-static int compare(const void *left, const void *right)
-{
-  double a = *(const double *)left;
-  double b = *(const double *)right;
-  return a < b ? -1 : a > b;
-}
-
 static double *sorted_copy(const double *values, size_t count)
 {
   double *sorted = memory_new(count + 1, sizeof *sorted);
   if (count > 0)
     memcpy(sorted, values, count * sizeof *sorted);
-  qsort(sorted, count, sizeof *sorted, compare);
+  qsort(sorted, count, sizeof *sorted, sorted_compare_double);
   return sorted;
 }
 

@@ -3,6 +3,8 @@
 // The default one, `mean` and `trimmed:F` choose observations; the others look at each value by itself.
 #include "analyze/analyze.h"
 
+#include "base/sorted.h"
+
 #include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
@@ -85,13 +87,6 @@ size_t statistic_cut(const struct statistic *statistic, size_t count)
   return count == 3 ? 1 : (size_t)((__int128)statistic->numerator * (__int128)count / statistic->denominator);
 }
 
-static int compare(const void *left, const void *right)
-{
-  double a = *(const double *)left;
-  double b = *(const double *)right;
-  return a < b ? -1 : a > b;
-}
-
 static double mean_of(const double *values, size_t count)
 {
   double sum = 0;
@@ -115,7 +110,7 @@ double statistic_apply(const struct statistic *statistic, double *values, size_t
 {
   if (count == 0)
     return NAN;
-  qsort(values, count, sizeof *values, compare);
+  qsort(values, count, sizeof *values, sorted_compare_double);
   switch (statistic->kind) {
   case KIND_MIN:
     return values[0];
@@ -130,6 +125,12 @@ double statistic_apply(const struct statistic *statistic, double *values, size_t
   }
   size_t cut = statistic_cut(statistic, count);
   return mean_of(values + cut, count - 2 * cut);
+}
+
+double statistic_named(const char *name, double *values, size_t count)
+{
+  struct statistic statistic;
+  return statistic_parse(name, &statistic) ? statistic_apply(&statistic, values, count) : NAN;
 }
 
 double statistic_quantile(const struct statistic *statistic)

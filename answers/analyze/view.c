@@ -4,6 +4,7 @@
 #include "analyze/view.h"
 
 #include "base/saturate.h"
+#include "base/sorted.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -25,12 +26,6 @@ static int compare_sets(const void *left, const void *right)
   return (int)a->levels.serial - (int)b->levels.serial;
 }
 
-static int compare_ids(const void *left, const void *right)
-{
-  const int64_t *a = left, *b = right;
-  return (*a > *b) - (*a < *b);
-}
-
 // Imported runs and traced programs have the batch size as a tag of the model spans. A run with different ones has none: a
 // latency pooled over batch sizes gives no throughput.
 static enum status batch_from_tags(struct store *store, struct view_run *run, struct arena *arena, struct error *err)
@@ -49,11 +44,11 @@ static enum status batch_from_tags(struct store *store, struct view_run *run, st
   if (of_kind == 0)
     return STATUS_OK;
   int64_t first = spans[0];
-  qsort(spans, of_kind, sizeof *spans, compare_ids);
+  qsort(spans, of_kind, sizeof *spans, sorted_compare_i64);
   for (size_t i = 0; i < count; i++) {
     int64_t value = tags[i].value.integer;
     if (tags[i].type != STORE_INT || value <= 0 ||
-        bsearch(&tags[i].span_id, spans, of_kind, sizeof *spans, compare_ids) == NULL)
+        bsearch(&tags[i].span_id, spans, of_kind, sizeof *spans, sorted_compare_i64) == NULL)
       continue;
     run->has_several_batches = run->has_several_batches || (found != 0 && value != found);
     found = value;
@@ -79,10 +74,10 @@ static enum status add_accumulated(struct store *store, struct view_run *run, st
   for (size_t i = 0; i < run->observation_count; i++)
     if (!run->observations[i].warmup)
       spans[counted++] = run->observations[i].span_id;
-  qsort(spans, counted, sizeof *spans, compare_ids);
+  qsort(spans, counted, sizeof *spans, sorted_compare_i64);
   for (size_t i = 0; i < count; i++)
     if (tags[i].type == STORE_INT && tags[i].value.integer > run->batch_size &&
-        bsearch(&tags[i].span_id, spans, counted, sizeof *spans, compare_ids) != NULL)
+        bsearch(&tags[i].span_id, spans, counted, sizeof *spans, sorted_compare_i64) != NULL)
       run->accumulated = saturate_add(run->accumulated, tags[i].value.integer - run->batch_size);
   return STATUS_OK;
 }

@@ -69,9 +69,8 @@ static enum status measure(struct store *store, struct store_run *run, struct ar
     if (!isnan(observed[i].own_ns) && observed[i].duration_ns > 0)
       shares[own_known++] = 100 * observed[i].own_ns / (double)observed[i].duration_ns;
   }
-  struct statistic median;
-  if (own_known > 0 && own_known == counted && statistic_parse("median", &median))
-    run->own_pct = statistic_apply(&median, shares, own_known);
+  if (own_known > 0 && own_known == counted)
+    run->own_pct = statistic_named("median", shares, own_known);
   return STATUS_OK;
 }
 

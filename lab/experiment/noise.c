@@ -23,18 +23,12 @@
 #define OTHER_NOISY_PCT 20.0
 
 // ---- the spread of latencies -------------------------------------------------------------------------------------------
-static double percentile(const char *name, double *values, size_t count)
-{
-  struct statistic statistic;
-  return statistic_parse(name, &statistic) ? statistic_apply(&statistic, values, count) : NAN;
-}
-
 static void add_latencies(struct noise *noise, int64_t batch, double *latencies, size_t count)
 {
   if (count < 4)
     return;
-  double middle = percentile("median", latencies, count);
-  double spread = 100 * (percentile("p75", latencies, count) - percentile("p25", latencies, count)) / middle;
+  double middle = statistic_named("median", latencies, count);
+  double spread = 100 * (statistic_named("p75", latencies, count) - statistic_named("p25", latencies, count)) / middle;
   if (isfinite(spread) && !(spread <= noise->spread_pct)) {
     noise->spread_pct = spread;
     noise->spread_batch = batch;

@@ -4,6 +4,7 @@
 
 #include "analyze/flops/shapes.h"
 #include "base/slice.h"
+#include "base/sorted.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -82,12 +83,6 @@ uint32_t flops_operator_family(const char *type)
   return OPERATOR_FAMILIES;
 }
 
-static int compare_sizes(const void *left, const void *right)
-{
-  double a = *(const double *)left, b = *(const double *)right;
-  return (a > b) - (a < b);
-}
-
 uint64_t shape_number(const char *text)
 {
   struct shapes shapes;
@@ -95,7 +90,7 @@ uint64_t shape_number(const char *text)
   if (text == NULL || !shapes_read(text, strlen(text), &shapes) || shapes.count == 0 || shapes.items[0].rank <= 0)
     return 0;
   struct shape *first = &shapes.items[0];
-  qsort(first->dims, (size_t)first->rank, sizeof *first->dims, compare_sizes);
+  qsort(first->dims, (size_t)first->rank, sizeof *first->dims, sorted_compare_double);
   for (int i = 0; i < first->rank; i++)
     if (first->dims[i] > 1 && first->dims[i] < 1e15) // sizes of 1 come and go
       number = (number + (uint64_t)first->dims[i]) * UINT64_C(0x9e3779b97f4a7c15);

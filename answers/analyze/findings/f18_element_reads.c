@@ -83,9 +83,7 @@ static struct reader *load_readers(struct findings *findings)
 static enum status find(struct findings *findings, struct error *err)
 {
   const struct places *places;
-  XSP_TRY(findings_places(findings, &places, err));
-  if (!places->has_python || places->has_kernels) // F8 has the waits for devices
-    return findings_lack(findings, err, "it has no Python call paths of operators on the host");
+  XSP_TRY(findings_host_places(findings, &places, err)); // F8 has the waits for devices
   const struct reader *readers = load_readers(findings);
   for (uint32_t i = 0; i < places->function_count; i++) // a model that runs for each read has one result to read
     if (readers[i].reads / places->observations >= findings_threshold(findings, "element_reads-count") &&

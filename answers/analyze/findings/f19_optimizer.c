@@ -71,9 +71,7 @@ static void judge(struct findings *findings, uint32_t function, const struct pla
 static enum status find(struct findings *findings, struct error *err)
 {
   const struct places *places;
-  XSP_TRY(findings_places(findings, &places, err));
-  if (!places->has_python || places->has_kernels) // F2 has small kernels
-    return findings_lack(findings, err, "it has no Python call paths of operators on the host");
+  XSP_TRY(findings_host_places(findings, &places, err)); // F2 has small kernels
   const struct place_units *gathered = gather_steps(findings);
   for (uint32_t i = 0; i < places->function_count; i++)
     judge(findings, i, &gathered[i]);

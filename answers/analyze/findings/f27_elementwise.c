@@ -81,9 +81,7 @@ static void add(struct findings *findings, uint32_t function, const struct chain
 static enum status find(struct findings *findings, struct error *err)
 {
   const struct places *places;
-  XSP_TRY(findings_places(findings, &places, err));
-  if (!places->has_python || places->has_kernels) // F2 has kernels
-    return findings_lack(findings, err, "it has no Python call paths of operators on the host");
+  XSP_TRY(findings_host_places(findings, &places, err)); // F2 has kernels
   struct chain *chains = arena_alloc_array(findings->question->scratch, places->function_count + 1, sizeof *chains);
   for (uint32_t i = 0; i < places->count; i++) {
     uint32_t caller = places->all[i].parent;

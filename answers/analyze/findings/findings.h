@@ -98,6 +98,9 @@ const char *findings_name(struct findings *findings, const char *name);
 
 // ---- where the time goes ---------------------------------------------------------------------------------------------
 enum status findings_places(struct findings *findings, const struct places **ret_places, struct error *err) MUST_CHECK;
+// Lacking where no Python called operators, or devices do their work.
+enum status findings_host_places(struct findings *findings, const struct places **ret_places,
+                                 struct error *err) MUST_CHECK;
 // From a sum in ns over all kept observations: the mean per observation. In a folded file: the sum itself.
 double findings_per_observation_ms(const struct findings *findings, double sum_ns);
 const char *findings_per_observation(const struct findings *findings); // "per observation", or "in all"

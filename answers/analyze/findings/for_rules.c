@@ -83,6 +83,14 @@ enum status findings_places(struct findings *findings, const struct places **ret
   return STATUS_OK;
 }
 
+enum status findings_host_places(struct findings *findings, const struct places **ret_places, struct error *err)
+{
+  XSP_TRY(findings_places(findings, ret_places, err));
+  if (!(*ret_places)->has_python || (*ret_places)->has_kernels)
+    return findings_lack(findings, err, "it has no Python call paths of operators on the host");
+  return STATUS_OK;
+}
+
 double findings_per_observation_ms(const struct findings *findings, double sum_ns)
 {
   return sum_ns / 1e6 / findings->places->observations;

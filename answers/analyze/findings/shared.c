@@ -3,6 +3,7 @@
 #include "analyze/findings/shared.h"
 
 #include "analyze/flops/flops.h"
+#include "base/sorted.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -175,15 +176,9 @@ enum status findings_layers(struct findings *findings, struct layers *ret_layers
   return STATUS_OK;
 }
 
-static int compare_numbers(const void *left, const void *right)
-{
-  double a = *(const double *)left, b = *(const double *)right;
-  return (a > b) - (a < b);
-}
-
 void findings_sort(double *values, size_t count)
 {
-  qsort(values, count, sizeof *values, compare_numbers);
+  qsort(values, count, sizeof *values, sorted_compare_double);
 }
 
 size_t findings_layer_values(const struct layers *layers, const struct layer *layer, double *room)

@@ -5,6 +5,7 @@
 
 #include "base/map.h"
 #include "base/saturate.h"
+#include "base/sorted.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -83,12 +84,6 @@ void ranks_align(struct ranks *ranks)
   vector_done(&differences);
 }
 
-static int compare_times(const void *left, const void *right)
-{
-  const int64_t *a = left, *b = right;
-  return (*a > *b) - (*a < *b);
-}
-
 // Once collectives are matched, which have how far a rank's clock is ahead. Only within the first job of a file. Of a rank whose clock
 // is another than that of the first one with steps, and could not be compared, it is not known when it starts and ends.
 void ranks_compare_times(struct ranks *ranks)
@@ -115,7 +110,7 @@ void ranks_compare_times(struct ranks *ranks)
   }
   if (count == 0)
     return;
-  qsort(starts_ns, count, sizeof *starts_ns, compare_times);
+  qsort(starts_ns, count, sizeof *starts_ns, sorted_compare_i64);
   for (size_t i = 0; i < ranks->items.count; i++)
     if (ranks->items.items[i].later_ns != 0)
       ranks->items.items[i].later_ns = saturate_subtract(ranks->items.items[i].later_ns, starts_ns[(count - 1) / 2]);

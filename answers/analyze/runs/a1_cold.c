@@ -12,12 +12,6 @@ struct times { // in ms, of the processes of all cold runs
   VECTOR(double) starts; // from the process's start to its first answer
 };
 
-static double statistic_of(const char *name, double *values, size_t count)
-{
-  struct statistic statistic;
-  return statistic_parse(name, &statistic) ? statistic_apply(&statistic, values, count) : NAN;
-}
-
 // The figures come from the cold runs with the fewest levels: those that record the least.
 static bool is_counted(const struct view *view, const struct view_run *run)
 {
@@ -92,7 +86,7 @@ double analyze_cold_median_ms(struct question *question, int64_t batch_size)
 {
   size_t count;
   double *values = latencies_ms(question, batch_size, &count);
-  return statistic_of("median", values, count);
+  return statistic_named("median", values, count);
 }
 
 static void put_summary(struct question *question, struct times *times)
@@ -109,12 +103,12 @@ static void put_summary(struct question *question, struct times *times)
   table_summary(table, "cold_latency_ms", cell_real(isnan(first) ? first_ms(view, true) : first));
   table_summary(table, "cold_batch", cell_int_if(count > 0 && batch_size != 0, batch_size));
   table_summary(table, "cold_count", cell_int_if(count > 0, (int64_t)count));
-  table_summary(table, "cold_median_ms", cell_real(statistic_of("median", values, count)));
-  table_summary(table, "cold_min_ms", cell_real(statistic_of("min", values, count)));
-  table_summary(table, "cold_max_ms", cell_real(statistic_of("max", values, count)));
-  table_summary(table, "load_median_ms", cell_real(statistic_of("median", times->loads.items, times->loads.count)));
+  table_summary(table, "cold_median_ms", cell_real(statistic_named("median", values, count)));
+  table_summary(table, "cold_min_ms", cell_real(statistic_named("min", values, count)));
+  table_summary(table, "cold_max_ms", cell_real(statistic_named("max", values, count)));
+  table_summary(table, "load_median_ms", cell_real(statistic_named("median", times->loads.items, times->loads.count)));
   table_summary(table, "cold_start_median_ms",
-                cell_real(statistic_of("median", times->starts.items, times->starts.count)));
+                cell_real(statistic_named("median", times->starts.items, times->starts.count)));
 }
 
 enum status analyze_cold_summarize(struct question *question, struct error *err)

@@ -142,12 +142,6 @@ static double ms_between(int64_t from_ns, int64_t to_ns)
   return (double)saturate_subtract(to_ns, from_ns) / 1e6;
 }
 
-static double statistic_of(const char *name, double *values, size_t count)
-{
-  struct statistic statistic;
-  return count > 0 && statistic_parse(name, &statistic) ? statistic_apply(&statistic, values, count) : NAN;
-}
-
 static void put_generation(struct question *question, const struct generation *generation, struct times *times)
 {
   struct table_builder *table = &question->table;
@@ -169,8 +163,8 @@ static void put_generation(struct question *question, const struct generation *g
   table_put(table, "new_tokens", cell_int((int64_t)generation->count));
   table_put(table, "batch_size", cell_int(first->batch_size));
   table_put(table, "first_token_ms", cell_real(ms_between(first->start_ns, first->end_ns)));
-  table_put(table, "per_token_ms", cell_real(statistic_of("mean", each, generation->count - 1)));
-  table_put(table, "per_token_p99_ms", cell_real(statistic_of("p99", each, generation->count - 1)));
+  table_put(table, "per_token_ms", cell_real(statistic_named("mean", each, generation->count - 1)));
+  table_put(table, "per_token_p99_ms", cell_real(statistic_named("p99", each, generation->count - 1)));
   table_put(table, "tokens_per_s", cell_real(total_ms > 0 ? 1000 * tokens / total_ms : NAN));
   table_put(table, "outside_ms", cell_real(total_ms - inside_ms));
   table_put(table, "is_cached", cell_bool(generation->is_cached));
@@ -184,10 +178,10 @@ static void summarize(struct question *question, struct times *times)
   table_summary(table, "tokens_per_s", cell_real(times->total_ms > 0 ? 1000 * times->tokens / times->total_ms : NAN));
   for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
     table_summary(table, arena_format(question->arena, "first_token_%s_ms", names[i]),
-                  cell_real(statistic_of(names[i], times->first.items, times->first.count)));
+                  cell_real(statistic_named(names[i], times->first.items, times->first.count)));
   for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
     table_summary(table, arena_format(question->arena, "per_token_%s_ms", names[i]),
-                  cell_real(statistic_of(names[i], times->each.items, times->each.count)));
+                  cell_real(statistic_named(names[i], times->each.items, times->each.count)));
 }
 
 static enum status put_set(struct question *question, const struct view_set *set, struct times *times,

@@ -95,8 +95,7 @@ static enum status read_runs(struct ranges *of, struct error *err)
 
 static double part_ms(struct named *named, const char *which)
 {
-  struct statistic statistic;
-  return statistic_parse(which, &statistic) ? statistic_apply(&statistic, named->ns.items, named->ns.count) / 1e6 : NAN;
+  return statistic_named(which, named->ns.items, named->ns.count) / 1e6;
 }
 
 static int by_time(const void *left, const void *right)

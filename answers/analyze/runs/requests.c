@@ -102,12 +102,6 @@ static int by_name(const void *left, const void *right)
   return (a->start_ns > b->start_ns) - (a->start_ns < b->start_ns);
 }
 
-static double statistic_of(const char *name, double *values, size_t count) // sorts them
-{
-  struct statistic statistic;
-  return statistic_parse(name, &statistic) ? statistic_apply(&statistic, values, count) : NAN;
-}
-
 // `all`: of one name.
 static void put_row(struct requests *of, const struct request *all, size_t count)
 {
@@ -133,9 +127,9 @@ static void put_row(struct requests *of, const struct request *all, size_t count
   table_put(table, "threads", cell_int((int64_t)threads.count));
   table_put(table, "concurrent", cell_real(window_ms > 0 ? sum_ms / window_ms : NAN));
   table_put(table, "mean_ms", cell_real(sum_ms / (double)count));
-  table_put(table, "p50_ms", cell_real(statistic_of("p50", ms, count)));
-  table_put(table, "p95_ms", cell_real(statistic_of("p95", ms, count)));
-  table_put(table, "p99_ms", cell_real(statistic_of("p99", ms, count)));
+  table_put(table, "p50_ms", cell_real(statistic_named("p50", ms, count)));
+  table_put(table, "p95_ms", cell_real(statistic_named("p95", ms, count)));
+  table_put(table, "p99_ms", cell_real(statistic_named("p99", ms, count)));
   table_put(table, "model_ms", cell_real(model_ms / (double)count));
   table_put(table, "before_ms", cell_real(all[0].is_range ? before_ms / (double)count : NAN));
   map_done(&threads);

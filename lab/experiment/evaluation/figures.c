@@ -19,10 +19,9 @@ static double percent(size_t part, size_t whole)
 
 static double statistic_of(const double *latencies_ms, size_t count, const char *name, struct arena *arena)
 {
-  struct statistic statistic;
   double *values = arena_alloc_array(arena, count + 1, sizeof *values);
   memcpy(values, latencies_ms, count * sizeof *values);
-  return statistic_parse(name, &statistic) ? statistic_apply(&statistic, values, count) : NAN;
+  return statistic_named(name, values, count);
 }
 
 // How many items both models call the same, of those that both evaluated.

@@ -112,7 +112,6 @@ static enum status run(struct scenario_lane *lane, const struct scenario *scenar
                        struct scenario_result *ret_result, double *ret_mean_ms, size_t *ret_late, struct error *err)
 {
   struct queries queries = {.lane = lane, .scenario = scenario, .random = SEED};
-  struct statistic mean;
   char text[32];
   lane->run.run_id = *run_id;
   lane->run.batch_size = scenario->batch;
@@ -126,8 +125,7 @@ static enum status run(struct scenario_lane *lane, const struct scenario *scenar
   snprintf(text, sizeof text, "%.17g", qps);
   if (status == STATUS_OK && qps > 0)
     status = store_add_note(lane->store, lane->run.run_id, "scenario_qps", text, err);
-  (void)statistic_parse("mean", &mean);
-  *ret_mean_ms = statistic_apply(&mean, queries.latencies_ms.items, queries.latencies_ms.count);
+  *ret_mean_ms = statistic_named("mean", queries.latencies_ms.items, queries.latencies_ms.count);
   ret_result->query_count = queries.latencies_ms.count;
   *ret_late = scenario_late(queries.latencies_ms.items, queries.latencies_ms.count, scenario->bound_ms);
   vector_done(&queries.latencies_ms);

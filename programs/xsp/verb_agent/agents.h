@@ -35,9 +35,10 @@ enum status agents_print(const struct invocation *invocation, enum report_format
   {                                                                                                                    \
     "token-file", 0, "FILE", NULL, 0, "With --registry: send agents the token in FILE."                                \
   }
-enum status agents_measure(const struct invocation *invocation, enum report_format format,
-                           struct error *err) MUST_CHECK;
-enum status agents_check_options(const struct invocation *invocation,
-                                 struct error *err) MUST_CHECK; // without --registry: none of the others
+// With --registry on agents, else `here`; then none of these options is allowed.
+enum status agents_measure_or(const struct invocation *invocation,
+                              enum status (*here)(const struct invocation *invocation, enum report_format format,
+                                                  struct error *err),
+                              struct error *err) MUST_CHECK;
 
 #endif

@@ -3,6 +3,7 @@
 #include "agent/dispatch.h"
 #include "base/slice.h"
 #include "programs/xsp/output.h"
+#include "programs/xsp/reader.h"
 #include "programs/xsp/serving.h"
 #include "programs/xsp/verb_agent/agents.h"
 #include "table/builder.h"
@@ -147,7 +148,7 @@ static enum status print(const struct dispatch *dispatch, bool with_items, enum 
   return output_tables(tables, count, format, with_items, err);
 }
 
-enum status agents_check_options(const struct invocation *invocation, struct error *err)
+static enum status check_no_options(const struct invocation *invocation, struct error *err)
 {
   static const char *const others[] = {"on", "any", "all", "token-file"};
   for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
@@ -182,8 +183,17 @@ static enum status measure(const struct invocation *invocation, enum report_form
   return status != STATUS_OK ? status : printed;
 }
 
-enum status agents_measure(const struct invocation *invocation, enum report_format format, struct error *err)
+enum status agents_measure_or(const struct invocation *invocation,
+                              enum status (*here)(const struct invocation *invocation, enum report_format format,
+                                                  struct error *err),
+                              struct error *err)
 {
+  enum report_format format;
+  XSP_TRY(verb_reader_format(invocation, &format, err));
+  if (!invocation_has(invocation, "registry")) {
+    XSP_TRY(check_no_options(invocation, err));
+    return here(invocation, format, err);
+  }
   output_watch_interruptions();
   return output_end_interrupted(measure(invocation, format, output_interruptions(), err), err);
 }

@@ -288,12 +288,7 @@ static enum status run_here(const struct invocation *invocation, enum report_for
 
 static enum status run(const struct invocation *invocation, struct error *err)
 {
-  enum report_format format;
-  XSP_TRY(verb_reader_format(invocation, &format, err));
-  if (invocation_has(invocation, "registry"))
-    return agents_measure(invocation, format, err);
-  XSP_TRY(agents_check_options(invocation, err));
-  return run_here(invocation, format, err);
+  return agents_measure_or(invocation, run_here, err);
 }
 
 const struct verb verb_evaluate = {
