@@ -39,13 +39,13 @@ enum flop_class flops_class(const char *name)
   const char *plain = last != NULL && last[1] != 0 ? last + 1 : name;
   enum flop_class found = FLOPS_UNKNOWN;
   for (int dialect = FLOPS_ONNX; dialect <= FLOPS_TFLITE && found == FLOPS_UNKNOWN; dialect++)
-    found = class_of(flops_rule((enum flop_dialect)dialect, plain));
+    found = class_of(flops_find((enum flop_dialect)dialect, plain).rule);
   return found;
 }
 
 bool flops_moves_nothing(const char *name)
 {
-  const struct flop_rule *rule = flops_rule(FLOPS_ONNX, name);
+  const struct flop_rule *rule = flops_find(FLOPS_ONNX, name).rule;
   return rule != NULL && rule->traffic == MOVES_NOTHING;
 }
 

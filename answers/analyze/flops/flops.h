@@ -28,9 +28,16 @@ enum flop_dialect { // whose names operators have; ATen's say so themselves ("at
   FLOPS_OPENVINO,
   FLOPS_TFLITE,
 };
+struct flop_rule;
+struct flop_match {             // what the catalogue has on an operator
+  const struct flop_rule *rule; // NULL: nothing
+  bool is_aten;
+  unsigned operands; // ATen: so many arguments are read, further tensors are results ("add.out"); 0: all are read
+};
 struct flop_operation {
   enum flop_dialect dialect;
   const char *type;                        // "Conv", "aten::addmm"
+  const struct flop_match *match;          // of both; NULL: it is looked up
   const char *fused;                       // operators on its result, with spaces between: "BiasAdd Relu"; NULL: none
   const struct shapes *inputs;             // NULL: not recorded
   const struct shapes *outputs;            // NULL: not recorded (ATen): follows from the inputs
@@ -42,7 +49,7 @@ struct flop_operation {
 };
 // flop_counts_unknown where the operator is not in the catalogue.
 struct flop_counts flops_count(const struct flop_operation *operation);
-bool flops_know(enum flop_dialect dialect, const char *type); // whether the operator is known at all
+struct flop_match flops_find(enum flop_dialect dialect, const char *type); // walks over the catalogue
 // What an operator does, by its name alone, in whichever dialect knows it; of a node's path the last part counts.
 enum flop_class {
   FLOPS_UNKNOWN,
@@ -56,6 +63,6 @@ bool flops_moves_nothing(const char *name); // a view of PyTorch
 // What the gradients of an operator of PyTorch cost, in times of the operator itself: by flops of products, else by what is read and computed for each element.
 double flops_gradients(const char *name);
 // Whether its work depends on the operators nested in it ("aten::contiguous").
-bool flops_are_composite(enum flop_dialect dialect, const char *type);
+bool flops_are_composite(struct flop_match match);
 
 #endif

@@ -70,12 +70,6 @@ void flop_set(struct flop_work *work, double multiply_adds, double adds, double 
 }
 
 // ---- rules ----------------------------------------------------------------------------------------------------------
-struct match {
-  const struct flop_rule *rule; // NULL: not known
-  bool is_aten;
-  unsigned operands; // ATen: so many arguments are read, further tensors are results ("add.out"); 0: all are read
-};
-
 // Whether `type` is one of `names`, which are separated by spaces.
 bool flops_lists(const char *names, const char *type, size_t length)
 {
@@ -102,15 +96,15 @@ static const struct flop_rule *find_in(enum flop_dialect dialect, const char *ty
   return NULL;
 }
 
-static struct match find_aten(const char *type, size_t length)
+static struct flop_match find_aten(const char *type, size_t length)
 {
   for (const struct flop_rule *rule = flop_rules; !rule->is_end; rule++) {
     const char *const names[] = {rule->aten, rule->aten1, rule->aten2, rule->aten3};
     for (unsigned operands = 0; operands < 4; operands++)
       if (flops_lists(names[operands], type, length))
-        return (struct match){rule, true, operands};
+        return (struct flop_match){rule, true, operands};
   }
-  return (struct match){.is_aten = true};
+  return (struct flop_match){.is_aten = true};
 }
 
 // "_MklNativeFusedConv2D" -> "Conv2D"; points into `type`.
@@ -124,35 +118,24 @@ static const char *tensorflow_plain(const char *type)
   return plain;
 }
 
-static struct match find_rule(enum flop_dialect dialect, const char *type)
+struct flop_match flops_find(enum flop_dialect dialect, const char *type)
 {
   static const char prefix[] = "aten::";
   if (strncmp(type, prefix, sizeof prefix - 1) == 0) {
     size_t length = strlen(type += sizeof prefix - 1);
-    struct match match = find_aten(type, length);
+    struct flop_match match = find_aten(type, length);
     bool is_in_place = match.rule == NULL && length > 1 && type[length - 1] == '_';
     return is_in_place ? find_aten(type, length - 1) : match;
   }
   const struct flop_rule *rule = find_in(dialect, type);
   if (rule == NULL && dialect == FLOPS_TENSORFLOW)
     rule = find_in(dialect, tensorflow_plain(type));
-  return (struct match){.rule = rule};
+  return (struct flop_match){.rule = rule};
 }
 
-bool flops_know(enum flop_dialect dialect, const char *type)
+bool flops_are_composite(struct flop_match match)
 {
-  return find_rule(dialect, type).rule != NULL;
-}
-
-const struct flop_rule *flops_rule(enum flop_dialect dialect, const char *type)
-{
-  return find_rule(dialect, type).rule;
-}
-
-bool flops_are_composite(enum flop_dialect dialect, const char *type)
-{
-  const struct flop_rule *rule = find_rule(dialect, type).rule;
-  return rule != NULL && rule->is_composite;
+  return match.rule != NULL && match.rule->is_composite;
 }
 
 static double first_input_elements(const struct flop_operation *operation)
@@ -185,7 +168,7 @@ static struct shape broadcast(const struct shapes *shapes, unsigned operands)
 }
 
 // Of the operands together; of the first tensor, where all arguments are read.
-static double result_elements(const struct match *match, const struct flop_operation *operation)
+static double result_elements(const struct flop_match *match, const struct flop_operation *operation)
 {
   if (operation->inputs == NULL || operation->inputs->count == 0 || operation->inputs->is_cut)
     return NAN;
@@ -281,7 +264,7 @@ static void add_fused(struct flop_work *work, double output_elements)
     size_t length = strcspn(at, " ");
     char type[64];
     snprintf(type, sizeof type, "%.*s", (int)(length < sizeof type ? length : sizeof type - 1), at);
-    const struct flop_rule *rule = find_rule(operation->dialect, type).rule;
+    const struct flop_rule *rule = flops_find(operation->dialect, type).rule;
     double elements = rule == NULL || rule->count != NULL ? NAN : output_elements;
     counts->multiply_adds += elements * (rule == NULL ? 0 : rule->multiply_adds);
     counts->adds += elements * (rule == NULL ? 0 : rule->adds);
@@ -315,7 +298,7 @@ static struct element_type aten_element(const struct flop_operation *operation, 
   return (struct element_type){0};
 }
 
-static void count_aten(const struct match *match, struct flop_work *work)
+static void count_aten(const struct flop_match *match, struct flop_work *work)
 {
   const struct flop_rule *rule = match->rule;
   work->counts.element = aten_element(work->operation, rule);
@@ -339,9 +322,11 @@ static bool is_amount(double value)
 
 struct flop_counts flops_count(const struct flop_operation *operation)
 {
-  struct match match = {0};
-  if (operation->type != NULL)
-    match = find_rule(operation->dialect, operation->type);
+  struct flop_match match = {0};
+  if (operation->match != NULL)
+    match = *operation->match;
+  else if (operation->type != NULL)
+    match = flops_find(operation->dialect, operation->type);
   if (match.rule == NULL)
     return flop_counts_unknown;
   struct flop_work work = {

@@ -46,8 +46,7 @@ struct flop_rule { // a row of the catalogue: a cost, and the operators that hav
   // ("add.out"). `aten`: all are read, and the result has the size of the first tensor.
   const char *onnx, *tensorflow, *mxnet, *openvino, *tflite, *aten, *aten1, *aten2, *aten3;
 };
-extern const struct flop_rule flop_rules[];                                      // catalog.c
-const struct flop_rule *flops_rule(enum flop_dialect dialect, const char *type); // NULL: not in the catalogue
+extern const struct flop_rule flop_rules[]; // catalog.c
 bool flops_lists(const char *names, const char *type,
                  size_t length); // whether one of the names, separated by spaces, is it
 

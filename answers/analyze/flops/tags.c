@@ -90,14 +90,26 @@ static enum flop_dialect dialect_of(const struct flop_tags *tags, const struct f
 }
 
 // The operator's name: the tag `operator`, else the layer's type; the layer's name where it is ATen's.
-static const char *type_of(const struct flop_tags *tags, const struct flop_facts *facts)
+// As a string id; 0: unknown.
+static uint32_t type_of(const struct flop_tags *tags, const struct flop_facts *facts)
 {
-  const char *name = text_of(tags, facts->name, NULL);
-  if (strncmp(name, "aten::", 6) == 0)
-    return name;
-  if (facts->operation != 0)
-    return text_of(tags, facts->operation, NULL);
-  return facts->type == 0 ? NULL : text_of(tags, facts->type, NULL);
+  if (strncmp(text_of(tags, facts->name, NULL), "aten::", 6) == 0)
+    return facts->name;
+  return facts->operation != 0 ? facts->operation : facts->type;
+}
+
+// Operators differ by their shapes far more than by their names.
+static struct flop_match match_of(struct flop_tags *tags, enum flop_dialect dialect, uint32_t type)
+{
+  bool is_new = false;
+  if (type == 0)
+    return (struct flop_match){0};
+  uint64_t *place = map_at(&tags->match_of, (struct map_key){type, dialect}, &is_new);
+  if (is_new) {
+    *place = tags->matches.count;
+    *vector_add(&tags->matches) = flops_find(dialect, text_of(tags, type, NULL));
+  }
+  return tags->matches.items[*place];
 }
 
 static const struct shapes *read_shapes(const struct flop_tags *tags, uint32_t string, struct shapes *shapes)
@@ -149,21 +161,23 @@ static struct element_type computed_in(const struct flop_tags *tags, const struc
   return element;
 }
 
-static struct flop_counts count(struct flop_tags *tags, const struct flop_facts *facts)
+static struct flop_counts count(struct flop_tags *tags, const struct flop_facts *facts, enum flop_dialect dialect,
+                                const char *type, const struct flop_match *match)
 {
   struct flop_attribute attributes[4];
   struct flop_operation operation = {
-      .dialect = dialect_of(tags, facts),
-      .type = type_of(tags, facts),
+      .dialect = dialect,
+      .type = type,
+      .match = match,
       .fused = facts->fused == 0 ? NULL : text_of(tags, facts->fused, NULL),
       .attributes = attributes,
       .input_bytes = bytes_of(facts->input_bytes),
       .parameter_bytes = bytes_of(facts->parameter_bytes),
       .output_bytes = bytes_of(facts->output_bytes),
   };
-  if (operation.type == NULL || !flops_know(operation.dialect, operation.type))
+  if (match->rule == NULL)
     return flop_counts_unknown;
-  if (strncmp(operation.type, "aten::", 6) == 0) {
+  if (match->is_aten) {
     read_aten(tags, facts, &operation);
     return flops_count(&operation);
   }
@@ -200,20 +214,20 @@ static bool is_backward_node(const char *name)
          strcspn(name, ": .<") == strlen(name);
 }
 
-static enum flop_role role_of(const struct flop_tags *tags, const struct flop_facts *facts)
+static enum flop_role role_of(const struct flop_tags *tags, const struct flop_facts *facts, const char *type,
+                              const struct flop_match *match)
 {
   // Their graphs' nodes are layers too: ONNX's, then TensorFlow's.
   static const char *const graphs[] = {
       "If", "Loop", "Scan", "PartitionedCall", "StatefulPartitionedCall", "StatelessIf", "StatelessWhile", "While"};
   static const char evaluation[] = "autograd::engine::evaluate_function: ";
   const char *name = text_of(tags, facts->name, NULL);
-  const char *type = type_of(tags, facts);
   if (strncmp(name, evaluation, sizeof evaluation - 1) == 0 || is_backward_node(name))
     return FLOP_WRAPPER;
   for (size_t i = 0; type != NULL && i < sizeof graphs / sizeof graphs[0]; i++)
     if (strcmp(type, graphs[i]) == 0)
       return FLOP_WRAPPER;
-  return type != NULL && flops_are_composite(dialect_of(tags, facts), type) ? FLOP_WRAPPER : FLOP_OPERATOR;
+  return flops_are_composite(*match) ? FLOP_WRAPPER : FLOP_OPERATOR;
 }
 
 // ---- each different one once ---------------------------------------------------------------------------------------
@@ -222,7 +236,11 @@ const struct flop_known *flop_tags_count(struct flop_tags *tags, uint32_t layer)
   const struct flop_facts *facts = &tags->facts[layer];
   uint32_t id = interner_at(&tags->known, (const char *)facts, sizeof *facts);
   if (id == tags->counts.count) {
-    struct flop_known known = {count(tags, facts), role_of(tags, facts)};
+    enum flop_dialect dialect = dialect_of(tags, facts);
+    uint32_t string = type_of(tags, facts);
+    const char *type = string == 0 ? NULL : text_of(tags, string, NULL);
+    struct flop_match match = match_of(tags, dialect, string);
+    struct flop_known known = {count(tags, facts, dialect, type, &match), role_of(tags, facts, type, &match)};
     known.counts.element = computed_in(tags, facts, known.counts.element);
     *vector_add(&tags->counts) = known;
   }
@@ -233,4 +251,6 @@ void flop_tags_done(struct flop_tags *tags)
 {
   interner_done(&tags->known);
   vector_done(&tags->counts);
+  map_done(&tags->match_of);
+  vector_done(&tags->matches);
 }

@@ -6,6 +6,7 @@
 #include "analyze/flops/flops.h"
 #include "analyze/run_columns.h"
 #include "base/interner.h"
+#include "base/map.h"
 
 struct flop_facts { // a layer's tags; string ids, 0: none
   uint32_t type, name, shape, inputs, dims, types, values, kernel_shape, mode, operation, fused, primitive;
@@ -25,7 +26,9 @@ struct flop_tags {
   struct flop_facts *facts;         // by layer
   struct interner known;            // different facts: layers of equal facts have equal counts and roles
   VECTOR(struct flop_known) counts; // by these
-  struct shapes inputs, outputs;    // of the layer that is counted
+  struct map match_of;              // place in `matches` by the operator's name and dialect
+  VECTOR(struct flop_match) matches;
+  struct shapes inputs, outputs; // of the layer that is counted
   struct values values;
 };
 
