@@ -13,17 +13,19 @@
 #include "table/table.h"
 
 // ---- the question ---------------------------------------------------------------------------------------------------
-// What several questions about the same open stores share: experiments, their views (answers/analyze/view.h), columns of runs, and
-// layer rows. Starts as {.bytes_most = …}, the most that columns and rows take between two questions; analyze_cache_done empties it.
+// What several questions about the same open stores share: experiments, their views (answers/analyze/view.h), their findings, columns
+// of runs, and layer rows. Starts as {.bytes_most = …}, the most that columns and rows take between two questions; analyze_cache_done empties it.
 struct analyze_cache {
   size_t bytes_most;
+  bool findings_follow;          // their table is asked for after the cause, whose question then answers it
   struct arena arena;            // of columns and rows
   struct analyze_shared *shared; // in it; NULL: nothing yet
   struct arena lasting;          // of the others
   struct experiment_runs *experiments;
   size_t experiment_count;
   struct view **views,
-      **views_of_all; // one per experiment, of its main and of all kinds of calls; NULL: not loaded yet
+      **views_of_all;              // one per experiment, of its main and of all kinds of calls; NULL: not loaded yet
+  struct kept_findings **findings; // of findings/findings.c, one per experiment; NULL: not asked yet
 };
 void analyze_cache_done(struct analyze_cache *cache);
 struct analyze_request {

@@ -24,7 +24,7 @@ void analyze_cache_done(struct analyze_cache *cache)
 {
   arena_done(&cache->arena);
   arena_done(&cache->lasting);
-  *cache = (struct analyze_cache){.bytes_most = cache->bytes_most};
+  *cache = (struct analyze_cache){.bytes_most = cache->bytes_most, .findings_follow = cache->findings_follow};
 }
 
 enum status analyze_cache_experiments(struct analyze_cache *cache, struct store *const *stores, size_t store_count,
@@ -38,6 +38,7 @@ enum status analyze_cache_experiments(struct analyze_cache *cache, struct store 
                              err));
     cache->views = arena_alloc_array(&cache->lasting, cache->experiment_count + 1, sizeof *cache->views);
     cache->views_of_all = arena_alloc_array(&cache->lasting, cache->experiment_count + 1, sizeof *cache->views);
+    cache->findings = arena_alloc_array(&cache->lasting, cache->experiment_count + 1, sizeof *cache->findings);
   }
   *ret_experiments = cache->experiments;
   *ret_count = cache->experiment_count;

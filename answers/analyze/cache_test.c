@@ -78,9 +78,51 @@ static void test_work_is_counted_once(void **unused)
   fixture_done(&fixture);
 }
 
+// The cause's first sentence and the table of findings.
+static void test_rules_are_asked_once(void **unused)
+{
+  (void)unused;
+  struct fixture fixture;
+  struct cause *causes;
+  size_t count;
+  fixture_start(&fixture);
+  fixture_run(&fixture, "M/L", 4);
+  for (int i = 0; i < 3; i++) {
+    int64_t start_ns = fixture.now_ns;
+    fixture_model(&fixture, 10 * MS, false);
+    fixture_layer(&fixture, &(struct fixture_layer){"copy_", NULL, NULL, NULL, -1, UNKNOWN_BYTES}, start_ns, 9 * MS);
+  }
+  fixture_ready(&fixture);
+  assert_int_equal(fixture_ask(&fixture, "findings"), STATUS_OK);
+  const struct table alone = fixture.tables[0];
+  assert_true(alone.row_count > 0);
+  struct analyze_cache cache = {.findings_follow = true};
+  fixture.request.cache = &cache;
+  assert_int_equal(analyze_causes(&fixture.store, 1, &fixture.request, &fixture.arena, &causes, &count, &fixture.error),
+                   STATUS_OK);
+  const struct kept_findings *kept = cache.findings[0];
+  assert_non_null(kept);
+  fixture.request.batch = 4; // which the cause has found by itself
+  size_t lasting_bytes = cache.lasting.used_bytes;
+  assert_int_equal(fixture_ask(&fixture, "findings"), STATUS_OK);
+  assert_int_equal(cache.lasting.used_bytes, lasting_bytes);
+  assert_int_equal(fixture.tables[0].row_count, alone.row_count);
+  assert_int_equal(fixture.tables[0].batch_size, 4);
+  for (size_t row = 0; row < alone.row_count; row++)
+    assert_string_equal(fixture_text(&fixture, row, "title"),
+                        alone.rows[row * alone.column_count + 4].value.text); // title
+  fixture.request.least_gain_pct = 101;                                       // another question
+  assert_int_equal(fixture_ask(&fixture, "findings"), STATUS_OK);
+  assert_int_equal(fixture.tables[0].row_count, 0);
+  assert_ptr_equal(cache.findings[0], kept);
+  analyze_cache_done(&cache);
+  fixture_done(&fixture);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_an_experiment_is_loaded_once),
-                                     cmocka_unit_test(test_work_is_counted_once)};
+                                     cmocka_unit_test(test_work_is_counted_once),
+                                     cmocka_unit_test(test_rules_are_asked_once)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

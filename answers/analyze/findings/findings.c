@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The analysis `findings`: asks each rule of the table about one experiment, orders what they found, and fills the table.
+// Findings: asks each rule of the table about one experiment, orders what they found, and fills the table. Called by kept.c.
 #include "analyze/findings/findings.h"
 
-#include "analyze/a_list.h"
 #include "analyze/ranks/ranks.h"
 #include "base/json_write.h"
 #include "base/saturate.h"
@@ -303,6 +302,7 @@ static enum status ask(struct question *question, struct findings *findings, str
   findings->thresholds = arena_alloc_array(question->scratch, count * FINDING_THRESHOLDS_MOST + 1, sizeof(double));
   XSP_TRY(findings_read_options(question->request, findings->thresholds, is_asked, err));
   XSP_TRY(question_batch(question, has_set, "observations", err));
+  findings->batch_is_noted = question->table.note_count > 0;
   findings->set = set_of(question->view, question->batch_size);
   question_uses(question, findings->set);
   if (!store_is_folded(question->view->store))
@@ -336,12 +336,11 @@ static struct table_cell sentence_cell(struct findings *findings, const struct f
   return json_cell(findings, &text);
 }
 
-static enum status put_summary(struct findings *findings, struct error *err)
+static enum status put_summary(struct findings *findings, const struct first_sentence *first, struct error *err)
 {
   struct table_builder *table = &findings->question->table;
-  struct first_sentence sentence;
+  struct first_sentence sentence = *first;
   double covered_pct;
-  XSP_TRY(findings_say_first(findings, &sentence, err));
   if (sentence.text == NULL)
     XSP_TRY(findings_say_any(findings, &sentence, err));
   XSP_TRY(findings_covered_pct(findings, &covered_pct, err));
@@ -361,20 +360,24 @@ static void done(struct findings *findings)
     ranks_done(findings->ranks);
 }
 
-static enum status answer(struct question *question, struct error *err)
+enum status findings_answer_anew(struct question *question, struct first_sentence *ret_first, bool *ret_batch_is_noted,
+                                 struct error *err)
 {
   struct findings findings;
   enum status status = ask(question, &findings, err);
+  if (status == STATUS_OK)
+    status = findings_say_first(&findings, ret_first, err);
   if (status == STATUS_OK) {
+    *ret_batch_is_noted = findings.batch_is_noted;
     findings_fill_spans(&findings);
     put_rows(&findings);
-    status = put_summary(&findings, err);
+    status = put_summary(&findings, ret_first, err);
   }
   done(&findings);
   return status;
 }
 
-enum status findings_first_sentence(struct question *question, struct first_sentence *ret_sentence, struct error *err)
+enum status findings_say_anew(struct question *question, struct first_sentence *ret_sentence, struct error *err)
 {
   struct findings findings;
   enum status status = ask(question, &findings, err);
@@ -383,11 +386,3 @@ enum status findings_first_sentence(struct question *question, struct first_sent
   done(&findings);
   return status;
 }
-
-const struct analysis analysis_findings = {.id = "findings",
-                                           .title = "findings",
-                                           .summary = "what is probably wrong, by rules",
-                                           .needs = "M",
-                                           .is_of_program = true,
-                                           .takes_folded = true,
-                                           .answer = answer};

@@ -60,6 +60,7 @@ struct findings { // one question about one experiment
   double *thresholds;                      // values by rule and threshold
   struct table_cell rules;                 // what each was asked for and lacked, as JSON
   VECTOR(struct finding) all;
+  bool batch_is_noted; // the table has notes on why it is this batch size
 };
 
 struct finding_rule {
@@ -111,6 +112,14 @@ void finding_at_place(struct findings *findings, struct finding *finding, uint32
 void finding_spans_at(struct finding *finding, uint32_t place);
 void finding_spans_in_function(struct finding *finding, uint32_t function);
 void findings_fill_spans(struct findings *findings);
+
+// ---- the whole answer (findings.c), for kept.c ----------------------------------------------------------------------
+// Asks all rules and fills the question's table. `ret_first`: as findings_say_first.
+enum status findings_answer_anew(struct question *question, struct first_sentence *ret_first, bool *ret_batch_is_noted,
+                                 struct error *err) MUST_CHECK;
+// Asks all rules for the first sentence alone.
+enum status findings_say_anew(struct question *question, struct first_sentence *ret_sentence,
+                              struct error *err) MUST_CHECK;
 
 // ---- the first sentence (sentence.c) ---------------------------------------------------------------------------
 double findings_saving_pct(const struct findings *findings, const struct finding *finding); // of the loop

@@ -272,7 +272,7 @@ static enum status open_files(struct page *page, const struct report_page_file *
   for (size_t i = 0; i < count; i++) {
     struct page_file *file = &page->files[page->file_count++];
     file->name = files[i].name;
-    file->cache.bytes_most = PAGE_CACHE_BYTES_MOST;
+    file->cache = (struct analyze_cache){.bytes_most = PAGE_CACHE_BYTES_MOST, .findings_follow = count == 1};
     XSP_TRY(timeline_open(files[i].store, &file->timeline, err));
     XSP_TRY(open_stacks(page, file, files[i].store, err));
     run_count += file->timeline.run_count;

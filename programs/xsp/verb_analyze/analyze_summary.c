@@ -151,7 +151,7 @@ static enum status print_json(const struct summary *summary, struct error *err)
 enum status analyze_summary(struct store *const *stores, size_t count, const struct analyze_request *request,
                             enum report_format format, const char *path, struct error *err)
 {
-  struct summary summary = {.cache = {.bytes_most = ANSWERS_CACHE_BYTES}};
+  struct summary summary = {.cache = {.bytes_most = ANSWERS_CACHE_BYTES, .findings_follow = true}};
   summary.answers.cache = summary.findings.cache = &summary.cache;
   enum status status = ask(&summary, stores, count, request, err);
   if (status == STATUS_OK && format == REPORT_JSON)
