@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Questions that share a cache: an experiment is loaded once, work is counted once, and each answer is the one without a cache.
+// Questions that share a cache: an experiment is loaded once, layers are paired and work is counted once, and each answer is the one without a cache.
 #include "analyze/test_fixture.h"
 #include "analyze/view.h"
 
@@ -69,11 +69,13 @@ static void test_work_is_counted_once(void **unused)
   assert_int_equal(fixture_ask(&fixture, "A14"), STATUS_OK);
   ASSERT_NEAR(fixture_number(&fixture, 0, "analytic_flops"), 2020);
   const struct counted_rows *counted = cache.shared->counted;
-  assert_non_null(counted);
+  const struct paired_layers *paired = cache.shared->paired;
+  assert_true(counted != NULL && paired != NULL);
   fixture.request.statistic = "median";
   assert_int_equal(fixture_ask(&fixture, "A14"), STATUS_OK);
   ASSERT_NEAR(fixture_number(&fixture, 0, "analytic_flops"), 2020);
   assert_ptr_equal(cache.shared->counted, counted); // else the newest comes first
+  assert_ptr_equal(cache.shared->paired, paired);
   analyze_cache_done(&cache);
   fixture_done(&fixture);
 }

@@ -66,6 +66,7 @@ struct analyze_shared {
   struct cached_columns *columns;
   struct cached_rows *rows;
   struct counted_rows *counted; // of flops/layers.c
+  struct paired_layers *paired; // of layers/layers.c
 };
 // One analysis of one experiment.
 struct question {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pairs layers across the observations of a set, in execution order, and sums over them. Called by A2 to A7 and L0.
+// Pairs layers across the observations of sets, in execution order; those of equal rows once for the questions of a cache.
+// Called by A2 to A7 and L0.
 #include "analyze/layers/layers.h"
 
 #include "analyze/cache.h"
@@ -12,12 +13,22 @@
 
 // An observation that counts: where its layers are.
 struct observed {
-  const struct layer_row *items;
-  const struct layer_device_time *device_times; // by item
-  uint32_t *layer_of;                           // by item
-  size_t first, end;
+  const struct layers_run *run;
+  size_t first, end; // of its rows
   double kernels, covered_ms;
-  const struct layers_part *part;
+};
+
+struct paired_layers { // in the order of the runs' rows, for questions about the same ones
+  struct paired_layers *next;
+  struct paired_run {
+    const struct layer_rows *rows; // as long as this
+    size_t part;
+    bool on_device, is_unlisted;
+    uint32_t *layer_of; // by item
+  } * runs;
+  size_t run_count;
+  struct layer *items; // texts are the store's
+  size_t count, listed;
 };
 
 // ---- pairing --------------------------------------------------------------------------------------------------------
@@ -37,8 +48,8 @@ static void set_on_device(struct layer *layer, const struct observed *observed, 
     layer->executed_ms = values_of_none(arena, observation_count);
     layer->alone_ms = values_of_none(arena, observation_count);
   }
-  const struct layer_device_time *time = &observed->device_times[at];
-  layer->host_ms[observation] = (double)observed->items[at].duration_ns / 1e6;
+  const struct layer_device_time *time = &observed->run->rows->device_times[at];
+  layer->host_ms[observation] = (double)observed->run->rows->items[at].duration_ns / 1e6;
   layer->executed_ms[observation] = (double)time->executed_ns / 1e6;
   layer->alone_ms[observation] = (double)time->alone_ns / 1e6;
   layer->latency_ms[observation] = ((double)time->executed_ns + (double)time->alone_ns) / 1e6;
@@ -50,9 +61,9 @@ static void pair_observation(struct pairing *pairing, const struct observed *obs
 {
   pairing_sequence(pairing);
   for (size_t i = observed->first; i < observed->end; i++) {
-    const struct layer_row *item = &observed->items[i];
+    const struct layer_row *item = &observed->run->rows->items[i];
     uint64_t index = item->is_indexed ? (uint64_t)item->index : 0;
-    observed->layer_of[i] =
+    observed->run->layer_of[i] =
         pairing_place(pairing, (struct map_key){index, (uint64_t)item->name << 1 | item->is_indexed});
   }
 }
@@ -88,13 +99,12 @@ static void take_text(struct store *store, uint32_t string, const char **text)
     *text = store_text(store, string, NULL);
 }
 
-static void fill_observation(struct question *question, struct layers *layers, const struct observed *observed,
-                             size_t observation, size_t observation_count)
+static void fill_observation(struct store *store, struct arena *arena, struct layers *layers,
+                             const struct observed *observed, size_t observation, size_t observation_count)
 {
-  struct arena *arena = question->scratch;
   for (size_t i = observed->first; i < observed->end; i++) {
-    const struct layer_row *item = &observed->items[i];
-    struct layer *layer = &layers->items[observed->layer_of[i]];
+    const struct layer_row *item = &observed->run->rows->items[i];
+    struct layer *layer = &layers->items[observed->run->layer_of[i]];
     if (layer->latency_ms == NULL)
       *layer = (struct layer){
           .name = item->name,
@@ -105,18 +115,18 @@ static void fill_observation(struct question *question, struct layers *layers, c
           .kernels = values_of_none(arena, observation_count),
       };
     layer->latency_ms[observation] = item->latency_ms;
-    if (observed->part->on_device)
+    if (observed->run->part->on_device)
       set_on_device(layer, observed, i, observation, observation_count, arena);
     layer->alloc_bytes[observation] = layers->alloc_is_outputs ? item->output_bytes : item->alloc_bytes;
     layer->kernels[observation] = item->kernels;
     layer->present += observation < layers->observation_count;
-    layer->is_listed |= !observed->part->is_unlisted;
-    take_text(question->view->store, item->type, &layer->type);
-    take_text(question->view->store, item->shape, &layer->shape);
-    take_text(question->view->store, item->source_layers, &layer->source_layers);
-    take_text(question->view->store, item->operation, &layer->operation);
-    take_text(question->view->store, item->source, &layer->source);
-    take_text(question->view->store, item->module, &layer->module);
+    layer->is_listed |= !observed->run->part->is_unlisted;
+    take_text(store, item->type, &layer->type);
+    take_text(store, item->shape, &layer->shape);
+    take_text(store, item->source_layers, &layer->source_layers);
+    take_text(store, item->operation, &layer->operation);
+    take_text(store, item->source, &layer->source);
+    take_text(store, item->module, &layer->module);
     layer->turns = layer->turns == 0 ? item->turns : layer->turns;
   }
 }
@@ -125,18 +135,19 @@ static void fill_observation(struct question *question, struct layers *layers, c
 // the file holds.
 #define CELLS_MOST ((size_t)1 << 26) // 512 MB for each value
 
-static enum status fill_all(struct question *question, const struct observed *observed, size_t count, size_t fullest,
-                            struct layers *layers, struct error *err)
+static enum status fill_all(struct question *question, struct arena *arena, const struct observed *observed,
+                            size_t count, size_t fullest, struct layers *layers, struct error *err)
 {
-  layers->items = arena_alloc_array(question->scratch, layers->count + 1, sizeof *layers->items);
+  struct store *store = question->view->store;
+  layers->items = arena_alloc_array(arena, layers->count + 1, sizeof *layers->items);
   if (count > 0 && layers->count > CELLS_MOST / count)
     return question_lacks(question, err, "its layers differ too much between observations: %zu in %zu observations",
                           layers->count, count);
   if (count > 0)
-    fill_observation(question, layers, &observed[fullest], fullest, count);
+    fill_observation(store, arena, layers, &observed[fullest], fullest, count);
   for (size_t i = 0; i < count; i++)
     if (i != fullest)
-      fill_observation(question, layers, &observed[i], i, count);
+      fill_observation(store, arena, layers, &observed[i], i, count);
   return STATUS_OK;
 }
 
@@ -152,14 +163,11 @@ static void place_observations(struct layers_run *run, struct observed *observed
     run->observation_of[k] = run->run->observations[k].warmup ? ROW_NONE : (uint32_t)*observation_count;
     if (!run->run->observations[k].warmup)
       observed[(*observation_count)++] =
-          (struct observed){.items = run->rows->items,
-                            .device_times = run->rows->device_times,
-                            .layer_of = run->layer_of,
+          (struct observed){.run = run,
                             .first = first,
                             .end = at,
                             .kernels = run->rows->kernels[k],
-                            .covered_ms = run->part->on_device ? run->rows->covered_ms[k] : NAN,
-                            .part = run->part};
+                            .covered_ms = run->part->on_device ? run->rows->covered_ms[k] : NAN};
   }
 }
 
@@ -180,9 +188,7 @@ static enum status observe(struct question *question, struct layers_part *parts,
       layers->open += p == 0 ? rows->open : 0;
       with_alloc += rows->has_alloc;
       with_outputs += rows->has_outputs;
-      uint32_t *layer_of = arena_alloc_array(arena, rows->count + 1, sizeof *layer_of);
-      memset(layer_of, 0xff, rows->count * sizeof *layer_of); // ROW_NONE
-      layers->runs[layers->run_count] = (struct layers_run){&parts[p], run, rows, observation_of, layer_of};
+      layers->runs[layers->run_count] = (struct layers_run){&parts[p], run, rows, observation_of, NULL};
       place_observations(&layers->runs[layers->run_count++], observed, &count);
     }
   }
@@ -200,8 +206,8 @@ static const uint32_t *order_layers(struct arena *arena, const struct pairing *p
   uint32_t *order = arena_alloc_array(arena, layers->count + 1, sizeof *order);
   size_t *is_listed = arena_alloc_array(arena, layers->count + 1, sizeof *is_listed);
   for (size_t k = 0; k < observed_count; k++)
-    for (size_t i = observed[k].first; i < observed[k].end && !observed[k].part->is_unlisted; i++)
-      is_listed[observed[k].layer_of[i]] = true;
+    for (size_t i = observed[k].first; i < observed[k].end && !observed[k].run->part->is_unlisted; i++)
+      is_listed[observed[k].run->layer_of[i]] = true;
   pairing_order(pairing, is_listed, order);
   for (size_t i = 0; i < layers->count; i++)
     place_of[order[i]] = (uint32_t)i;
@@ -213,17 +219,12 @@ static const uint32_t *order_layers(struct arena *arena, const struct pairing *p
   return order;
 }
 
-static void name_layers(struct question *question, const struct pairing *pairing, const uint32_t *order,
-                        struct layers *layers)
+static void name_layers(struct question *question, struct layers *layers)
 {
   struct keep keep = {.arena = question->arena};
   for (size_t i = 0; i < layers->count; i++) {
     struct layer *layer = &layers->items[i];
-    const struct pairing_pair *pair = &pairing->pairs[order[i]];
-    if (layer->is_indexed && (pair->occurrence > 0 || pair->next_occurrence != PAIRING_NONE))
-      layer->iteration = pair->occurrence + 1;
     layer->name_text = store_text(question->view->store, layer->name, NULL);
-    layers->listed += layer->is_listed;
     keep_text(&keep, &layer->name_text); // answers outlive the store
     keep_text(&keep, &layer->type);
     keep_text(&keep, &layer->shape);
@@ -233,6 +234,90 @@ static void name_layers(struct question *question, const struct pairing *pairing
     keep_text(&keep, &layer->source_layers);
   }
   keep_done(&keep);
+}
+
+static void number_iterations(const struct pairing *pairing, const uint32_t *order, struct layers *layers)
+{
+  for (size_t i = 0; i < layers->count; i++) {
+    struct layer *layer = &layers->items[i];
+    const struct pairing_pair *pair = &pairing->pairs[order[i]];
+    if (layer->is_indexed && (pair->occurrence > 0 || pair->next_occurrence != PAIRING_NONE))
+      layer->iteration = pair->occurrence + 1;
+    layers->listed += layer->is_listed;
+  }
+}
+
+// What remains is in `arena`.
+static enum status pair_runs(struct question *question, struct arena *arena, const struct observed *observed,
+                             size_t count, struct layers *layers, struct error *err)
+{
+  struct pairing pairing;
+  size_t fullest = find_fullest(layers, observed);
+  for (size_t r = 0; r < layers->run_count; r++) {
+    size_t rows = layers->runs[r].rows->count;
+    layers->runs[r].layer_of = arena_alloc_array(arena, rows + 1, sizeof(uint32_t));
+    memset(layers->runs[r].layer_of, 0xff, rows * sizeof(uint32_t)); // ROW_NONE
+  }
+  pair_all(&pairing, question->scratch, observed, count, fullest);
+  const uint32_t *order = order_layers(question->scratch, &pairing, observed, count, layers);
+  enum status status = fill_all(question, arena, observed, count, fullest, layers, err);
+  if (status == STATUS_OK)
+    number_iterations(&pairing, order, layers);
+  pairing_done(&pairing);
+  return status;
+}
+
+// ---- pairs of equal rows, once --------------------------------------------------------------------------------------
+static struct paired_run run_of(const struct layers_run *run, const struct layers_part *parts)
+{
+  return (struct paired_run){run->rows, (size_t)(run->part - parts), run->part->on_device, run->part->is_unlisted,
+                             run->layer_of};
+}
+
+static bool is_paired(const struct paired_layers *paired, const struct layers *layers, const struct layers_part *parts)
+{
+  bool is_same = paired->run_count == layers->run_count;
+  for (size_t r = 0; r < layers->run_count && is_same; r++) {
+    const struct paired_run run = run_of(&layers->runs[r], parts), *of = &paired->runs[r];
+    is_same = run.rows == of->rows && run.part == of->part && run.on_device == of->on_device &&
+              run.is_unlisted == of->is_unlisted;
+  }
+  return is_same;
+}
+
+// A question has its own texts.
+static void take_pairs(struct question *question, const struct paired_layers *paired, struct layers *layers)
+{
+  layers->count = paired->count;
+  layers->listed = paired->listed;
+  layers->items = arena_alloc_array(question->scratch, paired->count + 1, sizeof *layers->items);
+  memcpy(layers->items, paired->items, paired->count * sizeof *layers->items);
+  for (size_t r = 0; r < layers->run_count; r++)
+    layers->runs[r].layer_of = paired->runs[r].layer_of;
+  name_layers(question, layers);
+}
+
+static enum status pair_once(struct question *question, const struct layers_part *parts,
+                             const struct observed *observed, size_t count, struct layers *layers, struct error *err)
+{
+  struct analyze_shared *shared = question->shared;
+  struct paired_layers *paired = shared->paired;
+  while (paired != NULL && !is_paired(paired, layers, parts))
+    paired = paired->next;
+  if (paired == NULL) {
+    bool is_shared = shared->arena->used_bytes <= shared->bytes_most;
+    struct arena *arena = is_shared ? shared->arena : question->scratch;
+    XSP_TRY(pair_runs(question, arena, observed, count, layers, err));
+    paired = arena_alloc(arena, sizeof *paired);
+    *paired =
+        (struct paired_layers){shared->paired, NULL, layers->run_count, layers->items, layers->count, layers->listed};
+    paired->runs = arena_alloc_array(arena, layers->run_count + 1, sizeof *paired->runs);
+    for (size_t r = 0; r < layers->run_count; r++)
+      paired->runs[r] = run_of(&layers->runs[r], parts);
+    shared->paired = is_shared ? paired : shared->paired;
+  }
+  take_pairs(question, paired, layers);
+  return STATUS_OK;
 }
 
 enum status layers_load_parts(struct question *question, struct layers_part *parts, size_t part_count,
@@ -257,15 +342,7 @@ enum status layers_load_parts(struct question *question, struct layers_part *par
     ret_layers->kernels[i] = observed[i].kernels;
     ret_layers->covered_ms[i] = observed[i].covered_ms;
   }
-  struct pairing pairing;
-  size_t fullest = find_fullest(ret_layers, observed);
-  pair_all(&pairing, arena, observed, all, fullest);
-  const uint32_t *order = order_layers(arena, &pairing, observed, all, ret_layers);
-  enum status status = fill_all(question, observed, all, fullest, ret_layers, err);
-  if (status == STATUS_OK)
-    name_layers(question, &pairing, order, ret_layers);
-  pairing_done(&pairing);
-  return status;
+  return pair_once(question, parts, observed, all, ret_layers, err);
 }
 
 // Of one set, after the question's batch size is known.
@@ -313,85 +390,4 @@ enum status layers_answer(struct question *question, enum layers_use use, struct
   if (ret_layers->open > 0)
     table_note(&question->table, "layers that never finished, left out: %zu", ret_layers->open);
   return STATUS_OK;
-}
-
-const struct view_set *layers_model_set(const struct question *question, const struct layers *layers,
-                                        const char **ret_from)
-{
-  const struct layer_source *source = &layers->source;
-  if (!source->on_device)
-    return view_rule(question->view, question->batch_size, XSP_LEVEL_MODEL, ret_from);
-  *ret_from = source->set->levels_text;
-  return source->set->levels.mask & XSP_LEVEL_MASK(XSP_LEVEL_MODEL) ? source->set : NULL;
-}
-
-// ---- sums -----------------------------------------------------------------------------------------------------------
-struct layers layers_of_part(const struct layers *layers, const struct layers_part *part)
-{
-  struct layers of = *layers;
-  of.set = part->set;
-  of.first_observation = part->first_observation;
-  of.observation_count = part->set->observation_count;
-  return of;
-}
-
-struct figure layer_latency(struct question *question, const struct layers *layers, const struct layer *layer)
-{
-  const double *values = layer->latency_ms; // NULL of an empty layer
-  return question_figure(question, layers->set, values == NULL ? NULL : values + layers->first_observation);
-}
-
-void layer_put(struct table_builder *table, const struct layer *layer)
-{
-  table_put(table, "layer_index", cell_int(layer->index));
-  table_put(table, "layer_name", cell_text(layer->name_text));
-  table_put(table, "layer_type", cell_text(layer->type));
-}
-
-static const double *values_of(const struct layer *layer, enum layer_value which)
-{
-  switch (which) {
-  case LAYER_ALLOC:
-    return layer->alloc_bytes;
-  case LAYER_KERNELS:
-    return layer->kernels;
-  case LAYER_HOST:
-    return layer->host_ms;
-  case LAYER_EXECUTED:
-    return layer->executed_ms;
-  case LAYER_ALONE:
-    return layer->alone_ms;
-  default:
-    return layer->latency_ms;
-  }
-}
-
-double layer_value(struct question *question, const struct layers *layers, const struct layer *layer,
-                   enum layer_value which)
-{
-  const double *values = values_of(layer, which);
-  return question_value(question, layers->set, values == NULL ? NULL : values + layers->first_observation);
-}
-
-double *layers_sums(const struct question *question, const struct layers *layers, const uint32_t *group_of,
-                    size_t group_count, enum layer_value which)
-{
-  size_t observations = layers->observation_count;
-  double *sums = values_of_none(question->scratch, group_count * observations);
-  for (size_t k = 0; k < layers->count; k++) {
-    const double *values = values_of(&layers->items[k], which);
-    for (size_t i = 0; i < observations; i++) {
-      double value = values == NULL ? NAN : values[layers->first_observation + i];
-      double *sum = &sums[(group_of != NULL ? group_of[k] : 0) * observations + i];
-      value = which == LAYER_ONE && !isnan(value) ? 1 : value;
-      if (!isnan(value))
-        *sum = isnan(*sum) ? value : *sum + value;
-    }
-  }
-  return sums;
-}
-
-double layers_total(struct question *question, const struct layers *layers, enum layer_value which)
-{
-  return question_value(question, layers->set, layers_sums(question, layers, NULL, 1, which));
 }
