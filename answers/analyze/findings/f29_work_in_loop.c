@@ -169,6 +169,26 @@ static void add_sample(struct works *works, const struct main_sample *sample, do
     works->own_ns[sample->context_id] += sample->ns;
 }
 
+static bool is_eager(unsigned kind)
+{
+  return kind == WORK_EAGER_KERAS || kind == WORK_EAGER || kind == WORK_JAX_EAGER;
+}
+
+// The innermost call of Python's; 0: none.
+static uint32_t python_of(const struct works *works, uint32_t context_id)
+{
+  while (context_id != 0 && own_lines_frame(&works->lines, context_id)->kind != XSP_FRAME_PYTHON)
+    context_id = (uint32_t)works->paths.contexts[context_id - 1].parent_id;
+  return context_id;
+}
+
+// After other work; of operators that Python runs one by one, after another one: there may be no other work.
+static bool begins_at(const struct works *works, const struct main_sample *sample, const struct main_sample *before)
+{
+  return before == NULL || before->kind != sample->kind ||
+         (is_eager(sample->kind) && python_of(works, before->context_id) != python_of(works, sample->context_id));
+}
+
 static enum status add_run(struct works *works, const struct view_run *run, struct error *err)
 {
   struct arena arena = {0};
@@ -183,7 +203,7 @@ static enum status add_run(struct works *works, const struct view_run *run, stru
     while (observation + 1 < run->observation_count && run->observations[observation + 1].start_ns <= sample->time_ns)
       observation++;
     if (sample->kind != WORK_NONE) // what is after the last observation would be in many
-      add_sample(works, sample, other_passed_ns / other_ns, i == 0 || sample[-1].kind != sample->kind,
+      add_sample(works, sample, other_passed_ns / other_ns, begins_at(works, sample, i > 0 ? sample - 1 : NULL),
                  sample->is_after ? run->observation_count + i : observation,
                  (double)observation / (double)run->observation_count);
     all_passed_ns += sample->ns;

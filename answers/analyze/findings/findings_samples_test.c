@@ -134,6 +134,36 @@ static void test_eager_steps_of_keras(void **unused)
   ASSERT_NEAR(found_number(0, "line"), 19);
 }
 
+// One execution of a program, in which nothing else takes time, of which there could be parts.
+static void all_time_in_eager_keras(int operators)
+{
+  fixture_experiment(&fixture, "train");
+  fixture_run(&fixture, "A/M/L", 1);
+  fixture_model(&fixture, 200 * MS, false);
+  fixture.thread = thread(7);
+  uint32_t step = python(python(0, "fit", FILE_OF, 19), "TensorFlowTrainer.train_step",
+                         SITE "keras/src/backend/tensorflow/trainer.py", 60);
+  for (int i = 0; i < 40; i++) {
+    fixture.context_id = python(step, "matmul", SITE "tensorflow/python/ops/math_ops.py", 10 + i % operators);
+    fixture_sample(&fixture, SAMPLE_CPU, (1 + i) * MS, MS);
+  }
+}
+
+static void test_eager_steps_that_take_all_time(void **unused)
+{
+  (void)unused;
+  all_time_in_eager_keras(4);
+  assert_int_equal(ask_rule("F29"), 1);
+  assert_non_null(strstr(found_text(0, "title"), "run_eagerly"));
+}
+
+static void test_one_eager_operator_is_no_loop(void **unused)
+{
+  (void)unused;
+  all_time_in_eager_keras(1);
+  assert_int_equal(ask_rule("F29"), 0);
+}
+
 static void test_tracing_a_step_of_keras_is_not_eager(void **unused)
 {
   (void)unused;
@@ -1116,6 +1146,8 @@ int main(void)
       TEST(test_tracing_in_each_step),
       TEST(test_running_a_traced_function_is_no_tracing),
       TEST(test_eager_steps_of_keras),
+      TEST(test_eager_steps_that_take_all_time),
+      TEST(test_one_eager_operator_is_no_loop),
       TEST(test_tracing_a_step_of_keras_is_not_eager),
       TEST(test_what_takes_nearly_all_again),
       TEST(test_what_takes_nearly_all_once),

@@ -28,7 +28,9 @@ enum { // places in work_kinds[]; what is not named is found by its frames
   WORK_OUTPUTS, // whole arrays, and waits that measure: what the program must have
   WORK_TRANSFERS,
   WORK_COMPILATION = 20,
-  WORK_TOKENIZER = 23,
+  WORK_EAGER_KERAS,
+  WORK_EAGER,
+  WORK_TOKENIZER,
   WORK_DECODING = 25,
   WORK_JAX_RANDOM = 30, // the last ones: all others count before them
   WORK_JAX_EAGER,
