@@ -102,10 +102,9 @@ enum status findings_busiest_line(struct findings *findings, struct busiest_line
   return STATUS_OK;
 }
 
-enum status finding_at_busiest(struct findings *findings, struct finding *finding, struct error *err)
+static enum status put_at(struct findings *findings, struct finding *finding, uint32_t place, struct error *err)
 {
   struct busiest_line line;
-  uint32_t place = findings_busiest_place(findings);
   if (place != PLACE_NONE) {
     finding_at_place(findings, finding, place);
     return STATUS_OK;
@@ -114,4 +113,14 @@ enum status finding_at_busiest(struct findings *findings, struct finding *findin
   finding->file = line.file;
   finding->line = line.line;
   return STATUS_OK;
+}
+
+enum status finding_at_busiest(struct findings *findings, struct finding *finding, struct error *err)
+{
+  return put_at(findings, finding, findings_busiest_place(findings), err);
+}
+
+enum status finding_at_call(struct findings *findings, struct finding *finding, struct error *err)
+{
+  return put_at(findings, finding, findings_busiest_call(findings), err);
 }

@@ -52,7 +52,7 @@ struct growing {                 // calls that have one position more than the o
 static enum status add(struct findings *findings, const struct growing *growing, double observations, struct error *err)
 {
   struct finding *finding = findings_add(findings);
-  XSP_TRY(finding_at_busiest(findings, finding, err));
+  XSP_TRY(finding_at_call(findings, finding, err));
   finding->context = "decoding";
   finding->time_ms = growing->ms / observations;
   finding->share_pct = analyze_share_pct(finding->time_ms, findings->loop_ms);

@@ -22,7 +22,7 @@ static enum status add(struct findings *findings, double times, struct error *er
   const struct places *places = findings->places;
   struct finding *finding = findings_add(findings);
   double ns = places->has_devices ? places->total.device_ns : places->total.host_ns;
-  XSP_TRY(finding_at_busiest(findings, finding, err));
+  XSP_TRY(finding_at_call(findings, finding, err));
   finding->context = "the model";
   finding->time_ms = findings_per_observation_ms(findings, ns);
   finding->share_pct = analyze_share_pct(finding->time_ms, findings->loop_ms);

@@ -59,11 +59,11 @@ static double dropout_ns(const struct places *places)
   return has_any ? ns : 0;
 }
 
-// The finding at the program's busiest line; `ms` is what its change saves at most.
+// The finding at the line that calls the model; `ms` is what its change saves at most.
 static struct finding *add(struct findings *findings, double ms, double dropout_ms, const char *threshold)
 {
   struct finding *finding = findings_add(findings);
-  uint32_t place = findings_busiest_place(findings);
+  uint32_t place = findings_busiest_call(findings);
   if (place != PLACE_NONE)
     finding_at_place(findings, finding, place);
   finding->context = "inference";

@@ -4,16 +4,35 @@
 #include "analyze/findings/rules.h"
 #include "analyze/findings/shared.h"
 #include "analyze/flops/flops.h"
+#include "base/map.h"
+#include "base/vector.h"
 
 #include <ctype.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include <xsp/call_path.h>
 
-struct chain {             // of a function of the program
-  double operators, calls; // per observation: forward operators; those of the one that is called least often
-  double ns;               // with backward operators
-  uint32_t place;          // the forward operator with most time
+struct line_work { // of a line of a function of the program
+  uint32_t function;
+  int64_t line;
+  double operators, ns; // elementwise ones; with backward operators
+  bool has_products;    // or norms: no chain goes over it
+  uint32_t place;       // the forward operator with most time
+  double most_ns;
+};
+struct chains {
+  const struct places *places;
+  VECTOR(struct line_work) lines;
+  struct map line_at;   // by function and line
+  struct map call_at;   // by function and what calls it: in `least`
+  VECTOR(double) least; // calls of the operator that is called least often there
+  double *calls;        // by function
+};
+struct chain {              // of a function
+  double length, operators; // of the longest one a call; of all per observation
+  double ns, saving_ns;
+  uint32_t place;
   double most_ns;
 };
 
@@ -33,66 +52,167 @@ static bool forward_name(const char *name, char *ret, size_t size)
   return true;
 }
 
-static void add_place(struct chain *chain, const struct places *places, uint32_t place)
+static struct line_work *line_of(struct chains *chains, uint32_t place)
 {
+  const struct place *at = &chains->places->all[place];
+  bool is_new;
+  uint64_t *found = map_at(&chains->line_at, (struct map_key){(uint64_t)at->function + 1, (uint64_t)at->line}, &is_new);
+  if (is_new) {
+    *found = chains->lines.count;
+    *vector_add(&chains->lines) = (struct line_work){.function = at->function, .line = at->line};
+  }
+  return &chains->lines.items[*found];
+}
+
+static bool is_own_python(const struct place *place)
+{
+  return place->frame_kind == XSP_FRAME_PYTHON && !place_is_installed(place);
+}
+
+static void mark_products(struct chains *chains, uint32_t place)
+{
+  static const char *const norms[] = {"*layer_norm*", "*batch_norm*", "*group_norm*", "*rms_norm*"};
+  const struct place *all = chains->places->all;
+  if (flops_class(all[place].name) != FLOPS_PRODUCTS &&
+      !findings_name_matches(all[place].name, norms, sizeof norms / sizeof norms[0]))
+    return;
+  for (uint32_t at = all[place].parent; at != PLACE_NONE; at = all[at].parent)
+    if (is_own_python(&all[at]))
+      line_of(chains, at)->has_products = true;
+}
+
+// The function is called as often as the operator that is called least often, at each place that calls it.
+static void count_call(struct chains *chains, uint32_t caller, double count)
+{
+  const struct place *at = &chains->places->all[caller];
+  bool is_new;
+  uint64_t *found =
+      map_at(&chains->call_at, (struct map_key){(uint64_t)at->function + 1, (uint64_t)at->parent + 1}, &is_new);
+  if (is_new) {
+    *found = chains->least.count;
+    *vector_add(&chains->least) = 0;
+  }
+  double *least = &chains->least.items[*found];
+  if (*least == 0 || count < *least) {
+    chains->calls[at->function] += count - *least;
+    *least = count;
+  }
+}
+
+static void add_place(struct chains *chains, uint32_t place)
+{
+  const struct places *places = chains->places;
   const struct place *operator_place = &places->all[place];
   double count = operator_place->own.operators.count / places->observations;
+  uint32_t caller = operator_place->parent;
   char forward[64];
-  if (count == 0)
+  if (count == 0 || operator_place->frame_kind != XSP_FRAME_FRAMEWORK)
     return;
+  mark_products(chains, place);
   bool is_backward = forward_name(operator_place->name, forward, sizeof forward);
-  if (flops_class(is_backward ? forward : operator_place->name) != FLOPS_ELEMENTWISE)
+  if (caller == PLACE_NONE || !is_own_python(&places->all[caller]) ||
+      flops_class(is_backward ? forward : operator_place->name) != FLOPS_ELEMENTWISE)
     return;
-  chain->ns += operator_place->own.operators.ns;
+  struct line_work *line = line_of(chains, caller);
+  line->ns += operator_place->own.operators.ns;
   if (is_backward)
     return;
-  chain->operators += count;
-  chain->calls = chain->calls == 0 || count < chain->calls ? count : chain->calls;
-  if (operator_place->own.operators.ns > chain->most_ns) {
-    chain->most_ns = operator_place->own.operators.ns;
-    chain->place = place;
+  line->operators += count;
+  count_call(chains, caller, count);
+  if (operator_place->own.operators.ns > line->most_ns) {
+    line->most_ns = operator_place->own.operators.ns;
+    line->place = place;
   }
+}
+
+static int by_function_and_line(const void *left, const void *right)
+{
+  const struct line_work *a = left, *b = right;
+  if (a->function != b->function)
+    return a->function < b->function ? -1 : 1;
+  return (a->line > b->line) - (a->line < b->line);
+}
+
+// Lines of a function, one after the other, without products between them.
+static void add_chain(struct chain *chain, const struct line_work *lines, size_t count, double calls, double least)
+{
+  double operators = 0, ns = 0;
+  for (size_t i = 0; i < count; i++) {
+    operators += lines[i].operators;
+    ns += lines[i].ns;
+  }
+  double length = calls > 0 ? operators / calls : 0;
+  if (length < least)
+    return;
+  chain->length = fmax(chain->length, length);
+  chain->operators += operators;
+  chain->ns += ns;
+  chain->saving_ns += ns * (1 - 1 / length);
+  for (size_t i = 0; i < count; i++)
+    if (lines[i].most_ns > chain->most_ns) {
+      chain->most_ns = lines[i].most_ns;
+      chain->place = lines[i].place;
+    }
 }
 
 static void add(struct findings *findings, uint32_t function, const struct chain *chain)
 {
   const struct places *places = findings->places;
-  double length = chain->operators / chain->calls;
   struct finding *finding = findings_add(findings);
   finding_at_place(findings, finding, chain->place);
   finding->context = places->functions[function].name;
   finding_spans_in_function(finding, function);
   finding->time_ms = findings_per_observation_ms(findings, chain->ns);
   finding->share_pct = analyze_share_pct(finding->time_ms, findings->loop_ms);
-  finding->saving_ms = finding->time_ms * (1 - 1 / length);
+  finding->saving_ms = findings_per_observation_ms(findings, chain->saving_ns);
   finding->saving_basis =
       "time of these operators, forward and backward, as if each call read and wrote its tensors once";
   finding->title = arena_format(
       findings->question->arena,
       "%s computes by %.0f elementwise operators a call, each over whole tensors, which one fused operator can do",
-      findings_name(findings, finding->context), length);
+      findings_name(findings, finding->context), chain->length);
   finding->advice = "use the framework's own function (gelu, rms_norm, silu, softmax), or fuse it: torch.compile";
   finding->threshold = findings_threshold_of(findings, "elementwise-operators");
   finding->confidence = CONFIDENCE_MEDIUM;
   finding_number(finding, "operators", chain->operators);
-  finding_number(finding, "length", length);
+  finding_number(finding, "length", chain->length);
+}
+
+static void find_chains(struct findings *findings, struct chains *chains)
+{
+  const struct places *places = chains->places;
+  double least = findings_threshold(findings, "elementwise-operators");
+  for (uint32_t i = 0; i < places->count; i++)
+    add_place(chains, i);
+  if (chains->lines.count > 0)
+    qsort(chains->lines.items, chains->lines.count, sizeof *chains->lines.items, by_function_and_line);
+  for (size_t i = 0, end; i < chains->lines.count; i = end) {
+    const struct line_work *lines = chains->lines.items;
+    struct chain chain = {.length = 0};
+    for (end = i; end < chains->lines.count && lines[end].function == lines[i].function;) {
+      size_t from = end++; // a line with products alone, or all lines up to the next one
+      while (!lines[from].has_products && end < chains->lines.count && lines[end].function == lines[i].function &&
+             !lines[end].has_products)
+        end++;
+      add_chain(&chain, &lines[from], end - from, chains->calls[lines[i].function], least);
+    }
+    if (chain.length > 0)
+      add(findings, lines[i].function, &chain);
+  }
 }
 
 static enum status find(struct findings *findings, struct error *err)
 {
   const struct places *places;
   XSP_TRY(findings_host_places(findings, &places, err)); // F2 has kernels
-  struct chain *chains = arena_alloc_array(findings->question->scratch, places->function_count + 1, sizeof *chains);
-  for (uint32_t i = 0; i < places->count; i++) {
-    uint32_t caller = places->all[i].parent;
-    if (places->all[i].frame_kind == XSP_FRAME_FRAMEWORK && caller != PLACE_NONE &&
-        places->all[caller].frame_kind == XSP_FRAME_PYTHON && !place_is_installed(&places->all[caller]))
-      add_place(&chains[places->all[caller].function], places, i);
-  }
-  for (uint32_t i = 0; i < places->function_count; i++)
-    if (chains[i].calls > 0 &&
-        chains[i].operators / chains[i].calls >= findings_threshold(findings, "elementwise-operators"))
-      add(findings, i, &chains[i]);
+  struct chains chains = {
+      .places = places,
+      .calls = arena_alloc_array(findings->question->scratch, places->function_count + 1, sizeof *chains.calls)};
+  find_chains(findings, &chains);
+  vector_done(&chains.lines);
+  vector_done(&chains.least);
+  map_done(&chains.line_at);
+  map_done(&chains.call_at);
   return STATUS_OK;
 }
 

@@ -24,7 +24,7 @@ static enum status add_run(struct findings *findings, int64_t run_id, const uint
 static enum status add(struct findings *findings, const double *counts, double part, struct error *err)
 {
   struct finding *finding = findings_add(findings);
-  XSP_TRY(finding_at_busiest(findings, finding, err));
+  XSP_TRY(finding_at_call(findings, finding, err));
   finding->context = "padding";
   finding->time_ms = findings_per_observation_ms(findings, findings->places->total.operators.ns);
   finding->share_pct = analyze_share_pct(finding->time_ms, findings->loop_ms);

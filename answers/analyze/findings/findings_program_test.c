@@ -3,6 +3,8 @@
 #include "analyze/findings/test_findings.h"
 
 #include <math.h>
+#include <stdio.h>
+#include <string.h>
 #include <xsp/call_path.h>
 
 #define FILE_OF "/home/me/train.py"
@@ -226,6 +228,24 @@ static void test_f21(void **unused)
   assert_int_equal(ask_rule("F21"), 1);
   ASSERT_NEAR(found_number(0, "line"), 16);
   ASSERT_NEAR(found_number(0, "time_ms"), 8. / 9);
+}
+
+static void test_f21_names_the_line_that_calls_the_model(void **unused)
+{
+  (void)unused;
+  fixture_run(&fixture, "M/L", 1);
+  uint32_t call = python(python(0, "sample", FILE_OF, 16), "Module._call_impl", TORCH "nn/modules/module.py", 1798);
+  uint32_t forward =
+      python(python(call, "GPT.forward", FILE_OF, 5), "Module._call_impl", TORCH "nn/modules/module.py", 1798);
+  for (int i = 0; i < 9; i++) {
+    char signature[32];
+    int64_t at = step(MS);
+    snprintf(signature, sizeof signature, "ids=int64[1,%d]", 10 + i);
+    fixture_words(&fixture, fixture.span_id, "signature", signature);
+    operator_at(python(forward, "Block.forward", FILE_OF, 3), "aten::addmm", at + US, 500 * US);
+  }
+  assert_int_equal(ask_rule("F21"), 1);
+  ASSERT_NEAR(found_number(0, "line"), 16);
 }
 
 static void test_f21_is_silent_with_a_cache(void **unused)
@@ -459,6 +479,39 @@ static void test_f27_is_silent_about_installed_code(void **unused)
   assert_int_equal(ask_rule("F27"), 0);
 }
 
+// A block of a model, called at two lines: an elementwise operator at each of its lines, and a product at all or at one of them.
+static void block(bool between)
+{
+  fixture_run(&fixture, "M/L", 1);
+  int64_t at = step(4 * MS);
+  for (int i = 0; i < 2; i++) {
+    uint32_t unet = python(0, "UNet.forward", FILE_OF, 40 + i);
+    for (int line = 12; line < 17; line++) {
+      uint32_t forward = python(unet, "Residual.forward", FILE_OF, line);
+      uint32_t module = python(forward, "Conv2d.forward", TORCH "nn/modules/conv.py", 500);
+      operator_at(forward, "aten::mul", at, 200 * US);
+      operator_at(module, between || line == 12 ? "aten::conv2d" : "aten::max_pool2d", at + 200 * US, 100 * US);
+      at += 300 * US;
+    }
+  }
+}
+
+static void test_f27_is_silent_about_operators_between_products(void **unused)
+{
+  (void)unused;
+  block(true);
+  assert_int_equal(ask_rule("F27"), 0);
+}
+
+static void test_f27_counts_a_call_at_each_place(void **unused)
+{
+  (void)unused;
+  block(false);
+  assert_int_equal(ask_rule("F27"), 1);
+  assert_non_null(strstr(found_text(0, "title"), " 4 elementwise"));
+  ASSERT_NEAR(found_number(0, "saving_ms"), 1.2); // three quarters of 8 times 200 us
+}
+
 // ---- F28 -------------------------------------------------------------------------------------------------------------
 static void indexing(int64_t backward_us)
 {
@@ -578,6 +631,7 @@ int main(void)
       TEST(test_f20),
       TEST(test_f20_is_silent_about_equal_steps),
       TEST(test_f21),
+      TEST(test_f21_names_the_line_that_calls_the_model),
       TEST(test_f21_is_silent_with_a_cache),
       TEST(test_f22),
       TEST(test_f22_of_xla),
@@ -597,6 +651,8 @@ int main(void)
       TEST(test_f26_is_silent_at_its_ratio),
       TEST(test_f27),
       TEST(test_f27_is_silent_about_installed_code),
+      TEST(test_f27_is_silent_about_operators_between_products),
+      TEST(test_f27_counts_a_call_at_each_place),
       TEST(test_f28),
       TEST(test_f28_is_silent_below_its_share),
       TEST(test_least_gain),

@@ -15,14 +15,23 @@ bool findings_is_in_loop(const struct view_run *run, int64_t time_ns)
          (time_ns >= first->start_ns && time_ns <= saturate_add(last->start_ns, last->duration_ns));
 }
 
-uint32_t findings_busiest_place(struct findings *findings)
+// The line that calls the model around a place: the outermost module of PyTorch; without one, the place's own line.
+static uint32_t calling_place(const struct places *places, uint32_t place)
+{
+  uint32_t outermost = place;
+  for (uint32_t at = place; at != PLACE_NONE; at = places->all[at].parent)
+    outermost = place_is_glue(&places->all[at]) ? at : outermost;
+  return place_in_source(places->all, outermost);
+}
+
+static uint32_t busiest(struct findings *findings, uint32_t (*source_of)(const struct places *places, uint32_t place))
 {
   const struct places *places = findings->places;
   struct interner lines = {0};
   double *ns = arena_alloc_array(findings->question->scratch, places->count + 1, sizeof *ns), most_ns = 0;
   uint32_t found = PLACE_NONE;
   for (uint32_t i = 0; i < places->count; i++) {
-    uint32_t source = places->all[i].own.host_ns > 0 ? place_in_source(places->all, i) : PLACE_NONE;
+    uint32_t source = places->all[i].own.host_ns > 0 ? source_of(places, i) : PLACE_NONE;
     if (source == PLACE_NONE || places->all[source].frame_kind != XSP_FRAME_PYTHON ||
         place_is_installed(&places->all[source]))
       continue;
@@ -37,6 +46,21 @@ uint32_t findings_busiest_place(struct findings *findings)
   }
   interner_done(&lines);
   return found;
+}
+
+static uint32_t own_place(const struct places *places, uint32_t place)
+{
+  return place_in_source(places->all, place);
+}
+
+uint32_t findings_busiest_place(struct findings *findings)
+{
+  return busiest(findings, own_place);
+}
+
+uint32_t findings_busiest_call(struct findings *findings)
+{
+  return busiest(findings, calling_place);
 }
 
 // Of one run, from `texts` on; `key`: string id of the tag.

@@ -33,6 +33,8 @@ bool findings_name_matches(const char *name, const char *const *patterns, size_t
 
 // The line of the program's own code with most of the observations' time on the host, with what it calls; PLACE_NONE: there is none.
 uint32_t findings_busiest_place(struct findings *findings);
+// Of lines that call models: what the outermost module of PyTorch runs counts at its caller.
+uint32_t findings_busiest_call(struct findings *findings);
 // From the first observation to the last: what the program does before and after is in no loop. A program that is one observation has
 // all of it.
 bool findings_is_in_loop(const struct view_run *run, int64_t time_ns);
