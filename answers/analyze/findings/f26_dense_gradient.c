@@ -8,8 +8,11 @@
 #include <string.h>
 #include <xsp/call_path.h>
 
+#define LEAST_FILL 0.4 // less: adding up many rows takes the time, also of a small table
+
 struct rows_of_table {
   double forward_ns, backward_ns; // of embeddings
+  double fill_ns;                 // of the backward time, that clears a gradient: long where the table is large
   double optimizer_ns;            // below the optimizer's step
   uint32_t place, step;           // of the forward operator, of the optimizer's step; PLACE_NONE: unknown
 };
@@ -22,11 +25,12 @@ static bool is_in_optimizer(const struct place *place)
 
 static void sum(struct findings *findings, const struct places *places, struct rows_of_table *table)
 {
-  enum { NOTHING, FORWARD, BACKWARD, OPTIMIZER };
+  enum { NOTHING, FORWARD, BACKWARD, FILL, OPTIMIZER };
   static const char *const forward[] = {"aten::embedding", "aten::embedding_bag", "aten::_embedding_bag"};
   static const char *const backward[] = {"EmbeddingBackward*", "aten::embedding_dense_backward*",
                                          "EmbeddingBagBackward*", "aten::_embedding_bag_backward",
                                          "aten::_embedding_bag_dense_backward"};
+  static const char *const fill[] = {"aten::zeros", "aten::new_zeros", "aten::zero_", "aten::fill_"};
   uint8_t *kind = arena_alloc_array(findings->question->scratch, places->count + 1, 1);
   for (uint32_t i = 0; i < places->count; i++) {
     const struct place *place = &places->all[i];
@@ -37,10 +41,13 @@ static void sum(struct findings *findings, const struct places *places, struct r
       kind[i] = FORWARD;
     else if (is_in_optimizer(place))
       kind[i] = OPTIMIZER;
+    else if (kind[i] == BACKWARD && findings_name_matches(place->name, fill, sizeof fill / sizeof fill[0]))
+      kind[i] = FILL;
     double ns = place->own.host_ns + place->own.device_ns;
-    *(kind[i] == FORWARD    ? &table->forward_ns
-      : kind[i] == BACKWARD ? &table->backward_ns
-                            : &table->optimizer_ns) += kind[i] == NOTHING ? 0 : ns;
+    table->fill_ns += kind[i] == FILL ? ns : 0;
+    *(kind[i] == FORWARD                       ? &table->forward_ns
+      : kind[i] == BACKWARD || kind[i] == FILL ? &table->backward_ns
+                                               : &table->optimizer_ns) += kind[i] == NOTHING ? 0 : ns;
     if (kind[i] == FORWARD && table->place == PLACE_NONE)
       table->place = i;
     if (kind[i] == OPTIMIZER && ns > 0 && table->step == PLACE_NONE)
@@ -85,7 +92,8 @@ static enum status find(struct findings *findings, struct error *err)
   sum(findings, places, &table);
   if (!(table.forward_ns > 0) || !(table.backward_ns > 0))
     return findings_lack(findings, err, "it has no embedding with a backward pass");
-  if (table.backward_ns > findings_threshold(findings, "dense_gradient-times") * table.forward_ns &&
+  if (table.fill_ns > LEAST_FILL * table.backward_ns &&
+      table.backward_ns > findings_threshold(findings, "dense_gradient-times") * table.forward_ns &&
       analyze_share_pct(findings_per_observation_ms(findings, table.backward_ns), findings->loop_ms) >=
           findings_threshold(findings, "dense_gradient-share"))
     add(findings, &table);

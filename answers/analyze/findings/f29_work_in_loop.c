@@ -244,7 +244,9 @@ static const char *least_of(unsigned kind)
   case WORK_OWN:
   case WORK_CHECKS:
   case WORK_TRANSFERS:
-  case WORK_TOKENIZER: // each request has a text of its own
+  case WORK_TOKENIZER: // each request has a text or picture of its own
+  case WORK_DECODING:
+  case WORK_EAGER: // of a step under tf.function the input may be made so
   case WORK_JAX_EAGER:
     return "work_in_loop-own";
   default:
@@ -374,7 +376,8 @@ const struct finding_rule finding_f29 = {
     .thresholds =
         {{"work_in_loop-share", "%", 5, "time of the main thread there, of the program's loop, at least"},
          {"work_in_loop-own", "%", 20,
-          "the same, of its own code, libraries without a kind, checks of inputs, tokenizers, eager JAX, copies to it"},
+          "the same, of its own code, libraries without a kind, checks of inputs, tokenizers, eager operators, copies "
+          "to JAX"},
          {"work_in_loop-idle", "%", 15, "the same while XLA runs no module, of waits for JAX's results"},
          {"work_in_loop-jit", "%", 50, "the same while XLA runs no module, of calls of functions under jax.jit"},
          {"work_in_loop-calls", "%", 30, "the same, of calls of LightGBM and XGBoost, beside computing trees"},

@@ -164,6 +164,39 @@ static void test_one_eager_operator_is_no_loop(void **unused)
   assert_int_equal(ask_rule("F29"), 0);
 }
 
+// Of 10 ms a step: the input of a step under tf.function, or the picture of a request.
+static size_t little_work(const char *file, const char *function, int64_t ms)
+{
+  start_with(8);
+  fixture.context_id = python(python(fixture.context_id, "main", FILE_OF, 28), function, file, 5);
+  samples_of_steps(ms);
+  return ask_rule("F29");
+}
+
+static void test_little_eager_input_is_none(void **unused)
+{
+  (void)unused;
+  assert_int_equal(little_work(SITE "tensorflow/python/ops/random_ops.py", "random_normal", 1), 0);
+}
+
+static void test_much_eager_input(void **unused)
+{
+  (void)unused;
+  assert_int_equal(little_work(SITE "tensorflow/python/ops/random_ops.py", "random_normal", 3), 1);
+}
+
+static void test_little_decoding_is_none(void **unused)
+{
+  (void)unused;
+  assert_int_equal(little_work(SITE "PIL/ImageFile.py", "ImageFile.load", 1), 0);
+}
+
+static void test_much_decoding(void **unused)
+{
+  (void)unused;
+  assert_int_equal(little_work(SITE "PIL/ImageFile.py", "ImageFile.load", 3), 1);
+}
+
 static void test_tracing_a_step_of_keras_is_not_eager(void **unused)
 {
   (void)unused;
@@ -1148,6 +1181,10 @@ int main(void)
       TEST(test_eager_steps_of_keras),
       TEST(test_eager_steps_that_take_all_time),
       TEST(test_one_eager_operator_is_no_loop),
+      TEST(test_little_eager_input_is_none),
+      TEST(test_much_eager_input),
+      TEST(test_little_decoding_is_none),
+      TEST(test_much_decoding),
       TEST(test_tracing_a_step_of_keras_is_not_eager),
       TEST(test_what_takes_nearly_all_again),
       TEST(test_what_takes_nearly_all_once),
