@@ -616,6 +616,19 @@ class RanksTest(unittest.TestCase):
         finding = next(row for row in self.ask("findings")["rows"] if row["id"] == "F31")
         self.assertIn("its steps have 8192 tokens, theirs 4096", finding["title"])
 
+    def test_what_a_rank_gives_to_collectives(self):
+        """Two broadcasts of each step, of 4 and 100 bytes, one between steps, and in half of the steps a third; of a receive nothing counts."""
+        self.trace.run(1, "A/M/L/Lib", batch=None)
+        for rank in (0, 1):
+            self.rank(rank)
+            for step in range(STEPS):
+                start = 200 * step
+                self.at(rank, "training step", start, start + 100, "model")
+                for i, (begin, size) in enumerate(((10, 4), (99, 100), (150, 1000), *([(50, 7)] if step % 2 else []))):
+                    self.collective(rank, start + begin, start + begin + 9, 4 * step + i, size=size)
+                self.at(rank, "gloo:recv", start + 80, start + 90, "library", True, category="collective", tags={"bytes": 64})
+        self.assertEqual([row["given_bytes"] for row in self.ask("A21")["rows"]], [107.5] * 3)
+
     def test_samples_of_one_rank_are_unknown(self):
         """Rank 0's batches have 123 samples; those of rank 1 are not recorded."""
         self.trace.run(1, "A/M/L/Lib", batch=None)

@@ -35,13 +35,17 @@ static int64_t input_ns(const struct rank_step *step)
   return step->input_ns;
 }
 
-static int64_t step_samples(const struct rank_step *step)
+static int64_t samples(const struct rank_step *step)
 {
   return step->samples;
 }
-static int64_t step_tokens(const struct rank_step *step)
+static int64_t tokens(const struct rank_step *step)
 {
   return step->tokens;
+}
+static int64_t given_bytes(const struct rank_step *step)
+{
+  return step->given_bytes;
 }
 
 static const struct {
@@ -52,11 +56,17 @@ static const struct {
                {"exposed_ms", exposed_ns}, {"waiting_ms", waiting_ns},
                {"bubble_ms", bubble_ns},   {"input_ms", input_ns}};
 #define FIGURES (sizeof figures / sizeof figures[0])
+// Means of all steps: the statistic would take more of the long ones, or fewer.
+static const struct {
+  const char *key;
+  int64_t (*of)(const struct rank_step *step);
+} sizes[] = {{"samples", samples}, {"tokens", tokens}, {"given_bytes", given_bytes}};
+#define SIZES (sizeof sizes / sizeof sizes[0])
 
 struct row {
   const char *rank, *host, *state;
   int64_t steps, peak_bytes;
-  double values[FIGURES], samples, tokens;
+  double values[FIGURES], sizes[SIZES];
 };
 
 static void put_row(struct table_builder *table, const struct row *row)
@@ -68,8 +78,8 @@ static void put_row(struct table_builder *table, const struct row *row)
   for (size_t i = 0; i < FIGURES; i++)
     table_put(table, figures[i].key, cell_real(row->values[i]));
   table_put(table, "peak_bytes", cell_int_if(row->peak_bytes >= 0, row->peak_bytes));
-  table_put_optional(table, "samples", cell_real(row->samples > 0 ? row->samples : NAN));
-  table_put_optional(table, "tokens", cell_real(row->tokens > 0 ? row->tokens : NAN));
+  for (size_t i = 0; i < SIZES; i++)
+    table_put_optional(table, sizes[i].key, cell_real(row->sizes[i] > 0 ? row->sizes[i] : NAN));
   table_put_optional(table, "state", cell_text(row->state));
 }
 
@@ -113,19 +123,19 @@ static const char *state_of(const struct ranks *ranks, const struct rank *rank)
   return NULL;
 }
 
-static void add_known(double *sum, size_t *count, double value)
+static double mean_size(const struct ranks *ranks, const struct rank *rank, size_t size) // NaN: it has no steps
 {
-  if (value > 0) {
-    *sum += value;
-    ++*count;
-  }
+  double sum = 0;
+  for (size_t i = rank->first_step; i < rank->end_step; i++)
+    sum += ranks->by_rank[i]->is_warmup ? 0 : (double)sizes[size].of(ranks->by_rank[i]);
+  return sum / (double)rank->steps;
 }
 
 static void put_rows(const struct ranks *ranks)
 {
   struct arena *arena = ranks->question->arena;
   struct row all = {.rank = "all", .peak_bytes = -1};
-  size_t active = 0, with_samples = 0, with_tokens = 0;
+  size_t active = 0, known[SIZES] = {0};
   for (uint32_t i = 0; i < ranks->items.count; i++) {
     const struct rank *rank = &ranks->items.items[i];
     struct row row = {.rank = arena_format(arena, "%lld", (long long)rank->rank),
@@ -137,10 +147,11 @@ static void put_rows(const struct ranks *ranks)
       row.values[k] = is_measured(ranks, k) ? rank_figure_ms(ranks, i, figures[k].of) : NAN;
       all.values[k] += rank->steps > 0 ? row.values[k] : 0;
     }
-    row.samples = rank->steps > 0 ? rank_figure(ranks, i, step_samples, 1) : 0;
-    row.tokens = rank->steps > 0 ? rank_figure(ranks, i, step_tokens, 1) : 0;
-    add_known(&all.samples, &with_samples, row.samples);
-    add_known(&all.tokens, &with_tokens, row.tokens);
+    for (size_t k = 0; k < SIZES; k++) {
+      row.sizes[k] = mean_size(ranks, rank, k);
+      all.sizes[k] += row.sizes[k] > 0 ? row.sizes[k] : 0;
+      known[k] += row.sizes[k] > 0;
+    }
     active += rank->steps > 0;
     all.steps += row.steps;
     all.peak_bytes = row.peak_bytes > all.peak_bytes ? row.peak_bytes : all.peak_bytes;
@@ -148,8 +159,8 @@ static void put_rows(const struct ranks *ranks)
   }
   for (size_t k = 0; k < FIGURES; k++)
     all.values[k] /= (double)active;
-  all.samples /= (double)with_samples; // 0 / 0 where all are unknown
-  all.tokens /= (double)with_tokens;
+  for (size_t k = 0; k < SIZES; k++)
+    all.sizes[k] /= (double)known[k]; // 0 / 0 where all are unknown
   put_row(&ranks->question->table, &all);
 }
 

@@ -201,6 +201,22 @@ static int64_t bare_ns(const struct rank_parts *parts, enum part part, int64_t f
          busy_within_ns(&parts->busy[COMPUTE], from_ns, to_ns);
 }
 
+// In which the rank started the collective; NULL: in none.
+static struct rank_step *step_of(const struct ranks *ranks, const struct collective *one)
+{
+  size_t first = ranks->items.items[one->rank].first_step, end = ranks->items.items[one->rank].end_step;
+  while (first < end) { // the rank's steps are by job and start
+    size_t middle = first + (end - first) / 2;
+    const struct rank_step *step = ranks->by_rank[middle];
+    if (step->job < one->job || (step->job == one->job && step->start_ns <= one->arrival_ns))
+      first = middle + 1;
+    else
+      end = middle;
+  }
+  struct rank_step *step = first > ranks->items.items[one->rank].first_step ? ranks->by_rank[first - 1] : NULL;
+  return step != NULL && step->job == one->job && one->arrival_ns < step->end_ns ? step : NULL;
+}
+
 static void fill(struct parts_loading *of, const struct by_run *steps, const struct by_run *collectives, uint32_t run)
 {
   struct ranks *ranks = of->ranks;
@@ -224,6 +240,9 @@ static void fill(struct parts_loading *of, const struct by_run *steps, const str
   for (size_t i = collectives->first[run]; i < collectives->first[run + 1]; i++) {
     struct collective *one = &ranks->collectives.items[collectives->places[i]];
     one->overlapped_ns = busy_within_ns(&of->parts[one->rank].busy[COMPUTE], one->start_ns, one->end_ns);
+    struct rank_step *step = step_of(ranks, one);
+    if (step != NULL && one->bytes > 0 && kind_of(of, one->name) != OPERATOR_RECEIVES)
+      step->given_bytes = saturate_add(step->given_bytes, one->bytes);
   }
 }
 

@@ -19,6 +19,7 @@ struct rank_step {     // an observation of a rank
   bool is_warmup, is_kept; // kept: counts in figures
   int64_t samples;         // of all its micro-batches; 0: unknown
   int64_t tokens;          // likewise, with padding; 0: unknown, or the inputs are no token ids
+  int64_t given_bytes;     // by the rank to collectives and sends that it starts in the step; 0: unknown, or none
   int64_t compute_ns, communication_ns, exposed_ns, waiting_ns;
   int64_t bubble_ns;  // of exposed_ns, waiting for what another rank sends
   int64_t stalled_ns; // of waiting_ns and exposed_ns, and bubble_ns
