@@ -616,6 +616,26 @@ class RanksTest(unittest.TestCase):
         finding = next(row for row in self.ask("findings")["rows"] if row["id"] == "F31")
         self.assertIn("its steps have 8192 tokens, theirs 4096", finding["title"])
 
+    def lengths(self, *longer):
+        """Of each step the rank whose sequences are twice as long, and which computes 40 ms longer."""
+        self.trace = Script()
+        self.trace.experiment()
+        self.trace.run(1, "A/M/L/Lib", batch=None)
+        for rank in (0, 1):
+            self.rank(rank)
+            for step, long in enumerate(longer):
+                length = 1024 if long == rank else 512
+                self.step(rank, step, 80 if long == rank else 40, signature=f"int64[8,{length}]")
+        return {row["id"]: row for row in self.ask("findings")["rows"] if row["id"] in ("F31", "F56")}
+
+    def test_sequences_of_other_lengths_in_turns(self):
+        found = self.lengths(*[0, 1] * 5)["F56"]
+        self.assertEqual(found["numbers"], {"steps_pct": 100, "more": 8192, "others": 4096})
+        self.assertEqual(found["saving_ms"], 20)  # 40 ms, of one rank of two
+        self.assertNotIn("F56", self.lengths(*[0, 1, 1, 1] * 3))  # mostly one rank's
+        self.assertEqual(self.lengths(*[0, 1, None] * 4), {})  # in two steps of three
+        self.assertEqual(self.lengths(*[0, 1] * 4), {})  # too few steps
+
     def test_what_a_rank_gives_to_collectives(self):
         """Two broadcasts of each step, of 4 and 100 bytes, one between steps, and in half of the steps a third; of a receive nothing counts."""
         self.trace.run(1, "A/M/L/Lib", batch=None)

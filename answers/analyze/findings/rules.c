@@ -56,6 +56,7 @@ const struct finding_rule *const finding_rules[] = {
     &finding_f41,
     &finding_f42,
     &finding_f55,
+    &finding_f56,
     NULL,
 };
 // clang-format on

@@ -51,5 +51,6 @@ extern const struct finding_rule finding_f40; // f40_servers.c
 extern const struct finding_rule finding_f41; // f40_servers.c
 extern const struct finding_rule finding_f42; // f40_servers.c
 extern const struct finding_rule finding_f55; // f55_slow_link.c
+extern const struct finding_rule finding_f56; // f56_unequal_batches.c
 
 #endif

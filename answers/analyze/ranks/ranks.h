@@ -133,6 +133,15 @@ struct slowest {
 };
 // `threshold_pct`: of a step; smaller differences do not count.
 void ranks_slowest(const struct ranks *ranks, double threshold_pct, struct slowest *ret_slowest);
+// Steps of all ranks of a job that have the same number meet.
+struct rank_meetings {
+  const struct rank_step **steps; // one meeting after the other
+  size_t count;
+};
+void ranks_meet(const struct ranks *ranks, struct rank_meetings *ret_meetings); // in the question's scratch
+// From `first` to the end of the meeting, which is returned. `*ret_slowest`: that with the longest own time; SIZE_MAX where the meeting does
+// not count: of one rank, or with a warm-up.
+size_t ranks_next_meeting(const struct rank_meetings *of, size_t first, size_t *ret_slowest);
 // By the question's statistic over the rank's steps. NaN without any. `of`: the value of a step, which is divided by `unit`.
 double rank_figure(const struct ranks *ranks, uint32_t rank, int64_t (*of)(const struct rank_step *step), double unit);
 static inline double rank_figure_ms(const struct ranks *ranks, uint32_t rank,

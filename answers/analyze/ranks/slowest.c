@@ -35,15 +35,17 @@ static int compare_meetings(const void *left, const void *right) // steps of all
   return ((*a)->rank > (*b)->rank) - ((*a)->rank < (*b)->rank);
 }
 
-struct meetings {
-  const struct rank_step **steps; // one after the other
-  size_t count;
-  size_t *times_slowest; // by rank
-  size_t compared;       // meetings of several ranks, none of them a warm-up
-};
+void ranks_meet(const struct ranks *ranks, struct rank_meetings *ret_meetings)
+{
+  struct arena *arena = ranks->question->scratch;
+  *ret_meetings =
+      (struct rank_meetings){.steps = arena_alloc_array(arena, ranks->steps.count + 1, sizeof *ret_meetings->steps)};
+  for (size_t i = 0; i < ranks->steps.count; i++)
+    ret_meetings->steps[ret_meetings->count++] = &ranks->steps.items[i];
+  qsort(ret_meetings->steps, ret_meetings->count, sizeof *ret_meetings->steps, compare_meetings);
+}
 
-// From `first` to the end of the meeting, which is returned. `*ret_slowest`: SIZE_MAX where it does not count.
-static size_t next_meeting(const struct meetings *of, size_t first, size_t *ret_slowest)
+size_t ranks_next_meeting(const struct rank_meetings *of, size_t first, size_t *ret_slowest)
 {
   size_t end = first, slowest = first;
   bool counts = true;
@@ -58,24 +60,28 @@ static size_t next_meeting(const struct meetings *of, size_t first, size_t *ret_
   return end;
 }
 
-static void count_slowest(struct meetings *of)
+// By rank; returns how many meetings are compared.
+static size_t count_slowest(const struct rank_meetings *of, size_t *times_slowest)
 {
+  size_t compared = 0;
   for (size_t first = 0, slowest; first < of->count;) {
-    first = next_meeting(of, first, &slowest);
+    first = ranks_next_meeting(of, first, &slowest);
     if (slowest == SIZE_MAX)
       continue;
-    of->times_slowest[of->steps[slowest]->rank]++;
-    of->compared++;
+    times_slowest[of->steps[slowest]->rank]++;
+    compared++;
   }
+  return compared;
 }
 
 // In each meeting: own time of the rank less the mean of the others', and how long the others stood still.
-static size_t compare_with_others(const struct meetings *of, uint32_t rank, double *differences, double *stalled_ms)
+static size_t compare_with_others(const struct rank_meetings *of, uint32_t rank, double *differences,
+                                  double *stalled_ms)
 {
   size_t count = 0;
   for (size_t first = 0, end, slowest; first < of->count; first = end) {
     double own_ns = NAN, others_ns = 0, others_stalled_ns = 0;
-    end = next_meeting(of, first, &slowest);
+    end = ranks_next_meeting(of, first, &slowest);
     for (size_t i = first; i < end && slowest != SIZE_MAX; i++) {
       if (of->steps[i]->rank == rank)
         own_ns = (double)rank_step_own_ns(of->steps[i]);
@@ -104,12 +110,10 @@ static void judge(const struct ranks *ranks, double threshold_pct, struct slowes
 void ranks_slowest(const struct ranks *ranks, double threshold_pct, struct slowest *ret_slowest)
 {
   struct arena *arena = ranks->question->scratch;
-  struct meetings of = {.steps = arena_alloc_array(arena, ranks->steps.count + 1, sizeof *of.steps),
-                        .times_slowest = arena_alloc_array(arena, ranks->items.count + 1, sizeof *of.times_slowest)};
-  for (size_t i = 0; i < ranks->steps.count; i++)
-    of.steps[of.count++] = &ranks->steps.items[i];
-  qsort(of.steps, of.count, sizeof *of.steps, compare_meetings);
-  count_slowest(&of);
+  struct rank_meetings of;
+  ranks_meet(ranks, &of);
+  size_t *times_slowest = arena_alloc_array(arena, ranks->items.count + 1, sizeof *times_slowest);
+  size_t compared = count_slowest(&of, times_slowest);
   *ret_slowest = (struct slowest){.rank = RANK_NONE, .verdict = "not decided"};
   double longest_ms = 0, sum_ms = 0;
   size_t active = 0;
@@ -120,7 +124,7 @@ void ranks_slowest(const struct ranks *ranks, double threshold_pct, struct slowe
     active++;
     sum_ms += own_ms;
     longest_ms = fmax(longest_ms, own_ms);
-    if (ret_slowest->rank == RANK_NONE || of.times_slowest[i] > of.times_slowest[ret_slowest->rank])
+    if (ret_slowest->rank == RANK_NONE || times_slowest[i] > times_slowest[ret_slowest->rank])
       ret_slowest->rank = i;
   }
   if (ret_slowest->rank == RANK_NONE)
@@ -131,7 +135,7 @@ void ranks_slowest(const struct ranks *ranks, double threshold_pct, struct slowe
   ret_slowest->waiting_ms = count > 0 ? estimate_trimmed(stalled_ms, count).mean : NAN;
   struct estimate estimate = estimate_trimmed(differences, count);
   double reach_ms = estimate_reach(estimate, 0.95), own_ms = rank_figure_ms(ranks, ret_slowest->rank, rank_step_own_ns);
-  ret_slowest->steps_pct = analyze_share_pct((double)of.times_slowest[ret_slowest->rank], (double)of.compared);
+  ret_slowest->steps_pct = analyze_share_pct((double)times_slowest[ret_slowest->rank], (double)compared);
   ret_slowest->difference_ms = count > 0 ? estimate.mean : NAN;
   ret_slowest->low_ms = estimate.mean - reach_ms;
   ret_slowest->high_ms = estimate.mean + reach_ms;

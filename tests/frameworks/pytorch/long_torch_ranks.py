@@ -14,6 +14,7 @@ XSP = pathlib.Path(os.environ["XSP_BUILD"]) / "xsp"
 PROGRAM = pathlib.Path(__file__).resolve().parent / "ranks_program.py"
 PARALLEL = PROGRAM.parent / "parallel_program.py"
 EXCHANGES = PROGRAM.parent / "exchange_program.py"
+LENGTHS = PROGRAM.parent / "lengths_program.py"
 STEPS = 20
 
 
@@ -149,6 +150,40 @@ class Exchanges(unittest.TestCase):
         found = self.findings("small")
         self.assertEqual([(key, row["line"]) for key, row in found.items()], [("F36", line_of("REDUCE", EXCHANGES))])
         self.assertEqual(found["F36"]["numbers"]["collectives"], 48)
+
+
+@unittest.skipIf(os.environ.get("XSP_SANITIZE"), "an ordinary Python")
+class Lengths(unittest.TestCase):
+    """Sequences of 64 and of 256 tokens, eight in a batch."""
+    def record(self, mode):
+        """Of each rank its tokens and what it gives to collectives; the findings about their difference."""
+        with tempfile.TemporaryDirectory() as folder:
+            out = pathlib.Path(folder) / "out.xsp"
+            subprocess.run([XSP, "run", "-q", "-o", out, "--", torch_environment.torch_python(), LENGTHS, mode, folder], check=True,
+                           timeout=600, stdout=subprocess.DEVNULL)
+            ranks, found = (json.loads(subprocess.run([XSP, "analyze", analysis, out, "--json"], check=True, timeout=600,
+                                                      stdout=subprocess.PIPE).stdout)["rows"] for analysis in ("A21", "findings"))
+        given = {row["given_bytes"] for row in ranks}
+        self.assertEqual(len(given), 1)
+        self.assertGreater(given.pop(), 4 * 1000 * 64)  # the gradient of the embedding, and all others
+        return [row["tokens"] for row in ranks], {row["id"]: row for row in found if row["id"] in ("F31", "F56")}
+
+    def test_of_one_rank(self):
+        tokens, found = self.record("one")
+        self.assertEqual(tokens, [512, 2048, 1280])
+        self.assertNotIn("F56", found)
+        if "F31" in found:  # not where the rank mostly waits for a processor that others use
+            self.assertIn("2048 tokens, theirs 512", found["F31"]["title"])
+
+    def test_of_the_ranks_in_turns(self):
+        tokens, found = self.record("turns")
+        self.assertEqual(tokens, [1280, 1280, 1280])
+        self.assertEqual((found["F56"]["line"], found["F56"]["numbers"]["more"], found["F56"]["numbers"]["others"]),
+                         (line_of("WAIT", LENGTHS), 2048, 512))
+
+    def test_of_equal_length(self):
+        tokens, found = self.record("equal")
+        self.assertEqual((tokens, "F56" in found), ([512, 512, 512], False))
 
 
 @unittest.skipIf(os.environ.get("XSP_SANITIZE"), "an ordinary Python")
