@@ -173,6 +173,19 @@ class Xplane(unittest.TestCase):
         self.assertEqual({s["reason"]: s["count"] for s in xspace_skipped(report)},
                          {"end of an operation": 3, "mark of a thread pool": 1, "Python frame": 1})
 
+    def test_numbers_of_every_length(self):
+        """Of one to ten bytes, as values, starts and durations; names of values on both sides of 128."""
+        numbers = [1 << bits for bits in range(0, 63, 3)] + [(1 << bits) - 1 for bits in range(7, 63, 7)] + [-1, -(1 << 62)]
+        host = xspace.Plane("/host:CPU")
+        host.line(1, "python3", 0, [(f"range {at}", abs(number) // 2, abs(number) // 4, {f"k{at}": number, f"text{at}": f"value {at}"})
+                                    for at, number in enumerate(numbers + 50 * [7])])
+        _, spans = self.load(xspace.space(host))
+        found = {span["name"]: (span["start_ns"], span["duration_ns"], span["tags"]) for span in spans}
+        for at, number in enumerate(numbers):
+            start, duration = abs(number) // 2, abs(number) // 4
+            self.assertEqual(found[f"range {at}"], (start // 1000, (start + duration) // 1000 - start // 1000,
+                                                    {f"k{at}": number, f"text{at}": f"value {at}"}))
+
     def test_steps_are_the_module_that_is_repeated(self):
         host = xspace.Plane("/host:CPU")
         host.line(1, "python3", 0, [xspace.operation("a", at, 5, at, at, "jit_train") for at in (0, 10, 20)]

@@ -5,10 +5,10 @@
 #include <ctype.h>
 #include <stdlib.h>
 
-enum { ENTRY_KEY = 1, ENTRY_VALUE = 2 };                                                             // of a map
-enum { EVENT_NAME_TEXT = 2, EVENT_NAME_STATS = 5 };                                                  // XEventMetadata
-enum { STAT_NAME_TEXT = 2 };                                                                         // XStatMetadata
-enum { STAT_NAME = 1, STAT_DOUBLE, STAT_UINT64, STAT_INT64, STAT_TEXT, STAT_BYTES, STAT_REFERENCE }; // XStat
+enum { ENTRY_KEY = 1, ENTRY_VALUE = 2 };            // of a map
+enum { EVENT_NAME_TEXT = 2, EVENT_NAME_STATS = 5 }; // XEventMetadata
+enum { STAT_NAME_TEXT = 2 };                        // XStatMetadata
+enum { STAT_BYTES = 6 };                            // XStat
 
 static struct xplane_plane *current(struct xplane *x)
 {
@@ -39,68 +39,6 @@ void xplane_name_plane(struct xplane *x, struct slice name)
                 : plane->is_tpu                                  ? PLANE_DEVICE
                 : slice_is(plane->name, "/xsp:threads")          ? PLANE_THREADS
                                                                  : PLANE_OTHER;
-}
-
-// ---- values ----------------------------------------------------------------------------------------------------------
-
-static void set_reference(const struct xplane *x, const struct xplane_plane *plane, struct xplane_value *value,
-                          uint64_t number)
-{
-  uint32_t place = xplane_place(&plane->stats, number);
-  if (place == 0)
-    return;
-  value->type = VALUE_TEXT;
-  value->reference = x->stat_names.items[place - 1].text + 1;
-  value->text = xplane_text(x, value->reference - 1);
-}
-
-// XStat: a name and one value, which may be the name of another value. False: a field of another kind.
-static bool take_stat(const struct xplane *x, const struct xplane_plane *plane, const struct wire_field *field,
-                      struct xplane_value *value)
-{
-  switch (WIRE_KEY(field->number, field->type)) {
-  case WIRE_KEY(STAT_UINT64, WIRE_VARINT):
-  case WIRE_KEY(STAT_INT64, WIRE_VARINT):
-    value->type = VALUE_INT;
-    value->integer = (int64_t)field->value;
-    return true;
-  case WIRE_KEY(STAT_REFERENCE, WIRE_VARINT):
-    set_reference(x, plane, value, field->value);
-    return true;
-  case WIRE_KEY(STAT_DOUBLE, WIRE_FIXED64):
-    value->type = VALUE_DOUBLE;
-    memcpy(&value->real, &field->value, sizeof value->real);
-    return true;
-  case WIRE_KEY(STAT_TEXT, WIRE_BYTES):
-    value->type = VALUE_TEXT;
-    value->text = (struct slice){field->bytes, field->length};
-    value->reference = 0;
-    return true;
-  default:
-    return field->number > STAT_REFERENCE || field->number == STAT_BYTES;
-  }
-}
-
-bool xplane_value_read(const struct xplane *x, const struct xplane_plane *plane, struct wire *stat,
-                       enum xplane_stat *ret_stat, struct xplane_value *ret_value)
-{
-  struct wire_field field;
-  uint32_t place = 0;
-  *ret_value = (struct xplane_value){.type = VALUE_NONE};
-  *ret_stat = STAT_OTHER;
-  while (wire_next_quick(stat, &field)) {
-    if (wire_is(&field, STAT_NAME, WIRE_VARINT))
-      place = xplane_place(&plane->stats, field.value);
-    else if (!take_stat(x, plane, &field, ret_value))
-      return false;
-  }
-  if (place != 0) {
-    *ret_stat = (enum xplane_stat)x->stat_names.items[place - 1].stat;
-    ret_value->name = x->stat_names.items[place - 1].text;
-  } else {
-    ret_value->type = VALUE_NONE;
-  }
-  return stat->problem == NULL;
 }
 
 // ---- names -----------------------------------------------------------------------------------------------------------
@@ -293,9 +231,8 @@ static void keep_fact(struct xplane *x, const struct xplane_value *value)
 
 enum status xplane_plane_fact(struct xplane *x, struct wire stat, struct error *err)
 {
-  enum xplane_stat which;
   struct xplane_value value;
-  if (!xplane_value_read(x, current(x), &stat, &which, &value))
+  if (!xplane_value_read(x, current(x), &stat, &value))
     return xplane_broken(x, stat.problem, err);
   if (value.type != VALUE_NONE)
     keep_fact(x, &value);

@@ -9,8 +9,6 @@
 enum { SPACE_PLANES = 1, SPACE_ERRORS = 2, SPACE_WARNINGS = 3, SPACE_HOSTS = 4 };
 enum { PLANE_ID = 1, PLANE_NAME = 2, PLANE_LINES = 3, PLANE_EVENT_NAMES = 4, PLANE_STAT_NAMES = 5, PLANE_STATS = 6 };
 enum { LINE_ID = 1, LINE_NAME = 2, LINE_START = 3, LINE_EVENTS = 4, LINE_SHOWN_ID = 10, LINE_SHOWN_NAME = 11 };
-enum { EVENT_NAME = 1, EVENT_OFFSET = 2, EVENT_DURATION = 3, EVENT_STATS = 4, EVENT_COUNT = 5 };
-#define PS_PER_NS 1000
 
 // ---- fields ----------------------------------------------------------------------------------------------------------
 
@@ -71,82 +69,6 @@ enum status xplane_broken(const struct xplane *x, const char *problem, struct er
                        problem != NULL ? problem : "a field is of another kind than in xplane.proto");
 }
 
-// ---- events ----------------------------------------------------------------------------------------------------------
-
-static bool read_stat(const struct xplane *x, const struct xplane_line *line, struct wire stat,
-                      struct xplane_event *event)
-{
-  enum xplane_stat which;
-  struct xplane_value value;
-  if (!xplane_value_read(x, line->plane, &stat, &which, &value))
-    return false;
-  if (which != STAT_OTHER)
-    event->values[which] = value;
-  else if (event->other_count < XPLANE_OTHERS && value.type != VALUE_NONE)
-    event->others[event->other_count++] = value;
-  return true;
-}
-
-// Times relative to the line, in picoseconds, become the file's, in nanoseconds, rounded down. NULL: they are good.
-static const char *set_times(const struct xplane_line *line, int64_t offset_ps, int64_t duration_ps,
-                             struct xplane_event *event)
-{
-  int64_t end_ps, length_ns, line_ns = line->timestamp_ns, start_ns = line->plane->start_ns;
-  if (duration_ps < 0)
-    return "negative duration";
-  if (line_ns < start_ns && __builtin_add_overflow(line_ns, start_ns, &line_ns)) // else it is no offset
-    return "time beyond 64 bits";
-  if (__builtin_add_overflow(offset_ps, duration_ps, &end_ps) ||
-      __builtin_add_overflow(line_ns, offset_ps / PS_PER_NS, &event->start_ns) ||
-      __builtin_add_overflow(line_ns, end_ps / PS_PER_NS, &event->end_ns))
-    return "time beyond 64 bits";
-  return __builtin_sub_overflow(event->end_ns, event->start_ns, &length_ns) ? "time beyond 64 bits" : NULL;
-}
-
-static enum status read_event(struct xplane *x, struct xplane_line *line, struct slice bytes, struct error *err)
-{
-  struct xplane_event event; // not cleared: an event has few of the values that there are
-  for (size_t i = 0; i < STAT_OTHER; i++)
-    event.values[i].type = VALUE_NONE;
-  event.other_count = 0;
-  struct wire wire = wire_over(bytes.data, bytes.length);
-  struct wire_field field;
-  int64_t offset_ps = 0, duration_ps = 0;
-  uint64_t name = 0;
-  bool is_sum = false;
-  while (wire_next_quick(&wire, &field)) {
-    if (wire_is(&field, EVENT_NAME, WIRE_VARINT))
-      name = field.value;
-    else if (wire_is(&field, EVENT_OFFSET, WIRE_VARINT))
-      offset_ps = (int64_t)field.value;
-    else if (wire_is(&field, EVENT_DURATION, WIRE_VARINT))
-      duration_ps = (int64_t)field.value;
-    else if (wire_is(&field, EVENT_COUNT, WIRE_VARINT))
-      is_sum = true;
-    else if (wire_is(&field, EVENT_STATS, WIRE_BYTES) && !read_stat(x, line, wire_inside(&field), &event))
-      return xplane_broken(x, "an event's value is damaged", err);
-  }
-  if (wire.problem != NULL)
-    return xplane_broken(x, wire.problem, err);
-  uint32_t place = xplane_place(&line->plane->events, name);
-  const char *reason = place == 0 ? "no name"
-                       : is_sum   ? "sum of events"
-                                  : set_times(line, offset_ps, duration_ps, &event);
-  if (reason != NULL) {
-    if (x->pass == PASS_SPANS)
-      import_skip(x->import, reason);
-    return STATUS_OK;
-  }
-  event.name = &x->event_names.items[place - 1];
-  event.shown = xplane_text(x, event.name->text);
-  if (x->pass == PASS_SURVEY) {
-    xplane_survey_event(x, line->plane, &event);
-    return STATUS_OK;
-  }
-  return line->plane->kind == PLANE_DEVICE ? xplane_device_event(x, line, &event, err)
-                                           : xplane_host_event(x, line, &event, err);
-}
-
 // ---- lines -----------------------------------------------------------------------------------------------------------
 
 // What repeats other lines, grouped by steps, modules or scopes, is no line of its own.
@@ -179,12 +101,32 @@ static enum status read_line_field(struct xplane *x, struct xplane_line *line, c
     if (x->pass == PASS_NAMES || is_derived(line))
       return pass_over(x, field->value, err);
     XSP_TRY(take(x, field->value, &bytes, err));
-    return read_event(x, line, bytes, err);
+    return xplane_read_event(x, line, bytes, err);
   }
   if (field->number != LINE_NAME && (field->number != LINE_SHOWN_NAME || line->name.length > 0))
     return pass_over(x, field->value, err);
   XSP_TRY(take(x, field->value, &bytes, err));
   line->name = xplane_text(x, interner_at(&x->texts, bytes.data, bytes.length));
+  return STATUS_OK;
+}
+
+// The events that are next, as far as they are whole in the window.
+static enum status read_events(struct xplane *x, struct xplane_line *line, uint64_t end, uint64_t *events,
+                               struct error *err)
+{
+  struct input *input = x->import->input;
+  uint64_t left = end - import_wire_offset(x->import), length = 0;
+  bool is_read = x->pass != PASS_NAMES && !is_derived(line);
+  const char *stop = left < (uint64_t)(input->end - input->at) ? input->at + left : input->end;
+  while (input->at < stop && *input->at == (char)WIRE_KEY(LINE_EVENTS, WIRE_BYTES)) {
+    struct wire wire = {input->at + 1, stop, NULL};
+    if (!wire_varint(&wire, &length) || length > (uint64_t)(stop - wire.at))
+      break;
+    input->at = wire.at + length;
+    ++*events;
+    if (is_read)
+      XSP_TRY(xplane_read_event(x, line, (struct slice){wire.at, (size_t)length}, err));
+  }
   return STATUS_OK;
 }
 
@@ -195,9 +137,11 @@ static enum status read_line(struct xplane *x, uint64_t end, struct error *err)
   uint64_t events = 0;
   bool is_field = false;
   enum status status = STATUS_OK;
-  while ((status = next_field(x, end, &is_field, &field, err)) == STATUS_OK && is_field)
-    if ((status = read_line_field(x, &line, &field, &events, err)) != STATUS_OK)
-      break;
+  do {
+    if ((status = next_field(x, end, &is_field, &field, err)) == STATUS_OK && is_field &&
+        (status = read_line_field(x, &line, &field, &events, err)) == STATUS_OK)
+      status = read_events(x, &line, end, &events, err);
+  } while (status == STATUS_OK && is_field);
   if (status == STATUS_OK && x->pass == PASS_SPANS && is_derived(&line))
     import_skip_many(x->import, "derived line", events);
   if (x->pass == PASS_SURVEY)

@@ -291,11 +291,16 @@ enum status xplane_add_stat_name(struct xplane *x, struct wire entry, struct err
 enum status xplane_plane_fact(struct xplane *x, struct wire stat, struct error *err) MUST_CHECK;
 void xplane_names_end(struct xplane *x); // all are read
 void xplane_numbers_done(struct xplane_numbers *numbers);
-// Reads one value. False: it is damaged.
-bool xplane_value_read(const struct xplane *x, const struct xplane_plane *plane, struct wire *stat,
-                       enum xplane_stat *ret_stat, struct xplane_value *ret_value);
 // An error at the place that is being read; `problem` NULL: a field of another kind than expected.
 enum status xplane_broken(const struct xplane *x, const char *problem, struct error *err) MUST_CHECK;
+
+// ---- decode.c
+// Reads one value. False: it is damaged.
+bool xplane_value_read(const struct xplane *x, const struct xplane_plane *plane, struct wire *stat,
+                       struct xplane_value *ret_value);
+// Reads an event of a line, for the pass.
+enum status xplane_read_event(struct xplane *x, struct xplane_line *line, struct slice bytes,
+                              struct error *err) MUST_CHECK;
 
 // ---- shape.c
 // Adds a field's numbers, packed or one, to the `count` that there are; returns how many there are then.
