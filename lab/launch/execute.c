@@ -255,8 +255,8 @@ static enum status finish(struct capture *capture)
   XSP_TRY(capture->draining.status);
   collect_set_levels(capture->session, 0); // for those that run on
   XSP_TRY(collect_drain_final(capture->session, capture->store, capture->run->run_id, capture->err));
-  XSP_TRY(add_profiles(capture));
   XSP_TRY(add_program(capture));
+  XSP_TRY(add_profiles(capture)); // whose tracks are of the ranks that the processes have by then
   XSP_TRY(counters_finish(&capture->draining.counters, capture->err));
   XSP_TRY(draining_record_switches(&capture->draining, capture->result->span_id, capture->err));
   return collect_commit(capture->session, capture->store, capture->err);

@@ -73,12 +73,20 @@ void sink_begin(struct sink *sink, struct import *import, const char *path)
 }
 
 // ---- the end ---------------------------------------------------------------------------------------------------------
-// Tracks only: the run itself is there.
+// Tracks only: the run itself is there. They are of the ranks that the run's processes have.
 static enum status write_place(struct sink *sink, struct error *err)
 {
+  struct store_track *known;
+  size_t count;
+  XSP_TRY(store_tracks(sink->store, sink->place->run_id, &sink->arena, &known, &count, err));
   for (size_t i = 0; i < sink->runs.count; i++)
-    for (uint32_t j = 0; j < sink->runs.items[i]->tracks.count; j++)
-      XSP_TRY(store_add_track(sink->store, &sink->runs.items[i]->tracks.items[j], err));
+    for (uint32_t j = 0; j < sink->runs.items[i]->tracks.count; j++) {
+      struct store_track *track = &sink->runs.items[i]->tracks.items[j];
+      for (size_t k = 0; k < count && track->process_id != STORE_NONE && track->rank.world_size < 1; k++)
+        if (known[k].process_id == track->process_id && known[k].rank.world_size > 0)
+          track->rank = known[k].rank;
+      XSP_TRY(store_add_track(sink->store, track, err));
+    }
   return STATUS_OK;
 }
 

@@ -348,6 +348,7 @@ static void *makes_client(void *original, void *arguments, void *keywords)
   static bool has_begun;
   if (!has_begun) {
     has_begun = true;
+    jax_rank(py);
     the_profiler = import_module("jaxlib._profiler");
     is_before_0_10 = has_version_before_0_10();
     if (the_profiler == NULL) { // up to jaxlib 0.5

@@ -27,6 +27,9 @@ uint64_t jax_profile_write(const char *session, const char *bytes, size_t length
 // ---- door_recording.c: `module`, jaxlib's own, makes clients of devices and is complete. `session`: the session's folder.
 void jax_record(const struct python *python, void *module, const struct jax_hooks *hooks, const char *session);
 
+// ---- door_rank.c: publishes the process's number in a job of jax.distributed, if it is of one
+void jax_rank(const struct python *python);
+
 // ---- door_parts.c: a thread of xsp's
 // Has the interpreter call `part` on its main thread, each time that jax_parts_next asks for. False: there is no thread.
 bool jax_parts_begin(const struct python *python, void (*part)(void));

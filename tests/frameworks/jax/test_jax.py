@@ -134,6 +134,25 @@ class Jax(unittest.TestCase):
                                  " where s.name = 'mine'")
         self.assertEqual(track["process_id"], 77)
 
+    def test_a_process_of_a_job_has_its_rank(self):
+        """The job is jax.distributed's, and the profile's tracks are of the rank, too."""
+        support = pathlib.Path(xspace.__file__).parent
+        begin = f"""
+import os, pathlib, sys, types
+sys.path.append({str(support)!r})
+import xspace
+from jaxlib import _jax, _profiler
+sys.modules["jax._src.distributed"] = types.SimpleNamespace(global_state=types.SimpleNamespace(process_id=2, num_processes=4))
+host, *others = xspace.loop_program()
+host.facts["process_id"] = os.getpid()
+pathlib.Path(_profiler.__file__).with_name("profile.pb").write_bytes(xspace.space(host, *others))
+_jax.get_tfrt_cpu_client()
+"""
+        self.run_program("", begin=begin)
+        ranks = sql(self.trace, "select distinct t.rank, t.world_size, s.tracer = 'jax' as is_of_profile from track t"
+                                " join span s using (run_id, track_id) where t.process_id is not null order by 3")
+        self.assertEqual([(row["rank"], row["world_size"]) for row in ranks], 2 * [(2, 4)])
+
     PARTS = "traced = 'XSP_SESSION' in os.environ\nif traced: _profiler.wait_for_sessions(COUNT)\n"
 
     def test_a_long_program_has_parts(self):
