@@ -221,6 +221,20 @@ class Xplane(unittest.TestCase):
         self.assertEqual([s["name"] for s in spans if s["level"] == "application"], ["Ns::Call"])
         self.assertEqual([s["tags"]["layer_type"] for s in spans if s["name"] == "n/_1:_FusedMatMul"], ["_FusedMatMul"])
 
+    def test_a_start_and_its_done_are_one_execution(self):
+        tpu = xspace.Plane("/device:TPU:0")
+        tpu.line(1, "XLA Ops", 0, [("%copy-start.3 = (f32[8]{0}, u32[]) copy-start(f32[8]{0} %p)", 10**6, 10**5, {}), ("fusion.1", 2 * 10**6, 3 * 10**6, {}),
+                                   ("all-reduce-start.1", 5 * 10**6, 10**5, {}), ("all-reduce-done.1", 6 * 10**6, 10**6, {}),
+                                   ("%copy-done.9 = f32[8]{0} copy-done((f32[8]{0}, u32[]) %copy-start.3)", 8 * 10**6, 10**6, {}),
+                                   ("copy-start.4", 10 * 10**6, 10**5, {}), ("copy-done.5", 11 * 10**6, 10**6, {})])
+        report, spans = self.load(xspace.space(tpu))
+        self.assertEqual([(span["name"].split(" ")[0], span["start_ns"], span["duration_ns"], span["track"]) for span in spans], [
+            ("%copy-start.3", 1000, 8000, "XLA Ops, asynchronous"), ("fusion.1", 2000, 3000, "XLA Ops"),
+            ("all-reduce-start.1", 5000, 2000, "XLA Ops, asynchronous"),
+            ("copy-start.4", 10_000, 100, "XLA Ops, asynchronous"), ("copy-done.5", 11_000, 1000, "XLA Ops")])
+        self.assertEqual({span["kind"] for span in spans}, {"execution"})
+        self.assertEqual(report["files"][0]["events"], 7)
+
     def test_remarks_of_the_profiler(self):
         report, _ = self.load(xspace.space(*xspace.loop_program(), warnings=["events were dropped"]))
         self.assertIn("events were dropped", report["files"][0]["notes"][0])

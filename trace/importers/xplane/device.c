@@ -55,13 +55,12 @@ static uint32_t category_of(const struct xplane *x, const struct xplane_event *e
   return x->strings.other;
 }
 
-enum status xplane_device_event(struct xplane *x, struct xplane_line *line, const struct xplane_event *event,
-                                struct error *err)
+static enum status add_span(struct xplane *x, struct xplane_line *line, uint32_t track_id,
+                            const struct xplane_event *event, struct error *err)
 {
   bool is_module = line->plane->is_tpu && slice_is(line->name, "XLA Modules");
-  XSP_TRY(xplane_track(x, line, err));
   struct store_span span = {.span_id = ++x->span_count,
-                            .track_id = line->track_id,
+                            .track_id = track_id,
                             .start_ns = event->start_ns,
                             .duration_ns = event->end_ns - event->start_ns,
                             .name = xplane_string(x, event->name->text),
@@ -81,5 +80,49 @@ enum status xplane_device_event(struct xplane *x, struct xplane_line *line, cons
     if (event->values[stat].type == VALUE_TEXT)
       import_tag_text(x->import, span.span_id, stat == STAT_hlo_op ? x->strings.hlo_op : x->strings.hlo_module,
                       xplane_string(x, xplane_value_text(x, &event->values[stat])));
+  return STATUS_OK;
+}
+
+// From the start's begin to the end of what ends it, on a track of its own: others run meanwhile.
+static enum status add_started(struct xplane *x, struct xplane_line *line, struct xplane_started *started,
+                               const struct xplane_event *end, struct error *err)
+{
+  struct xplane_event whole = *end;
+  struct store_track track = xplane_new_track(x, line->plane);
+  whole.name = started->name;
+  whole.shown = xplane_text(x, started->name->text);
+  whole.start_ns = started->start_ns;
+  whole.end_ns = end->end_ns > started->end_ns ? end->end_ns : started->end_ns;
+  started->is_open = false;
+  track.name = "XLA Ops, asynchronous";
+  track.process_id = STORE_NONE;
+  track.device_id = line->plane->ordinal;
+  if (line->started_track_id == 0)
+    XSP_TRY(import_track(x->import, &track, &line->started_track_id, err));
+  return add_span(x, line, line->started_track_id, &whole, err);
+}
+
+enum status xplane_device_event(struct xplane *x, struct xplane_line *line, const struct xplane_event *event,
+                                struct error *err)
+{
+  bool is_operation = line->plane->is_tpu && slice_is(line->name, "XLA Ops");
+  if (is_operation && xplane_starts(x, line, event))
+    return STATUS_OK;
+  struct xplane_started *started = is_operation ? xplane_started_by(x, line, event) : NULL;
+  if (started != NULL) {
+    import_joined(x->import);
+    return add_started(x, line, started, event, err);
+  }
+  XSP_TRY(xplane_track(x, line, err));
+  return add_span(x, line, line->track_id, event, err);
+}
+
+// What nothing ended within the recording lasts as long as its start.
+enum status xplane_device_line_end(struct xplane *x, struct xplane_line *line, struct error *err)
+{
+  const struct xplane_event none = {.end_ns = INT64_MIN};
+  for (size_t i = 0; i < line->started.count; i++)
+    if (line->started.items[i].is_open)
+      XSP_TRY(add_started(x, line, &line->started.items[i], &none, err));
   return STATUS_OK;
 }

@@ -146,7 +146,11 @@ static enum status read_line(struct xplane *x, uint64_t end, struct error *err)
     import_skip_many(x->import, "derived line", events);
   if (x->pass == PASS_SURVEY)
     xplane_survey_line_end(x);
+  if (status == STATUS_OK && x->pass == PASS_SPANS)
+    status = xplane_device_line_end(x, &line, err);
   vector_done(&line.open);
+  vector_done(&line.started);
+  map_done(&line.started_at);
   return status;
 }
 

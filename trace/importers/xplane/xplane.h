@@ -94,6 +94,11 @@ struct xplane_open { // a call of a function under jax.jit that encloses what fo
   bool has_first;    // something was traced or lowered in it, from first_ns on
   uint32_t function; // text
 };
+struct xplane_started { // an operation of a TPU that another one ends
+  const struct xplane_event_name *name;
+  int64_t start_ns, end_ns;
+  bool is_open;
+};
 struct xplane_line {
   const struct xplane_plane *plane;
   int64_t id, timestamp_ns;
@@ -101,6 +106,9 @@ struct xplane_line {
   uint32_t track_id;        // 0: not asked for yet
   int64_t compile_until_ns; // what begins before is a pass of the compiler
   VECTOR(struct xplane_open) open;
+  VECTOR(struct xplane_started) started;
+  struct map started_at;     // text of an operation's name → started + 1
+  uint32_t started_track_id; // 0: not asked for yet
 };
 
 // ---- lines of the program (frames.c)
@@ -370,6 +378,14 @@ enum status xplane_host_event(struct xplane *x, struct xplane_line *line, const 
                               struct error *err) MUST_CHECK;
 enum status xplane_device_event(struct xplane *x, struct xplane_line *line, const struct xplane_event *event,
                                 struct error *err) MUST_CHECK;
+
+enum status xplane_device_line_end(struct xplane *x, struct xplane_line *line, struct error *err) MUST_CHECK;
+
+// ---- started.c: asynchronous operations of a TPU
+// True: the event starts one, and is kept until the one that ends it, or the line's end.
+bool xplane_starts(struct xplane *x, struct xplane_line *line, const struct xplane_event *event);
+// The operation that the event ends; NULL: none.
+struct xplane_started *xplane_started_by(struct xplane *x, struct xplane_line *line, const struct xplane_event *event);
 
 // ---- compilations.c
 enum status xplane_compilation_event(struct xplane *x, struct xplane_line *line, const struct xplane_event *event,
