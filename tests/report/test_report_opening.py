@@ -158,6 +158,30 @@ class ReportOpeningTest(browser.BrowserTest):
         groups = [text.split("\n")[0] for text in window.page.locator(".side-group").all_inner_texts()]
         self.assertEqual(groups, ["rank 0", "rank 1", "loader worker 1 of rank 1"])
 
+    def test_processes_that_serve_requests_are_servers(self):
+        """By the loop of a server on the main thread, or on one that runs the model; not by one of metrics beside a training."""
+        def served():
+            script = Script()
+            script.experiment("served")
+            script.run(1, "A/M", 1)
+            base = script.context("<module>", file="/app/main.py", line=3)
+            loops = [script.context(name, base, file=f"/usr/lib/python3.11/{file}", line=9) for name, file in (
+                ("Server.run", "site-packages/uvicorn/server.py"), ("Arbiter.run", "site-packages/gunicorn/arbiter.py"),
+                ("BaseServer.serve_forever", "socketserver.py"), ("ThreadingMixIn.process_request_thread", "socketserver.py"))]
+            worker = script.context("SyncWorker.run", loops[1], file="/venv/gunicorn/workers/sync.py", line=9)
+            at = script.context("predict", worker, file="/app/main.py", line=7)
+            tracks = ((100, 100, loops[0]), (200, 200, loops[1]), (300, 300, at), (400, 400, base), (400, 401, loops[2]),
+                      (500, 500, base), (500, 501, loops[3]))
+            for number, (process, thread, context) in enumerate(tracks, 1):
+                script.track(number, "python3", process=process, thread=thread)
+                level = "model" if thread in (400, 501) else "application"
+                script.span("work", UNIX_START, SECOND, level, track=number)
+                script.sample("cpu", UNIX_START + 1000, 1000, context, track=number)
+            return script
+        window = self.opened(served, "served")
+        groups = [text.split("\n")[0] for text in window.page.locator(".side-group").all_inner_texts()]
+        self.assertEqual(groups, ["server", "server 2", "server worker 1", "python3, pid 400", "server 3"])
+
     def test_runs_of_services_have_their_names(self):
         span = {"traceId": "1" * 32, "name": "GET /", "startTimeUnixNano": str(UNIX_START), "endTimeUnixNano": str(UNIX_START + 1000)}
         resources = [{"resource": {"attributes": [{"key": "service.name", "value": {"stringValue": name}}]},

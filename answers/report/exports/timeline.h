@@ -85,7 +85,7 @@ struct timeline_place {
 struct timeline_run_facts {
   struct store_track *tracks;    // by id; all that spans are on
   struct timeline_place *places; // by place in `tracks`
-  uint8_t *shows;                // likewise: for timeline_roles.c
+  uint8_t *shows;                // likewise: for timeline_roles.c, timeline_servers.c
   size_t track_count, span_count;
   int64_t first_ns; // earliest start on a track that is drawn, as stored; 0: there is none
 };
@@ -154,6 +154,9 @@ void timeline_find_places(struct timeline *timeline); // of all runs' tracks, wh
 // threads once all have places.
 void timeline_see_roles(struct timeline *timeline, struct timeline_run_facts *facts, const struct store_spans *spans);
 enum status timeline_find_roles(struct timeline *timeline, struct error *err) MUST_CHECK;
+// timeline_servers.c. Adds to `shows` of tracks whose samples are in the loop of a server, or of a process that one started to serve.
+enum { TIMELINE_SERVER = 8, TIMELINE_SERVER_WORKER = 16 };
+enum status timeline_see_servers(struct timeline *timeline, struct error *err) MUST_CHECK;
 int64_t timeline_new_tid(struct timeline *timeline, size_t process);
 // The place of a track in sorted tracks; `count`: not there.
 size_t timeline_find_track(const struct store_track *tracks, size_t count, int64_t track_id);

@@ -8,6 +8,7 @@
 
 // What spans of a track show.
 enum { MAKES_INPUT = 1, HAS_MODEL = 2, IS_ANNOUNCED = 4 }; // the last: ranges or predictions, not operators alone
+enum { SERVES = TIMELINE_SERVER | TIMELINE_SERVER_WORKER };
 
 // PyTorch's names of threads, by their beginnings.
 static const struct thread_name {
@@ -65,26 +66,42 @@ static enum status find_service(struct timeline *timeline, int64_t run_id, const
   return STATUS_OK;
 }
 
-// Workers are processes that make batches and no observations, as in A19; one of a job's process has its rank.
-static const char *process_role(struct timeline *timeline, const struct store_track *track, uint8_t shows,
-                                unsigned *workers)
+struct role_counts {
+  unsigned workers, servers, server_workers;
+};
+
+// Workers are processes that make batches and no observations, as in A19. NULL: nothing shows what it is for.
+static const char *process_task(struct arena *arena, uint8_t shows, struct role_counts *counts)
 {
-  bool is_worker = (shows & (MAKES_INPUT | HAS_MODEL)) == MAKES_INPUT;
-  if (track->rank.world_size < 2)
-    return is_worker ? arena_format(&timeline->arena, "loader worker %u", ++*workers) : NULL;
-  return is_worker ? arena_format(&timeline->arena, "loader worker %u of rank %" PRId64, ++*workers, track->rank.rank)
-                   : arena_format(&timeline->arena, "rank %" PRId64, track->rank.rank);
+  if ((shows & (MAKES_INPUT | HAS_MODEL)) == MAKES_INPUT)
+    return arena_format(arena, "loader worker %u", ++counts->workers);
+  if ((shows & TIMELINE_SERVER_WORKER) != 0)
+    return arena_format(arena, "server worker %u", ++counts->server_workers);
+  if ((shows & TIMELINE_SERVER) != 0)
+    return ++counts->servers == 1 ? "server" : arena_format(arena, "server %u", counts->servers);
+  return NULL;
+}
+
+// A process of a job has its rank.
+static const char *process_role(struct arena *arena, const struct store_rank *rank, uint8_t shows,
+                                struct role_counts *counts)
+{
+  const char *task = process_task(arena, shows, counts);
+  if (rank->world_size < 2)
+    return task;
+  return task != NULL ? arena_format(arena, "%s of rank %" PRId64, task, rank->rank)
+                      : arena_format(arena, "rank %" PRId64, rank->rank);
 }
 
 static void name_processes(struct timeline *timeline, const struct timeline_run_facts *facts, const uint8_t *shows,
-                           const char *service, unsigned *workers)
+                           const char *service, struct role_counts *counts)
 {
   for (size_t i = 0; i < facts->track_count; i++) {
     size_t number = facts->places[i].process;
     struct timeline_process *process = &timeline->processes[number];
     if (process->role != NULL)
       continue;
-    process->role = process_role(timeline, &facts->tracks[i], shows[number], workers);
+    process->role = process_role(&timeline->arena, &facts->tracks[i].rank, shows[number], counts);
     if (process->role == NULL)
       process->role = service;
     if (process->role != NULL)
@@ -95,13 +112,16 @@ static void name_processes(struct timeline *timeline, const struct timeline_run_
 enum status timeline_find_roles(struct timeline *timeline, struct error *err)
 {
   uint8_t *shows = arena_alloc_array(&timeline->arena, timeline->process_count, sizeof *shows);
-  unsigned workers = 0;
+  struct role_counts counts = {0};
+  XSP_TRY(timeline_see_servers(timeline, err));
   for (size_t i = 0; i < timeline->run_count; i++) {
     const struct timeline_run_facts *facts = &timeline->run_facts[i];
     for (size_t j = 0; j < facts->track_count; j++) {
       size_t process = facts->places[j].process;
-      shows[process] |= facts->shows[j];
-      if (is_main_thread(&facts->tracks[j]))
+      bool is_main = is_main_thread(&facts->tracks[j]);
+      bool can_serve = is_main || (facts->shows[j] & HAS_MODEL) != 0;
+      shows[process] |= (uint8_t)(facts->shows[j] & ~(can_serve ? 0 : SERVES));
+      if (is_main)
         timeline->processes[process].command = facts->tracks[j].name;
     }
   }
@@ -109,7 +129,7 @@ enum status timeline_find_roles(struct timeline *timeline, struct error *err)
     struct timeline_run_facts *facts = &timeline->run_facts[i];
     const char *service = NULL;
     XSP_TRY(find_service(timeline, timeline->runs[i].run_id, &service, err));
-    name_processes(timeline, facts, shows, service, &workers);
+    name_processes(timeline, facts, shows, service, &counts);
     for (size_t j = 0; j < facts->track_count; j++)
       facts->places[j].role = thread_role(timeline, facts, j);
   }
