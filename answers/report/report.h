@@ -23,23 +23,22 @@ void report_tables(const struct table *tables, size_t count, enum report_format 
 // Appends a comparison. CSV: the rows alone.
 void report_comparison(const struct compare_answer *answer, enum report_format format, unsigned width, struct buf *out);
 
+struct report_export_options {
+  bool force;                     // replace an existing file
+  bool is_raw;                    // texts as they are; only with has_raw
+  const char *metric;             // of context_metric, only with has_metric; NULL: what the format is of
+  struct headway_watcher watcher; // of spans that were written
+};
 struct report_export {
   const char *name;    // "perfetto"
   const char *summary; // one line, for help
   const char *extension;
   // Writes the whole store to `path` (temporary, next to the output; the caller renames).
   // "-": to stdout, unless the format `needs_file`.
-  enum status (*write)(struct store *store, const char *path, struct error *err);
-  enum status (*write_raw)(struct store *store, const char *path,
-                           struct error *err); // texts as they are; NULL: as write
-  enum status (*write_metric)(struct store *store, const char *path, const char *metric,
-                              struct error *err); // a metric of context_metric; NULL: the format has no choice
-  const char *needs_file;                         // why stdout cannot take it; NULL
-};
-struct report_export_options {
-  bool force;         // replace an existing file
-  bool is_raw;        // write_raw
-  const char *metric; // write_metric; NULL: what the format is of
+  enum status (*write)(struct store *store, const char *path, const struct report_export_options *options,
+                       struct error *err);
+  bool has_raw, has_metric;
+  const char *needs_file; // why stdout cannot take it; NULL
 };
 extern const struct report_export *const report_exports[]; // perfetto, chrome, otlp, …; ends with NULL
 // STATUS_USE, with the nearest name as advice, where there is no such format.

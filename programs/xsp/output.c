@@ -173,15 +173,27 @@ void output_headway(struct headway *headway, const char *path, uint64_t done_byt
     show_headway(path, text);
 }
 
-void output_headway_step(void *context, uint64_t done, uint64_t total)
+typedef bool headway_text(struct headway *headway, uint64_t now_ns, uint64_t done, uint64_t total, char *text,
+                          size_t size);
+
+static void show_steps(struct output_steps *steps, uint64_t done, uint64_t total, headway_text *put)
 {
-  struct output_steps *steps = context;
   char text[96];
   if (done >= total)
     output_headway_end(&steps->headway);
   else if (!is_quiet && output_has_colors() &&
-           headway_steps(&steps->headway, clock_now_ns(CLOCK_MONOTONIC), done, total, text, sizeof text))
+           put(&steps->headway, clock_now_ns(CLOCK_MONOTONIC), done, total, text, sizeof text))
     show_headway(steps->path, text);
+}
+
+void output_headway_step(void *context, uint64_t done, uint64_t total)
+{
+  show_steps(context, done, total, headway_steps);
+}
+
+void output_headway_span(void *context, uint64_t done, uint64_t total)
+{
+  show_steps(context, done, total, headway_spans);
 }
 
 void output_headway_end(const struct headway *headway)

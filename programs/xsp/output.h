@@ -44,6 +44,7 @@ struct output_steps { // of what is done with a file
   const char *path;
 };
 void output_headway_step(void *context, uint64_t done, uint64_t total); // of a struct output_steps, for headway_watcher
+void output_headway_span(void *context, uint64_t done, uint64_t total); // likewise, of spans
 // The same as lines that stay, for what has few of them and no terminal.
 void output_progress_line(const char *text, bool is_last);
 // Columns of stdout's terminal (COLUMNS wins); 0: no terminal, unlimited.

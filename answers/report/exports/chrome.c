@@ -151,6 +151,7 @@ static void put_span(void *context, const struct timeline_lane *lane, uint32_t r
   put_args(chrome, row);
   end_event(chrome);
   put_flows(chrome, lane, row);
+  export_file_spans(&chrome->writer.file, 1);
 }
 
 static void put_counter(struct chrome *chrome, const struct timeline_counter *counter)
@@ -202,11 +203,12 @@ static void end(struct timeline_writer *writer)
   buf_text(&writer->file.out, "\n]}\n");
 }
 
-static enum status write_chrome(struct store *store, const char *path, struct error *err)
+static enum status write_chrome(struct store *store, const char *path, const struct report_export_options *options,
+                                struct error *err)
 {
   static const struct timeline_parts parts = {begin, put_run, end};
   struct chrome chrome = {0};
-  return timeline_write(&chrome.writer, &parts, store, path, err);
+  return timeline_write(&chrome.writer, &parts, store, path, options, err);
 }
 
 const struct report_export report_export_chrome = {

@@ -39,14 +39,19 @@ static enum status put_row(void *context, const struct store_cell *cells, size_t
   }
   buf_text(&file->out, "\r\n");
   export_file_flush(file);
+  export_file_spans(file, 1);
   return file->status;
 }
 
-static enum status write_rows(struct store *store, const char *path, bool is_raw, struct error *err)
+static enum status write_csv(struct store *store, const char *path, const struct report_export_options *options,
+                             struct error *err)
 {
-  struct csv csv = {.is_raw = is_raw};
+  struct csv csv = {.is_raw = options->is_raw};
   const struct store_query_sink sink = {.context = &csv, .columns = put_columns, .row = put_row};
   enum status status = export_file_open(path, &csv.file, err);
+  csv.file.watcher = options->watcher;
+  if (status == STATUS_OK)
+    status = export_file_count_spans(&csv.file, store, err);
   if (status == STATUS_OK)
     status = store_query(store,
                          "select run_id, span_id, trace_id, parent_id, model_id, layer_id, level, kind, "
@@ -56,20 +61,10 @@ static enum status write_rows(struct store *store, const char *path, bool is_raw
   return export_file_close(&csv.file, status);
 }
 
-static enum status write_harmless(struct store *store, const char *path, struct error *err)
-{
-  return write_rows(store, path, false, err);
-}
-
-static enum status write_raw(struct store *store, const char *path, struct error *err)
-{
-  return write_rows(store, path, true, err);
-}
-
 const struct report_export report_export_csv = {
     .name = "csv",
     .summary = "the spans, one a line",
     .extension = "csv",
-    .write = write_harmless,
-    .write_raw = write_raw,
+    .write = write_csv,
+    .has_raw = true,
 };

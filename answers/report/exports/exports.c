@@ -127,15 +127,12 @@ enum status report_export_file(struct store *store, const char *format, const ch
   XSP_TRY(report_export_find(format, &export, err));
   if (is_stdout(path) && export->needs_file != NULL)
     return error_set(err, STATUS_USE, "cannot write to stdout", format, "-o OUT", "%s", export->needs_file);
-  if (options->is_raw && export->write_raw == NULL)
+  if (options->is_raw && !export->has_raw)
     return error_set(err, STATUS_USE, "wrong use", "--raw", "--to csv --raw", "the other formats change no text");
-  if (options->metric != NULL && export->write_metric == NULL)
+  if (options->metric != NULL && !export->has_metric)
     return error_set(err, STATUS_USE, "wrong use", "--metric", "--to folded", "the other formats have no such choice");
   XSP_TRY(begin(&source, 1, path, options->force, err));
-  enum status status = options->metric != NULL
-                           ? export->write_metric(store, place_of(path), options->metric, err)
-                           : (options->is_raw ? export->write_raw : export->write)(store, place_of(path), err);
-  return end(status, path, options->force, err);
+  return end(export->write(store, place_of(path), options, err), path, options->force, err);
 }
 
 enum status report_page_write(const struct report_page_file *files, size_t count,

@@ -3,12 +3,15 @@
 // removes.
 #include "report/exports/file.h"
 
+#include "analyze/analyze.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 
 #define FLUSH_BYTES ((size_t)1 << 18)
+#define TELL_SPANS 4096
 
 static bool is_stdout(const char *path)
 {
@@ -75,6 +78,26 @@ static void write_buf(struct export_file *file, struct buf *buf)
     file->status = error_set(file->err, STATUS_INPUT, "cannot write", file->path, NULL, "a part is larger than 1 GiB");
   write_bytes(file, buf->data, buf->length);
   buf_clear(buf);
+}
+
+void export_file_spans(struct export_file *file, size_t count)
+{
+  uint64_t before = file->spans;
+  file->spans += count;
+  if (before / TELL_SPANS != file->spans / TELL_SPANS)
+    headway_tell(&file->watcher, file->spans, file->all_spans);
+}
+
+static enum status add_count(void *context, const struct store_cell *cells, size_t count, struct error *err)
+{
+  *(uint64_t *)context += (uint64_t)cells[0].integer;
+  return STATUS_OK;
+}
+
+enum status export_file_count_spans(struct export_file *file, struct store *store, struct error *err)
+{
+  const struct store_query_sink sink = {.context = &file->all_spans, .row = add_count};
+  return file->watcher.step != NULL ? store_query(store, "select count(*) from span", &sink, err) : STATUS_OK;
 }
 
 void export_file_flush(struct export_file *file)

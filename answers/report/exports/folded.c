@@ -50,22 +50,18 @@ static enum status load_metric(struct folded *folded, struct error *err)
                    "xsp sql FILE \"select distinct metric from context_metric\"", "no call path adds to this metric");
 }
 
-static enum status write_metric(struct store *store, const char *path, const char *metric, struct error *err)
+static enum status write_folded(struct store *store, const char *path, const struct report_export_options *options,
+                                struct error *err)
 {
   static const struct timeline_parts parts = {NULL, put_run, NULL};
-  struct folded folded = {.metric = metric};
+  struct folded folded = {.metric = options->metric};
   enum status status = stacks_open(store, &folded.stacks, err);
-  if (status == STATUS_OK && metric != NULL)
+  if (status == STATUS_OK && options->metric != NULL)
     status = load_metric(&folded, err);
   if (status == STATUS_OK)
-    status = timeline_write(&folded.writer, &parts, store, path, err);
+    status = timeline_write(&folded.writer, &parts, store, path, options, err);
   stacks_done(&folded.stacks);
   return status;
-}
-
-static enum status write_folded(struct store *store, const char *path, struct error *err)
-{
-  return write_metric(store, path, NULL, err);
 }
 
 const struct report_export report_export_folded = {
@@ -73,5 +69,5 @@ const struct report_export report_export_folded = {
     .summary = "own time by context, one a line, for flame graph tools",
     .extension = "folded",
     .write = write_folded,
-    .write_metric = write_metric,
+    .has_metric = true,
 };

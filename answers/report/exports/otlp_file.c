@@ -7,27 +7,34 @@ static enum status put_into_file(void *context, struct buf *request, size_t span
 {
   struct export_file *file = context;
   export_file_put(file, request);
+  export_file_spans(file, span_count);
   return file->status;
 }
 
-static enum status write_file(struct store *store, const char *path, bool is_json, struct error *err)
+static enum status write_file(struct store *store, const char *path, bool is_json,
+                              const struct report_export_options *options, struct error *err)
 {
   struct export_file file;
   const struct report_otlp_sink sink = {put_into_file, &file};
   enum status status = export_file_open(path, &file, err);
+  file.watcher = options->watcher;
+  if (status == STATUS_OK)
+    status = export_file_count_spans(&file, store, err);
   if (status == STATUS_OK)
     status = report_otlp_requests(store, is_json, &sink, err);
   return export_file_close(&file, status);
 }
 
-static enum status write_json(struct store *store, const char *path, struct error *err)
+static enum status write_json(struct store *store, const char *path, const struct report_export_options *options,
+                              struct error *err)
 {
-  return write_file(store, path, true, err);
+  return write_file(store, path, true, options, err);
 }
 
-static enum status write_proto(struct store *store, const char *path, struct error *err)
+static enum status write_proto(struct store *store, const char *path, const struct report_export_options *options,
+                               struct error *err)
 {
-  return write_file(store, path, false, err);
+  return write_file(store, path, false, options, err);
 }
 
 const struct report_export report_export_otlp = {

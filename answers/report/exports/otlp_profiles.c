@@ -310,8 +310,10 @@ static enum status put_runs(struct profiles *profiles, struct export_file *file,
   return status;
 }
 
-static enum status write_profiles(struct store *store, const char *path, struct error *err)
+static enum status write_profiles(struct store *store, const char *path, const struct report_export_options *options,
+                                  struct error *err)
 {
+  (void)options; // stacks, not spans
   struct export_file file;
   struct profiles profiles = {.store = store};
   enum status status = export_file_open(path, &file, err);

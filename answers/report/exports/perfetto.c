@@ -312,6 +312,7 @@ static void put_begin(void *context, const struct timeline_lane *lane, uint32_t 
   put_flows(perfetto, row);
   annotate_row(perfetto, row);
   put_event_packet(perfetto, spans->start_ns[row]);
+  export_file_spans(&perfetto->writer.file, 1);
 }
 
 static void put_end(void *context, const struct timeline_lane *lane, uint32_t row)
@@ -366,13 +367,14 @@ static void begin(struct timeline_writer *writer)
     put_process(writer, i);
 }
 
-static enum status write_perfetto(struct store *store, const char *path, struct error *err)
+static enum status write_perfetto(struct store *store, const char *path, const struct report_export_options *options,
+                                  struct error *err)
 {
   static const struct timeline_parts parts = {begin, put_run, NULL};
   struct perfetto perfetto = {0};
   buf_init(&perfetto.interned, BUF_MAXIMUM_DEFAULT);
   buf_init(&perfetto.event, BUF_MAXIMUM_DEFAULT);
-  enum status status = timeline_write(&perfetto.writer, &parts, store, path, err);
+  enum status status = timeline_write(&perfetto.writer, &parts, store, path, options, err);
   buf_done(&perfetto.interned);
   buf_done(&perfetto.event);
   free(perfetto.sent);

@@ -232,7 +232,8 @@ static void end(struct timeline_writer *writer)
     compress_to(&writer->file, &pprof->profile);
 }
 
-static enum status write_pprof(struct store *store, const char *path, struct error *err)
+static enum status write_pprof(struct store *store, const char *path, const struct report_export_options *options,
+                               struct error *err)
 {
   static const struct timeline_parts parts = {begin, put_run, end};
   struct pprof pprof = {0};
@@ -240,7 +241,7 @@ static enum status write_pprof(struct store *store, const char *path, struct err
   if (status == STATUS_OK)
     status = stacks_load_samples(&pprof.stacks, err);
   if (status == STATUS_OK)
-    status = timeline_write(&pprof.writer, &parts, store, path, err);
+    status = timeline_write(&pprof.writer, &parts, store, path, options, err);
   stacks_done(&pprof.stacks);
   buf_done(&pprof.profile);
   buf_done(&pprof.scratch);

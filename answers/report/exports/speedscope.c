@@ -92,6 +92,7 @@ static void on_begin(void *context, const struct timeline_lane *lane, uint32_t r
   uint32_t frames = open_callers(speedscope, own, known, spans->start_ns[row]);
   *vector_add(&speedscope->open) = (struct open_span){own != 0 ? own : known, frames};
   put_event(speedscope, 'O', name_of(speedscope, row), spans->start_ns[row]);
+  export_file_spans(&speedscope->writer.file, 1);
 }
 
 static void on_end(void *context, const struct timeline_lane *lane, uint32_t row)
@@ -236,7 +237,8 @@ static void end(struct timeline_writer *writer)
   buf_text(out, "]}}\n");
 }
 
-static enum status write_speedscope(struct store *store, const char *path, struct error *err)
+static enum status write_speedscope(struct store *store, const char *path, const struct report_export_options *options,
+                                    struct error *err)
 {
   static const struct timeline_parts parts = {begin, put_run, end};
   struct speedscope speedscope = {0};
@@ -244,7 +246,7 @@ static enum status write_speedscope(struct store *store, const char *path, struc
   if (status == STATUS_OK)
     status = stacks_load_samples(&speedscope.stacks, err);
   if (status == STATUS_OK)
-    status = timeline_write(&speedscope.writer, &parts, store, path, err);
+    status = timeline_write(&speedscope.writer, &parts, store, path, options, err);
   stacks_done(&speedscope.stacks);
   map_done(&speedscope.frames);
   vector_done(&speedscope.frame_names);

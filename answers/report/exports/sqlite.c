@@ -86,6 +86,7 @@ struct copy {
   sqlite3 *db;
   const char *path, *table;
   sqlite3_stmt *insert;
+  struct export_file *spans; // which counts rows of spans; NULL: these are others
 };
 
 // Column names come from our own tables and are quoted all the same.
@@ -130,6 +131,8 @@ static enum status insert_row(void *context, const struct store_cell *cells, siz
   }
   int code = sqlite3_step(copy->insert);
   sqlite3_reset(copy->insert);
+  if (copy->spans != NULL)
+    export_file_spans(copy->spans, 1);
   return code == SQLITE_DONE ? STATUS_OK : failed(err, copy->db, copy->path);
 }
 
@@ -149,13 +152,15 @@ static enum status select_known(sqlite3 *db, const char *table, const char *path
   return status;
 }
 
-static enum status copy_table(struct store *store, const struct copied_table *table, sqlite3 *db, const char *path,
-                              struct error *err)
+static enum status copy_table(struct store *store, const struct copied_table *table, sqlite3 *db,
+                              struct export_file *file, struct error *err)
 {
+  const char *path = file->path;
   char sql[1024];
   snprintf(sql, sizeof sql, "CREATE TABLE %s(%s)", table->name, table->columns);
   XSP_TRY(execute(db, sql, path, err));
-  struct copy copy = {.db = db, .path = path, .table = table->name};
+  struct copy copy = {
+      .db = db, .path = path, .table = table->name, .spans = strcmp(table->name, "span") == 0 ? file : NULL};
   struct store_query_sink sink = {.context = &copy, .columns = prepare_insert, .row = insert_row};
   XSP_TRY(select_known(db, table->name, path, sql, sizeof sql, err));
   enum status status = store_query(store, sql, &sink, err);
@@ -165,10 +170,13 @@ static enum status copy_table(struct store *store, const struct copied_table *ta
   return status;
 }
 
-static enum status write_tables(struct store *store, const char *path, struct error *err)
+static enum status write_tables(struct store *store, const char *path, const struct report_export_options *options,
+                                struct error *err)
 {
+  struct export_file file = {.path = path, .watcher = options->watcher}; // SQLite writes it
   sqlite3 *db = NULL;
   XSP_TRY(correlate_context_metrics(store, err));
+  XSP_TRY(export_file_count_spans(&file, store, err));
   XSP_TRY(export_file_make(path, err));
   enum status status = STATUS_OK;
   int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX;
@@ -177,7 +185,7 @@ static enum status write_tables(struct store *store, const char *path, struct er
   else // no journal: the file is removed on any error
     status = execute(db, "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA cache_size=-65536; BEGIN", path, err);
   for (size_t i = 0; i < sizeof tables / sizeof tables[0] && status == STATUS_OK; i++)
-    status = copy_table(store, &tables[i], db, path, err);
+    status = copy_table(store, &tables[i], db, &file, err);
   if (status == STATUS_OK)
     status = execute(db, "COMMIT", path, err);
   sqlite3_close(db);

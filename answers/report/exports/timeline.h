@@ -14,6 +14,7 @@
 #include "base/map.h"
 #include "base/vector.h"
 #include "report/exports/file.h"
+#include "report/report.h"
 
 struct timeline_process {
   int32_t pid;         // the source's own where it is unique, else made up
@@ -206,6 +207,6 @@ struct timeline_parts { // an export's functions; begin and end may be NULL
 };
 // Writes begin, all runs and end to a new file at `path`.
 enum status timeline_write(struct timeline_writer *writer, const struct timeline_parts *parts, struct store *store,
-                           const char *path, struct error *err) MUST_CHECK;
+                           const char *path, const struct report_export_options *options, struct error *err) MUST_CHECK;
 
 #endif

@@ -22,11 +22,14 @@ static enum status put_all(struct timeline_writer *writer, const struct timeline
 }
 
 enum status timeline_write(struct timeline_writer *writer, const struct timeline_parts *parts, struct store *store,
-                           const char *path, struct error *err)
+                           const char *path, const struct report_export_options *options, struct error *err)
 {
   enum status status = timeline_open(store, &writer->timeline, err);
   if (status == STATUS_OK) {
     status = export_file_open(path, &writer->file, err);
+    writer->file.watcher = options->watcher;
+    for (size_t i = 0; i < writer->timeline.run_count; i++)
+      writer->file.all_spans += writer->timeline.run_facts[i].span_count;
     if (status == STATUS_OK)
       status = put_all(writer, parts, err);
     status = export_file_close(&writer->file, status);
