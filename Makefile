@@ -57,7 +57,7 @@ bench: ## measure against floors and peers; one JSON object a line in build/benc
 	@mkdir -p "$(BUILD)"
 	@.venv/bin/python3 bench/run.py --build "$(BUILD)-bench" --output "$(BUILD)/bench.jsonl"
 
-dist: setup ## what can be installed, in dist/: a wheel for pip, a Debian package, and a tarball that runs from any folder
+dist: setup ## what can be installed, in dist/: a wheel, a Debian package, a tarball; and xsp.html, a page that opens .xsp files
 	@tools/dist
 
 install: all ## install under PREFIX (/usr/local), DESTDIR honoured
