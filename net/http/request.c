@@ -8,6 +8,7 @@
 #include "http/guard.h"
 #include "http/server_private.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -40,6 +41,7 @@ struct framing {
   unsigned counts[SINGLE_HEADERS];
   const char *line_end; // of the header before
   bool has_zero;        // a zero byte, which hides the rest of its line
+  bool has_odd_line;    // a name that is none, such as "Origin ", or a carriage return within a line
 };
 
 // libmicrohttpd ends texts at their first zero byte. It puts one or two in place of a line's end, where the next line begins.
@@ -48,18 +50,28 @@ static void check_line_end(struct framing *framing, const char *next)
   framing->has_zero |= framing->line_end != NULL && next != NULL && (size_t)(next - framing->line_end) > 2;
 }
 
+// RFC 9110, 5.6.2.
+static bool is_header_name(const char *name)
+{
+  size_t length = 0;
+  while (isalnum((unsigned char)name[length]) || (name[length] != 0 && strchr("!#$%&'*+-.^_`|~", name[length]) != NULL))
+    length++;
+  return length > 0 && name[length] == 0;
+}
+
 static enum MHD_Result count_header(void *context, enum MHD_ValueKind kind, const char *name, const char *value)
 {
   struct framing *framing = context;
   (void)kind;
   for (size_t i = 0; i < SINGLE_HEADERS; i++)
     framing->counts[i] += strcasecmp(name, single_headers[i]) == 0;
+  framing->has_odd_line |= !is_header_name(name) || (value != NULL && strchr(value, '\r') != NULL);
   check_line_end(framing, name);
   framing->line_end = value != NULL ? value + strlen(value) : NULL;
   return MHD_YES;
 }
 
-// Refuses heads that a proxy may read differently, as RFC 9112, 2.2, 3.2 and 6.3, requires; libmicrohttpd accepts them.
+// Refuses heads that a proxy may read differently, as RFC 9112, 2.2, 3.2, 5.1 and 6.3, requires; libmicrohttpd accepts them.
 static void check_framing(struct exchange *exchange, const char *method, const char *version)
 {
   const struct microhttpd *http = &exchange->server->http;
@@ -72,6 +84,8 @@ static void check_framing(struct exchange *exchange, const char *method, const c
     twice++;
   if (framing.has_zero)
     exchange_refuse(exchange, 400, "the head has a zero byte, or a header of several lines");
+  else if (framing.has_odd_line)
+    exchange_refuse(exchange, 400, "the head has a header with a malformed name, or a carriage return within a line");
   else if (twice < SINGLE_HEADERS)
     exchange_refuse(exchange, 400, "the header %s must be there once", single_headers[twice]);
   else if (framing.counts[HOST] == 0 && strcmp(version, MHD_HTTP_VERSION_1_1) == 0)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What HTTP/1.1 and OTLP require of a receiver where clients are odd: heads, texts of errors, unknown fields, ids of traces."""
+import contextlib
 import json
 import socket
 import unittest
@@ -22,6 +23,13 @@ class Heads(ServeTest):
             while part := connection.recv(65536):
                 reply += part
         return [int(part.split()[0]) for part in reply.split(b"HTTP/1.1 ")[1:]]
+
+    def first_status(self, server, lines, body):
+        """Of a request that may be refused while it is sent."""
+        with socket.create_connection(("127.0.0.1", server.port), timeout=TIMEOUT_S) as connection:
+            with contextlib.suppress(ConnectionError):
+                connection.sendall("".join(f"{line}\r\n" for line in (*lines, "")).encode() + body)
+            return int(connection.recv(65536).split()[1])
 
     def test_a_target_with_an_authority(self):
         server = self.server()
@@ -77,6 +85,26 @@ class Heads(ServeTest):
         many = [f"X-{number}: {'y' * 100}" for number in range(80)]
         for lines in ((), ("A:", "B: \t", "C: d"), many):
             self.assertEqual(self.replies(server, get, host, *lines), [200])
+
+    def test_lines_that_may_be_read_in_two_ways(self):
+        """RFC 9112, 5.1 and 2.2. libmicrohttpd takes `Origin ` for another header than Origin."""
+        server = self.server()
+        get, host = "GET /api/v1/jobs HTTP/1.1", "Host: localhost"
+        for line in ("Origin : http://evil.example", "Origin\t: http://evil.example", "Sec-Fetch-Site : cross-site", "A\rB: c",
+                     "A: b\rOrigin: http://evil.example", "Content-Length : 5"):
+            with self.subTest(line):
+                self.assertEqual(self.replies(server, get, host, line), [400])
+        self.assertEqual(self.replies(server, get, host, "x-!#$%&'*+.^_`|~09: \t a b \t"), [200])
+
+    def test_an_extension_of_a_chunk(self):
+        """One that does not fit into a connection's memory ends it, by a reply of libmicrohttpd (0.9.75: 500), and nothing is stored."""
+        server = self.server()
+        post = ("POST /v1/traces HTTP/1.1", "Host: localhost", "Content-Type: application/json", "Transfer-Encoding: chunked")
+        for extension, statuses in ((b"x" * 1000, {200}), (b"x" * 200_000, {400, 413, 500})):
+            body = json.dumps(request([span(1, name="one")])).encode()
+            self.assertIn(self.first_status(server, post, b"%x;%s\r\n%s\r\n0\r\n\r\n" % (len(body), extension, body)), statuses)
+        self.stopped(server)
+        self.assertEqual(names(self.folder), ["one"])
 
     def test_white_space_after_a_value(self):
         server = self.server()
