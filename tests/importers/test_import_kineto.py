@@ -445,6 +445,13 @@ class MergedRanks(Case):
                          [{"process_id": 123 + i, "rank": i, "world_size": 2} for i in range(2)])
         self.assertIn("2 ranks were merged into this file: each is a process", str(self.report["files"][0]["notes"]))
 
+    def test_labels_without_brackets(self):
+        kernels = self.merge(*(self.rank(f"{i}", i, lambda pid, i=i: f"rank{i} {pid}") for i in (10, 2)))
+        self.assertEqual([(row["name"], row["layer"], row["basis"], row["process_id"], row["host"], row["track"]) for row in kernels],
+                         [(f"k{i}", f"op{i}", "correlation", 123, f"rank{i}", f"rank{i}") for i in (10, 2)])
+        self.assertEqual(rows(self.out, "select distinct host, rank from track order by rank"),
+                         [{"host": "rank2", "rank": 0}, {"host": "rank10", "rank": 1}])
+
     def test_ranks_that_have_one_pid(self):
         kernels = self.merge(*(self.rank(name, i, lambda pid, i=i: f"[TP0{i}] {pid}") for i, name in enumerate("AB")))
         self.assertEqual([(row["name"], row["layer"], row["process_id"], row["host"]) for row in kernels],
@@ -459,7 +466,7 @@ class MergedRanks(Case):
         self.assertEqual([(row["layer"], row["basis"]) for row in kernels], [(None, "ambiguous")] * 2)
 
     def test_brackets_that_are_no_label(self):
-        for pid in ("[TP00]", "[] 5", "[TP00 5", "[TP00]5"):
+        for pid in ("[TP00]", "[] 5", "[TP00 5", "[TP00]5", "rank 5", "rank0", "rank0 ", "rank0 five", "python 5"):
             self.load([operator("a", 0, 1, pid=pid, tid=1)])
             self.assertEqual(rows(self.out, "select process_id from track"), [{"process_id": None}])
             self.assertEqual(self.report["files"][0]["notes"], [])

@@ -5,8 +5,10 @@
 
 #include "base/map.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 // ---- values
 static struct kineto_place read_place(struct kineto *kineto, const struct trace_value *value, bool is_stream)
@@ -23,16 +25,32 @@ static struct kineto_place read_place(struct kineto *kineto, const struct trace_
   return (struct kineto_place){.kind = PLACE_TEXT, .value = import_slice(kineto->import, value->raw)};
 }
 
-// "[TP00] 123": the pid of a rank in a file that SGLang merged. Returns the label without brackets, or 0, and the pid.
+// "[TP00] 123", as SGLang merges ranks, or "rank0 123": the label without brackets, and the rest.
+static bool cut_label(struct slice text, struct slice *ret_label, struct slice *ret_rest)
+{
+  if (slice_starts_with(text, "[")) {
+    *ret_rest = slice_after(text, 1);
+    if (!slice_cut(ret_rest, ']', ret_label) || ret_label->length == 0 || !slice_starts_with(*ret_rest, " "))
+      return false;
+    *ret_rest = slice_after(*ret_rest, 1);
+    return true;
+  }
+  int64_t number;
+  const char *space = text.length > 0 ? memrchr(text.data, ' ', text.length) : NULL;
+  if (space == NULL || strncasecmp(text.data, "rank", strlen("rank")) != 0)
+    return false;
+  *ret_label = (struct slice){text.data, (size_t)(space - text.data)};
+  *ret_rest = slice_after(text, ret_label->length + 1);
+  return isdigit((unsigned char)space[-1]) && slice_int64(*ret_rest, &number);
+}
+
+// The label of a merged rank before a pid, or 0, and the pid.
 static int64_t take_rank(struct kineto *kineto, const struct trace_value *pid, struct kineto_place *ret_place)
 {
+  struct slice rest, label;
   *ret_place = read_place(kineto, pid, false);
-  if (pid->type != TRACE_STRING || !slice_starts_with(pid->raw, "["))
+  if (pid->type != TRACE_STRING || !cut_label(pid->raw, &label, &rest))
     return 0;
-  struct slice rest = slice_after(pid->raw, 1), label;
-  if (!slice_cut(&rest, ']', &label) || label.length == 0 || !slice_starts_with(rest, " "))
-    return 0;
-  rest = slice_after(rest, 1);
   *ret_place = (struct kineto_place){.kind = PLACE_NUMBER};
   if (!slice_int64(rest, &ret_place->value))
     *ret_place = (struct kineto_place){.kind = PLACE_TEXT, .value = import_slice(kineto->import, rest)};
@@ -142,13 +160,13 @@ static struct rank *find_ranks(struct kineto *kineto, size_t *ret_count)
   return ranks;
 }
 
-// By the labels, "TP00" and "TP01".
+// By the labels: "TP00" before "TP01", "rank2" before "rank10".
 static void number_ranks(struct kineto *kineto, struct rank *ranks, size_t count)
 {
   for (size_t i = 0; i < count; i++)
     for (size_t k = 0; k < count; k++)
-      ranks[i].number += strcmp(import_text(kineto->import, (uint32_t)ranks[k].label, NULL),
-                                import_text(kineto->import, (uint32_t)ranks[i].label, NULL)) < 0;
+      ranks[i].number += strverscmp(import_text(kineto->import, (uint32_t)ranks[k].label, NULL),
+                                    import_text(kineto->import, (uint32_t)ranks[i].label, NULL)) < 0;
 }
 
 // The file is of one rank.
