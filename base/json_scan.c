@@ -10,6 +10,8 @@
 
 #include <string.h>
 
+#define NONFINITE_MORE 6 // bytes after "nan", at most
+
 const char *json_scan_fail(struct json_scan *scan, const char *at, const char *problem)
 {
   scan->at = at;
@@ -102,6 +104,12 @@ static const char *nonfinite_word(const char *at)
   return *at == 'N' ? "NaN" : *at == 'I' ? "Infinity" : *at == 'i' ? "inf" : *at == 'n' && at[1] == 'a' ? "nan" : NULL;
 }
 
+// What Microsoft's printf adds to "nan": "(ind)", "(snan)". The length, 0 where there is none.
+static size_t nonfinite_more(const char *at)
+{
+  return strncmp(at, "(ind)", 5) == 0 ? 5 : strncmp(at, "(snan)", 6) == 0 ? NONFINITE_MORE : 0;
+}
+
 // The rest of a word of which a part stands at `at`.
 static const char *scan_letters(struct json_scan *scan, const char *at, const char *word)
 {
@@ -116,8 +124,13 @@ static const char *scan_letters(struct json_scan *scan, const char *at, const ch
 
 static const char *scan_nonfinite(struct json_scan *scan, const char *at) // at such a word, after its sign
 {
+  bool is_c = *at == 'n';
   scan->nonfinite_count++;
-  return scan_letters(scan, at, nonfinite_word(at));
+  if ((at = scan_letters(scan, at, nonfinite_word(at))) == NULL || !is_c)
+    return at;
+  if (scan->end - at < NONFINITE_MORE && !scan->is_last) // it may go on
+    return json_scan_fail(scan, at, NULL);
+  return at + nonfinite_more(at);
 }
 
 // Numbers of any length, and those at the window's end.
@@ -297,7 +310,9 @@ size_t json_null_nonfinite(const char *text, size_t length, char *to)
       at++;
     } else if (nonfinite_word(at + (*at == '-')) != NULL) {
       at += *at == '-';
+      bool is_c = *at == 'n';
       at += strlen(nonfinite_word(at));
+      at += is_c ? nonfinite_more(at) : 0;
       memcpy(to, "null", 4);
       to += 4;
       continue;

@@ -20,8 +20,9 @@ struct json_scan {
   bool is_last;    // the file ends at `end`: what is missing there never comes
   const char *at;
   const char *problem; // static text: what was expected
-  bool
-      takes_nonfinite; // NaN, Infinity and -Infinity, as Python's json writes them; nan, inf and -inf, as C prints them
+  // NaN, Infinity and -Infinity, as Python's json writes them; nan, inf and -inf, as C prints them; nan(ind) and
+  // nan(snan), as Microsoft's C does.
+  bool takes_nonfinite;
   uint64_t nonfinite_count; // of those that were read, again where a value is read again
 };
 

@@ -248,7 +248,8 @@ class TraceEvents(unittest.TestCase):
             for place in places:
                 for i in range(9):
                     self.check(place % (words[i % 3], words[i // 3], words[(i + 1) % 3], words[1]), path)
-            for word, same in ((b"nan", b"NaN"), (b"inf", b"Infinity"), (b"-inf", b"-Infinity"), (b"-nan", b"NaN")):
+            for word, same in ((b"nan", b"NaN"), (b"inf", b"Infinity"), (b"-inf", b"-Infinity"), (b"-nan", b"NaN"),
+                               (b"-nan(ind)", b"NaN"), (b"nan(snan)", b"NaN")):
                 for place in places:
                     path.write_bytes(place % (word, word, b"1", b"inf"))
                     items, unclosed = expected(place % (same, same, b"1", b"Infinity"))

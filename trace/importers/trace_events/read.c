@@ -112,7 +112,7 @@ static const char *read_number(struct trace_reader_private *own, const char *at,
   ret_value->is_whole = digits > 0;
   ret_value->whole = (int64_t)few_digits(at, digits);
   ret_value->raw = (struct slice){at, (size_t)(end - at)};
-  if (digits == 0 && end != NULL && end[-1] > '9') // -Infinity
+  if (digits == 0 && end != NULL && (end[-1] < '0' || end[-1] > '9')) // -Infinity, -nan(ind)
     set_null(ret_value);
   return end;
 }

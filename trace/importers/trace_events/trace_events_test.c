@@ -229,6 +229,10 @@ static void test_refused(void **state)
   expect_refused("[{\"a\": +inf}]", 7, "a value was expected");
   expect_refused("[{\"a\": Infinit", 14, "a value was expected");
   expect_refused("[{\"a\": nanb}]", 10, "',' or '}' was expected");
+  expect_refused("[{\"a\": nan(in)}]", 10, "',' or '}' was expected");
+  expect_refused("[{\"a\": NaN(ind)}]", 10, "',' or '}' was expected");
+  expect_refused("[{\"a\": inf(ind)}]", 10, "',' or '}' was expected");
+  expect_refused("[{\"a\": nan(ind", 10, "',' or '}' was expected");
   expect_refused("[{\"a\": \"\\x\"}]", 8, "a bad escape in a string");
   expect_refused("[{\"a\": \"\\u12g4\"}]", 8, "a bad escape in a string");
   expect_refused("[{\"args\": {\"a\": [1 2]}}]", 19, "',' or ']' was expected");
