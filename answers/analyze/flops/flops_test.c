@@ -210,6 +210,8 @@ static void test_onnx_by_hand(void **unused)
       {"Attention", "[2,10,64] [64,192] [192]", "[2,10,64]", 20 * 64 * 192 + 20 * 2 * 10 * 64, 20 * 192, 0, 0},
       {"MultiHeadAttention", "[2,10,64] [2,20,64] [2,20,64]", "[2,10,64]", 2 * 2 * 10 * 20 * 64, 0, 0, 0},
       {"Attention", "[2,4,10,16] [2,4,20,16] [2,4,20,8]", "[2,4,10,8]", 2 * 4 * 10 * 20 * 24, 0, 0, 0},
+      {"Attention", "[2,4,10,16] [2,2,20,16] [2,2,20,8]", "[2,4,10,8]", 2 * 4 * 10 * 20 * 24, 0, 0, 0},
+      {"Attention", "[2,10,64] [2,20,32] [2,20,16]", "[2,10,32]", 2 * 4 * 10 * 20 * 24, 0, 0, 0}, // the same, flat
       {"GlobalAveragePool", "[1,8,4,4]", "[1,8,1,1]", 0, 128, 0, 8},
       {"BatchNormalization", "[1,24,2,2] [24] [24] [24] [24]", "[1,24,2,2]", 96, 0, 0, 0},
       {"LayerNormalization", "[2,8] [8] [8]", "[2,8]", 32, 48, 0, 16},
@@ -283,7 +285,9 @@ static void test_onnx_unknown(void **unused)
       {"Gemm", "[3,4] [4,5]", "[2,5]"},
       {"Relu", "[1,4]", ""},
       {"Relu", "[-1,4]", "[-1,4]"},
-      {"MultiHeadAttention", "[2,10,64] [2,20,32] [2,20,32]", "[2,10,64]"}, // shared keys
+      {"MultiHeadAttention", "[2,10,64] [2,20,48] [2,20,48]", "[2,10,64]"}, // no whole number of heads shares a key
+      {"MultiHeadAttention", "[2,10,32] [2,20,64] [2,20,64]", "[2,10,32]"},
+      {"MultiHeadAttention", "[2,10,64] [2,20,0] [2,20,0]", "[2,10,0]"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
     struct flop_counts counts = onnx(cases[i].type, cases[i].inputs, cases[i].outputs, NULL, NULL);

@@ -90,9 +90,11 @@ bool flops_onnx_attention(struct flop_work *work)
   int length_at = query->rank - 2;
   if (query->rank < 3 || query->rank > 4 || key->rank != query->rank || value->rank != query->rank)
     return false;
-  if (query->rank == 3 && key->dims[2] != query->dims[2]) // heads that share keys: how many is not recorded
+  // Heads of queries share heads of keys and values; a head of a query is as large as one of a key.
+  double shared = query->rank == 3 ? query->dims[2] / key->dims[2] : 1;
+  if (!(shared >= 1 && shared == floor(shared)))
     return false;
-  double value_size = query->rank == 3 ? value->dims[2] : query->dims[1] * value->dims[3];
+  double value_size = query->rank == 3 ? shared * value->dims[2] : query->dims[1] * value->dims[3];
   double scores = shape_elements(query) * key->dims[length_at];
   double to_values = query->dims[0] * query->dims[length_at] * key->dims[length_at] * value_size;
   flop_set(work, part * (scores + to_values), 0, 0, 0);
