@@ -2,6 +2,8 @@
 """Runs a program with and without `xsp run` and compares what can be observed from outside. test_run.py runs each case
 once, long_run_guests.py until there are 1,000 runs."""
 import contextlib
+import difflib
+import itertools
 import os
 import pathlib
 import resource
@@ -83,8 +85,9 @@ class Outcome:
     def __eq__(self, other):
         return (self.status, self.output, self.errors) == (other.status, other.output, other.errors)
 
-    def __repr__(self):
-        return f"status {self.status}, stdout {self.output[-2000:]!r}, stderr {self.errors[-2000:]!r}"
+    def lines(self):
+        return [f"status {self.status}", *(f"{name} {line!r}" for name, text in (("stdout", self.output), ("stderr", self.errors))
+                                           for line in text.splitlines(keepends=True))]
 
 
 class Case:
@@ -133,7 +136,8 @@ class Case:
         children = own_children()
         plain, traced = self.run(folder, False), self.run(folder, True)
         if not plain == traced:
-            return f"{self.name}:\n  without xsp: {plain}\n  with xsp:    {traced}"
+            lines = difflib.unified_diff(plain.lines(), traced.lines(), "without xsp", "with xsp", n=1, lineterm="")
+            return "\n".join([self.name, *(line[:1000] for line in itertools.islice(lines, 50))])
         if own_children() != children:
             return f"{self.name}: children are left: {own_children() - children}"
         left = sessions(self.process_id)
