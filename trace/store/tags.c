@@ -19,6 +19,7 @@ struct tag_reading {
   const uint32_t *keys; // those that are wanted; NULL: all
   size_t key_count;
   uint32_t least, most;  // of keys
+  bool *is_wanted;       // by key - least; in scratch
   uint64_t first, end;   // only parts with some of these rows
   struct tag_rows *rows; // owned
   struct arena scratch;
@@ -26,10 +27,13 @@ struct tag_reading {
 
 static bool is_wanted(const struct tag_reading *reading, uint32_t key)
 {
-  bool is_found = reading->keys == NULL;
-  for (size_t i = 0; i < reading->key_count && !is_found; i++)
-    is_found = reading->keys[i] == key && key != 0;
-  return is_found;
+  return reading->keys == NULL ||
+         (key >= reading->least && key <= reading->most && reading->is_wanted[key - reading->least]);
+}
+
+static enum status read_keys(struct tag_reading *reading, const struct reader_part *part, struct error *err)
+{
+  return reader_part_column(&reading->store->reader, reading->series, part, TAG_KEY, reading->rows->key, err);
 }
 
 // Leaves the part's keys in reading->rows where it has wanted ones.
@@ -43,13 +47,13 @@ static enum status count_part(struct tag_reading *reading, const struct reader_p
   *ret_count = reading->keys == NULL ? part->row_count : 0;
   if (reading->keys != NULL && (slot->minimum > reading->most || slot->maximum < reading->least))
     return STATUS_OK;
-  XSP_TRY(reader_part_column(&reading->store->reader, reading->series, part, TAG_KEY, reading->rows->key, err));
+  XSP_TRY(read_keys(reading, part, err));
   for (uint32_t i = 0; i < part->row_count && reading->keys != NULL; i++)
     *ret_count += is_wanted(reading, reading->rows->key[i]);
   return STATUS_OK;
 }
 
-// After count_part; as many as it counted.
+// After count_part or read_keys; as many as it counted.
 static enum status fill_tags(struct tag_reading *reading, const struct reader_part *part, struct store_tag *tags,
                              struct error *err)
 {
@@ -78,7 +82,7 @@ static enum status read_tags(struct tag_reading *reading, struct arena *arena, s
                              size_t *ret_count, struct error *err)
 {
   const struct reader_series *series = reading->series;
-  size_t count = 0, *counts = arena_alloc_array(&reading->scratch, series->recorded_count + 1, sizeof *counts), again;
+  size_t count = 0, *counts = arena_alloc_array(&reading->scratch, series->recorded_count + 1, sizeof *counts);
   for (size_t i = 0; i < series->recorded_count; i++) {
     XSP_TRY(count_part(reading, &series->parts[i], &counts[i], err));
     count += counts[i];
@@ -89,7 +93,7 @@ static enum status read_tags(struct tag_reading *reading, struct arena *arena, s
   for (size_t i = 0; i < series->recorded_count; i++) {
     if (counts[i] == 0)
       continue;
-    XSP_TRY(count_part(reading, &series->parts[i], &again, err)); // leaves its keys
+    XSP_TRY(read_keys(reading, &series->parts[i], err));
     XSP_TRY(fill_tags(reading, &series->parts[i], tags, err));
     tags += counts[i];
   }
@@ -123,6 +127,12 @@ static enum status start(struct tag_reading *reading, struct store *store, int64
   reading->store = store;
   reading->series = &run->series[SERIES_TAG];
   reading->rows = memory_resize(NULL, 1, sizeof *reading->rows);
+  if (reading->keys != NULL)
+    reading->is_wanted =
+        arena_alloc_array(&reading->scratch, (size_t)(reading->most - reading->least) + 1, sizeof(bool));
+  for (size_t i = 0; i < reading->key_count; i++)
+    if (reading->keys[i] != 0)
+      reading->is_wanted[reading->keys[i] - reading->least] = true;
   *ret_has = true;
   return STATUS_OK;
 }
