@@ -278,6 +278,15 @@ const struct view_set *view_rule_by_layer(const struct view *view, int64_t batch
   return view_rule_kernels(view, batch_size, &rule);
 }
 
+static enum status visit_first(void *context, const struct store_tag *tags, size_t count, struct error *err)
+{
+  (void)context;
+  (void)tags;
+  (void)count;
+  (void)err;
+  return STATUS_NO; // one is enough
+}
+
 bool view_has_tag(const struct view *view, const struct view_set *set, const char *const *names, size_t count)
 {
   uint32_t keys[VIEW_TAGS_MOST];
@@ -288,13 +297,9 @@ bool view_has_tag(const struct view *view, const struct view_set *set, const cha
   }
   bool is_found = false;
   for (size_t i = 0; has_any && set != NULL && i < set->run_count && !is_found; i++) {
-    struct arena arena = {0};
-    struct store_tag *tags;
-    size_t tag_count = 0;
-    enum status status =
-        store_load_tags_of(view->store, set->runs[i]->run->run_id, keys, count, &arena, &tags, &tag_count, NULL);
-    is_found = status != STATUS_OK || tag_count > 0; // who reads them next reports what is broken
-    arena_done(&arena);
+    // who reads them next reports what is broken
+    is_found =
+        store_walk_tags_of(view->store, set->runs[i]->run->run_id, keys, count, visit_first, NULL, NULL) != STATUS_OK;
   }
   return is_found;
 }

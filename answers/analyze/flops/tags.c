@@ -41,13 +41,32 @@ static void read_tag(struct flop_facts *facts, const struct store_tag *tag, cons
       *numbers[i] = tag->value.integer;
 }
 
+struct reading {
+  const struct run_columns *columns;
+  const uint32_t *layer_of;
+  struct flop_facts *facts;
+  uint32_t keys[TEXTS + NUMBERS];
+};
+
+static enum status visit_tags(void *context, const struct store_tag *tags, size_t count, struct error *err)
+{
+  const struct reading *reading = context;
+  (void)err;
+  for (size_t i = 0; i < count; i++) {
+    uint32_t row = run_columns_row(reading->columns, tags[i].span_id);
+    if (row != ROW_NONE && reading->layer_of[row] != ROW_NONE)
+      read_tag(&reading->facts[reading->layer_of[row]], &tags[i], reading->keys);
+  }
+  return STATUS_OK;
+}
+
 enum status flop_tags_load(const struct run_columns *columns, const uint32_t *layer_of, size_t layer_count,
                            struct arena *arena, struct flop_tags *ret_tags, struct error *err)
 {
   struct store *store = columns->store;
-  uint32_t keys[TEXTS + NUMBERS];
   *ret_tags = (struct flop_tags){.store = store};
   ret_tags->facts = arena_alloc_array(arena, layer_count + 1, sizeof *ret_tags->facts);
+  struct reading reading = {.columns = columns, .layer_of = layer_of, .facts = ret_tags->facts};
   for (size_t i = 0; i < columns->spans.count; i++) {
     if (layer_of[i] == ROW_NONE)
       continue;
@@ -57,16 +76,8 @@ enum status flop_tags_load(const struct run_columns *columns, const uint32_t *la
     facts->tracer = columns->spans.tracer[i];
     facts->size = facts->group = facts->input_bytes = facts->parameter_bytes = facts->output_bytes = STORE_NONE;
   }
-  find_keys(store, keys);
-  struct store_tag *tags;
-  size_t count;
-  XSP_TRY(store_load_tags_of(store, columns->run->run->run_id, keys, TEXTS + NUMBERS, arena, &tags, &count, err));
-  for (size_t i = 0; i < count; i++) {
-    uint32_t row = run_columns_row(columns, tags[i].span_id);
-    if (row != ROW_NONE && layer_of[row] != ROW_NONE)
-      read_tag(&ret_tags->facts[layer_of[row]], &tags[i], keys);
-  }
-  return STATUS_OK;
+  find_keys(store, reading.keys);
+  return store_walk_tags_of(store, columns->run->run->run_id, reading.keys, TEXTS + NUMBERS, visit_tags, &reading, err);
 }
 
 // ---- counting -------------------------------------------------------------------------------------------------------
