@@ -9,7 +9,7 @@
 #include <string.h>
 
 // clang-format off
-const struct record_field agent_record_fields[] = {
+static const struct record_field fields[] = { // ends with {0}
     {"name", false, offsetof(struct agent_record, name)},
     {"url", false, offsetof(struct agent_record, url)},
     {"jobs", true, offsetof(struct agent_record, jobs)},
@@ -58,7 +58,7 @@ void agent_record_write_models(const struct agent_model *models, size_t count, s
 void agent_record_write(const struct agent_record *record, struct json_writer *json)
 {
   json_object(json);
-  for (const struct record_field *field = agent_record_fields; field->key != NULL; field++) {
+  for (const struct record_field *field = fields; field->key != NULL; field++) {
     if (!field->is_number)
       json_member_string(json, field->key, record_text(record, field->offset));
     else if (field->offset == offsetof(struct agent_record, busy))
@@ -178,7 +178,7 @@ static bool take_member(void *context, struct json_reader *json, const char *key
 {
   struct reading *reading = context;
   char *record = (char *)reading->record;
-  for (const struct record_field *field = agent_record_fields; field->key != NULL; field++)
+  for (const struct record_field *field = fields; field->key != NULL; field++)
     if (strcmp(field->key, key) == 0)
       return field->is_number ? take_number(json, (int64_t *)(void *)(record + field->offset))
                               : take_text(reading->arena, json, (const char **)(void *)(record + field->offset));

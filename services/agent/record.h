@@ -55,7 +55,6 @@ struct record_field {
   bool is_number;
   size_t offset; // in struct agent_record
 };
-extern const struct record_field agent_record_fields[]; // ends with {0}
 static inline const char *record_text(const struct agent_record *record, size_t offset)
 {
   return *(const char *const *)(const void *)((const char *)record + offset);

@@ -22,6 +22,15 @@ void reader_start(struct reader *reader, struct sqlite3 *db, const char *path, s
   reader->is_writer = strings != NULL;
 }
 
+static void overlay_free(struct overlay *overlay)
+{
+  if (overlay == NULL)
+    return;
+  for (unsigned column = 0; column < STORE_COLUMNS; column++)
+    free(overlay->columns[column]);
+  free(overlay);
+}
+
 void reader_done(struct reader *reader)
 {
   store_catalogue_free(reader);
@@ -364,15 +373,6 @@ struct reader_part *reader_part_of(const struct reader_series *series, uint64_t 
 }
 
 // ---- overlays and texts ----------------------------------------------------------------------------------------------
-void overlay_free(struct overlay *overlay)
-{
-  if (overlay == NULL)
-    return;
-  for (unsigned column = 0; column < STORE_COLUMNS; column++)
-    free(overlay->columns[column]);
-  free(overlay);
-}
-
 enum status reader_add_overlay(struct reader *reader, struct overlay *overlay, struct error *err)
 {
   struct overlay **at = &reader->overlays;

@@ -102,7 +102,6 @@ enum status reader_check_memory(const struct reader *reader, const struct reader
 struct reader_part *reader_part_of(const struct reader_series *series, uint64_t row);
 enum status reader_add_overlay(struct reader *reader, struct overlay *overlay,
                                struct error *err) MUST_CHECK; // takes it
-void overlay_free(struct overlay *overlay);
 // "" for 0 and for ids that do not exist.
 const char *reader_text(const struct reader *reader, uint32_t string_id, size_t *ret_length);
 

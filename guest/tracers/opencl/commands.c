@@ -19,7 +19,7 @@ struct command_name {
 #define NAME_ROW(function_, ...) [COMMAND_##function_] = {#function_, __VA_ARGS__},
 static const struct command_name command_names[COMMAND_KINDS] = {LAYER_COMMANDS(NAME_ROW)};
 
-struct xsp_site opencl_command_launch_sites[COMMAND_KINDS];
+static struct xsp_site launch_sites[COMMAND_KINDS];
 bool opencl_commands_serialize;
 const volatile uint32_t *opencl_commands_levels = &xsp_unregistered_v1;
 static struct xsp_site execution_sites[COMMAND_KINDS];
@@ -43,7 +43,7 @@ void opencl_commands_start(void)
     opencl_commands_levels = any->levels;
   for (int kind = 0; kind < COMMAND_KINDS; kind++) {
     const struct command_name *name = &command_names[kind];
-    opencl_command_launch_sites[kind] = make_site(name->function, "api");
+    launch_sites[kind] = make_site(name->function, "api");
     execution_sites[kind] = make_site(name->execution, name->category);
     if (name->copy_kind != NULL)
       xsp_site_tag_string(&execution_sites[kind], "copy_kind", name->copy_kind);
@@ -169,7 +169,7 @@ static cl_event *begin(struct command *command, struct xsp_site *launch, struct 
 cl_event *opencl_command_begin(struct command *command, enum command_kind kind, cl_command_queue queue, cl_event *event)
 {
   int saved_errno = errno;
-  cl_event *to_driver = begin(command, &opencl_command_launch_sites[kind], &execution_sites[kind], queue, event);
+  cl_event *to_driver = begin(command, &launch_sites[kind], &execution_sites[kind], queue, event);
   errno = saved_errno;
   return to_driver;
 }
@@ -180,9 +180,8 @@ cl_event *opencl_command_begin_kernel(struct command *command, enum command_kind
   int saved_errno = errno;
   bool has_tags = true;
   struct xsp_site *site = opencl_kernel_site(kernel, shape, &has_tags);
-  struct xsp_site *launch = kind == COMMAND_clEnqueueNDRangeKernel && kernel->launch != NULL
-                                ? kernel->launch
-                                : &opencl_command_launch_sites[kind];
+  struct xsp_site *launch =
+      kind == COMMAND_clEnqueueNDRangeKernel && kernel->launch != NULL ? kernel->launch : &launch_sites[kind];
   cl_event *to_driver = begin(command, launch, site, queue, event);
   if (!has_tags && command->is_watched)
     command->enqueued.shape = *shape;

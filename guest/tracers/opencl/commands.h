@@ -17,7 +17,6 @@ struct command { // on the stack of the function that the program called
   bool is_watched; // something is to be done after the call; else `enqueued` is not set
 };
 
-extern struct xsp_site opencl_command_launch_sites[COMMAND_KINDS];
 void opencl_commands_start(void);
 extern bool opencl_commands_serialize; // XSP_SERIALIZE=1; set once
 
