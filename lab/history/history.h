@@ -42,9 +42,8 @@ struct history { // starts as {0}; history_done frees it and all its records
 };
 void history_done(struct history *history);
 
-// Adds the records of correlated stores. Texts become valid UTF-8.
-enum status history_read(struct history *history, struct store *const *stores, size_t count,
-                         struct error *err) MUST_CHECK;
+// Adds the records of a correlated store. Texts become valid UTF-8.
+enum status history_read(struct history *history, struct store *store, struct error *err) MUST_CHECK;
 double history_number(const struct history_record *record, const char *key);     // a figure; NaN: unknown, or a text
 const char *history_fact(const struct history_record *record, const char *name); // NULL: unknown, or no such fact
 

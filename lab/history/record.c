@@ -202,13 +202,10 @@ static enum status read_store(struct history *history, struct store *store, stru
   return STATUS_OK;
 }
 
-enum status history_read(struct history *history, struct store *const *stores, size_t count, struct error *err)
+enum status history_read(struct history *history, struct store *store, struct error *err)
 {
-  enum status status = STATUS_OK;
-  for (size_t i = 0; status == STATUS_OK && i < count; i++) {
-    struct arena scratch = {0};
-    status = read_store(history, stores[i], &scratch, err);
-    arena_done(&scratch);
-  }
+  struct arena scratch = {0};
+  enum status status = read_store(history, store, &scratch, err);
+  arena_done(&scratch);
   return status;
 }

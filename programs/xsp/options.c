@@ -336,8 +336,8 @@ enum status invocation_percent(const struct invocation *invocation, const char *
   return read_double(invocation, name, "%", least, most, ret_value, err);
 }
 
-enum status option_int64_list(const char *name, const char *text, int64_t least, int64_t most, int64_t **ret_values,
-                              size_t *ret_count, struct error *err)
+enum status option_int64_list(const char *name, const char *text, int64_t most, int64_t **ret_values, size_t *ret_count,
+                              struct error *err)
 {
   size_t count = 1;
   for (const char *at = text; *at != 0; at++)
@@ -346,9 +346,9 @@ enum status option_int64_list(const char *name, const char *text, int64_t least,
   const char *at = text;
   for (size_t i = 0; i < count; i++, at++) {
     at = parse_int64(at, &values[i]);
-    if (at == NULL || *at != (i + 1 < count ? ',' : 0) || values[i] < least || values[i] > most) {
+    if (at == NULL || *at != (i + 1 < count ? ',' : 0) || values[i] < 1 || values[i] > most) {
       free(values);
-      return bad_int64(name, text, least, most, err);
+      return bad_int64(name, text, 1, most, err);
     }
   }
   *ret_values = values;

@@ -188,13 +188,13 @@ static void test_lists(void **state)
   int64_t *values = NULL;
   size_t count = 0;
   struct error err;
-  assert_int_equal(option_int64_list("batch", "1,2,16", 1, 64, &values, &count, &err), STATUS_OK);
+  assert_int_equal(option_int64_list("batch", "1,2,16", 64, &values, &count, &err), STATUS_OK);
   assert_int_equal(count, 3);
   assert_int_equal(values[2], 16);
   free(values);
   static const char *const bad[] = {"", "1,", ",1", "1,,2", "1,65", "1 2", "a"};
   for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
-    assert_int_equal(option_int64_list("batch", bad[i], 1, 64, &values, &count, &err), STATUS_USE);
+    assert_int_equal(option_int64_list("batch", bad[i], 64, &values, &count, &err), STATUS_USE);
 }
 
 static void test_nearest(void **state)

@@ -105,9 +105,9 @@ enum status invocation_unsigned(const struct invocation *invocation, const char 
 // "4294967296", "4096M", "4G": bytes, by binary multiples up to T.
 enum status invocation_bytes(const struct invocation *invocation, const char *name, uint64_t least, uint64_t most,
                              uint64_t *ret_bytes, struct error *err) MUST_CHECK;
-// A comma-separated list of whole numbers into a malloc'ed array that the caller frees. `text` is the option's value.
-enum status option_int64_list(const char *name, const char *text, int64_t least, int64_t most, int64_t **ret_values,
-                              size_t *ret_count, struct error *err) MUST_CHECK;
+// A comma-separated list of whole numbers from 1 into a malloc'ed array that the caller frees. `text` is the option's value.
+enum status option_int64_list(const char *name, const char *text, int64_t most, int64_t **ret_values, size_t *ret_count,
+                              struct error *err) MUST_CHECK;
 
 // The first given one with a flag; NULL: none.
 const char *invocation_flagged(const struct invocation *invocation, enum option_flag flag);

@@ -81,7 +81,7 @@ static enum status find(struct findings *findings, struct error *err)
   struct growing growing = {.least = INT64_MAX};
   struct dimensions before = {.count = 0}, dimensions;
   XSP_TRY(findings_places(findings, &places, err));
-  XSP_TRY(findings_observed_texts(findings, "signature", &calls, &count, err));
+  XSP_TRY(findings_signatures(findings, &calls, &count, err));
   if (count == 0)
     return findings_lack(findings, err, "its observations have no signatures");
   for (size_t i = 0; i < count; i++) {

@@ -45,7 +45,7 @@ static enum status find(struct findings *findings, struct error *err)
   struct observed_text *calls;
   size_t count, doubles = 0;
   XSP_TRY(findings_places(findings, &places, err));
-  XSP_TRY(findings_observed_texts(findings, "signature", &calls, &count, err));
+  XSP_TRY(findings_signatures(findings, &calls, &count, err));
   if (count == 0)
     return findings_lack(findings, err, "its observations have no signatures");
   for (size_t i = 0; i < count; i++)

@@ -88,13 +88,13 @@ static enum status add_run(struct findings *findings, const struct view_run *run
   return STATUS_OK;
 }
 
-enum status findings_observed_texts(struct findings *findings, const char *key, struct observed_text **ret_texts,
-                                    size_t *ret_count, struct error *err)
+enum status findings_signatures(struct findings *findings, struct observed_text **ret_texts, size_t *ret_count,
+                                struct error *err)
 {
   uint32_t id = 0;
   *ret_count = 0;
   *ret_texts = arena_alloc_array(findings->question->scratch, findings->set->observation_count + 1, sizeof **ret_texts);
-  if (!store_find_string(findings->question->view->store, key, strlen(key), &id))
+  if (!store_find_string(findings->question->view->store, "signature", 9, &id))
     return STATUS_OK;
   for (size_t i = 0; i < findings->set->run_count; i++)
     XSP_TRY(add_run(findings, findings->set->runs[i], id, *ret_texts, ret_count, err));

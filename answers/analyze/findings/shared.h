@@ -38,14 +38,14 @@ uint32_t findings_busiest_call(struct findings *findings);
 // From the first observation to the last: what the program does before and after is in no loop. A program that is one observation has
 // all of it.
 bool findings_is_in_loop(const struct view_run *run, int64_t time_ns);
-// Times of the set's observations that are no warm-up, of their texts under `key` ("signature"); run by run, in order of start.
+// Times of the set's observations that are no warm-up, of their signatures; run by run, in order of start.
 struct observed_text {
   double ms;
   const char *text; // NULL: it has none
   int64_t run_id, span_id;
 };
-enum status findings_observed_texts(struct findings *findings, const char *key, struct observed_text **ret_texts,
-                                    size_t *ret_count, struct error *err) MUST_CHECK;
+enum status findings_signatures(struct findings *findings, struct observed_text **ret_texts, size_t *ret_count,
+                                struct error *err) MUST_CHECK;
 
 // The layers whose latencies the level rule gives. STATUS_NO: there are none.
 enum status findings_layers(struct findings *findings, struct layers *ret_layers, struct error *err) MUST_CHECK;

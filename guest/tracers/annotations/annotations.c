@@ -351,10 +351,10 @@ static struct xsp_span instant(struct xsp_site *site, uint64_t ticks)
 
 struct xsp_span annotation_mark(struct annotation_domain *domain, const char *text, size_t length)
 {
-  return instant(annotation_find_kind(domain, NULL, text, length, ANNOTATION_TEXT_MARK)->site, 0);
+  return instant(annotation_find_kind(domain, text, length, ANNOTATION_TEXT_MARK)->site, 0);
 }
 
 struct xsp_span annotation_counter(struct annotation_domain *domain, const char *name, uint64_t ticks)
 {
-  return instant(annotation_find_kind(domain, NULL, name, strlen(name), ANNOTATION_TEXT_COUNTER)->site, ticks);
+  return instant(annotation_find_kind(domain, name, strlen(name), ANNOTATION_TEXT_COUNTER)->site, ticks);
 }

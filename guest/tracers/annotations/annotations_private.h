@@ -101,8 +101,8 @@ static inline const struct annotation_text **annotation_cache_place(struct annot
 _Static_assert(ANNOTATION_CACHE_SIZE == 256, "the eight bits that annotation_cache_place takes");
 
 // ---- texts.c
-const struct annotation *annotation_find_kind(struct annotation_domain *domain, const char *category, const char *text,
-                                              size_t length, enum annotation_text_kind kind);
+const struct annotation *annotation_find_kind(struct annotation_domain *domain, const char *text, size_t length,
+                                              enum annotation_text_kind kind);
 
 // ---- started.c
 void annotation_started_forget(void); // in the child of a fork

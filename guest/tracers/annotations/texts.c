@@ -236,11 +236,11 @@ static size_t usable_length(const char *text, size_t length)
   return annotation_text_cut(text, strnlen(text, length), LENGTH_MOST);
 }
 
-const struct annotation *annotation_find_kind(struct annotation_domain *domain, const char *category, const char *text,
-                                              size_t length, enum annotation_text_kind kind)
+const struct annotation *annotation_find_kind(struct annotation_domain *domain, const char *text, size_t length,
+                                              enum annotation_text_kind kind)
 {
   int saved_errno = errno;
-  struct key key = {domain, category, text, usable_length(text, length), kind, 0, 0};
+  struct key key = {domain, NULL, text, usable_length(text, length), kind, 0, 0};
   struct range plain = {.level = XSP_LEVEL_APPLICATION};
   const struct annotation *found = find_or_make(&key, &plain);
   errno = saved_errno;

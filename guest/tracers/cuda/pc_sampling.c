@@ -50,9 +50,9 @@ static struct {
   uint32_t error;
 } counts;
 
-static bool lock_within(uint64_t ns)
+static bool lock_in_time(void)
 {
-  uint64_t at = clock_now_ns(CLOCK_REALTIME) + ns;
+  uint64_t at = clock_now_ns(CLOCK_REALTIME) + CALLBACK_WAITS_NS;
   const struct timespec limit = {(time_t)(at / 1000000000), (long)(at % 1000000000)};
   return pthread_mutex_timedlock(&lock, &limit) == 0;
 }
@@ -257,7 +257,7 @@ static void launch_callback(const struct cupti_call *call)
     pc_launches_note(call->correlation_id);
     return;
   }
-  if (!lock_within(CALLBACK_WAITS_NS)) {
+  if (!lock_in_time()) {
     give_up(NULL);
     return;
   }
@@ -269,7 +269,7 @@ static void launch_callback(const struct cupti_call *call)
 
 static void resource_callback(uint32_t cbid, const struct cupti_resource *resource)
 {
-  if (!lock_within(CALLBACK_WAITS_NS)) {
+  if (!lock_in_time()) {
     give_up(cbid == CUPTI_CONTEXT_ENDS ? resource->context : NULL);
     return;
   }

@@ -41,7 +41,7 @@ struct reading {
 static enum status read_store(void *context, struct store *store, struct error *err)
 {
   struct reading *reading = context;
-  XSP_TRY(history_read(reading->history, &store, 1, err));
+  XSP_TRY(history_read(reading->history, store, err));
   return reading->visit != NULL ? reading->visit(reading->context, store, err) : STATUS_OK;
 }
 

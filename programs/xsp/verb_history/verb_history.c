@@ -76,7 +76,7 @@ static enum status store_file(void *context, struct store *store, struct error *
   struct storing *storing = context;
   struct history history = {0};
   size_t added = 0;
-  enum status status = history_read(&history, &store, 1, err);
+  enum status status = history_read(&history, store, err);
   if (status == STATUS_OK) {
     history_select(&history, storing->selection);
     status = history_database_put(storing->database, &history, &added, err);

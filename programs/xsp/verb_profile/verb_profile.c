@@ -127,7 +127,7 @@ static enum status batch_sizes(const struct invocation *invocation, struct profi
 {
   int64_t *values = NULL;
   size_t count = 0;
-  XSP_TRY(option_int64_list("batch", invocation_value(invocation, "batch"), 1, 1 << 20, &values, &count, err));
+  XSP_TRY(option_int64_list("batch", invocation_value(invocation, "batch"), 1 << 20, &values, &count, err));
   enum status status = STATUS_OK;
   if (count > PROFILE_BATCHES_MAXIMUM)
     status = error_set(err, STATUS_USE, "too many batch sizes", "--batch", NULL, "at most %d", PROFILE_BATCHES_MAXIMUM);

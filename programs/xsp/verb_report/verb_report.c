@@ -25,7 +25,7 @@ static enum status read_runs(const struct invocation *invocation, int64_t **ret_
   for (size_t i = 0; (text = invocation_value_at(invocation, "run", i)) != NULL; i++) {
     int64_t *more = NULL;
     size_t count = 0;
-    XSP_TRY(option_int64_list("run", text, 1, INT64_MAX, &more, &count, err));
+    XSP_TRY(option_int64_list("run", text, INT64_MAX, &more, &count, err));
     int64_t *all = memory_resize(*ret_runs, *ret_count + count, sizeof *all);
     memcpy(all + *ret_count, more, count * sizeof *all);
     free(more);
