@@ -10,27 +10,39 @@
 #define OBSERVATIONS_LEAST 6
 
 struct growing {
-  double *counts, *ms; // by observation, in order of start
+  double *counts, *others, *ms; // by observation, in order of start; others: operators of no backward pass
   size_t count;
 };
+
+// Autograd's wrappers are around backward operators and what follows them.
+static bool is_in_backward(const struct run_columns *columns, uint32_t row, uint32_t backward, uint32_t wrapper)
+{
+  while (row != ROW_NONE && columns->spans.category[row] != backward && columns->spans.category[row] != wrapper)
+    row = run_columns_row(columns, columns->derived.parent_id[row]);
+  return row != ROW_NONE;
+}
 
 static enum status count_backward(struct findings *findings, const struct view_run *run, uint32_t backward,
                                   struct growing *ret, struct error *err)
 {
   struct run_columns columns;
   struct arena arena = {0};
+  uint32_t wrapper = run_columns_category(findings->question->view->store, "wrapper");
   enum status status = run_columns_load(findings->question, run, STORE_BIT(STORE_CATEGORY), &arena, &columns, err);
   if (status == STATUS_OK) {
-    double *counts = arena_alloc_array(&arena, run->observation_count + 1, sizeof *counts);
-    for (size_t row = 0; row < columns.spans.count; row++) {
+    double *counts = arena_alloc_array(&arena, run->observation_count + 1, sizeof *counts),
+           *others = arena_alloc_array(&arena, run->observation_count + 1, sizeof *others);
+    for (uint32_t row = 0; row < columns.spans.count; row++) {
       uint32_t observation;
-      if (columns.spans.category[row] == backward && columns.spans.level[row] == XSP_LEVEL_LAYER &&
-          run_columns_observation(&columns, row, &observation))
-        counts[observation]++;
+      if (columns.spans.level[row] != XSP_LEVEL_LAYER || !run_columns_observation(&columns, row, &observation))
+        continue;
+      counts[observation] += columns.spans.category[row] == backward;
+      others[observation] += !is_in_backward(&columns, row, backward, wrapper);
     }
     for (size_t i = 0; i < run->observation_count; i++)
       if (!run->observations[i].warmup) {
         ret->counts[ret->count] = counts[i];
+        ret->others[ret->count] = others[i];
         ret->ms[ret->count++] = (double)run->observations[i].duration_ns / 1e6;
       }
   }
@@ -72,6 +84,7 @@ static enum status find(struct findings *findings, struct error *err)
   const struct places *places;
   struct arena *scratch = findings->question->scratch;
   struct growing growing = {.counts = arena_alloc_array(scratch, set->observation_count + 1, sizeof(double)),
+                            .others = arena_alloc_array(scratch, set->observation_count + 1, sizeof(double)),
                             .ms = arena_alloc_array(scratch, set->observation_count + 1, sizeof(double))};
   uint32_t backward;
   if (!store_find_string(findings->question->view->store, "backward", 8, &backward) ||
@@ -82,8 +95,12 @@ static enum status find(struct findings *findings, struct error *err)
   size_t third = growing.count / 3;
   double first = estimate_mean(growing.counts, third).mean, middle = estimate_mean(growing.counts + third, third).mean,
          last = estimate_mean(growing.counts + growing.count - third, third).mean;
+  double first_others = estimate_mean(growing.others, third).mean,
+         last_others = estimate_mean(growing.others + growing.count - third, third).mean;
   double times = findings_threshold(findings, "growing_graph-times");
-  if (first > 0 && middle > first && last > middle && last > times * first)
+  bool have_more_work =
+      first_others > 0 && last * first_others <= times * first * last_others; // longer sequences, such as episodes
+  if (first > 0 && middle > first && last > middle && last > times * first && !have_more_work)
     add(findings, &growing, first, last);
   return STATUS_OK;
 }
@@ -92,7 +109,8 @@ const struct finding_rule finding_f20 = {
     .id = "F20",
     .key = "growing_graph",
     .title = "backward passes through earlier steps",
-    .thresholds = {{"growing_graph-times", "", 1.5,
-                    "backward operators of the last third of steps, in those of the first, more than"}},
+    .thresholds =
+        {{"growing_graph-times", "", 1.5,
+          "backward operators of the last third of steps, in those of the first, more than; also for each other one"}},
     .find = find,
 };

@@ -199,6 +199,22 @@ static void test_f20(void **unused)
   ASSERT_NEAR(found_number(0, "saving_ms"), 4);
 }
 
+// Each step has a longer sequence than the one before.
+static void test_f20_is_silent_about_longer_sequences(void **unused)
+{
+  (void)unused;
+  fixture_run(&fixture, "M/L", 1);
+  uint32_t main = python(0, "main", FILE_OF, 18);
+  for (int i = 0; i < 9; i++) {
+    int64_t at = step((10 + i) * MS);
+    for (int k = 0; k < 2 + i; k++) {
+      operator_at(main, "aten::addmm", at + k * 2 * US, US);
+      backward_at(main, "AddmmBackward0", at + 5 * MS + k * 2 * US, US);
+    }
+  }
+  assert_int_equal(ask_rule("F20"), 0);
+}
+
 static void test_f20_is_silent_about_equal_steps(void **unused)
 {
   (void)unused;
@@ -639,6 +655,7 @@ int main(void)
       TEST(test_f19_is_silent_about_a_closure),
       TEST(test_f20),
       TEST(test_f20_is_silent_about_equal_steps),
+      TEST(test_f20_is_silent_about_longer_sequences),
       TEST(test_f21),
       TEST(test_f21_names_the_line_that_calls_the_model),
       TEST(test_f21_is_silent_with_a_cache),
