@@ -61,8 +61,8 @@ static enum status add_run(struct findings *findings, const struct places_run *p
   bool *counts = arena_alloc_array(scratch, found.count + 1, sizeof *counts);
   for (size_t i = 0; i < found.count; i++) {
     const struct compilation *one = &found.items[i];
-    if (one->is_first || one->observation < 1 || (size_t)one->observation >= run->observation_count ||
-        run->observations[one->observation].warmup)
+    if (one->is_first || one->kind == COMPILATION_SESSION || one->observation < 1 ||
+        (size_t)one->observation >= run->observation_count || run->observations[one->observation].warmup)
       continue;
     counts[i] = true;
     ret->observations += !compiles[one->observation];

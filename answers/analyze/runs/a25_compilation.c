@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A25, compilation: the functions that torch.compile and jax.jit compiled, by reason and by the program's line that called them.
+// A25, compilation: the functions that frameworks compiled or traced, and sessions that were made, by reason and by the program's line that called them.
 #include "analyze/a_list.h"
 #include "analyze/findings/own_lines.h"
 #include "analyze/lines/paths.h"
@@ -118,7 +118,8 @@ static enum status answer_from(struct table_of *of, const struct view_set *set, 
     XSP_TRY(add_run(of, set->runs[i], err));
   if (of->count == 0)
     return question_lacks(question, err,
-                          "nothing was compiled: live torch.compile and jax.jit have spans of category compile");
+                          "nothing was compiled: live torch.compile, jax.jit, tf.function and sessions of ONNX "
+                          "Runtime have spans of category compile");
   XSP_TRY(analyze_coverage(question, set, &coverage, err));
   question_uses(question, set);
   qsort(of->rows.items, of->rows.count, sizeof *of->rows.items, by_time);

@@ -59,6 +59,8 @@ static enum compilation_kind kind_of(const struct loaded *loaded)
     return COMPILATION_SHAPE;
   if (of->reason != NULL && strstr(of->reason, "another function object") != NULL)
     return COMPILATION_FUNCTION;
+  if (of->reason != NULL && strcmp(of->reason, "another session of the model") == 0)
+    return COMPILATION_SESSION;
   if (of->reason != NULL || (number != NULL && number[1] != '0'))
     return COMPILATION_GUARD;
   return of->function != NULL && strstr(of->function, "torch_dynamo_resume_in_") != NULL ? COMPILATION_BREAK
@@ -257,7 +259,7 @@ bool compilation_is_of_one(const struct compilation *a, const struct compilation
 
 const char *compilation_kind_name(enum compilation_kind kind)
 {
-  static const char *const names[COMPILATION_KINDS] = {"first",     "gradients",    "after a graph break",
-                                                       "new shape", "new function", "guard"};
+  static const char *const names[COMPILATION_KINDS] = {"first",        "gradients", "after a graph break", "new shape",
+                                                       "new function", "guard",     "new session"};
   return names[kind];
 }

@@ -12,6 +12,7 @@ enum compilation_kind {
   COMPILATION_SHAPE,    // again: tensors of other shapes or types
   COMPILATION_FUNCTION, // again: another function object with the same code
   COMPILATION_GUARD,    // again: another value, or an unknown reason
+  COMPILATION_SESSION,  // another session of a model
   COMPILATION_KINDS
 };
 struct compilation { // texts: NULL where unknown

@@ -8,7 +8,7 @@
 
 // clang-format off
 #define FRAMEWORKS(PREDICTOR, DOOR, TRACER) \
-  PREDICTOR(onnxruntime) DOOR(onnxruntime) TRACER(onnxruntime, FRAMEWORK, M | L) \
+  PREDICTOR(onnxruntime) DOOR(onnxruntime) TRACER(onnxruntime, FRAMEWORK, A | M | L) \
   DOOR(levelzero) \
   PREDICTOR(jax) DOOR(jax) DOOR(jax_extension) TRACER(jax, FRAMEWORK, A | M | L) \
   PREDICTOR(litert) \
@@ -17,7 +17,8 @@
   PREDICTOR(program) \
   PREDICTOR(pytorch) DOOR(pytorch) TRACER(pytorch, FRAMEWORK, A | M | L | LIB) \
   PREDICTOR(script) \
-  PREDICTOR(tensorflow) DOOR(tensorflow) DOOR(tensorflow_recorder) TRACER(tensorflow, FRAMEWORK, M | L)
+  PREDICTOR(tensorflow) DOOR(tensorflow) DOOR(tensorflow_recorder) DOOR(tensorflow_tracing) \
+    TRACER(tensorflow, FRAMEWORK, A | M | L)
 // clang-format on
 
 #define FRAMEWORKS_SKIP(...)

@@ -39,6 +39,12 @@ struct known *ort_object_know(enum known_kind kind, void *object, const void *ke
 // ---- door_python.c
 void onnxruntime_python_loaded(const struct python *python, void *module);
 
+// ---- door_hiding.c: ours is in no list of execution providers
+bool ort_is_listener(void *device); // an OrtEpDevice
+void *ort_without_name(void *original, void *arguments, void *keywords);
+void *ort_without_key(void *original, void *arguments, void *keywords);
+void *ort_without_device(void *original, void *arguments, void *keywords);
+
 // ---- door_python_runs.c: what methods of the module's classes are replaced by
 void *ort_run_feed_in_span(void *original, void *arguments, void *keywords);
 void *ort_run_values_in_span(void *original, void *arguments, void *keywords);

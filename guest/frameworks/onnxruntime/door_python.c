@@ -76,6 +76,7 @@ static uint32_t providers_of(void *options)
 // C.InferenceSession(options, path or bytes, is it a path, …)
 static void *make_session(void *original, void *arguments, void *keywords)
 {
+  uint64_t asked = xsp_clock_ticks();
   uint32_t state = ort_passed(arguments, 1) == NULL ? 0 : providers_of(ort_passed(arguments, 1));
   void *made = ort_module.python->call(original, arguments, keywords);
   void *session = ort_passed(arguments, 0), *model = ort_passed(arguments, 2), *is_path = ort_passed(arguments, 3);
@@ -86,6 +87,7 @@ static void *make_session(void *original, void *arguments, void *keywords)
     return made;
   const char *path = ort_module.python->is_true(is_path) > 0 ? ort_text_of(model) : NULL;
   known->site = path != NULL ? ort_runs_site_of_file(path) : NULL;
+  known->asked = asked;
   __atomic_store_n(&known->state, state, __ATOMIC_RELEASE);
   return made;
 }
@@ -183,6 +185,7 @@ static void *initialize_session(void *original, void *arguments, void *keywords)
     return NULL;
   if (known->site == NULL)
     name_by_graph(session, known);
+  ort_creation_ends(known->asked, known->site);
   if (ort_module.python->sequence_size(ort_passed(arguments, 1)) == 0 && (known->state & SESSION_OPTIONS_LISTEN))
     listens = true;
   uint32_t state =
@@ -200,57 +203,6 @@ static void *end_profiling(void *original, void *arguments, void *keywords)
   if (done != NULL && known != NULL)
     __atomic_fetch_and(&known->state, ~(uint32_t)SESSION_PROFILES_ITSELF, __ATOMIC_RELAXED);
   return done;
-}
-
-// ---- what would show that we are here --------------------------------------------------------------------------------
-
-// `list`, which may be NULL, without the items that are ours.
-static void *without(void *list, bool (*is_ours)(void *item))
-{
-  for (python_size i = list == NULL ? 0 : ort_module.python->sequence_size(list); i-- > 0;) {
-    void *item = ort_module.python->sequence_item(list, i);
-    if (is_ours(item))
-      ort_module.python->delete_item(list, i);
-    ort_object_release(item);
-  }
-  if (list != NULL)
-    ort_module.python->error_clear();
-  return list;
-}
-
-static bool is_our_name(void *text)
-{
-  const char *name = ort_text_of(text);
-  return name != NULL && strcmp(name, ORT_LISTENER_NAME) == 0;
-}
-
-static void *without_name(void *original, void *arguments, void *keywords) // a list of names
-{
-  return without(ort_module.python->call(original, arguments, keywords), is_our_name);
-}
-
-static void *without_key(void *original, void *arguments, void *keywords) // names and their options
-{
-  void *options = ort_module.python->call(original, arguments, keywords);
-  if (options != NULL) {
-    ort_module.python->delete_dict_item(options, ORT_LISTENER_NAME);
-    ort_module.python->error_clear();
-  }
-  return options;
-}
-
-static bool is_listener(void *device)
-{
-  void *name = device == NULL ? NULL : ort_module.python->get_attribute(device, "ep_name");
-  bool ours = is_our_name(name);
-  ort_object_release(name);
-  ort_module.python->error_clear();
-  return ours;
-}
-
-static void *without_device(void *original, void *arguments, void *keywords) // a list of devices
-{
-  return without(ort_module.python->call(original, arguments, keywords), is_listener);
 }
 
 // ---- the module ------------------------------------------------------------------------------------------------------
@@ -313,7 +265,7 @@ static void find_listener(void *module)
   void *devices = call_method(module, "get_ep_devices");
   void *ours = devices == NULL ? NULL : ort_module.python->new_list(devices);
   for (python_size i = ours == NULL ? 0 : ort_module.python->list_size(ours); i-- > 0;)
-    if (!is_listener(ort_module.python->list_item(ours, i)))
+    if (!ort_is_listener(ort_module.python->list_item(ours, i)))
       ort_module.python->delete_item(ours, i);
   void *options_class = ort_module.python->get_attribute(module, "SessionOptions");
   ort_module.add_provider =
@@ -376,16 +328,16 @@ void onnxruntime_python_loaded(const struct python *interpreter, void *module)
       {"InferenceSession", "run_with_ort_values", ort_run_values_in_span},
       {"InferenceSession", "run_with_iobinding", ort_run_binding_in_span},
       {"InferenceSession", "run_with_ortvaluevector", ort_run_vector_in_span},
-      {"InferenceSession", "get_providers", without_name},
-      {"InferenceSession", "get_provider_options", without_key},
+      {"InferenceSession", "get_providers", ort_without_name},
+      {"InferenceSession", "get_provider_options", ort_without_key},
       {"SessionOptions", "add_provider", name_providers},
       {"SessionOptions", "add_provider_for_devices", name_providers},
       {"SessionIOBinding", "__init__", ort_make_binding},
       {"SessionIOBinding", "bind_input", ort_bind_input},
       {"SessionIOBinding", "bind_ortvalue_input", ort_bind_input},
       {"RunOptions", "__init__", ort_make_run_options},
-      {NULL, "get_available_providers", without_name},
-      {NULL, "get_ep_devices", without_device},
+      {NULL, "get_available_providers", ort_without_name},
+      {NULL, "get_ep_devices", ort_without_device},
   };
   ort_module.layers_usable = ort_runs_layers_possible() && prepare_layers(module);
   for (size_t i = 0; i < sizeof wrapped / sizeof wrapped[0]; i++) {

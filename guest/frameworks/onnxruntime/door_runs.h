@@ -16,6 +16,7 @@ struct known {
   struct xsp_site *site; // of a session: its model span
   uint32_t state;        // atomic: of a session: enum known_session; of the others: private
   void *guard;           // of an object of Python's: a weak reference whose callback reports its end
+  uint64_t asked;        // of a session of Python's: when the program asked for it, ticks
   int64_t batch;         // of a binding: the first dimension of its first input
 };
 enum known_session {
@@ -47,6 +48,10 @@ bool ort_runs_load(struct ort_runtime *ret_runtime, const struct ort_api_base *b
 // The model level's site: a file's name without its ending.
 struct xsp_site *ort_runs_site_of_file(const char *path);
 struct xsp_site *ort_runs_site_of_name(const char *name);
+
+// ---- door_creation.c
+// A session is there that the program asked for then (ticks), of the model of this site, which may be NULL.
+void ort_creation_ends(uint64_t asked, const struct xsp_site *model);
 
 // Whether this session may record layers at all, now or after being switched on.
 bool ort_runs_layers_possible(void);

@@ -79,7 +79,8 @@ static void name_by_graph(const struct copy *copy, const struct ort_session *ses
     api->release_model_metadata(metadata);
 }
 
-static void note_session(const struct copy *copy, const struct ort_session *session, const char *path, bool listens)
+static void note_session(const struct copy *copy, const struct ort_session *session, const char *path, bool listens,
+                         uint64_t asked)
 {
   struct known *known = ort_known_add(&ort_known_sessions, session);
   if (known == NULL) {
@@ -90,6 +91,7 @@ static void note_session(const struct copy *copy, const struct ort_session *sess
     known->site = ort_runs_site_of_file(path);
   else
     name_by_graph(copy, session, known);
+  ort_creation_ends(asked, known->site);
   uint64_t start_ns = 0;
   if (copy->runtime.api.profiling_start_ns != NULL)
     drop(copy, copy->runtime.api.profiling_start_ns(session, &start_ns)); // 0: it does not profile
@@ -114,6 +116,7 @@ static struct ort_status *make_real(const struct copy *copy, const struct making
 struct ort_status *ort_sessions_make(struct copy *copy, const struct making *making,
                                      const struct ort_session_options *options, struct ort_session **ret_session)
 {
+  uint64_t asked = xsp_clock_ticks();
   struct ort_session_options *clone = add_listener(copy, making->env, options);
   bool listens = clone != NULL;
   struct ort_status *status = make_real(copy, making, listens ? clone : options, ret_session);
@@ -125,7 +128,7 @@ struct ort_status *ort_sessions_make(struct copy *copy, const struct making *mak
   if (clone != NULL)
     copy->runtime.api.release_session_options(clone);
   if (status == NULL && ret_session != NULL && *ret_session != NULL)
-    note_session(copy, *ret_session, making->path, listens);
+    note_session(copy, *ret_session, making->path, listens, asked);
   return status;
 }
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """ONNX Runtime inside unmodified Python programs: the layers that `xsp profile` gives, and the behaviour that they have
 without xsp."""
+import json
 import pathlib
 import subprocess
 import sys
@@ -8,7 +9,7 @@ import sysconfig
 import textwrap
 import unittest
 
-from run_programs import BUILD, COMPILER, Case, Trace, sql
+from run_programs import BUILD, COMPILER, XSP, Case, Trace, sql
 
 
 class PythonProgram(Case):
@@ -355,6 +356,19 @@ class PythonProgram(Case):
             """))
         self.assertEqual(outcome.status, 0, outcome.err)
         self.assertEqual([len(layers) for layers in trace.by_model()], [3] * 60)
+
+    def test_creation_of_sessions(self):
+        """A25 has the sessions of a model, the first one apart, whether a file or bytes are opened."""
+        path = self.new_folder() / "trace.xsp"
+        done = subprocess.run([XSP, "run", "-o", path, "--", *self.script("""
+            for given in (model, model, open(model, "rb").read()):
+                show(onnxruntime.InferenceSession(given).run(None, {"image": image}))
+            """)], capture_output=True, text=True, timeout=600)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        answer = json.loads(subprocess.run([XSP, "analyze", "A25", path, "--json"], capture_output=True, timeout=600,
+                                           check=True).stdout)
+        named = {row["kind"]: row["count"] for row in answer["rows"] if row["function"] == "tiny"}
+        self.assertEqual((named, answer["summary"]["compile_count"]), ({"first": 1, "new session": 2}, 3))
 
     def test_module_made_in_two_steps(self):
         """A module with multi-phase initialisation is traced once it is complete."""
