@@ -20,6 +20,7 @@ PACKAGES = {
     "mxnet": (["mxnet==1.9.1", "numpy<1.24"], []),
     "openvino": (["openvino==2026.4.1"], []),
     "litert": (["ai-edge-litert==2.3.0"], []),
+    "pytorch": (["torch==2.15.0", "scikit-learn==1.9.1", "numpy==2.4.6"], ["facenet-pytorch==2.6.0", "Resemblyzer==0.1.4"]),
     # of tools/accuracy
     "digits": (["scikit-learn==1.7.2", "onnx==1.23.2", "pillow==12.0.0"], []),
     "onnxruntime-1.20.1": ([], ["onnxruntime==1.20.1"]),
@@ -33,6 +34,7 @@ FRAMEWORKS = {
     "mxnet": ("mxnet", None, None),
     "openvino": ("onnx", "openvino", "openvino/libs/libopenvino_c.so*"),
     "litert": ("tensorflow", "litert", "ai_edge_litert/libLiteRt.so"),
+    "pytorch": ("pytorch", None, None),
 }
 
 
