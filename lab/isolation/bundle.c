@@ -206,7 +206,7 @@ static void put_refused(struct json_writer *json, const struct refused *refused)
   json_object_end(json);
 }
 
-// Calls of other architectures, such as 32-bit ones, end the process.
+// Calls of other architectures, such as 32-bit ones, end their thread, as libseccomp does by default.
 static void put_seccomp(struct json_writer *json)
 {
   json_member_object(json, "seccomp");
