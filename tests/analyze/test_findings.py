@@ -406,7 +406,8 @@ class Resnet(Files):
             if row["caller"] == "sgd":
                 passed = max((other["end_ns"] if other["end_ns"] <= row["start_ns"] else other["start_ns"], other["caller"])
                              for other in called if other["track_id"] == row["track_id"] and other["start_ns"] < row["start_ns"])
-                lead_ns += row["start_ns"] - passed[0] if passed[1] == "sgd" else 0
+                lead = row["start_ns"] - passed[0]
+                lead_ns += lead if passed[1] == "sgd" and lead <= 100_000 else 0  # longer: a pause of the program
         found = next(row for row in findings(self.path, "--only", "F2")["rows"] if row["context"] == "sgd")
         steps, kernel_ns = len(self.kept_rows), sum(row["duration_ns"] for row in kernels)
         self.assertEqual(found["numbers"]["count"], len(kernels) / steps)
