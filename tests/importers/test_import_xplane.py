@@ -226,14 +226,18 @@ class Xplane(unittest.TestCase):
         tpu.line(1, "XLA Ops", 0, [("%copy-start.3 = (f32[8]{0}, u32[]) copy-start(f32[8]{0} %p)", 10**6, 10**5, {}), ("fusion.1", 2 * 10**6, 3 * 10**6, {}),
                                    ("all-reduce-start.1", 5 * 10**6, 10**5, {}), ("all-reduce-done.1", 6 * 10**6, 10**6, {}),
                                    ("%copy-done.9 = f32[8]{0} copy-done((f32[8]{0}, u32[]) %copy-start.3)", 8 * 10**6, 10**6, {}),
-                                   ("copy-start.4", 10 * 10**6, 10**5, {}), ("copy-done.5", 11 * 10**6, 10**6, {})])
+                                   ("copy-start.4", 10 * 10**6, 10**5, {"hlo_op": "copy-start.4"}), ("copy-done.5", 11 * 10**6, 10**6, {}),
+                                   ("copy-start.4", 20 * 10**6, 10**5, {"hlo_op": "copy-start.4"}),
+                                   ("copy-done.4", 21 * 10**6, 10**6, {"hlo_op": "copy-done.4"})])
         report, spans = self.load(xspace.space(tpu))
         self.assertEqual([(span["name"].split(" ")[0], span["start_ns"], span["duration_ns"], span["track"]) for span in spans], [
             ("%copy-start.3", 1000, 8000, "XLA Ops, asynchronous"), ("fusion.1", 2000, 3000, "XLA Ops"),
             ("all-reduce-start.1", 5000, 2000, "XLA Ops, asynchronous"),
-            ("copy-start.4", 10_000, 100, "XLA Ops, asynchronous"), ("copy-done.5", 11_000, 1000, "XLA Ops")])
+            ("copy-start.4", 10_000, 100, "XLA Ops, asynchronous"), ("copy-done.5", 11_000, 1000, "XLA Ops"),
+            ("copy-start.4", 20_000, 2000, "XLA Ops, asynchronous")])  # the one of 10,000 lost its end
+        self.assertEqual([span["tags"].get("hlo_op") for span in spans if span["name"] == "copy-start.4"], 2 * ["copy-start.4"])
         self.assertEqual({span["kind"] for span in spans}, {"execution"})
-        self.assertEqual(report["files"][0]["events"], 7)
+        self.assertEqual(report["files"][0]["events"], 9)
 
     def test_remarks_of_the_profiler(self):
         report, _ = self.load(xspace.space(*xspace.loop_program(), warnings=["events were dropped"]))

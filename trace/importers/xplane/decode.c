@@ -105,7 +105,7 @@ static inline bool short_number(const char *at, unsigned bytes, uint64_t *ret_nu
   return true;
 }
 
-// An event's own field, a number of at most eight bytes. Reads it, and goes on behind it.
+// An event's own field, a number of at most eight bytes. Reads it, and goes on after it.
 static inline bool read_short_number(struct wire *wire, uint64_t *numbers)
 {
   const char *at = wire->at;
@@ -124,12 +124,12 @@ static inline bool read_short_number(struct wire *wire, uint64_t *numbers)
   return true;
 }
 
-// A value as most are: a name's number below 128, and a number of at most eight bytes. Reads it, and goes on behind it.
+// A value as most are: a name's number below 128, and a number of at most eight bytes. Reads it, and goes on after it.
 static inline bool read_short_stat(const struct xplane *x, const struct xplane_line *line, struct wire *wire,
                                    struct xplane_event *event)
 {
   const char *at =
-      wire->at; // EVENT_STATS, length, STAT_NAME, name, kind, number; what is read behind `end` is the window's
+      wire->at; // EVENT_STATS, length, STAT_NAME, name, kind, number; what is read after `end` is the window's
   if (at == wire->end || *at != (char)WIRE_KEY(EVENT_STATS, WIRE_BYTES) ||
       at[2] != (char)WIRE_KEY(STAT_NAME, WIRE_VARINT))
     return false;

@@ -83,6 +83,13 @@ static enum status add_span(struct xplane *x, struct xplane_line *line, uint32_t
   return STATUS_OK;
 }
 
+static struct xplane_value text_of(struct xplane *x, uint32_t reference)
+{
+  return reference == 0
+             ? (struct xplane_value){0}
+             : (struct xplane_value){.type = VALUE_TEXT, .text = xplane_text(x, reference - 1), .reference = reference};
+}
+
 // From the start's begin to the end of what ends it, on a track of its own: others run meanwhile.
 static enum status add_started(struct xplane *x, struct xplane_line *line, struct xplane_started *started,
                                const struct xplane_event *end, struct error *err)
@@ -93,6 +100,8 @@ static enum status add_started(struct xplane *x, struct xplane_line *line, struc
   whole.shown = xplane_text(x, started->name->text);
   whole.start_ns = started->start_ns;
   whole.end_ns = end->end_ns > started->end_ns ? end->end_ns : started->end_ns;
+  whole.values[STAT_hlo_op] = text_of(x, started->instruction);
+  whole.values[STAT_hlo_module] = text_of(x, started->module);
   started->is_open = false;
   track.name = "XLA Ops, asynchronous";
   track.process_id = STORE_NONE;
@@ -102,12 +111,15 @@ static enum status add_started(struct xplane *x, struct xplane_line *line, struc
   return add_span(x, line, line->started_track_id, &whole, err);
 }
 
+static const struct xplane_event nothing = {.end_ns = INT64_MIN}; // ends an operation that nothing ended
+
 enum status xplane_device_event(struct xplane *x, struct xplane_line *line, const struct xplane_event *event,
                                 struct error *err)
 {
   bool is_operation = line->plane->is_tpu && slice_is(line->name, "XLA Ops");
-  if (is_operation && xplane_starts(x, line, event))
-    return STATUS_OK;
+  struct xplane_started lost;
+  if (is_operation && xplane_starts(x, line, event, &lost))
+    return lost.is_open ? add_started(x, line, &lost, &nothing, err) : STATUS_OK;
   struct xplane_started *started = is_operation ? xplane_started_by(x, line, event) : NULL;
   if (started != NULL) {
     import_joined(x->import);
@@ -120,9 +132,8 @@ enum status xplane_device_event(struct xplane *x, struct xplane_line *line, cons
 // What nothing ended within the recording lasts as long as its start.
 enum status xplane_device_line_end(struct xplane *x, struct xplane_line *line, struct error *err)
 {
-  const struct xplane_event none = {.end_ns = INT64_MIN};
   for (size_t i = 0; i < line->started.count; i++)
     if (line->started.items[i].is_open)
-      XSP_TRY(add_started(x, line, &line->started.items[i], &none, err));
+      XSP_TRY(add_started(x, line, &line->started.items[i], &nothing, err));
   return STATUS_OK;
 }

@@ -30,9 +30,16 @@ static bool is_part(struct slice name, const char *part, struct slice *ret_stem)
   return true;
 }
 
-bool xplane_starts(struct xplane *x, struct xplane_line *line, const struct xplane_event *event)
+static uint32_t reference_of(struct xplane *x, const struct xplane_value *value)
+{
+  return value->type == VALUE_TEXT ? xplane_value_text(x, value) + 1 : 0;
+}
+
+bool xplane_starts(struct xplane *x, struct xplane_line *line, const struct xplane_event *event,
+                   struct xplane_started *ret_lost)
 {
   struct slice name = name_of(event->shown), stem;
+  *ret_lost = (struct xplane_started){0};
   if (!is_part(name, start, &stem))
     return false;
   uint64_t *place = map_at(&line->started_at, map_number(interner_at(&x->texts, name.data, name.length)), NULL);
@@ -41,9 +48,13 @@ bool xplane_starts(struct xplane *x, struct xplane_line *line, const struct xpla
     *place = line->started.count;
   }
   struct xplane_started *started = &line->started.items[*place - 1];
-  if (started->is_open) // nothing ended the one before
-    return false;
-  *started = (struct xplane_started){event->name, event->start_ns, event->end_ns, true};
+  *ret_lost = *started;
+  *started = (struct xplane_started){event->name,
+                                     event->start_ns,
+                                     event->end_ns,
+                                     reference_of(x, &event->values[STAT_hlo_op]),
+                                     reference_of(x, &event->values[STAT_hlo_module]),
+                                     true};
   return true;
 }
 

@@ -97,6 +97,7 @@ struct xplane_open { // a call of a function under jax.jit that encloses what fo
 struct xplane_started { // an operation of a TPU that another one ends
   const struct xplane_event_name *name;
   int64_t start_ns, end_ns;
+  uint32_t instruction, module; // references of texts, as STAT_hlo_op and STAT_hlo_module have them; 0: not recorded
   bool is_open;
 };
 struct xplane_line {
@@ -382,8 +383,10 @@ enum status xplane_device_event(struct xplane *x, struct xplane_line *line, cons
 enum status xplane_device_line_end(struct xplane *x, struct xplane_line *line, struct error *err) MUST_CHECK;
 
 // ---- started.c: asynchronous operations of a TPU
-// True: the event starts one, and is kept until the one that ends it, or the line's end.
-bool xplane_starts(struct xplane *x, struct xplane_line *line, const struct xplane_event *event);
+// True: the event starts one, and is kept until the one that ends it, or the line's end. `ret_lost` is open where one before of the
+// same name is: nothing ended it.
+bool xplane_starts(struct xplane *x, struct xplane_line *line, const struct xplane_event *event,
+                   struct xplane_started *ret_lost);
 // The operation that the event ends; NULL: none.
 struct xplane_started *xplane_started_by(struct xplane *x, struct xplane_line *line, const struct xplane_event *event);
 
