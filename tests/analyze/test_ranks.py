@@ -615,6 +615,9 @@ class RanksTest(unittest.TestCase):
         self.assertEqual([(row["samples"], row["tokens"]) for row in self.ask("A21")["rows"]], [(8, 4096), (8, 8192), (8, 6144)])
         finding = next(row for row in self.ask("findings")["rows"] if row["id"] == "F31")
         self.assertIn("its steps have 8192 tokens, theirs 4096", finding["title"])
+        self.step(0, STEPS, 40)  # of unknown size
+        self.step(1, STEPS, 80, signature="int64[8,1024];int64[8,1024]")
+        self.assertEqual([row["tokens"] for row in self.ask("A21")["rows"]], [None, 8192, 8192])
 
     def lengths(self, *longer):
         """Of each step the rank whose sequences are twice as long, and which computes 40 ms longer."""
@@ -632,6 +635,7 @@ class RanksTest(unittest.TestCase):
         found = self.lengths(*[0, 1] * 5)["F56"]
         self.assertEqual(found["numbers"], {"steps_pct": 100, "more": 8192, "others": 4096})
         self.assertEqual(found["saving_ms"], 20)  # 40 ms, of one rank of two
+        self.assertIn("F56", [row["id"] for row in self.ask("findings", "--threshold", "unequal_batches-steps=10")["rows"]])
         self.assertNotIn("F56", self.lengths(*[0, 1, 1, 1] * 3))  # mostly one rank's
         self.assertEqual(self.lengths(*[0, 1, None] * 4), {})  # in two steps of three
         self.assertEqual(self.lengths(*[0, 1] * 4), {})  # too few steps

@@ -109,8 +109,8 @@ const struct finding_rule finding_f20 = {
     .id = "F20",
     .key = "growing_graph",
     .title = "backward passes through earlier steps",
-    .thresholds =
-        {{"growing_graph-times", "", 1.5,
-          "backward operators of the last third of steps, in those of the first, more than; also for each other one"}},
+    .thresholds = {{"growing_graph-times", "", 1.5,
+                    "backward operators of the last third of steps, in those of the first, more than; their ratio to "
+                    "the others, too"}},
     .find = find,
 };

@@ -142,7 +142,7 @@ static void add_chain(struct chain *chain, const struct line_work *lines, size_t
     ns += lines[i].ns;
   }
   double length = calls > 0 ? operators / calls : 0;
-  if (length < least)
+  if (!(length > 0) || length < least)
     return;
   chain->length = fmax(chain->length, length);
   chain->operators += operators;

@@ -5,7 +5,8 @@
 #include "analyze/findings/rules.h"
 
 #define MEETINGS_LEAST 10
-#define MORE 1.1 // of the mean of the others
+#define MORE 1.1          // of the mean of the others
+#define ONE_RANKS_PCT 70. // of the explained meetings: one rank that has more so often is F31's
 
 static int64_t tokens_of(const struct rank_step *step)
 {
@@ -116,7 +117,7 @@ static enum status find(struct findings *findings, struct error *err)
   double least = findings_threshold(findings, "unequal_batches-steps") / 100 * (double)unequal.compared;
   uint32_t most = most_often(ranks, &unequal);
   if (unequal.compared < MEETINGS_LEAST || (double)unequal.explained < least ||
-      (double)unequal.times_slowest[most] >= least)
+      (double)unequal.times_slowest[most] >= ONE_RANKS_PCT / 100 * (double)unequal.explained)
     return STATUS_OK;
   XSP_TRY(findings_straggler_places(findings, ranks, most, &places, err));
   add(findings, ranks, &unequal, &places);

@@ -537,6 +537,16 @@ static void test_f27_counts_a_call_at_each_place(void **unused)
   ASSERT_NEAR(found_number(0, "saving_ms"), 1.2); // three quarters of 8 times 200 us
 }
 
+static void test_f27_leaves_lines_of_products_out(void **unused)
+{
+  (void)unused;
+  fixture.request.thresholds = (const char *[]){"elementwise-operators=0"};
+  fixture.request.threshold_count = 1;
+  block(false);
+  assert_int_equal(ask_rule("F27"), 1);
+  ASSERT_NEAR(found_number(0, "saving_ms"), 1.2);
+}
+
 // ---- F28 -------------------------------------------------------------------------------------------------------------
 static void indexing(int64_t backward_us)
 {
@@ -680,6 +690,7 @@ int main(void)
       TEST(test_f27_is_silent_about_installed_code),
       TEST(test_f27_is_silent_about_operators_between_products),
       TEST(test_f27_counts_a_call_at_each_place),
+      TEST(test_f27_leaves_lines_of_products_out),
       TEST(test_f28),
       TEST(test_f28_is_silent_below_its_share),
       TEST(test_least_gain),

@@ -60,7 +60,8 @@ static const struct {
 static const struct {
   const char *key;
   int64_t (*of)(const struct rank_step *step);
-} sizes[] = {{"samples", samples}, {"tokens", tokens}, {"given_bytes", given_bytes}};
+  bool is_unknown_as_zero;
+} sizes[] = {{"samples", samples, true}, {"tokens", tokens, true}, {"given_bytes", given_bytes, false}};
 #define SIZES (sizeof sizes / sizeof sizes[0])
 
 struct row {
@@ -123,11 +124,18 @@ static const char *state_of(const struct ranks *ranks, const struct rank *rank)
   return NULL;
 }
 
-static double mean_size(const struct ranks *ranks, const struct rank *rank, size_t size) // NaN: it has no steps
+// NaN: it has no steps, or the size of one is unknown.
+static double mean_size(const struct ranks *ranks, const struct rank *rank, size_t size)
 {
   double sum = 0;
-  for (size_t i = rank->first_step; i < rank->end_step; i++)
-    sum += ranks->by_rank[i]->is_warmup ? 0 : (double)sizes[size].of(ranks->by_rank[i]);
+  for (size_t i = rank->first_step; i < rank->end_step; i++) {
+    if (ranks->by_rank[i]->is_warmup)
+      continue;
+    int64_t value = sizes[size].of(ranks->by_rank[i]);
+    if (value <= 0 && sizes[size].is_unknown_as_zero)
+      return NAN;
+    sum += (double)value;
+  }
   return sum / (double)rank->steps;
 }
 

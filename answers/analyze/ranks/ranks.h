@@ -95,7 +95,7 @@ void ranks_match(struct ranks *ranks);
 // clocks.c: how far the clock of each collective's rank is ahead of that of its job's first rank. Collectives are sorted by instance.
 void ranks_align(struct ranks *ranks);
 void ranks_compare_times(struct ranks *ranks); // by these clocks: `later_ns`, `last_ns`
-// What the name of a collective, of its operator or of its kernel says: "gloo:all_reduce", "ncclDevKernel_AllReduce_…".
+// The kind of a collective, by its name, its operator's or its kernel's: "gloo:all_reduce", "ncclDevKernel_AllReduce_…".
 struct collective_kind {
   const char *name;             // in small letters, without '_'; "": a send and its receive, or unknown
   bool waits_for_all, has_root; // a rank: for each other; for one, or one for all
