@@ -25,7 +25,7 @@ struct analyze_cache {
   size_t experiment_count;
   struct view **views,
       **views_of_all;              // one per experiment, of its main and of all kinds of calls; NULL: not loaded yet
-  struct kept_findings **findings; // of findings/findings.c, one per experiment; NULL: not asked yet
+  struct kept_findings **findings; // of findings/kept.c, one per experiment; NULL: not asked yet
 };
 void analyze_cache_done(struct analyze_cache *cache);
 struct analyze_request {

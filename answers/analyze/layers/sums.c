@@ -4,15 +4,6 @@
 
 #include <math.h>
 
-// By observation, not measured yet.
-static double *values_of_none(struct arena *arena, size_t count)
-{
-  double *values = arena_alloc_array(arena, count + 1, sizeof *values);
-  for (size_t i = 0; i < count; i++)
-    values[i] = NAN;
-  return values;
-}
-
 const struct view_set *layers_model_set(const struct question *question, const struct layers *layers,
                                         const char **ret_from)
 {
@@ -74,7 +65,7 @@ double *layers_sums(const struct question *question, const struct layers *layers
                     size_t group_count, enum layer_value which)
 {
   size_t observations = layers->observation_count;
-  double *sums = values_of_none(question->scratch, group_count * observations);
+  double *sums = layers_no_values(question->scratch, group_count * observations);
   for (size_t k = 0; k < layers->count; k++) {
     const double *values = values_of(&layers->items[k], which);
     for (size_t i = 0; i < observations; i++) {

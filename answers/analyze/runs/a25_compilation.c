@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A25, compilation: the functions that frameworks compiled or traced, and sessions that were made, by reason and by the program's line that called them.
+// A25, compilation: the functions that frameworks compiled or traced, and sessions that were made, by reason and by the program's
+// line that called them.
 #include "analyze/a_list.h"
 #include "analyze/findings/own_lines.h"
 #include "analyze/lines/paths.h"
