@@ -8,7 +8,6 @@
 #include "http/guard.h"
 #include "http/server_private.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -41,7 +40,7 @@ struct framing {
   unsigned counts[SINGLE_HEADERS];
   const char *line_end; // of the header before
   bool has_zero;        // a zero byte, which hides the rest of its line
-  bool has_odd_line;    // a name that is none, such as "Origin ", or a carriage return within a line
+  bool has_odd_line;    // a malformed name, such as "Origin ", or a carriage return within a line
 };
 
 // libmicrohttpd ends texts at their first zero byte. It puts one or two in place of a line's end, where the next line begins.
@@ -51,11 +50,11 @@ static void check_line_end(struct framing *framing, const char *next)
 }
 
 // RFC 9110, 5.6.2.
+// RFC 9110, 5.6.2; not by the locale.
 static bool is_header_name(const char *name)
 {
-  size_t length = 0;
-  while (isalnum((unsigned char)name[length]) || (name[length] != 0 && strchr("!#$%&'*+-.^_`|~", name[length]) != NULL))
-    length++;
+  static const char of_names[] = "!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+  size_t length = strspn(name, of_names);
   return length > 0 && name[length] == 0;
 }
 

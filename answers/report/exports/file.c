@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #define FLUSH_BYTES ((size_t)1 << 18)
-#define TELL_SPANS 4096
+#define REPORT_SPANS 4096
 
 static bool is_stdout(const char *path)
 {
@@ -84,7 +84,7 @@ void export_file_spans(struct export_file *file, size_t count)
 {
   uint64_t before = file->spans;
   file->spans += count;
-  if (before / TELL_SPANS != file->spans / TELL_SPANS)
+  if (before / REPORT_SPANS != file->spans / REPORT_SPANS)
     headway_tell(&file->watcher, file->spans, file->all_spans);
 }
 

@@ -27,7 +27,7 @@ enum status export_file_open(const char *path, struct export_file *ret_file, str
 enum status export_file_make(const char *path, struct error *err) MUST_CHECK;
 // Call often: writes `out` once it is a quarter of a megabyte long.
 void export_file_flush(struct export_file *file);
-// That some more spans were written. The watcher hears of it every few thousands.
+// Counts spans as written; reports to the watcher every 4096.
 void export_file_spans(struct export_file *file, size_t count);
 // The number of spans in the store, where somebody watches.
 enum status export_file_count_spans(struct export_file *file, struct store *store, struct error *err) MUST_CHECK;
