@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compilation (A25): what torch.compile and jax.jit compiled, and how much of the time goes to compiling again.
+// Compilation (A25): what torch.compile, jax.jit and tf.function compiled, sessions of ONNX Runtime, and how much of the time goes to compiling again.
 import { cell, digits, plural } from "../format";
 import { LinkedTable, number, text } from "../widgets/answers";
 import { Meter } from "../widgets/charts";

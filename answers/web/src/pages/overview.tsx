@@ -135,7 +135,7 @@ function Lists({ a2, a10 }: { a2?: Answer; a10?: Answer }) {
           target={targetOf("layer", "layer_name")}
           on="layers"
           word="layer"
-          note={(one) => text(one.module ?? null)}
+          note={(one) => (one.module == null ? "" : `module ${text(one.module)}`)}
         />
       )}
       {a10 !== undefined && (
