@@ -36,7 +36,7 @@ def main():
         with torch.no_grad():
             program = torch.export.export(network.eval(), inputs, dynamic_shapes=shapes)
         torch.export.save(program, arguments.output)
-    except (OSError, RuntimeError, ValueError) as error:
+    except (ImportError, OSError, RuntimeError, ValueError) as error:
         sys.exit(f"pytorch_model.py: {arguments.network}: {' '.join(str(error).split())[:300]}")
 
 
