@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// xplane [EVENTS]: imports a profile of XLA on one core, alone and with its parents found, and end to end on two. Half of the events are operations of a module, the
-// others their ends, as JAX writes them on CPUs. The floor is a bare walk over all fields of the file in memory. Each measurement
-// has a process of its own, for its peak memory.
+// xplane [EVENTS]: imports a profile of XLA on one core, alone and with its parents found, and end to end on two. Half of the
+// events are operations of a module, the others their ends, as JAX writes them on CPUs. The floor is a bare walk over all fields
+// of the file in memory. Each measurement has a process of its own, for its peak memory.
 #include "base/input_file.h"
 #include "base/wire.h"
 #include "base/wire_write.h"
