@@ -47,8 +47,8 @@ static bool is_unknown(const struct store_frame *frame)
 static unsigned kind_of_sample(const struct works *works, const struct work_path *path, uint32_t context_id,
                                uint8_t sample)
 {
-  if (path->kind == WORK_JAX_CALLS && sample != SAMPLE_CPU) // JAX computes what was called before
-    return WORK_NONE;
+  if ((path->kind == WORK_JAX_CALLS || path->kind == WORK_JAX_EAGER) && sample != SAMPLE_CPU)
+    return WORK_NONE; // JAX computes what was called before
   if (path->kind != WORK_NONE)
     return work_kinds[path->kind].title != NULL ? path->kind : WORK_NONE;
   if (path->is_in_loop &&

@@ -1035,6 +1035,17 @@ static void test_eager_jax(void **unused)
   ASSERT_NEAR(found_number(0, "saving_ms"), 6);
 }
 
+// Calls wait for their turn where XLA computes what was called before.
+static void test_waits_in_eager_jax(void **unused)
+{
+  (void)unused;
+  start_jax(2);
+  fixture.context_id = python(fixture.context_id, "_operator_add", SITE "jax/_src/numpy/array_methods.py", 732);
+  for (int i = 0; i < 20; i++)
+    fixture_sample(&fixture, SAMPLE_LOCK, (i * 10 + 9) * MS, 6 * MS);
+  assert_int_equal(ask_rule("F29"), 0);
+}
+
 static void test_random_numbers_of_jax_are_none(void **unused)
 {
   (void)unused;
@@ -1247,6 +1258,7 @@ int main(void)
       TEST(test_outputs_that_the_program_must_have),
       TEST(test_waits_that_measure_a_call),
       TEST(test_eager_jax),
+      TEST(test_waits_in_eager_jax),
       TEST(test_random_numbers_of_jax_are_none),
       TEST(test_copies_to_jax_are_no_compilation),
       TEST(test_calls_of_small_jitted_functions),
