@@ -4,6 +4,7 @@
 // interpreter held; no error of Python's is left set.
 #include "frameworks/common/door.h"
 #include "frameworks/common/door_python.h"
+#include "frameworks/tensorflow/signature.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -12,15 +13,14 @@
 #define MODULE "tensorflow.python.eager.polymorphic_function.tracing_compilation"
 #define FUNCTIONS 64u // more have no reasons
 #define DEPTH 8       // of decorators
-#define TYPES_SIZE 1024u
 
 static const struct python *py;
 static struct xsp_site *site;
 static struct traced { // a function's last tracing
-  const void *code;    // its address; 0: free
+  void *code;          // kept for ever, 64 at most: no other code gets its address. NULL: free
   const void *scope;   // whether the tracing could make variables
   unsigned count;
-  char types[TYPES_SIZE]; // "(x: TensorSpec(shape=(2, 3), dtype=tf.float32, name=None), rate: Literal[0.5])"
+  struct tensorflow_signature signature;
 } traced[FUNCTIONS];
 
 static void release(void *object)
@@ -62,61 +62,17 @@ static void tag_text(struct xsp_span *span, const char *key, void *object, const
   release(value);
 }
 
-static struct traced *entry_of(const void *code)
+static struct traced *entry_of(void *code)
 {
   for (size_t i = 0; i < FUNCTIONS; i++) {
-    if (traced[i].code == NULL)
+    if (traced[i].code == NULL) {
+      py->incref(code);
       traced[i].code = code;
+    }
     if (traced[i].code == code)
       return &traced[i];
   }
   return NULL;
-}
-
-// ", name: " and ")" end a parameter. Brackets are nested.
-static size_t parameter_length(const char *text)
-{
-  size_t length = 0;
-  for (int depth = 0; text[length] != 0 && (depth > 0 || strchr(",)", text[length]) == NULL); length++)
-    depth += (strchr("([{", text[length]) != NULL) - (strchr(")]}", text[length]) != NULL);
-  return length;
-}
-
-// Of "name: Literal[0.5]".
-static bool is_value(const char *type, size_t length)
-{
-  return length > 9 && memcmp(type, "Literal[", 8) == 0;
-}
-
-// The first parameter that differs.
-static void explain(const struct traced *entry, const char *types, const void *scope, char *reason, size_t size)
-{
-  const char *before = entry->types, *now = types, *same = NULL;
-  size_t before_length = 0, now_length = 0;
-  do { // "(" or ", " is before each
-    before += before_length + (same == NULL ? 1 : 2);
-    now += now_length + (same == NULL ? 1 : 2);
-    same = now;
-    before_length = parameter_length(before);
-    now_length = parameter_length(now);
-  } while (before_length == now_length && memcmp(before, now, now_length) == 0 && now[now_length] == ',' &&
-           before[now_length] == ',');
-  int name = (int)strcspn(now, ":,)");
-  size_t type = (size_t)name + 2;
-  bool has_one = before_length > type && now_length > type && memcmp(before, now, type) == 0 && now[name] == ':' &&
-                 (before_length != now_length || memcmp(before, now, now_length) != 0);
-  int before_rest = has_one ? (int)(before_length - type) : 0, now_rest = has_one ? (int)(now_length - type) : 0;
-  if (has_one && is_value(before + type, before_length - type) && is_value(now + type, now_length - type))
-    snprintf(reason, size, "argument %.*s == %.*s, now %.*s: a value of Python's", name, now, before_rest - 9,
-             before + type + 8, now_rest - 9, now + type + 8);
-  else if (has_one)
-    snprintf(reason, size, "argument %.*s mismatch. expected %.*s, actual %.*s", name, now, before_rest, before + type,
-             now_rest, now + type);
-  else
-    snprintf(reason, size, "%s",
-             strcmp(entry->types, types) != 0 ? "other shapes or types"
-             : entry->scope != scope          ? "its first tracing made variables"
-                                              : "another function object with the same code");
 }
 
 // `arguments`: types, their context, the graph, options.
@@ -130,15 +86,19 @@ static void tag_tracing(struct xsp_span *span, void *arguments)
   py->error_clear();
   tag_text(span, "function", options, "name");
   if (entry != NULL) {
-    char id[32], reason[TYPES_SIZE], cut[TYPES_SIZE];
-    snprintf(cut, sizeof cut, "%s", types);
+    char id[32], reason[SIGNATURE_SIZE];
+    struct tensorflow_signature signature;
+    tensorflow_signature_take(&signature, types);
     snprintf(id, sizeof id, "%u/%u", (unsigned)(entry - traced), entry->count);
     xsp_span_tag_string(span, "compile_id", id);
     if (entry->count++ > 0) {
-      explain(entry, cut, scope, reason, sizeof reason);
-      xsp_span_tag_string(span, "reason", reason);
+      bool differs = tensorflow_signature_explain(&entry->signature, &signature, reason, sizeof reason);
+      xsp_span_tag_string(span, "reason",
+                          differs                 ? reason
+                          : entry->scope != scope ? "its first tracing made variables"
+                                                  : "another function object with the same code");
     }
-    memcpy(entry->types, cut, sizeof cut);
+    entry->signature = signature;
     entry->scope = scope;
   }
   tag_text(span, "file", code, "co_filename");

@@ -42,6 +42,12 @@ def step():
 def decorated():
     return step()
 
+def login():
+    return 3
+
+def long():
+    return 4
+
 def fails():
     raise ValueError("fails")
 
@@ -50,6 +56,14 @@ for types in ("(%s, rate: Literal[0.5])" % (X % 3), "(%s, rate: Literal[0.25])" 
     print(trace(decorated, types))
 for i in range(3):
     print(trace(lambda: 2, "()"))
+for end in ("a", "b"):
+    trace(login, "(s: Literal['%s-secret'])" % end)
+    trace(long, "(" + "a: T[%s], " % ("x" * 2000) + "b: %s)" % end)
+for i in range(20):  # each is freed before the next is made
+    made = {}
+    exec("def made(): return %d" % i, made)
+    trace(made["made"], "()")
+    made.clear()
 try:
     trace(fails, "no signature")
 except ValueError as error:
@@ -81,9 +95,13 @@ class Tracing(unittest.TestCase):
         rows = {(row["function"], row["kind"]): row for row in json.loads(answer.stdout)["rows"]}
         self.assertEqual({key: row["count"] for key, row in rows.items()},
                          {("step", "first"): 1, ("step", "guard"): 1, ("step", "new shape"): 1,
-                          ("<lambda>", "first"): 1, ("<lambda>", "new function"): 2, ("fails", "first"): 1})
+                          ("<lambda>", "first"): 1, ("<lambda>", "new function"): 2, ("fails", "first"): 1,
+                          ("login", "first"): 1, ("login", "guard"): 1, ("long", "first"): 1, ("long", "new shape"): 1,
+                          ("made", "first"): 20})
         self.assertIn("argument rate == 0.5, now 0.25", rows["step", "guard"]["reason"])
         self.assertIn("argument x mismatch. expected TensorSpec(shape=(2, 3)", rows["step", "new shape"]["reason"])
+        self.assertEqual(rows["login", "guard"]["reason"], "argument s: another text")
+        self.assertEqual(rows["long", "new shape"]["reason"], "other shapes or types")
         self.assertEqual(pathlib.Path(rows["step", "first"]["function_file"]).name, "program.py")
         self.assertEqual(rows["step", "first"]["function_line"], PROGRAM.splitlines().index("def step():") + 1)
 
