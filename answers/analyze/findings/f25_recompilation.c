@@ -89,6 +89,15 @@ static const struct compilation *main_reason(const struct compiling *compiling)
   return &most->first;
 }
 
+static const char *advice_for_tf_function(enum compilation_kind kind)
+{
+  return kind == COMPILATION_SHAPE
+             ? "keep shapes equal, or give @tf.function an input_signature with None for sizes that vary, or "
+               "reduce_retracing=True; xsp analyze compilation has all reasons"
+             : "pass tensors instead of Python numbers, or give @tf.function an input_signature; make a tf.function "
+               "once, outside of the loop; xsp analyze compilation has all reasons";
+}
+
 static const char *advice_for(enum compilation_kind kind, bool is_xlas)
 {
   if (is_xlas && kind != COMPILATION_SHAPE)
@@ -127,12 +136,12 @@ static void add(struct findings *findings, const struct compiling *compiling)
     finding_at_own_line(findings, finding, &compiling->lines, line);
   else if (compiling->place != PLACE_NONE)
     finding_at_place(findings, finding, compiling->place);
-  finding->context = findings_is_xlas(findings) ? "jax.jit" : "torch.compile";
   finding->time_ms = compiling->ns / 1e6 / count;
   finding->share_pct = analyze_share_pct(finding->time_ms, mean_loop_ms(findings));
   finding->saving_ms = finding->share_pct / 100 * findings->loop_ms;
   finding->saving_basis = "the share of the loop that compilations after the first observation take";
   const struct compilation *reason = main_reason(compiling);
+  finding->context = reason->is_tf_function ? "tf.function" : findings_is_xlas(findings) ? "jax.jit" : "torch.compile";
   // A module of PyTorch's is compiled by a function of PyTorch's.
   bool is_named = reason->function != NULL && !(reason->file != NULL && analyze_is_installed(reason->file));
   finding->title = arena_format(findings->question->arena,
@@ -140,7 +149,8 @@ static void add(struct findings *findings, const struct compiling *compiling)
                                 is_named ? reason->function : "the model", compiling->observations, count,
                                 findings_time(findings, compiling->ns / 1e6 / compiling->observations),
                                 reason->reason != NULL ? ": " : "", reason->reason != NULL ? reason->reason : "");
-  finding->advice = advice_for(reason->kind, findings_is_xlas(findings));
+  finding->advice = reason->is_tf_function ? advice_for_tf_function(reason->kind)
+                                           : advice_for(reason->kind, findings_is_xlas(findings));
   finding->threshold = findings_threshold_of(findings, least_of(findings));
   finding->confidence = CONFIDENCE_HIGH;
   finding_number(finding, "observations", compiling->observations);

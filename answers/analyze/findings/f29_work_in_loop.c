@@ -376,8 +376,8 @@ const struct finding_rule finding_f29 = {
     .thresholds =
         {{"work_in_loop-share", "%", 5, "time of the main thread there, of the program's loop, at least"},
          {"work_in_loop-own", "%", 20,
-          "the same, of its own code, libraries without a kind, checks of inputs, tokenizers, eager operators, copies "
-          "to JAX"},
+          "the same, of its own code, libraries without a kind, checks of inputs, tokenizers, pictures, eager "
+          "operators (not Keras' steps), copies to JAX"},
          {"work_in_loop-idle", "%", 15, "the same while XLA runs no module, of waits for JAX's results"},
          {"work_in_loop-jit", "%", 50, "the same while XLA runs no module, of calls of functions under jax.jit"},
          {"work_in_loop-calls", "%", 30, "the same, of calls of LightGBM and XGBoost, beside computing trees"},

@@ -423,6 +423,33 @@ static void test_f25_is_silent_about_the_first_of_each_function(void **unused)
   ASSERT_NEAR(found_number(0, "saving_ms"), 0.15);
 }
 
+// Each kind of reason has the advice of its framework.
+static void tracings(const char *reason, const char *advice)
+{
+  fixture_run(&fixture, "M/L", 1);
+  for (int i = 0; i < 10; i++) {
+    int64_t id = fixture_span_in(&fixture, XSP_LEVEL_APPLICATION, "compile", "tf.function", step(MS), 500 * US);
+    fixture_words(&fixture, id, "reason", reason);
+  }
+  assert_int_equal(ask_rule("F25"), 1);
+  assert_string_equal(found_text(0, "context"), "tf.function");
+  assert_non_null(strstr(found_text(0, "advice"), advice));
+  assert_null(strstr(found_text(0, "advice"), "mark_dynamic"));
+}
+
+static void test_f25_of_shapes_of_tf_function(void **unused)
+{
+  (void)unused;
+  tracings("argument x mismatch. expected TensorSpec(shape=(2, 3)), actual TensorSpec(shape=(2, 4))",
+           "reduce_retracing=True");
+}
+
+static void test_f25_of_values_of_tf_function(void **unused)
+{
+  (void)unused;
+  tracings("argument rate == 0.5, now 0.25: a value of Python's", "tensors instead of Python numbers");
+}
+
 static void test_f25_is_silent_about_the_first(void **unused)
 {
   (void)unused;
@@ -681,6 +708,8 @@ int main(void)
       TEST(test_f24_is_silent_about_one_region),
       TEST(test_f25),
       TEST(test_f25_is_silent_about_the_first_of_each_function),
+      TEST(test_f25_of_shapes_of_tf_function),
+      TEST(test_f25_of_values_of_tf_function),
       TEST(test_f25_is_silent_about_the_first),
       TEST(test_f26),
       TEST(test_f26_of_bags),

@@ -151,15 +151,16 @@ enum status compilations_load(struct question *question, const struct view_run *
                               struct error *err)
 {
   enum {
-    COLUMNS = STORE_BIT(STORE_CATEGORY) | STORE_BIT(STORE_START_NS) | STORE_BIT(STORE_DURATION_NS) |
-              STORE_BIT(STORE_CONTEXT_ID)
+    COLUMNS = STORE_BIT(STORE_NAME) | STORE_BIT(STORE_CATEGORY) | STORE_BIT(STORE_START_NS) |
+              STORE_BIT(STORE_DURATION_NS) | STORE_BIT(STORE_CONTEXT_ID)
   };
   struct run_columns columns;
   loaded_vector found = {0};
-  uint32_t compile;
+  uint32_t compile, tf_function = UINT32_MAX;
   *ret = (struct compilations){0};
   if (!store_find_string(question->view->store, "compile", 7, &compile))
     return STATUS_OK;
+  (void)store_find_string(question->view->store, "tf.function", 11, &tf_function);
   XSP_TRY(run_columns_load(question, run, COLUMNS, question->scratch, &columns, err));
   for (size_t row = 0; row < columns.spans.count; row++)
     if (columns.spans.category[row] == compile)
@@ -167,6 +168,7 @@ enum status compilations_load(struct question *question, const struct view_run *
           (struct loaded){.span_id = columns.spans.span_id[row],
                           .of = {.start_ns = columns.spans.start_ns[row],
                                  .duration_ns = columns.spans.duration_ns[row],
+                                 .is_tf_function = columns.spans.name[row] == tf_function,
                                  .context_id = columns.spans.context_id != NULL ? columns.spans.context_id[row] : 0,
                                  .observation = columns.derived.observation[row],
                                  .row = row}};

@@ -19,8 +19,9 @@ struct compilation { // texts: NULL where unknown
   const char *function, *file;
   int64_t line; // where the function begins; 0: unknown
   enum compilation_kind kind;
-  bool is_first;      // known to be the first of its function, gradients and what follows a break too
-  const char *reason; // why it is compiled again
+  bool is_tf_function; // a tracing
+  bool is_first;       // known to be the first of its function, gradients and what follows a break too
+  const char *reason;  // why it is compiled again
   const char *graph_break, *break_source; // its first graph break; "net.py:12"
   uint32_t context_id;                    // of its call path; 0: none
   int64_t start_ns, duration_ns;
