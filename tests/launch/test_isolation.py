@@ -353,11 +353,10 @@ found += [written < 66 << 20, os.path.ismount(session), session, work]""".strip(
         self.assertFalse(session.exists())  # a file system of its own till then
 
     def listed(self):
-        """The states of what `xsp recover` lists, by path."""
-        done = subprocess.run([XSP, "recover"], check=True, capture_output=True, text=True, cwd=self.folder,
+        """The states of what `xsp recover` lists, by path. Where none has a state, there is no such column."""
+        done = subprocess.run([XSP, "recover", "--json"], check=True, capture_output=True, text=True, cwd=self.folder,
                               env={**os.environ, "TMPDIR": str(self.temporary)})
-        rows = [re.split(r"  +", line) for line in done.stdout.splitlines() if "/xsp-" in line]
-        return {row[1]: None if row[-1] == "-" else row[-1] for row in rows}
+        return {row["path"]: row.get("state") for row in json.loads(done.stdout)["rows"]}
 
     def test_what_cannot_be_removed_is_listed(self):
         """Folders of a killed keeper and a killed runner, and a session folder without a session."""

@@ -375,7 +375,7 @@ class Environment(RunTest):
         self.assertEqual(self.tracers("--levels", "M"), {*self.FRAMEWORKS, "cpu"})
         self.assertEqual(self.tracers("--levels", "M/L"), {*self.FRAMEWORKS, "cpu", "nvtx", "itt", "rocm"})
         self.assertEqual(self.tracers("--levels", "M/K"), {*self.FRAMEWORKS, "cpu", "cuda", "levelzero", "opencl", "rocm"})
-        self.assertEqual(self.tracers("--levels", "A"), {"cpu", "jax", "nvtx", "itt", "pytorch", "rocm"})
+        self.assertEqual(self.tracers("--levels", "A"), {"cpu", "jax", "nvtx", "itt", "onnxruntime", "pytorch", "rocm", "tensorflow"})
         self.assertEqual(self.tracers("--levels", "M", "--model-range", "step*"), {*self.FRAMEWORKS, "cpu", "nvtx", "itt", "rocm"})
         self.assertEqual(self.tracers("--levels", "K", "--capture-range", "step*"), {"cpu", "cuda", "levelzero", "opencl", "rocm", "nvtx", "itt"})
         self.assertEqual(self.tracers("--levels", "M", "-t", "opencl"), set())
