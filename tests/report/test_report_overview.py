@@ -131,7 +131,7 @@ class ReportOverviewTest(browser.BrowserTest):
         for stage in ("data\n5 ms, 5 %", "forward\n30 ms, 30 %", "backward\n45 ms, 45 %", "optimizer\n10 ms, 10 %",
                       "other\n10 ms, 10 %"):
             self.assertIn(stage, text)
-        self.assertIn("aten::conv2d\n10 ms\n22.7 %\nstem\naten::conv2d\n10 ms\n22.7 %\nhead", text)
+        self.assertIn("aten::conv2d\n10 ms\n22.7 %\nmodule stem\naten::conv2d\n10 ms\n22.7 %\nmodule head", text)
         self.assertIn("\n…: ConvBackward0\n", text)  # what is at the end tells them apart
         window.go("#page=layers")
         for name, first in (("Forward and backward", "aten::conv2d"), ("By module", "head")):
