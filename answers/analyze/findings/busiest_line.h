@@ -18,7 +18,7 @@ enum status findings_busiest_line(struct findings *findings, struct busiest_line
 // Puts the finding at the line of the program's own code with most of the observations' time; where operators have no call paths, as
 // those of graphs, at that of the samples.
 enum status finding_at_busiest(struct findings *findings, struct finding *finding, struct error *err) MUST_CHECK;
-// The same, of lines that call the model: what is wrong with a call is not in the model.
+// The same, among lines that call the model: a wrong call is mended there, not in the model.
 enum status finding_at_call(struct findings *findings, struct finding *finding, struct error *err) MUST_CHECK;
 
 #endif
