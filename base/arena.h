@@ -4,6 +4,8 @@
 #ifndef XSP_BASE_ARENA_H
 #define XSP_BASE_ARENA_H
 
+#include "base/scoped.h"
+
 #include <stddef.h>
 
 struct arena_block;

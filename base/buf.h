@@ -4,6 +4,8 @@
 #ifndef XSP_BASE_BUF_H
 #define XSP_BASE_BUF_H
 
+#include "base/scoped.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 

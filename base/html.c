@@ -6,7 +6,7 @@
 
 static void put(struct buf *out, const char *text, size_t length)
 {
-  struct buf valid = {0};
+  struct buf valid SCOPED(buf_done) = {0};
   buf_utf8(&valid, text, length);
   for (const char *at = valid.data; at != NULL && *at != 0; at++) {
     const char *entity = *at == '&'   ? "&amp;"
@@ -19,7 +19,6 @@ static void put(struct buf *out, const char *text, size_t length)
     else
       buf_put(out, at, 1);
   }
-  buf_done(&valid);
 }
 
 void html_put(struct buf *out, const char *text)

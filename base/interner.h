@@ -5,6 +5,7 @@
 #define XSP_BASE_INTERNER_H
 
 #include "base/arena.h"
+#include "base/scoped.h"
 #include "base/slice.h"
 #include "base/vector.h"
 

@@ -322,10 +322,7 @@ bool json_each(struct json_reader *reader, json_take visit, void *context)
 
 bool json_each_of_text(const char *text, size_t length, json_take visit, void *context)
 {
-  struct json_reader reader;
+  struct json_reader reader SCOPED(json_read_done);
   json_read_start(&reader, text, length);
-  bool is_read =
-      json_next(&reader) == JSON_OBJECT && json_each(&reader, visit, context) && json_next(&reader) == JSON_END;
-  json_read_done(&reader);
-  return is_read;
+  return json_next(&reader) == JSON_OBJECT && json_each(&reader, visit, context) && json_next(&reader) == JSON_END;
 }

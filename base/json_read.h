@@ -12,6 +12,7 @@
 #define XSP_BASE_JSON_READ_H
 
 #include "base/error.h"
+#include "base/scoped.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -5,13 +5,14 @@
 //   struct span *span = vector_add(&spans); // zeroed; valid until the vector grows
 //   *vector_add(&spans) = other;
 //   for (size_t i = 0; i < spans.count; i++) use(&spans.items[i]);
-//   vector_done(&spans);
+//   vector_done(&spans); // or, at once: VECTOR(struct span) spans SCOPED(vector_end) = {0};
 //
 // The macros evaluate their first argument several times.
 #ifndef XSP_BASE_VECTOR_H
 #define XSP_BASE_VECTOR_H
 
 #include "base/memory.h"
+#include "base/scoped.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -37,6 +38,14 @@
 // Frees the items; the vector is empty again.
 #define vector_done(vector)                                                                                            \
   (free((vector)->items), (vector)->items = NULL, (void)((vector)->count = (vector)->capacity = 0))
+
+// For SCOPED: what vector_done does to a local one. Each begins with the pointer to its items.
+static inline void vector_end(void *vector)
+{
+  void *items;
+  memcpy(&items, vector, sizeof items);
+  free(items);
+}
 
 // For vector_reserve: `items`, moved where they must grow. Growth doubles, so that adding costs the same on average.
 static inline void *vector_room(void *items, size_t count, size_t *capacity, size_t more, size_t item_bytes)

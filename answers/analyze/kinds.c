@@ -86,14 +86,13 @@ static enum status find_whether_named(struct kinds *kinds, struct error *err)
 {
   struct store_note *notes;
   size_t count;
-  struct map noted = {0};
+  struct map noted SCOPED(map_done) = {0};
   XSP_TRY(store_notes(kinds->view->store, -1, kinds->arena, &notes, &count, err));
   for (size_t i = 0; i < count; i++)
     if (strcmp(notes[i].key, STORE_NOTE_OBSERVATION_NAMES) == 0)
       (void)map_at(&noted, map_number((uint64_t)notes[i].run_id), NULL);
   for (size_t i = 0; i < kinds->view->run_count && !kinds->is_named; i++)
     kinds->is_named = map_find(&noted, map_number((uint64_t)kinds->view->runs[i].run->run_id)) != NULL;
-  map_done(&noted);
   return STATUS_OK;
 }
 
@@ -127,7 +126,7 @@ static void add_observation(struct kinds *kinds, const struct store_observation 
 static enum status load_run(struct kinds *kinds, size_t number, struct error *err)
 {
   const struct view_run *run = &kinds->view->runs[number];
-  struct map place_of = {0};
+  struct map place_of SCOPED(map_done) = {0};
   for (size_t i = 0; i < run->observation_count; i++)
     *map_at(&place_of, map_number((uint64_t)run->observations[i].span_id), NULL) = i;
   struct call *calls = arena_alloc_array(kinds->arena, run->observation_count + 1, sizeof *calls);
@@ -137,7 +136,6 @@ static enum status load_run(struct kinds *kinds, size_t number, struct error *er
     status = store_walk_spans(kinds->view->store, run->run->run_id, STORE_BIT(STORE_SPAN_ID) | STORE_BIT(STORE_NAME),
                               take_names, &naming, err);
   kinds->calls[number] = calls;
-  map_done(&place_of);
   return status;
 }
 

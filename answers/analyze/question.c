@@ -169,7 +169,7 @@ static bool pools_batches(const struct question *question)
 // How many ranks of a job the runs of the answer are of; 0: of none.
 static size_t count_ranks(const struct question *question)
 {
-  struct map ranks = {0};
+  struct map ranks SCOPED(map_done) = {0};
   for (size_t i = 0; i < question->used_count; i++)
     for (size_t k = 0; k < question->used[i]->run_count; k++) {
       struct store_track *tracks;
@@ -182,9 +182,7 @@ static size_t count_ranks(const struct question *question)
         if (tracks[track].rank.world_size > 0)
           (void)map_at(&ranks, map_number((uint64_t)tracks[track].rank.rank), NULL);
     }
-  size_t found = ranks.count;
-  map_done(&ranks);
-  return found;
+  return ranks.count;
 }
 
 static void note_batches(struct question *question)
@@ -310,7 +308,7 @@ static enum status answer_one(const struct analysis *analysis, const struct expe
                               const struct analyze_request *request, struct arena *arena, struct table *ret_table,
                               struct error *err)
 {
-  struct arena scratch = {0};
+  struct arena scratch SCOPED(arena_done) = {0};
   struct question question;
   struct view *view;
   analyze_cache_next_question(request->cache);
@@ -326,7 +324,6 @@ static enum status answer_one(const struct analysis *analysis, const struct expe
           : analysis->answer(&question, err);
   if (status == STATUS_OK)
     finish(&question, ret_table);
-  arena_done(&scratch);
   return status;
 }
 

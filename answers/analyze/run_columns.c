@@ -218,7 +218,7 @@ enum status run_processes_load(struct store *store, int64_t run_id, struct arena
   struct store_track *tracks;
   size_t count;
   XSP_TRY(store_tracks(store, run_id, arena, &tracks, &count, err));
-  struct interner processes = {0};
+  struct interner processes SCOPED(interner_done) = {0};
   for (size_t i = 0; i < count; i++) {
     const char *host = tracks[i].host != NULL ? tracks[i].host : "";
     const char *name = arena_format(arena, "%lld %s", (long long)tracks[i].process_id, host);
@@ -226,6 +226,5 @@ enum status run_processes_load(struct store *store, int64_t run_id, struct arena
     *map_at(process_of, map_number((uint64_t)tracks[i].track_id), NULL) = process;
   }
   *ret_count = interner_count(&processes);
-  interner_done(&processes);
   return STATUS_OK;
 }

@@ -44,7 +44,7 @@ static void fill_set(struct view_set *set, struct arena *arena)
 // Spans of a run whose process is a rank of a job; 0: it is none.
 static enum status count_spans(struct store *store, int64_t run_id, size_t *ret_count, struct error *err)
 {
-  struct arena arena = {0};
+  struct arena arena SCOPED(arena_done) = {0};
   struct store_track *tracks;
   struct store_spans spans = {0};
   size_t count;
@@ -55,7 +55,6 @@ static enum status count_spans(struct store *store, int64_t run_id, size_t *ret_
   if (is_rank)
     status = store_load_spans(store, run_id, 0, &arena, &spans, err); // no column: the count alone
   *ret_count = spans.count;
-  arena_done(&arena);
   return status;
 }
 

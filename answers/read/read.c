@@ -135,16 +135,13 @@ static enum status query(struct call *call, struct error *err)
 
 static enum status make_tree(struct call *call, struct error *err)
 {
-  struct arena arena = {0};
+  struct arena arena SCOPED(arena_done) = {0};
   struct table table;
   call->table = memory_new(1, sizeof *call->table);
-  enum status status = report_tree(call->file->store, call->run_id, &arena, &table, err);
-  if (status == STATUS_OK) {
-    columns_of_table(&table, call->table);
-    columns_finish(call->table);
-  }
-  arena_done(&arena);
-  return status;
+  XSP_TRY(report_tree(call->file->store, call->run_id, &arena, &table, err));
+  columns_of_table(&table, call->table);
+  columns_finish(call->table);
+  return STATUS_OK;
 }
 
 static int finish_table(struct call *call, struct xsp_read_table **ret_table)
@@ -221,14 +218,11 @@ static enum status answer(struct call *call, struct arena *arena, struct buf *ou
 
 static enum status analysis(struct call *call, struct error *err)
 {
-  struct arena arena = {0};
-  struct buf out = {0};
-  enum status status = answer(call, &arena, &out, err);
-  if (status == STATUS_OK)
-    call->json = memory_text_of(out.data, out.length);
-  buf_done(&out);
-  arena_done(&arena);
-  return status;
+  struct arena arena SCOPED(arena_done) = {0};
+  struct buf out SCOPED(buf_done) = {0};
+  XSP_TRY(answer(call, &arena, &out, err));
+  call->json = memory_text_of(out.data, out.length);
+  return STATUS_OK;
 }
 
 int xsp_read_analysis(struct xsp_read_file *file, const char *id, const char *const *options, char **ret_json)

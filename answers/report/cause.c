@@ -23,12 +23,11 @@ static void put_text(const char *text, struct buf *out)
 
 static void put_name(const struct cause *of, struct buf *out)
 {
-  struct arena arena = {0};
+  struct arena arena SCOPED(arena_done) = {0};
   const char *name = of->name;
   if (of->name_is_kernel)
     page_kernel_names_short(&of->name, 1, &arena, &name);
   put_text(name, out);
-  arena_done(&arena);
 }
 
 static void put_idle(const struct cause *of, struct buf *out)

@@ -128,8 +128,7 @@ void display_cut(struct buf *out, const char *text, size_t length, size_t column
 
 void display_wrap(struct buf *out, const char *text, size_t column, size_t indent, size_t width)
 {
-  struct buf escaped;
-  buf_init(&escaped, BUF_MAXIMUM_DEFAULT);
+  struct buf escaped SCOPED(buf_done) = {0};
   display_escape(&escaped, text, strlen(text)); // text that is escaped stays as it is
   const char *word = escaped.length > 0 ? escaped.data : "";
   for (bool is_first = true; *word != 0; is_first = false) {
@@ -144,5 +143,4 @@ void display_wrap(struct buf *out, const char *text, size_t column, size_t inden
     word += length + strspn(word + length, " ");
   }
   buf_text(out, "\n");
-  buf_done(&escaped);
 }

@@ -164,7 +164,7 @@ static const char *shorten(const char *text, const char *previous, const char *n
 {
   struct name name;
   struct words shown = {.count = 0};
-  struct buf out;
+  struct buf out SCOPED(buf_done);
   bool is_name = read_name(&name, text);
   const struct words *words = &name.words;
   for (size_t i = 0; i < words->count && shown.count == 0; i++)
@@ -182,7 +182,6 @@ static const char *shorten(const char *text, const char *previous, const char *n
   buf_text(&out, name.brief.data != NULL ? name.brief.data + at : "");
   const char *brief = is_name && out.length > 0 ? arena_copy(arena, out.data, out.length) : text;
   buf_done(&name.brief);
-  buf_done(&out);
   return brief;
 }
 
@@ -216,7 +215,7 @@ static void distinguish(struct entry *entries, size_t count, struct arena *arena
 
 void page_kernel_names_short(const char *const *names, size_t count, struct arena *arena, const char **ret_short)
 {
-  struct interner distinct = {0};
+  struct interner distinct SCOPED(interner_done) = {0};
   struct entry *entries = arena_alloc_array(arena, count + 1, sizeof *entries);
   const char **briefs = arena_alloc_array(arena, count + 1, sizeof *briefs); // by id
   for (size_t i = 0; i < count; i++) {
@@ -231,5 +230,4 @@ void page_kernel_names_short(const char *const *names, size_t count, struct aren
     briefs[entries[i].id] = entries[i].brief;
   for (size_t i = 0; i < count; i++)
     ret_short[i] = names[i] == NULL ? NULL : briefs[interner_at(&distinct, names[i], strlen(names[i]))];
-  interner_done(&distinct);
 }

@@ -120,7 +120,7 @@ enum status entry_source_write(const struct asset_entry *entry, const char *path
 {
   char name[PATH_MAX];
   struct stat facts;
-  struct buf text = {0};
+  struct buf text SCOPED(buf_done) = {0};
   snprintf(name, sizeof name, "%s.new", path);
   source_format(source, entry->url, &text);
   int file = regular_file_open(AT_FDCWD, name, O_WRONLY | O_CREAT | O_TRUNC, &facts);
@@ -128,7 +128,6 @@ enum status entry_source_write(const struct asset_entry *entry, const char *path
   enum status status = is_written ? STATUS_OK : cache_no_place(&asset_cache, path, err);
   if (file >= 0)
     close(file);
-  buf_done(&text);
   return status;
 }
 

@@ -30,10 +30,9 @@ static enum status add_level(void *context, const struct store_cell *cells, size
 static enum status say(struct store *store, struct level_set levels, uint32_t absent_mask, message_fn message,
                        struct error *err)
 {
-  struct buf text;
+  struct buf text SCOPED(buf_done) = {0};
   char set[LEVEL_SET_TEXT_SIZE];
   level_set_format(levels, set);
-  buf_init(&text, BUF_MAXIMUM_DEFAULT);
   buf_format(&text, "at %s nothing was published at ", set);
   const char *joint = "";
   for (unsigned level = 0; level < XSP_LEVEL_COUNT; level++)
@@ -43,28 +42,26 @@ static enum status say(struct store *store, struct level_set levels, uint32_t ab
     }
   if (message != NULL)
     message("xsp: %s", text.data);
-  enum status status = store_add_note(store, 0, "absent_levels", text.data, err);
-  buf_done(&text);
-  return status;
+  return store_add_note(store, 0, "absent_levels", text.data, err);
 }
 
 enum status absent_levels_say(struct store *store, message_fn message, struct error *err)
 {
-  struct arena arena = {0};
+  struct arena arena SCOPED(arena_done) = {0};
   struct store_run *runs = NULL;
   size_t count = 0;
   if (store_is_folded(store))
     return STATUS_OK;
-  enum status status = store_runs(store, &arena, &runs, &count, err);
+  XSP_TRY(store_runs(store, &arena, &runs, &count, err));
   uint32_t *masks = arena_alloc_array(&arena, count + 1, sizeof *masks);
-  for (size_t i = 0; i < count && status == STATUS_OK; i++) {
+  for (size_t i = 0; i < count; i++) {
     const struct store_query_sink sink = {.context = &masks[i], .row = add_level};
     char sql[96];
     masks[i] = 0;
     snprintf(sql, sizeof sql, "select distinct level from span where run_id = %" PRId64, runs[i].run_id);
-    status = store_query(store, sql, &sink, err);
+    XSP_TRY(store_query(store, sql, &sink, err));
   }
-  for (size_t i = 0; i < count && status == STATUS_OK; i++) {
+  for (size_t i = 0; i < count; i++) {
     bool is_first = true;
     for (size_t k = 0; k < count; k++)
       if (level_set_equal(runs[k].levels, runs[i].levels)) {
@@ -73,8 +70,7 @@ enum status absent_levels_say(struct store *store, message_fn message, struct er
       }
     const uint32_t absent_mask = runs[i].levels.mask & ~masks[i] & ~XSP_LEVEL_MASK(XSP_LEVEL_MODEL);
     if (is_first && absent_mask != 0)
-      status = say(store, runs[i].levels, absent_mask, message, err);
+      XSP_TRY(say(store, runs[i].levels, absent_mask, message, err));
   }
-  arena_done(&arena);
-  return status;
+  return STATUS_OK;
 }

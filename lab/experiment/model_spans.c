@@ -32,7 +32,7 @@ static enum status load_observed(struct store *store, int64_t run_id, struct are
   XSP_TRY(store_load_spans(store, run_id, columns, arena, &spans, err));
   XSP_TRY(store_load_tags_of(store, run_id, keys, 2, arena, &tags, &tag_count, err));
   struct observed *observed = arena_alloc_array(arena, spans.count + 1, sizeof *observed);
-  struct map places = {0}; // by span id
+  struct map places SCOPED(map_done) = {0}; // by span id
   for (size_t i = 0; i < spans.count; i++)
     if (spans.level[i] == XSP_LEVEL_MODEL) {
       size_t place = places.count;
@@ -50,18 +50,18 @@ static enum status load_observed(struct store *store, int64_t run_id, struct are
   }
   *ret_observed = observed;
   *ret_count = places.count;
-  map_done(&places);
   return STATUS_OK;
 }
 
 // xsp's own share of a run: what its code inside the counted model spans took, as measured there (tag own_ns). The median
 // over observations: the code is timed by the wall clock, and one preemption inside it would else be taken for its cost.
-static enum status measure(struct store *store, struct store_run *run, struct arena *arena, struct error *err)
+enum status model_spans_own_share(struct store *store, struct store_run *run, struct error *err)
 {
+  struct arena arena SCOPED(arena_done) = {0};
   struct observed *observed = NULL;
   size_t count = 0, counted = 0, own_known = 0;
-  XSP_TRY(load_observed(store, run->run_id, arena, &observed, &count, err));
-  double *shares = arena_alloc_array(arena, count + 1, sizeof *shares);
+  XSP_TRY(load_observed(store, run->run_id, &arena, &observed, &count, err));
+  double *shares = arena_alloc_array(&arena, count + 1, sizeof *shares);
   for (size_t i = 0; i < count; i++) {
     if (observed[i].is_warmup)
       continue;
@@ -72,14 +72,6 @@ static enum status measure(struct store *store, struct store_run *run, struct ar
   if (own_known > 0 && own_known == counted)
     run->own_pct = statistic_named("median", shares, own_known);
   return STATUS_OK;
-}
-
-enum status model_spans_own_share(struct store *store, struct store_run *run, struct error *err)
-{
-  struct arena arena = {0};
-  enum status status = measure(store, run, &arena, err);
-  arena_done(&arena);
-  return status;
 }
 
 // ---- precision ---------------------------------------------------------------------------------------------------------
@@ -102,10 +94,8 @@ static enum status estimate(struct store *store, int64_t run_id, struct arena *a
 enum status model_spans_reach(struct store *store, int64_t run_id, double *ret_reach_pct, unsigned *ret_count,
                               struct error *err)
 {
-  struct arena arena = {0};
-  enum status status = estimate(store, run_id, &arena, ret_reach_pct, ret_count, err);
-  arena_done(&arena);
-  return status;
+  struct arena arena SCOPED(arena_done) = {0};
+  return estimate(store, run_id, &arena, ret_reach_pct, ret_count, err);
 }
 
 // ---- windows -----------------------------------------------------------------------------------------------------------
@@ -162,26 +152,25 @@ static enum status tag_run(struct store *store, int64_t run_id, const struct map
                            const struct operator_window *windows, struct error *err)
 {
   const uint32_t columns = STORE_BIT(STORE_SPAN_ID) | STORE_BIT(STORE_NAME) | STORE_BIT(STORE_LEVEL);
-  struct arena arena = {0};
+  struct arena arena SCOPED(arena_done) = {0};
   struct store_spans spans;
-  enum status status = store_load_spans(store, run_id, columns, &arena, &spans, err);
-  for (size_t i = 0; status == STATUS_OK && i < spans.count; i++) {
+  XSP_TRY(store_load_spans(store, run_id, columns, &arena, &spans, err));
+  for (size_t i = 0; i < spans.count; i++) {
     const uint64_t *number = spans.level[i] == XSP_LEVEL_LAYER ? map_find(names, map_number(spans.name[i])) : NULL;
     struct store_tag tags[4];
     size_t count = number == NULL ? 0 : make_tags(store, &windows[*number - 1], tags);
     for (size_t k = 0; k < count; k++)
       tags[k].span_id = spans.span_id[i];
     if (count > 0)
-      status = store_add_tags(store, run_id, tags, count, err);
+      XSP_TRY(store_add_tags(store, run_id, tags, count, err));
   }
-  arena_done(&arena);
-  return status;
+  return STATUS_OK;
 }
 
 enum status model_spans_tag_windows(struct store *store, int64_t experiment_id, const struct predictor *predictor,
                                     const char *model_path, struct error *err)
 {
-  struct arena arena = {0};
+  struct arena arena SCOPED(arena_done) = {0};
   struct map names = {0};
   struct operator_window *windows;
   struct store_run *runs;
@@ -195,6 +184,5 @@ enum status model_spans_tag_windows(struct store *store, int64_t experiment_id, 
     if (runs[i].experiment_id == experiment_id)
       status = tag_run(store, runs[i].run_id, &names, windows, err);
   map_done(&names);
-  arena_done(&arena);
   return status;
 }

@@ -45,10 +45,10 @@ static bool are_comparable(const struct store_run *a, const struct store_run *b)
 static enum status judge_group(struct store *store, const struct store_run *runs, size_t count, struct noise *noise,
                                bool *is_known, struct error *err)
 {
-  VECTOR(double) latencies = {0};
+  VECTOR(double) latencies SCOPED(vector_end) = {0};
   enum status status = STATUS_OK;
   for (size_t i = 0; i < count && status == STATUS_OK; i++) {
-    struct arena arena = {0};
+    struct arena arena SCOPED(arena_done) = {0};
     struct store_observation *observations;
     size_t observation_count = 0;
     if (are_comparable(&runs[0], &runs[i]))
@@ -56,31 +56,28 @@ static enum status judge_group(struct store *store, const struct store_run *runs
     for (size_t k = 0; k < observation_count && status == STATUS_OK; k++)
       if (!observations[k].warmup)
         *vector_add(&latencies) = (double)observations[k].duration_ns;
-    arena_done(&arena);
   }
   *is_known = *is_known || latencies.count > 1;
   add_latencies(noise, runs[0].batch_size, latencies.items, latencies.count);
-  vector_done(&latencies);
   return status;
 }
 
 static enum status judge(struct store *store, const struct level_set *levels, struct noise *noise, bool *ret_is_known,
                          struct error *err)
 {
-  struct arena arena = {0};
+  struct arena arena SCOPED(arena_done) = {0};
   struct store_run *runs;
   size_t count = 0;
   *ret_is_known = false;
-  enum status status = store_runs(store, &arena, &runs, &count, err);
-  for (size_t first = 0; first < count && status == STATUS_OK; first++) {
+  XSP_TRY(store_runs(store, &arena, &runs, &count, err));
+  for (size_t first = 0; first < count; first++) {
     bool is_new = levels == NULL || level_set_equal(runs[first].levels, *levels);
     for (size_t i = 0; i < first && is_new; i++)
       is_new = !are_comparable(&runs[i], &runs[first]);
     if (is_new)
-      status = judge_group(store, &runs[first], count - first, noise, ret_is_known, err);
+      XSP_TRY(judge_group(store, &runs[first], count - first, noise, ret_is_known, err));
   }
-  arena_done(&arena);
-  return status;
+  return STATUS_OK;
 }
 
 // ---- the verdict -------------------------------------------------------------------------------------------------------

@@ -45,21 +45,17 @@ struct experiment {
 static enum status describe(struct experiment *experiment, struct error *err)
 {
   const struct run_experiment_options *options = experiment->options;
-  struct buf workload;
-  buf_init(&workload, BUF_MAXIMUM_DEFAULT);
+  struct buf workload SCOPED(buf_done) = {0};
   for (char *const *word = options->run.command; *word != NULL; word++)
     buf_format(&workload, "%s%s", word == options->run.command ? "" : " ", *word);
   struct store_experiment row = {
       .experiment_id = 1, .name = experiment->name, .workload = workload.data, .command = options->command_line};
-  struct buf pinned = {0};
+  struct buf pinned SCOPED(buf_done) = {0};
   pin_variables_explain(&pinned);
   const struct store_system_value value = {.key = "pinned_algorithms", .text = pinned.data};
   if (options->run.pin_algorithms)
     MESSAGE(experiment, "algorithms are pinned of %s; other frameworks have no variable for it", pinned.data);
-  enum status status = record_experiment(experiment->store, &row, &value, options->run.pin_algorithms, err);
-  buf_done(&pinned);
-  buf_done(&workload);
-  return status;
+  return record_experiment(experiment->store, &row, &value, options->run.pin_algorithms, err);
 }
 
 // ---- one execution ---------------------------------------------------------------------------------------------------
@@ -247,7 +243,7 @@ static struct level_set deepest(const struct run_experiment_options *options)
 static enum status plan_by_first(struct experiment *experiment, struct level_set recorded, struct error *err)
 {
   struct run_plan plan;
-  struct buf text;
+  struct buf text SCOPED(buf_done);
   run_plan_make(recorded, experiment->published.level_mask, &plan);
   experiment->set_count = plan.set_count;
   for (size_t i = 0; i < plan.set_count; i++)
@@ -256,15 +252,13 @@ static enum status plan_by_first(struct experiment *experiment, struct level_set
     experiment->set_count = level_sets_add_serial(experiment->sets, plan.set_count, RUN_SETS_MAXIMUM);
   if (experiment->options->metrics)
     experiment->set_count = level_sets_add_metrics(experiment->sets, experiment->set_count, RUN_SETS_MAXIMUM);
-  enum status status = STATUS_OK;
   buf_init(&text, BUF_MAXIMUM_DEFAULT);
   run_plan_explain(&plan, &text);
   if (text.length > 0) {
     MESSAGE(experiment, "%s", text.data);
-    status = store_add_note(experiment->store, 0, "level_sets", text.data, err);
+    XSP_TRY(store_add_note(experiment->store, 0, "level_sets", text.data, err));
   }
-  buf_done(&text);
-  return status;
+  return STATUS_OK;
 }
 
 // Said when the first execution has ended: it is the one whose output is seen.

@@ -12,7 +12,7 @@
 static enum status create_scratch(const char *output_path, uint32_t level_mask, struct store **ret_scratch,
                                   struct store_run *ret_run, struct error *err)
 {
-  struct arena arena = {0};
+  struct arena arena SCOPED(arena_done) = {0};
   const char *path = arena_format(&arena, "%s.serialized", output_path);
   const struct store_experiment experiment = {.experiment_id = 1, .xsp_version = XSP_VERSION};
   *ret_run = (struct store_run){.run_id = 1,
@@ -21,13 +21,9 @@ static enum status create_scratch(const char *output_path, uint32_t level_mask, 
                                 .epoch_is_unix = true,
                                 .own_pct = NAN};
   *ret_scratch = NULL;
-  enum status status = store_create(path, true, ret_scratch, err);
-  if (status == STATUS_OK)
-    status = store_add_experiment(*ret_scratch, &experiment, err);
-  if (status == STATUS_OK)
-    status = store_add_run(*ret_scratch, ret_run, err);
-  arena_done(&arena);
-  return status;
+  XSP_TRY(store_create(path, true, ret_scratch, err));
+  XSP_TRY(store_add_experiment(*ret_scratch, &experiment, err));
+  return store_add_run(*ret_scratch, ret_run, err);
 }
 
 static enum status run_serialized(const struct program_parts *parts, struct store *scratch, struct store_run *run,

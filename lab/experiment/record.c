@@ -12,7 +12,7 @@
 enum status record_experiment(struct store *store, struct store_experiment *row, const struct store_system_value *more,
                               size_t more_count, struct error *err)
 {
-  struct arena arena = {0};
+  struct arena arena SCOPED(arena_done) = {0};
   struct store_system_value values[SYSTEM_VALUES_MAXIMUM];
   size_t count;
   enum status status = system_describe(&arena, values, SYSTEM_VALUES_MAXIMUM - more_count, &count, err);
@@ -29,7 +29,6 @@ enum status record_experiment(struct store *store, struct store_experiment *row,
   row->xsp_version = XSP_VERSION;
   if (status == STATUS_OK)
     status = store_add_experiment(store, row, err);
-  arena_done(&arena);
   return status;
 }
 

@@ -188,7 +188,7 @@ static enum status insert(struct history_database *database, const struct histor
                           struct error *err)
 {
   char created[32], batch[32];
-  struct buf figures = {0};
+  struct buf figures SCOPED(buf_done) = {0};
   PGresult *result;
   figures_write(record, &figures);
   snprintf(created, sizeof created, "%" PRId64, record->created_ns);
@@ -206,7 +206,6 @@ static enum status insert(struct history_database *database, const struct histor
   if (status == STATUS_OK)
     *added += strtoul(database->pq.cmdTuples(result), NULL, 10);
   database->pq.clear(result);
-  buf_done(&figures);
   return status;
 }
 

@@ -41,7 +41,7 @@ void figures_write(const struct history_record *record, struct buf *out)
 bool figures_read(const char *text, size_t length, struct arena *arena, struct history_record *record)
 {
   struct json_reader json;
-  VECTOR(struct store_system_value) figures = {0};
+  VECTOR(struct store_system_value) figures SCOPED(vector_end) = {0};
   json_read_start(&json, text, length);
   bool is_object = json_next(&json) == JSON_OBJECT;
   while (is_object && json_next(&json) == JSON_KEY) {
@@ -65,6 +65,5 @@ bool figures_read(const char *text, size_t length, struct arena *arena, struct h
     record->figures = copy;
     record->figure_count = figures.count;
   }
-  vector_done(&figures);
   return is_object;
 }

@@ -21,8 +21,8 @@ struct history_model *history_models(const struct history *history, struct arena
 {
   size_t count = history->records.count;
   uint32_t *numbers = arena_alloc_array(arena, count + 1, sizeof *numbers);
-  struct interner keys = {0};
-  struct buf key = {0};
+  struct interner keys SCOPED(interner_done) = {0};
+  struct buf key SCOPED(buf_done) = {0};
   for (size_t i = 0; i < count; i++) {
     put_key(&history->records.items[i], &key);
     numbers[i] = interner_at(&keys, key.data, key.length);
@@ -37,8 +37,6 @@ struct history_model *history_models(const struct history *history, struct arena
   }
   for (size_t i = count; i-- > 0;)
     models[numbers[i]].records[models[numbers[i]].count++] = &history->records.items[i];
-  interner_done(&keys);
-  buf_done(&key);
   return models;
 }
 

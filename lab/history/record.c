@@ -44,13 +44,11 @@ struct making {
 
 static const char *valid_text(struct arena *arena, const char *text)
 {
-  struct buf valid = {0};
+  struct buf valid SCOPED(buf_done) = {0};
   if (text == NULL || text[0] == 0)
     return NULL;
   buf_utf8(&valid, text, strlen(text));
-  const char *copy = arena_copy(arena, valid.data, valid.length);
-  buf_done(&valid);
-  return copy;
+  return arena_copy(arena, valid.data, valid.length);
 }
 
 static const char *text_of(const struct making *making, const struct store_system_value *values, size_t count,
@@ -184,28 +182,21 @@ static enum status add_experiment(struct making *making, const struct latency_po
   return STATUS_OK;
 }
 
-static enum status read_store(struct history *history, struct store *store, struct arena *scratch, struct error *err)
+enum status history_read(struct history *history, struct store *store, struct error *err)
 {
+  struct arena scratch SCOPED(arena_done) = {0};
   struct compare_request request;
   struct latency_point *points;
   struct store_experiment *experiments;
   size_t point_count = 0, count;
   compare_request_init(&request);
-  XSP_TRY(store_experiments(store, scratch, &experiments, &count, err));
+  XSP_TRY(store_experiments(store, &scratch, &experiments, &count, err));
   if (count == 0)
     return STATUS_OK;
-  XSP_TRY(analyze_latencies(&store, 1, &request, scratch, &points, &point_count, err));
+  XSP_TRY(analyze_latencies(&store, 1, &request, &scratch, &points, &point_count, err));
   for (size_t i = 0; i < count; i++) {
     struct making making = {.history = history, .store = store, .experiment = &experiments[i]};
-    XSP_TRY(add_experiment(&making, points, point_count, scratch, err));
+    XSP_TRY(add_experiment(&making, points, point_count, &scratch, err));
   }
   return STATUS_OK;
-}
-
-enum status history_read(struct history *history, struct store *store, struct error *err)
-{
-  struct arena scratch = {0};
-  enum status status = read_store(history, store, &scratch, err);
-  arena_done(&scratch);
-  return status;
 }

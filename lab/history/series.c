@@ -57,8 +57,8 @@ static void put_key(const struct all_series *series, const struct history_record
 
 static void group(const struct history *history, struct arena *arena, struct all_series *series)
 {
-  struct interner keys = {0};
-  struct buf key = {0};
+  struct interner keys SCOPED(interner_done) = {0};
+  struct buf key SCOPED(buf_done) = {0};
   size_t count = history->records.count, *series_of_record = arena_alloc_array(arena, count + 1, sizeof(size_t));
   size_t *places = arena_alloc_array(arena, count + 1, sizeof *places);
   for (size_t i = 0; i < count; i++) {
@@ -83,8 +83,6 @@ static void group(const struct history *history, struct arena *arena, struct all
       struct history_series *of = &series->items[series_of_record[i]];
       of->records[of->count++] = i;
     }
-  buf_done(&key);
-  interner_done(&keys);
 }
 
 // ---- verdicts --------------------------------------------------------------------------------------------------------

@@ -106,7 +106,7 @@ static struct processes count_processes(const struct capture *capture)
 {
   struct processes counts = {0, 0, false};
   struct collect_process process;
-  struct map joined = {0}, living = {0};
+  struct map joined SCOPED(map_done) = {0}, living SCOPED(map_done) = {0};
   size_t cursor = 0;
   while (collect_process(capture->session, &cursor, &process)) {
     bool is_program = process.process_id == capture->process.process;
@@ -125,8 +125,6 @@ static struct processes count_processes(const struct capture *capture)
   }
   counts.joined = (unsigned)joined.count;
   counts.living = (unsigned)living.count;
-  map_done(&joined);
-  map_done(&living);
   return counts;
 }
 

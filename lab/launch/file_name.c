@@ -78,15 +78,13 @@ static enum status expand(const char *pattern, struct buf *name, struct error *e
 
 enum status file_name_expand(const char *pattern, struct arena *arena, const char **ret_name, struct error *err)
 {
-  struct buf name;
+  struct buf name SCOPED(buf_done);
   buf_init(&name, PATH_MAX);
-  enum status status = expand(pattern, &name, err);
-  if (status == STATUS_OK && name.failed)
-    status = wrong(pattern, "a shorter one", err, "the name is too long");
-  if (status == STATUS_OK)
-    *ret_name = arena_copy(arena, name.data, name.length);
-  buf_done(&name);
-  return status;
+  XSP_TRY(expand(pattern, &name, err));
+  if (name.failed)
+    XSP_TRY(wrong(pattern, "a shorter one", err, "the name is too long"));
+  *ret_name = arena_copy(arena, name.data, name.length);
+  return STATUS_OK;
 }
 
 // The script that an interpreter is given, as in "python3 train.py": the first plain argument where it is a readable file

@@ -152,22 +152,18 @@ static void describe(const struct list *list, const struct slice *found, size_t 
 
 const char *functions_file_put_together(const char *path, const char *messages, struct arena *arena)
 {
-  VECTOR(struct slice) found = {0};
+  VECTOR(struct slice) found SCOPED(vector_end) = {0};
   struct slice rest = slice_of(messages), line;
-  struct buf text;
-  buf_init(&text, BUF_MAXIMUM_DEFAULT);
+  struct buf text SCOPED(buf_done) = {0};
   while (slice_cut(&rest, '\n', &line))
     if (slice_starts_with(line, FOUND_LINE))
       *vector_add(&found) = line;
     else if (line.length > 0)
       buf_format(&text, "%.*s\n", (int)line.length, line.data);
-  struct list list = {0};
+  struct list list SCOPED(list_done) = {0};
   if (found.count > 1 && list_read(path, &list, NULL) == STATUS_OK) {
     describe(&list, found.items, found.count, &text);
     messages = arena_copy(arena, text.data, text.length);
   }
-  list_done(&list);
-  vector_done(&found);
-  buf_done(&text);
   return messages;
 }

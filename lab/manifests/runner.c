@@ -48,11 +48,9 @@ enum status manifest_check_library(const struct manifest *manifest, const struct
 
 static const char *expectation_text(const struct expectation *expectation, struct arena *arena)
 {
-  struct buf text = {0};
+  struct buf text SCOPED(buf_done) = {0};
   expectation_format(expectation, &text);
-  const char *copy = arena_copy(arena, text.data, text.length);
-  buf_done(&text);
-  return copy;
+  return arena_copy(arena, text.data, text.length);
 }
 
 const char *const *manifest_expectations(const struct manifest *manifest, struct arena *arena)

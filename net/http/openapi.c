@@ -52,12 +52,11 @@ static void put_type(struct json_writer *json, const char *type, const char *sch
 {
   json_member_object(json, type);
   if (schema != NULL && strcmp(type, "application/json") == 0) {
-    struct buf reference = {0};
+    struct buf reference SCOPED(buf_done) = {0};
     buf_format(&reference, "#/components/schemas/%s", schema);
     json_member_object(json, "schema");
     json_member_string(json, "$ref", reference.data);
     json_object_end(json);
-    buf_done(&reference);
   }
   json_object_end(json);
 }
@@ -100,7 +99,7 @@ static void put_response(struct json_writer *json, const struct http_site *site,
 
 static void put_operation(struct json_writer *json, const struct http_site *site, const struct route *route)
 {
-  struct buf method = {0};
+  struct buf method SCOPED(buf_done) = {0};
   for (const char *letter = route->method; *letter != 0; letter++)
     buf_format(&method, "%c", tolower((unsigned char)*letter));
   json_member_object(json, method.data);
@@ -113,7 +112,6 @@ static void put_operation(struct json_writer *json, const struct http_site *site
   put_response(json, site, route, true);
   json_object_end(json);
   json_object_end(json);
-  buf_done(&method);
 }
 
 // Each path once, with all its methods.

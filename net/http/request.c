@@ -131,7 +131,7 @@ static void check_caller(struct exchange *exchange)
 static void find_route(struct exchange *exchange, const char *method)
 {
   const struct http_site *site = exchange->server->options.site;
-  struct buf methods = {0};
+  struct buf methods SCOPED(buf_done) = {0};
   exchange->route = route_find(site->routes, method, &exchange->target, exchange->parts, &methods);
   if (exchange->route == NULL && methods.length > 0) {
     exchange_refuse(exchange, 405, "this path takes %s only", methods.data);
@@ -139,7 +139,6 @@ static void find_route(struct exchange *exchange, const char *method)
   } else if (exchange->route == NULL) {
     exchange_refuse(exchange, 404, "there is no such path; %s lists all", site->description);
   }
-  buf_done(&methods);
 }
 
 // What is asked.

@@ -24,12 +24,10 @@ static bool send_all(int fd, const char *bytes, size_t length)
 
 bool control_send(int fd, const char *const *fields, size_t count)
 {
-  struct buf line;
+  struct buf line SCOPED(buf_done);
   buf_init(&line, PROTOCOL_LINE_MAXIMUM);
   protocol_format(&line, fields, count);
-  bool sent = !line.failed && send_all(fd, line.data, line.length);
-  buf_done(&line);
-  return sent;
+  return !line.failed && send_all(fd, line.data, line.length);
 }
 
 void control_add(struct buf *lines, int fd, const char *const *fields, size_t count)

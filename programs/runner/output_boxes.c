@@ -71,7 +71,7 @@ static void send_box(const struct sending *sending, size_t item, const struct bo
 static void send_boxes_of_item(const struct sending *sending, const struct boxes_source *source, size_t item)
 {
   const struct boxes_form *form = &sending->expectation->form.boxes;
-  struct boxes boxes = {0};
+  struct boxes boxes SCOPED(boxes_done) = {0};
   struct xsp_span span = xsp_span_start(&decode_boxes_site);
   boxes_decode(form, source, item, sending->input->width, sending->input->height, &boxes);
   xsp_span_finish(&span);
@@ -83,7 +83,6 @@ static void send_boxes_of_item(const struct sending *sending, const struct boxes
   xsp_span_finish(&span);
   for (size_t i = 0; i < boxes.list.count; i++)
     send_box(sending, item, &boxes.list.items[i]);
-  boxes_done(&boxes);
 }
 
 enum status results_send_boxes(const struct sending *sending, struct error *err)

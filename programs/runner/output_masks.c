@@ -32,7 +32,7 @@ static void send_found(const struct sending *sending, size_t item, const struct 
 static enum status compare_label(const struct sending *sending, size_t item, const struct mask *mask, struct error *err)
 {
   const struct picture_item *picture = &sending->pictures->items.items[item];
-  struct image label = {0};
+  struct image label SCOPED(image_done) = {0};
   struct buf bytes = {0};
   enum status status = inference_picture_read_file(picture->label, &bytes, err);
   if (status == STATUS_OK)
@@ -54,7 +54,6 @@ static enum status compare_label(const struct sending *sending, size_t item, con
       }
     free(counts);
   }
-  image_done(&label);
   return status;
 }
 
@@ -83,20 +82,17 @@ static enum status send_mask_of_item(const struct sending *sending, const struct
 enum status results_send_masks(const struct sending *sending, struct error *err)
 {
   const struct mask_form *form = &sending->expectation->form.mask;
-  struct output_values values = {0};
-  enum status status = output_values_read(sending, sending->expectation->info.name, false, &values, err);
-  if (status == STATUS_OK) {
-    size_t width = output_values_dimension(&values, form->channels_last),
-           height = output_values_dimension(&values, form->channels_last + 1u);
-    size_t pixels = width * height, channels = pixels > 0 ? values.item_count / pixels : 0;
-    if (!image_size_is_possible(width, height) || channels * pixels != values.item_count || channels == 0 ||
-        channels > (form->has_threshold ? 1 : MASK_CLASSES_MOST))
-      status = output_values_wrong(&values, "a mask of [N, classes, height, width]", err,
-                                   form->has_threshold ? "a threshold is for one channel"
-                                                       : "its channels are not 1 to 256 classes");
-    for (size_t item = 0; item < sending->pictures->paths.count && status == STATUS_OK; item++)
-      status = send_mask_of_item(sending, &values, channels, width, height, item, err);
-  }
-  output_values_done(&values);
-  return status;
+  struct output_values values SCOPED(output_values_done) = {0};
+  XSP_TRY(output_values_read(sending, sending->expectation->info.name, false, &values, err));
+  size_t width = output_values_dimension(&values, form->channels_last),
+         height = output_values_dimension(&values, form->channels_last + 1u);
+  size_t pixels = width * height, channels = pixels > 0 ? values.item_count / pixels : 0;
+  if (!image_size_is_possible(width, height) || channels * pixels != values.item_count || channels == 0 ||
+      channels > (form->has_threshold ? 1 : MASK_CLASSES_MOST))
+    XSP_TRY(output_values_wrong(&values, "a mask of [N, classes, height, width]", err,
+                                form->has_threshold ? "a threshold is for one channel"
+                                                    : "its channels are not 1 to 256 classes"));
+  for (size_t item = 0; item < sending->pictures->paths.count; item++)
+    XSP_TRY(send_mask_of_item(sending, &values, channels, width, height, item, err));
+  return STATUS_OK;
 }

@@ -120,7 +120,7 @@ static void put_values(const struct picture *picture, const struct image *image,
 static enum status put_picture(struct pictures *pictures, size_t number, const struct picture *picture,
                                enum tensor_type type, void *values, struct error *err)
 {
-  struct image image = {0};
+  struct image image SCOPED(image_done) = {0};
   struct picture_item *item = &pictures->items.items[number];
   const char *name = pictures->names.items[number];
   enum status status = decode(pictures, number, name, picture, &image, err);
@@ -139,7 +139,6 @@ static enum status put_picture(struct pictures *pictures, size_t number, const s
     xsp_span_finish(&span);
     put_values(picture, &image, type, values);
   }
-  image_done(&image);
   return status;
 }
 

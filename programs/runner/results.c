@@ -41,19 +41,16 @@ static void send_text_of_item(const struct sending *sending, const struct output
 
 static enum status results_send_texts(const struct sending *sending, struct error *err)
 {
-  struct output_values values = {0};
-  enum status status = output_values_read(sending, sending->expectation->info.name, false, &values, err);
-  if (status == STATUS_OK) {
-    size_t classes = output_values_are_integers(&values) ? 1 : output_values_dimension(&values, 0),
-           steps = classes > 0 ? values.item_count / classes : 0;
-    if (classes == 0 || steps > TEXT_TOKENS_MOST)
-      status = output_values_wrong(&values, "a text of [N, tokens], or of [N, tokens, vocabulary]", err,
-                                   "an item has no values, or more than 4096 tokens");
-    for (size_t item = 0; item < sending->pictures->paths.count && status == STATUS_OK; item++)
-      send_text_of_item(sending, &values, classes, steps, item);
-  }
-  output_values_done(&values);
-  return status;
+  struct output_values values SCOPED(output_values_done) = {0};
+  XSP_TRY(output_values_read(sending, sending->expectation->info.name, false, &values, err));
+  size_t classes = output_values_are_integers(&values) ? 1 : output_values_dimension(&values, 0),
+         steps = classes > 0 ? values.item_count / classes : 0;
+  if (classes == 0 || steps > TEXT_TOKENS_MOST)
+    XSP_TRY(output_values_wrong(&values, "a text of [N, tokens], or of [N, tokens, vocabulary]", err,
+                                "an item has no values, or more than 4096 tokens"));
+  for (size_t item = 0; item < sending->pictures->paths.count; item++)
+    send_text_of_item(sending, &values, classes, steps, item);
+  return STATUS_OK;
 }
 
 // ---- all -------------------------------------------------------------------------------------------------------------
@@ -61,7 +58,7 @@ enum status results_send(const struct predictor *predictor, struct predictor_mod
                          const struct runner_arguments *arguments, const struct pictures *pictures, struct code *code,
                          const char *name, struct error *err)
 {
-  struct buf lines = {0};
+  struct buf lines SCOPED(buf_done) = {0};
   struct sending sending = {.predictor = predictor,
                             .model = model,
                             .pictures = pictures,
@@ -86,6 +83,5 @@ enum status results_send(const struct predictor *predictor, struct predictor_mod
                                                                    arguments->control_fd, &lines, err);
   xsp_span_finish(&span);
   control_flush(&lines, sending.fd); // not in the span: xsp's reading is no work on the output
-  buf_done(&lines);
   return status;
 }

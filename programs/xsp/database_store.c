@@ -15,7 +15,7 @@
 
 static enum status open_nameless(int *ret_file, struct error *err)
 {
-  struct arena arena = {0};
+  struct arena arena SCOPED(arena_done) = {0};
   const char *folder = getenv("TMPDIR");
   char *path = arena_format(&arena, "%s/xsp-reply-XXXXXX", folder != NULL && folder[0] != 0 ? folder : "/tmp");
   *ret_file = mkostemp(path, O_CLOEXEC);
@@ -24,7 +24,6 @@ static enum status open_nameless(int *ret_file, struct error *err)
     status = error_set_errno(err, STATUS_SYSTEM, "cannot keep a reply", path, "TMPDIR=FOLDER");
   else
     unlink(path);
-  arena_done(&arena);
   return status;
 }
 

@@ -19,7 +19,7 @@ static enum status put_note(void *context, const struct store_cell *cells, size_
   struct slice rest = {cells[0].text, cells[0].length}, line;
   (void)count, (void)err;
   while (slice_cut(&rest, '\n', &line)) {
-    struct buf whole = {0};
+    struct buf whole SCOPED(buf_done) = {0};
     buf_format(&whole, "\n%.*s\n", (int)line.length, line.data);
     if (line.length > 0 && strstr(lines->seen.data, whole.data) == NULL) {
       buf_format(lines->out, "%-8s ", lines->seen.length == 1 ? "metrics" : "");
@@ -27,7 +27,6 @@ static enum status put_note(void *context, const struct store_cell *cells, size_
       buf_text(lines->out, "\n");
       buf_text(&lines->seen, whole.data + 1);
     }
-    buf_done(&whole);
   }
   return STATUS_OK;
 }

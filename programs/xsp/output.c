@@ -93,13 +93,12 @@ void output_message(const char *format, ...)
   va_end(args);
   if (length < 0)
     memory_exhausted();
-  struct buf escaped;
+  struct buf escaped SCOPED(buf_done);
   buf_init(&escaped, MESSAGE_BYTES_MAXIMUM);
   display_escape(&escaped, line, (size_t)length);
   if (buf_text(&escaped, "\n"))
     fwrite(escaped.data, 1, escaped.length, stderr);
   free(line);
-  buf_done(&escaped);
 }
 
 // For errors without advice of their own: each ends with a next step.
@@ -156,13 +155,12 @@ void output_progress(const char *text, bool is_last)
 static void show_headway(const char *path, const char *text)
 {
   const char *slash = strrchr(path, '/');
-  struct buf line = {0};
+  struct buf line SCOPED(buf_done) = {0};
   buf_init(&line, MESSAGE_BYTES_MAXIMUM);
   display_escape(&line, slash != NULL ? slash + 1 : path, strlen(slash != NULL ? slash + 1 : path));
   buf_format(&line, ": %s", text);
   if (!line.failed)
     output_progress(line.data, false);
-  buf_done(&line);
 }
 
 void output_headway(struct headway *headway, const char *path, uint64_t done_bytes, uint64_t total_bytes)

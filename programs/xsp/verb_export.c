@@ -43,16 +43,16 @@ static enum status report_foreign_clocks(struct store *store, const char *format
 {
   if (!text_is_one_of(format, "perfetto", "chrome", "speedscope", "folded", "pprof"))
     return STATUS_OK;
-  struct arena arena = {0};
+  struct arena arena SCOPED(arena_done) = {0};
   struct store_run *runs = NULL;
   size_t run_count = 0, left_out = 0;
   const char *clock = NULL;
-  enum status status = store_runs(store, &arena, &runs, &run_count, err);
-  for (size_t i = 0; i < run_count && status == STATUS_OK; i++) {
+  XSP_TRY(store_runs(store, &arena, &runs, &run_count, err));
+  for (size_t i = 0; i < run_count; i++) {
     struct store_track *tracks = NULL;
     size_t track_count = 0;
-    status = store_tracks(store, runs[i].run_id, &arena, &tracks, &track_count, err);
-    for (size_t j = 0; j < track_count && status == STATUS_OK; j++)
+    XSP_TRY(store_tracks(store, runs[i].run_id, &arena, &tracks, &track_count, err));
+    for (size_t j = 0; j < track_count; j++)
       if (tracks[j].clock != NULL) {
         clock = tracks[j].clock;
         left_out++;
@@ -63,26 +63,24 @@ static enum status report_foreign_clocks(struct store *store, const char *format
                    "time; --to csv has %s",
                    left_out, left_out == 1 ? "" : "s", left_out == 1 ? "its" : "their", clock,
                    left_out == 1 ? "it" : "them");
-  arena_done(&arena);
-  return status;
+  return STATUS_OK;
 }
 
 // Receivers of OpenTelemetry take all times for Unix times.
 static enum status report_own_zero(struct store *store, struct error *err)
 {
-  struct arena arena = {0};
+  struct arena arena SCOPED(arena_done) = {0};
   struct store_run *runs = NULL;
   size_t run_count = 0, count = 0;
-  enum status status = store_runs(store, &arena, &runs, &run_count, err);
-  for (size_t i = 0; i < run_count && status == STATUS_OK; i++)
+  XSP_TRY(store_runs(store, &arena, &runs, &run_count, err));
+  for (size_t i = 0; i < run_count; i++)
     count += !runs[i].epoch_is_unix;
   if (count > 0)
     output_message(
         "xsp: times of %zu of %zu runs do not count from 1970, since the source did not say when it was recorded: "
         "databases file them under 1970, and one with a time to live drops them at once",
         count, run_count);
-  arena_done(&arena);
-  return status;
+  return STATUS_OK;
 }
 
 // ---- --publish -------------------------------------------------------------------------------------------------------

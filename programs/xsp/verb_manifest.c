@@ -315,12 +315,11 @@ static enum status run(const struct invocation *invocation, struct error *err)
   if (invocation->argument_count < 2)
     return error_set(err, STATUS_USE, "wrong use", "init", "xsp manifest init MODEL", "it takes a model");
   XSP_TRY(verb_reader_format(invocation, &format, err));
-  struct arena arena = {0};
+  struct arena arena SCOPED(arena_done) = {0};
   struct draft draft = {.ports.arena = &arena};
   enum status status = init(invocation, &draft, format, err);
   vector_done(&draft.ports.list);
   buf_done(&draft.text);
-  arena_done(&arena);
   return status;
 }
 

@@ -68,18 +68,16 @@ static enum status name_losses(struct store *store, const char *path, struct err
   struct store_call_paths paths;
   struct store_run *runs;
   size_t run_count, sample_count = 0;
-  struct arena arena = {0};
-  enum status status = store_call_paths(store, &arena, &paths, err);
-  if (status == STATUS_OK && paths.context_count > 0)
+  struct arena arena SCOPED(arena_done) = {0};
+  XSP_TRY(store_call_paths(store, &arena, &paths, err));
+  if (paths.context_count > 0)
     output_message("xsp: %s: its call paths are not in the merged file", path);
-  if (status == STATUS_OK)
-    status = store_runs(store, &arena, &runs, &run_count, err);
-  for (size_t i = 0; status == STATUS_OK && i < run_count && sample_count == 0; i++)
-    status = store_count_samples(store, runs[i].run_id, &sample_count, err);
-  if (status == STATUS_OK && sample_count > 0)
+  XSP_TRY(store_runs(store, &arena, &runs, &run_count, err));
+  for (size_t i = 0; i < run_count && sample_count == 0; i++)
+    XSP_TRY(store_count_samples(store, runs[i].run_id, &sample_count, err));
+  if (sample_count > 0)
     output_message("xsp: %s: its samples of threads are not in the merged file", path);
-  arena_done(&arena);
-  return status;
+  return STATUS_OK;
 }
 
 static enum status add_file(struct journal_file *journal, const char *path, struct error *err)

@@ -90,12 +90,11 @@ static enum status publish(const struct invocation *invocation, struct history_i
 
 static enum status run(const struct invocation *invocation, struct error *err)
 {
-  struct history_inputs inputs = {0};
+  struct history_inputs inputs SCOPED(history_inputs_close) = {0};
   struct publishing publishing = {0};
   enum status status = publish(invocation, &inputs, &publishing, err);
   history_site_close(publishing.site);
   history_done(&publishing.history);
-  history_inputs_close(&inputs);
   return status;
 }
 

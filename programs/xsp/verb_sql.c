@@ -58,9 +58,8 @@ static char *blob_text(struct arena *arena, const struct store_cell *cell)
 
 static void json_blob(struct json_writer *json, const struct store_cell *cell)
 {
-  struct arena arena = {0}; // of this cell only: rows are streamed
+  struct arena arena SCOPED(arena_done) = {0}; // of this cell only: rows are streamed
   json_string(json, blob_text(&arena, cell));
-  arena_done(&arena);
 }
 
 static enum status json_row(void *context, const struct store_cell *cells, size_t count, struct error *err)
@@ -131,12 +130,10 @@ static enum status add_columns(void *context, const char *const *names, size_t c
 // Texts of SQL may hold NUL bytes, tables' texts cannot: they become U+FFFD.
 static const char *text_without_nul(struct arena *arena, const struct store_cell *cell)
 {
-  struct buf text = {0};
+  struct buf text SCOPED(buf_done) = {0};
   for (size_t i = 0; i < cell->length; i++)
     buf_put(&text, cell->text[i] != 0 ? &cell->text[i] : "\xef\xbf\xbd", cell->text[i] != 0 ? 1 : 3);
-  const char *copy = arena_copy(arena, text.data != NULL ? text.data : "", text.length);
-  buf_done(&text);
-  return copy;
+  return arena_copy(arena, text.data != NULL ? text.data : "", text.length);
 }
 
 static struct table_cell cell_of(struct arena *arena, const struct store_cell *from)

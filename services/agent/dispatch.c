@@ -129,14 +129,13 @@ static void fail_by_answer(struct run *run, const struct answer *answer)
 
 static bool is_registered(struct dispatching *dispatching, const struct run *run)
 {
-  struct arena arena = {0};
+  struct arena arena SCOPED(arena_done) = {0};
   struct agent_list agents;
   bool is_found = false;
   if (registry_agents(dispatching->etcd, NULL, &arena, &agents, NULL) != STATUS_OK)
     is_found = clock_now_ns(CLOCK_MONOTONIC) - run->silent_ns < PATIENCE_NS;
   for (size_t i = 0; i < agents.count; i++)
     is_found |= strcmp(agents.items[i].name, run->agent->name) == 0;
-  arena_done(&arena);
   return is_found;
 }
 

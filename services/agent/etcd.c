@@ -71,10 +71,9 @@ static void put_number(struct json_writer *json, const char *key, int64_t number
 
 static void put_bytes(struct json_writer *json, const char *key, const void *bytes, size_t length)
 {
-  struct buf text = {0};
+  struct buf text SCOPED(buf_done) = {0};
   base64_put(&text, bytes, length);
   json_member_string(json, key, text.data != NULL ? text.data : "");
-  buf_done(&text);
 }
 
 static struct slice body_of(const struct etcd *etcd)

@@ -37,7 +37,7 @@ static void reply_added(struct exchange *exchange, const struct job_view *job)
 static void add(struct exchange *exchange, const struct submission *submission)
 {
   struct agent *agent = agent_of(exchange);
-  struct buf request = {0};
+  struct buf request SCOPED(buf_done) = {0};
   struct json_writer json;
   struct job_view job;
   struct error error = {0};
@@ -61,12 +61,11 @@ static void add(struct exchange *exchange, const struct submission *submission)
     error_line(&error, line, sizeof line);
     exchange_refuse_for_now(exchange, RETRY_FULL_S, "%s", line);
   }
-  buf_done(&request);
 }
 
 void agent_evaluation_add(struct exchange *exchange)
 {
-  struct arena arena = {0};
+  struct arena arena SCOPED(arena_done) = {0};
   struct submission submission;
   const char *const *ignored;
   char why[512];
@@ -81,7 +80,6 @@ void agent_evaluation_add(struct exchange *exchange)
     else
       add(exchange, &submission);
   }
-  arena_done(&arena);
 }
 
 // ---- looking ---------------------------------------------------------------------------------------------------------
@@ -105,7 +103,7 @@ static void put_table(struct exchange *exchange, struct json_writer *json, const
 {
   uint64_t bytes = 0;
   int file = job->state == JOB_DONE ? queue_open(agent_of(exchange)->queue, job->id, QUEUE_TABLE, &bytes) : -1;
-  struct buf text = {0};
+  struct buf text SCOPED(buf_done) = {0};
   bool is_read = file >= 0 && bytes > 0 && bytes <= TABLE_BYTES_MOST && buf_reserve(&text, bytes) &&
                  read(file, text.data, bytes) == (ssize_t)bytes;
   if (is_read)
@@ -117,7 +115,6 @@ static void put_table(struct exchange *exchange, struct json_writer *json, const
     json_null(json);
   if (file >= 0)
     close(file);
-  buf_done(&text);
 }
 
 void agent_evaluation_show(struct exchange *exchange)
@@ -137,7 +134,7 @@ void agent_evaluation_show(struct exchange *exchange)
 
 void agent_evaluations_show(struct exchange *exchange)
 {
-  struct arena arena = {0};
+  struct arena arena SCOPED(arena_done) = {0};
   struct job_view *jobs;
   size_t count;
   struct json_writer json;
@@ -156,7 +153,6 @@ void agent_evaluations_show(struct exchange *exchange)
   json_array_end(&json);
   json_object_end(&json);
   buf_text(text, "\n");
-  arena_done(&arena);
 }
 
 void agent_evaluation_file(struct exchange *exchange)

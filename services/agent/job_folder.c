@@ -110,7 +110,7 @@ enum status job_folder_read(const struct job_folder *folder, const char *id, str
 {
   static const char what[] = "cannot read the evaluation";
   char path[PATH_MAX];
-  struct buf text;
+  struct buf text SCOPED(buf_done);
   buf_init(&text, RECORD_BYTES_MOST);
   record_path(folder, id, path);
   enum status status = input_file_read(path, what, &text, err);
@@ -118,7 +118,6 @@ enum status job_folder_read(const struct job_folder *folder, const char *id, str
       status == STATUS_OK ? job_record_read((struct slice){text.data, text.length}, arena, ret_record) : NULL;
   if (problem != NULL)
     status = error_set(err, STATUS_INPUT, what, path, "removing this file", "%s", problem);
-  buf_done(&text);
   return status;
 }
 
@@ -126,7 +125,7 @@ enum status job_folder_write(const struct job_folder *folder, const char *id, co
                              struct error *err)
 {
   char path[PATH_MAX], partial[PATH_MAX];
-  struct buf text = {0};
+  struct buf text SCOPED(buf_done) = {0};
   enum status status = STATUS_OK;
   record_path(folder, id, path);
   job_record_write(record, &text);
@@ -140,7 +139,6 @@ enum status job_folder_write(const struct job_folder *folder, const char *id, co
     close(file);
   if (file >= 0 && status != STATUS_OK)
     unlink(partial);
-  buf_done(&text);
   return status;
 }
 

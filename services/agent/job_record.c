@@ -64,14 +64,13 @@ static bool take_request(struct reading *reading, struct json_reader *json)
 {
   struct submission submission;
   struct json_writer writer;
-  struct buf text = {0};
+  struct buf text SCOPED(buf_done) = {0};
   reading->problem = submission_take(json, reading->arena, &submission);
   if (reading->problem != NULL)
     return false;
   json_start(&writer, &text);
   submission_write(&submission, &writer);
   reading->record->request = arena_copy(reading->arena, text.data, text.length);
-  buf_done(&text);
   return true;
 }
 

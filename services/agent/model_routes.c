@@ -12,7 +12,7 @@ static const char json_type[] = "application/json";
 
 void agent_models_show(struct exchange *exchange)
 {
-  struct arena arena = {0};
+  struct arena arena SCOPED(arena_done) = {0};
   struct json_writer json;
   struct agent_model *models;
   size_t count;
@@ -24,7 +24,6 @@ void agent_models_show(struct exchange *exchange)
   agent_record_write_models(models, count, &json);
   json_object_end(&json);
   buf_text(text, "\n");
-  arena_done(&arena);
 }
 
 // Names by which POST /evaluations takes them: what lies in the folder of data itself.

@@ -243,7 +243,7 @@ static enum status write_file(const char *temporary, const char *path, struct sl
 
 enum status agent_models_publish(struct models *models, const char *file, struct slice text, struct error *err)
 {
-  struct arena arena = {0};
+  struct arena arena SCOPED(arena_done) = {0};
   struct manifest manifest;
   if (models->folder == NULL)
     return error_set(err, STATUS_INPUT, "cannot publish the model", file, "--models FOLDER",
@@ -263,18 +263,16 @@ enum status agent_models_publish(struct models *models, const char *file, struct
       unlink(arena_format(&arena, "%s/%s.yaml", models->folder, file)); // the same name
     pthread_mutex_unlock(&models->lock);
   }
-  arena_done(&arena);
   return status;
 }
 
 bool agent_models_delete(struct models *models, const char *file)
 {
-  struct arena arena = {0};
+  struct arena arena SCOPED(arena_done) = {0};
   bool is_deleted = false;
   if (models->folder != NULL) {
     is_deleted = unlink(arena_format(&arena, "%s/%s.yml", models->folder, file)) == 0;
     is_deleted |= unlink(arena_format(&arena, "%s/%s.yaml", models->folder, file)) == 0;
   }
-  arena_done(&arena);
   return is_deleted;
 }

@@ -118,10 +118,10 @@ static void take_over(struct queue *queue, const char *id, const struct job_reco
 
 static enum status read_folder(struct queue *queue, struct error *err)
 {
-  struct arena arena = {0};
+  struct arena arena SCOPED(arena_done) = {0};
   const char *const *ids = NULL;
-  enum status status = job_folder_list(&queue->folder, &arena, &ids, err);
-  for (; status == STATUS_OK && *ids != NULL; ids++) {
+  XSP_TRY(job_folder_list(&queue->folder, &arena, &ids, err));
+  for (; *ids != NULL; ids++) {
     struct job_record record;
     struct error problem = {0};
     char line[1200];
@@ -132,8 +132,7 @@ static enum status read_folder(struct queue *queue, struct error *err)
     error_line(&problem, line, sizeof line);
     queue->options.message("%s; the evaluation is left out", line);
   }
-  arena_done(&arena);
-  return status;
+  return STATUS_OK;
 }
 
 enum status queue_start(const struct queue_options *options, struct queue **ret_queue, struct error *err)

@@ -36,7 +36,7 @@ static int by_turn(const void *left, const void *right)
 
 void queue_order(struct queue *queue)
 {
-  VECTOR(struct queue_job *) waiting = {0};
+  VECTOR(struct queue_job *) waiting SCOPED(vector_end) = {0};
   for (struct queue_user *user = queue->users; user != NULL; user = user->next)
     user->waiting = 0;
   for (struct queue_job *job = queue->first; job != NULL; job = job->next) {
@@ -53,7 +53,6 @@ void queue_order(struct queue *queue)
   for (size_t i = 0; i < waiting.count; i++)
     waiting.items[i]->place = i + 1;
   queue->waiting = waiting.count;
-  vector_done(&waiting);
 }
 
 struct queue_job *queue_begin(struct queue *queue)

@@ -82,16 +82,13 @@ static enum status start(const struct queue *queue, const struct queue_job *job,
                          struct error *err)
 {
   const struct queue_options *options = &queue->options;
-  struct arena arena = {0};
+  struct arena arena SCOPED(arena_done) = {0};
   const char *const *arguments = NULL;
   char folder[PATH_MAX];
   job_folder_path(&queue->folder, job->id, NULL, folder);
   folder_remove_tree(folder); // of a start before
-  enum status status = options->command(options->context, job->of->name, job->request, &arena, &arguments, err);
-  if (status == STATUS_OK)
-    status = start_in(folder, arguments, ret_child, err);
-  arena_done(&arena);
-  return status;
+  XSP_TRY(options->command(options->context, job->of->name, job->request, &arena, &arguments, err));
+  return start_in(folder, arguments, ret_child, err);
 }
 
 // Until it has ended; it is not reaped yet.

@@ -88,7 +88,7 @@ static bool is_written(const struct registration *registration, const struct buf
 
 static void step(struct registration *registration)
 {
-  struct buf record = {0};
+  struct buf record SCOPED(buf_done) = {0};
   struct error err = {0};
   bool is_taken = false;
   registration->options.describe(registration->options.context, &record);
@@ -103,7 +103,6 @@ static void step(struct registration *registration)
     record = (struct buf){0};
   }
   report(registration, is_taken ? NAME_TAKEN : status == STATUS_OK ? REGISTERED : REGISTRY_AWAY, &err);
-  buf_done(&record);
 }
 
 // ---- the thread ------------------------------------------------------------------------------------------------------

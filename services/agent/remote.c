@@ -99,9 +99,9 @@ static enum remote_result malformed(const struct remote *remote, struct error *e
 
 enum remote_result remote_submit(struct remote *remote, const struct submission *submission, struct error *err)
 {
-  struct buf body = {0};
+  struct buf body SCOPED(buf_done) = {0};
   struct json_writer json;
-  struct arena arena = {0};
+  struct arena arena SCOPED(arena_done) = {0};
   struct answer *answer = arena_alloc(&arena, sizeof *answer);
   json_start(&json, &body);
   submission_write(submission, &json);
@@ -110,8 +110,6 @@ enum remote_result remote_submit(struct remote *remote, const struct submission 
     result = malformed(remote, err);
   if (result == REMOTE_OK)
     memcpy(remote->id, answer->id, sizeof remote->id);
-  buf_done(&body);
-  arena_done(&arena);
   return result;
 }
 
@@ -130,7 +128,7 @@ bool remote_knows_no_more(const struct remote *remote)
 
 enum remote_result remote_fetch(struct remote *remote, const char *path, bool force, struct error *err)
 {
-  struct buf partial = {0};
+  struct buf partial SCOPED(buf_done) = {0};
   buf_format(&partial, "%s.%d.partial", path, (int)getpid());
   unlink(partial.data); // of a process that was killed and had this number
   int file = open(partial.data, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
@@ -143,7 +141,6 @@ enum remote_result remote_fetch(struct remote *remote, const char *path, bool fo
     close(file);
   if (result != REMOTE_OK)
     unlink(partial.data);
-  buf_done(&partial);
   return result;
 }
 

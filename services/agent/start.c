@@ -22,13 +22,12 @@
 void agent_describe(struct agent *agent, struct buf *out)
 {
   struct json_writer json;
-  struct arena arena = {0};
+  struct arena arena SCOPED(arena_done) = {0};
   struct agent_record record = agent->record;
   record.busy = (int64_t)queue_busy(agent->queue);
   agent_models_list(agent->models, "", &arena, &record.models, &record.model_count);
   json_start(&json, out);
   agent_record_write(&record, &json);
-  arena_done(&arena);
 }
 
 static void describe(void *context, struct buf *out)

@@ -246,12 +246,11 @@ const char *submission_take(struct json_reader *json, struct arena *arena, struc
 
 const char *submission_read(struct slice text, struct arena *arena, struct submission *ret_submission)
 {
-  struct json_reader json;
+  struct json_reader json SCOPED(json_read_done);
   json_read_start(&json, text.data, text.length);
   json_next(&json);
   const char *problem = submission_take(&json, arena, ret_submission);
   if (problem == NULL && json_next(&json) != JSON_END)
     problem = not_an_object;
-  json_read_done(&json);
   return problem;
 }

@@ -255,7 +255,7 @@ static enum status send_halves(struct publisher *publisher, const struct request
                                struct error *err)
 {
   enum status status = STATUS_OK;
-  struct buf raw = {0}, halves[2] = {{0}, {0}}, packed = {0};
+  struct buf raw = {0}, halves[2] = {{0}, {0}}, packed SCOPED(buf_done) = {0};
   *ret_is_split = request->span_count >= 2 && gzip_unpack(request->body, request->raw_length, &raw) &&
                   publish_request_split((struct slice){raw.data, raw.length}, request->is_json, &halves[0], &halves[1]);
   buf_done(&raw);
@@ -277,7 +277,6 @@ static enum status send_halves(struct publisher *publisher, const struct request
   }
   buf_done(&halves[0]);
   buf_done(&halves[1]);
-  buf_done(&packed);
   return status;
 }
 
@@ -336,9 +335,8 @@ static enum status send_waiting(struct publisher *publisher, struct buf *body, s
 
 enum status publish_send(struct publisher *publisher, struct publish_result *ret_result, struct error *err)
 {
-  struct buf body;
+  struct buf body SCOPED(buf_done) = {0};
   enum status status = STATUS_OK;
-  buf_init(&body, BUF_MAXIMUM_DEFAULT);
   publisher->result = (struct publish_result){0};
   if (!spool_try_lock(&publisher->spool)) {
     publisher->options.message("xsp: waiting for another xsp, which publishes to %s", publisher->address.url);
@@ -359,7 +357,6 @@ enum status publish_send(struct publisher *publisher, struct publish_result *ret
                        "the server's log; they are not sent again", "%" PRIu64 " spans, the first with %s",
                        publisher->result.refused_count, publisher->refusal);
   spool_unlock(&publisher->spool);
-  buf_done(&body);
   *ret_result = publisher->result;
   return status;
 }

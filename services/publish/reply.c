@@ -138,10 +138,9 @@ bool publish_reply_read(struct slice body, enum reply_form form, bool is_accepte
   if (form == REPLY_PROTOBUF) {
     is_read = read_protobuf(body, is_accepted, ret_reply);
   } else if (form == REPLY_JSON) {
-    struct json_reader json;
+    struct json_reader json SCOPED(json_read_done);
     json_read_start(&json, body.data, body.length);
     is_read = read_json_members(&json, is_accepted, ret_reply);
-    json_read_done(&json);
   } else if (form == REPLY_TEXT && !is_accepted) {
     struct slice text = slice_trim(body);
     put_message(ret_reply, text.data, text.length);

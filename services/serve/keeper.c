@@ -33,7 +33,7 @@ static enum status fill(struct store *store, const char *path, struct arena *are
 
 static enum status make_file(const char *folder, const char *name, struct error *err)
 {
-  struct arena arena = {0};
+  struct arena arena SCOPED(arena_done) = {0};
   struct store *store = NULL;
   const char *path = arena_format(&arena, "%s/%s.journal", folder, name);
   const char *output = arena_format(&arena, "%s/%s.xsp", folder, name);
@@ -41,7 +41,6 @@ static enum status make_file(const char *folder, const char *name, struct error 
   if (status == STATUS_OK)
     status = fill(store, path, &arena, err);
   status = store_end(store, status, err);
-  arena_done(&arena);
   return status;
 }
 

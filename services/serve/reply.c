@@ -42,7 +42,7 @@ static void put_reasons(const struct request_verdict *verdict, struct buf *out)
 void reply_success(enum otlp_encoding encoding, const struct request_verdict *verdict, struct buf *out)
 {
   uint64_t rejected = serve_request_rejected(verdict);
-  struct buf reasons = {0};
+  struct buf reasons SCOPED(buf_done) = {0};
   struct json_writer json;
   put_reasons(verdict, &reasons);
   if (encoding == OTLP_PROTOBUF && rejected > 0) {
@@ -63,7 +63,6 @@ void reply_success(enum otlp_encoding encoding, const struct request_verdict *ve
     }
     json_object_end(&json);
   }
-  buf_done(&reasons);
 }
 
 // google.rpc.Code

@@ -211,15 +211,13 @@ void serve_request_check(enum otlp_encoding encoding, struct slice body, uint64_
   enum status status;
   buf_init(&check.text, NESTED_BYTES_MOST);
   if (encoding == OTLP_PROTOBUF) {
-    struct otlp_proto proto = {0};
+    struct otlp_proto proto SCOPED(otlp_proto_done) = {0};
     status = otlp_proto_decode(&proto, OTLP_REQUEST_MESSAGE, body.data, body.length, &visitor, NULL);
     problem = proto.problem;
-    otlp_proto_done(&proto);
   } else {
-    struct otlp_json json = {0};
+    struct otlp_json json SCOPED(otlp_json_done) = {0};
     status = otlp_json_decode(&json, body.data, body.length, &visitor, NULL);
     problem = json.scan.problem;
-    otlp_json_done(&json);
   }
   if (status != STATUS_OK && ret_verdict->problem == NULL)
     ret_verdict->problem = problem;

@@ -48,7 +48,7 @@ static void put_line(struct buf *out, const char *name, uint64_t bytes, int64_t 
 bool retention_add(int folder, const char *name, int file)
 {
   struct stat facts, list_facts;
-  struct buf line = {0};
+  struct buf line SCOPED(buf_done) = {0};
   int list = regular_file_open(folder, UPLOADS, O_WRONLY | O_CREAT | O_APPEND, &list_facts);
   bool is_done = list >= 0 && fstat(file, &facts) == 0;
   if (is_done) {
@@ -57,7 +57,6 @@ bool retention_add(int folder, const char *name, int file)
   }
   if (list >= 0)
     close(list);
-  buf_done(&line);
   return is_done;
 }
 
@@ -104,19 +103,17 @@ static void uploads_done(struct uploads *uploads)
 
 static bool is_upload(const struct uploads *uploads, const struct kept_file *file)
 {
-  struct buf line = {0};
+  struct buf line SCOPED(buf_done) = {0};
   put_line(&line, file->name, file->bytes, file->changed_ns);
   const struct slice wanted = {line.data, line.length - 1}; // without the line's end
-  bool found = sorted_find(&wanted, uploads->lines.items, uploads->lines.count, sizeof wanted, compare_lines) != NULL;
-  buf_done(&line);
-  return found;
+  return sorted_find(&wanted, uploads->lines.items, uploads->lines.count, sizeof wanted, compare_lines) != NULL;
 }
 
 // Writes the list again, with what is still there. Before anything can be uploaded.
 static void forget_what_is_gone(int folder)
 {
   struct uploads uploads;
-  struct buf left = {0};
+  struct buf left SCOPED(buf_done) = {0};
   struct kept_files files;
   struct error error;
   struct stat facts;
@@ -134,7 +131,6 @@ static void forget_what_is_gone(int folder)
     vector_done(&files.list);
   }
   uploads_done(&uploads);
-  buf_done(&left);
 }
 
 // ---- the thread ------------------------------------------------------------------------------------------------------

@@ -41,20 +41,19 @@ static bool is_whole(const struct reply_run *run)
 static enum status ask_for_runs(struct fetch *fetch, const struct buf *sql, struct reply_runs *ret_runs,
                                 struct error *err)
 {
-  struct buf reply;
+  struct buf reply SCOPED(buf_done);
   int64_t bytes;
   buf_init(&reply, RUNS_BYTES_MOST);
-  enum status status = clickhouse_client_query(fetch->client, sql->data, &reply, -1, &bytes, err);
-  if (status == STATUS_OK && !clickhouse_reply_read_runs((struct slice){reply.data, reply.length}, ret_runs))
-    status = error_set(err, STATUS_INPUT, "cannot read the reply", fetch->address->given,
-                       "the HTTP port of ClickHouse, 8123", "it is not a list of runs");
-  buf_done(&reply);
-  return status;
+  XSP_TRY(clickhouse_client_query(fetch->client, sql->data, &reply, -1, &bytes, err));
+  if (!clickhouse_reply_read_runs((struct slice){reply.data, reply.length}, ret_runs))
+    return error_set(err, STATUS_INPUT, "cannot read the reply", fetch->address->given,
+                     "the HTTP port of ClickHouse, 8123", "it is not a list of runs");
+  return STATUS_OK;
 }
 
 static enum status find_columns(struct fetch *fetch, struct error *err)
 {
-  struct buf sql = {0}, reply;
+  struct buf sql SCOPED(buf_done) = {0}, reply SCOPED(buf_done);
   int64_t bytes;
   buf_init(&reply, RUNS_BYTES_MOST);
   sql_columns(fetch->address, &sql);
@@ -67,8 +66,6 @@ static enum status find_columns(struct fetch *fetch, struct error *err)
     *err = first;
   }
   fetch->address->has_columns = sql_has_columns((struct slice){reply.data, reply.length});
-  buf_done(&sql);
-  buf_done(&reply);
   return status;
 }
 
@@ -138,11 +135,9 @@ static enum status add_up(struct fetch *fetch, const struct sql_question *questi
 // Spans before what is added up to them: runs are numbered in the order in which they come.
 static enum status ask_for_spans(struct fetch *fetch, const struct sql_question *question, struct error *err)
 {
-  struct buf sql = {0};
+  struct buf sql SCOPED(buf_done) = {0};
   sql_spans(question, &sql);
-  enum status status = append(fetch, &sql, err);
-  buf_done(&sql);
-  return status;
+  return append(fetch, &sql, err);
 }
 
 static enum status start_again(struct fetch *fetch, struct error *err)
@@ -155,7 +150,7 @@ static enum status start_again(struct fetch *fetch, struct error *err)
 
 static enum status ask_for_all(struct fetch *fetch, const struct sql_question *question, struct error *err)
 {
-  struct buf sql = {0};
+  struct buf sql SCOPED(buf_done) = {0};
   bool is_done = false, adds_up = trace_detail_adds_kernels_up(fetch->detail);
   bool has_parts = fetch->whole.runs.count < fetch->runs.runs.count && fetch->detail > TRACE_LAYERS;
   if (has_parts && adds_up && !trace_detail_has_devices(fetch->detail)) {
@@ -171,22 +166,19 @@ static enum status ask_for_all(struct fetch *fetch, const struct sql_question *q
   if (!adds_up || fetch->whole.runs.count == fetch->runs.runs.count)
     return STATUS_OK;
   sql_kernels(question, false, &sql);
-  enum status status = append(fetch, &sql, err);
-  buf_done(&sql);
-  return status;
+  return append(fetch, &sql, err);
 }
 
 // Runs whose parents cannot be followed come back in full from now on.
 static enum status find_deep(struct fetch *fetch, const struct sql_question *question, struct error *err)
 {
   struct buf sql = {0};
-  struct reply_runs deep = {0};
+  struct reply_runs deep SCOPED(clickhouse_reply_runs_done) = {0};
   sql_runs_that_are_deep(question, &sql);
   enum status status = ask_for_runs(fetch, &sql, &deep, err);
   buf_done(&sql);
   for (size_t i = 0; i < deep.runs.count; i++)
     *vector_add(&fetch->whole.runs) = deep.runs.items[i];
-  clickhouse_reply_runs_done(&deep);
   clickhouse_reply_runs_done(&fetch->loose);
   return status;
 }
@@ -212,7 +204,7 @@ static enum status ask(struct fetch *fetch, struct error *err)
 enum status clickhouse_fetch(const char *given, enum trace_detail detail, const char *layer_mode, int fd,
                              struct clickhouse_report *ret_report, struct error *err)
 {
-  struct arena arena = {0};
+  struct arena arena SCOPED(arena_done) = {0};
   struct clickhouse_address address;
   struct fetch fetch = {
       .address = &address, .detail = detail, .layer_mode = layer_mode, .fd = fd, .report = ret_report};
@@ -226,6 +218,5 @@ enum status clickhouse_fetch(const char *given, enum trace_detail detail, const 
   clickhouse_reply_runs_done(&fetch.runs);
   clickhouse_reply_runs_done(&fetch.whole);
   clickhouse_reply_runs_done(&fetch.loose);
-  arena_done(&arena);
   return status;
 }

@@ -134,7 +134,7 @@ uint32_t names_context(struct names *names, uint32_t catalog_id)
   struct step {
     uint32_t id, frame;
   };
-  VECTOR(struct step) steps = {0}; // innermost first
+  VECTOR(struct step) steps SCOPED(vector_end) = {0}; // innermost first
   uint32_t context_id = 0;
   bool is_sound = true;
   for (uint32_t id = catalog_id; id != 0 && is_sound;) {
@@ -155,7 +155,6 @@ uint32_t names_context(struct names *names, uint32_t catalog_id)
     is_sound = context_id != 0;
     *map_at(&names->contexts, map_number(steps.items[i].id), NULL) = context_id;
   }
-  vector_done(&steps);
   return context_id;
 }
 

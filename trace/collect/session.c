@@ -223,14 +223,12 @@ const char *collect_messages(const struct collect_session *session, struct arena
 // Folded spans have no ids by which a successor would know them again.
 static enum status put_drained(struct collect_session *session, struct store *store, struct error *err)
 {
-  VECTOR(struct store_drained) rows = {0};
+  VECTOR(struct store_drained) rows SCOPED(vector_end) = {0};
   for (uint32_t i = 0; i < session->rings.count; i++)
     if (session->rings.items[i].state == FILE_MAPPED)
       *vector_add(&rows) = (struct store_drained){i, (int64_t)session->rings.items[i].position};
-  enum status status = store_is_folding(store) ? store_put_drained(store, rows.items, rows.count, err)
-                                               : store_put_sampled(store, session->run_id, rows.items, rows.count, err);
-  vector_done(&rows);
-  return status;
+  return store_is_folding(store) ? store_put_drained(store, rows.items, rows.count, err)
+                                 : store_put_sampled(store, session->run_id, rows.items, rows.count, err);
 }
 
 enum status collect_commit(struct collect_session *session, struct store *store, struct error *err)

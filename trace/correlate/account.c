@@ -99,25 +99,21 @@ static enum status count_run(struct store *store, int64_t run_id, bool has_progr
 enum status correlate_account(struct store *store, struct import_account *ret_account, struct error *err)
 {
   *ret_account = (struct import_account){0};
-  struct arena arena = {0};
+  struct arena arena SCOPED(arena_done) = {0};
   struct store_run *runs = NULL;
   size_t count = 0;
-  enum status status = store_runs(store, &arena, &runs, &count, err);
-  for (size_t i = 0; i < count && status == STATUS_OK; i++) {
-    struct arena columns = {0};
-    status = count_run(store, runs[i].run_id, false, &columns, ret_account, err);
-    arena_done(&columns);
+  XSP_TRY(store_runs(store, &arena, &runs, &count, err));
+  for (size_t i = 0; i < count; i++) {
+    struct arena columns SCOPED(arena_done) = {0};
+    XSP_TRY(count_run(store, runs[i].run_id, false, &columns, ret_account, err));
   }
-  arena_done(&arena);
-  return status;
+  return STATUS_OK;
 }
 
 enum status correlate_account_run(struct store *store, int64_t run_id, struct import_account *ret_account,
                                   struct error *err)
 {
-  struct arena columns = {0};
+  struct arena columns SCOPED(arena_done) = {0};
   *ret_account = (struct import_account){0};
-  enum status status = count_run(store, run_id, true, &columns, ret_account, err);
-  arena_done(&columns);
-  return status;
+  return count_run(store, run_id, true, &columns, ret_account, err);
 }

@@ -178,18 +178,17 @@ static enum status read_numbers(struct work *work, struct numbers *numbers, stru
 {
   uint32_t keys[2] = {0, 0};
   struct store_tag *tags;
-  struct arena arena = {0}; // of the tags
+  struct arena arena SCOPED(arena_done) = {0}; // of the tags
   size_t count;
   *numbers = (struct numbers){0};
   if (!store_find_string(work->store, "external_id", 11, &keys[0]))
     return STATUS_OK;
   if (!store_find_string(work->store, "recorded_correlation", 20, &keys[1]))
     keys[1] = 0;
-  enum status status = store_load_tags_of(work->store, work->run_id, keys, 2, &arena, &tags, &count, err);
-  if (status == STATUS_OK && count > 0)
+  XSP_TRY(store_load_tags_of(work->store, work->run_id, keys, 2, &arena, &tags, &count, err));
+  if (count > 0)
     keep_numbers(work, keys, tags, count, numbers);
-  arena_done(&arena);
-  return status;
+  return STATUS_OK;
 }
 
 // Of several operators with one external id ours is taken where it is among them. 0: none has it.

@@ -59,7 +59,7 @@ static enum status join_samples(struct store *store, const struct store_spans *s
                                 uint32_t samples, struct error *err)
 {
   struct joining joining = {.store = store};
-  struct arena arena = {0};
+  struct arena arena SCOPED(arena_done) = {0};
   for (size_t i = 0; i < spans->count; i++)
     if (spans->kind[i] == XSP_KIND_EXECUTION)
       note_execution(&joining, loaded->name[i], loaded->context_id[i]);
@@ -76,7 +76,6 @@ static enum status join_samples(struct store *store, const struct store_spans *s
   map_done(&joining.of_kernel);
   map_done(&joining.joined);
   vector_done(&joining.frames);
-  arena_done(&arena);
   return status;
 }
 
@@ -92,12 +91,12 @@ static uint32_t caller_of(struct store *store, const struct store_call_paths *pa
 static enum status call_executions(struct store *store, const struct store_spans *spans, struct parents *parents,
                                    const struct store_spans *loaded, bool *ret_has_any, struct error *err)
 {
-  struct arena arena = {0};
-  struct map known = {0}; // by the caller's path and the name
+  struct arena arena SCOPED(arena_done) = {0};
+  struct map known SCOPED(map_done) = {0}; // by the caller's path and the name
   struct store_call_paths paths;
   uint32_t *contexts = loaded->context_id;
-  enum status status = store_call_paths(store, &arena, &paths, err);
-  for (size_t i = 0; status == STATUS_OK && i < spans->count; i++) {
+  XSP_TRY(store_call_paths(store, &arena, &paths, err));
+  for (size_t i = 0; i < spans->count; i++) {
     if (spans->kind[i] != XSP_KIND_EXECUTION || contexts[i] != 0)
       continue;
     uint32_t launch = launches_of(&parents->launches, spans, (uint32_t)i), parent = parents->row[i], caller = 0;
@@ -114,31 +113,28 @@ static enum status call_executions(struct store *store, const struct store_spans
     contexts[i] = (uint32_t)*context;
     *ret_has_any = true;
   }
-  map_done(&known);
-  arena_done(&arena);
-  return status;
+  return STATUS_OK;
 }
 
 enum status execution_contexts_put(struct store *store, int64_t run_id, const struct store_spans *spans,
                                    struct parents *parents, struct error *err)
 {
-  struct arena arena = {0};
+  struct arena arena SCOPED(arena_done) = {0};
   struct store_spans loaded;
   uint32_t samples;
   bool has_samples = store_find_string(store, "samples", 7, &samples), has_any = has_samples;
   uint32_t mask = STORE_BIT(STORE_CONTEXT_ID) | STORE_LEAN;
-  enum status status = store_load_spans(store, run_id, mask, &arena, &loaded, err);
+  XSP_TRY(store_load_spans(store, run_id, mask, &arena, &loaded, err));
   uint32_t *contexts = loaded.context_id;
-  if (status == STATUS_OK && contexts != NULL)
-    status = store_load_spans(store, run_id, STORE_BIT(STORE_NAME) | (has_samples ? STORE_BIT(STORE_CATEGORY) : 0),
-                              &arena, &loaded, err);
+  if (contexts != NULL)
+    XSP_TRY(store_load_spans(store, run_id, STORE_BIT(STORE_NAME) | (has_samples ? STORE_BIT(STORE_CATEGORY) : 0),
+                             &arena, &loaded, err));
   loaded.context_id = contexts;
-  if (status == STATUS_OK && contexts != NULL)
-    status = call_executions(store, spans, parents, &loaded, &has_any, err);
-  if (status == STATUS_OK && contexts != NULL && has_samples)
-    status = join_samples(store, spans, &loaded, samples, err);
-  if (status == STATUS_OK && contexts != NULL && has_any)
-    status = store_put_contexts(store, run_id, contexts, spans->count, err);
-  arena_done(&arena);
-  return status;
+  if (contexts != NULL)
+    XSP_TRY(call_executions(store, spans, parents, &loaded, &has_any, err));
+  if (contexts != NULL && has_samples)
+    XSP_TRY(join_samples(store, spans, &loaded, samples, err));
+  if (contexts != NULL && has_any)
+    XSP_TRY(store_put_contexts(store, run_id, contexts, spans->count, err));
+  return STATUS_OK;
 }

@@ -6,27 +6,23 @@
 
 static enum status count_spans(struct store *store, struct info_run *info, struct error *err)
 {
-  struct arena arena = {0}; // a run's columns: given back before the next run
+  struct arena arena SCOPED(arena_done) = {0}; // a run's columns: given back before the next run
   struct store_spans spans;
   struct store_derived derived;
   int64_t run_id = info->run->run_id;
   uint32_t columns = STORE_BIT(STORE_LEVEL) | STORE_BIT(STORE_FLAGS);
-  enum status status = store_load_spans(store, run_id, columns, &arena, &spans, err);
-  if (status == STATUS_OK)
-    status = store_load_derived(store, run_id, &arena, &derived, err);
-  if (status == STATUS_OK) {
-    info->span_count = spans.count;
-    for (size_t row = 0; row < spans.count; row++) {
-      if (spans.level[row] < XSP_LEVEL_COUNT)
-        info->spans_by_level[spans.level[row]]++;
-      info->open_count += (spans.flags[row] & STORE_SPAN_OPEN) != 0;
-    }
-    for (size_t row = 0; row < derived.count; row++)
-      if (derived.basis[row] < BASIS_COUNT)
-        info->parents[derived.basis[row]]++;
+  XSP_TRY(store_load_spans(store, run_id, columns, &arena, &spans, err));
+  XSP_TRY(store_load_derived(store, run_id, &arena, &derived, err));
+  info->span_count = spans.count;
+  for (size_t row = 0; row < spans.count; row++) {
+    if (spans.level[row] < XSP_LEVEL_COUNT)
+      info->spans_by_level[spans.level[row]]++;
+    info->open_count += (spans.flags[row] & STORE_SPAN_OPEN) != 0;
   }
-  arena_done(&arena);
-  return status;
+  for (size_t row = 0; row < derived.count; row++)
+    if (derived.basis[row] < BASIS_COUNT)
+      info->parents[derived.basis[row]]++;
+  return STATUS_OK;
 }
 
 static enum status collect_run(struct store *store, struct arena *arena, struct info_run *info, struct error *err)

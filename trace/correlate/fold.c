@@ -106,13 +106,11 @@ static void take_sample(void *context, int64_t run_id, const struct store_sample
 static enum status commit(void *context, struct error *err)
 {
   struct correlate_fold *fold = context;
-  struct arena arena = {0};
+  struct arena arena SCOPED(arena_done) = {0};
   struct store_context_sample *rows;
   size_t count;
   context_metrics_samples(&fold->metrics, fold->run_id, &arena, &rows, &count);
-  enum status status = store_put_context_samples(fold->store, rows, count, err);
-  arena_done(&arena);
-  return status;
+  return store_put_context_samples(fold->store, rows, count, err);
 }
 
 struct correlate_fold *correlate_fold_begin(struct store *store)
@@ -129,15 +127,14 @@ struct correlate_fold *correlate_fold_begin(struct store *store)
 
 enum status correlate_fold_resume(struct correlate_fold *fold, int64_t run_id, struct error *err)
 {
-  struct arena arena = {0};
+  struct arena arena SCOPED(arena_done) = {0};
   struct store_context_sample *rows;
   size_t count;
   begin_run(fold, run_id);
-  enum status status = store_context_samples(fold->store, run_id, &arena, &rows, &count, err);
-  for (size_t i = 0; i < count && status == STATUS_OK; i++)
+  XSP_TRY(store_context_samples(fold->store, run_id, &arena, &rows, &count, err));
+  for (size_t i = 0; i < count; i++)
     context_metrics_add_stored(&fold->metrics, &rows[i]);
-  arena_done(&arena);
-  return status;
+  return STATUS_OK;
 }
 
 struct correlate_folded correlate_fold_counts(const struct correlate_fold *fold)

@@ -68,8 +68,8 @@ static uint32_t number_in(struct map *map, uint64_t a, uint64_t b)
 
 static void number_threads(struct work *work)
 {
-  struct interner hosts = {0};
-  struct map processes = {0};
+  struct interner hosts SCOPED(interner_done) = {0};
+  struct map processes SCOPED(map_done) = {0};
   for (size_t i = 0; i < work->source->track_count; i++) {
     const struct store_track *track = &work->source->tracks[i];
     uint64_t host = track->host == NULL ? 0 : interner_at(&hosts, track->host, strlen(track->host)) + UINT64_C(1);
@@ -82,8 +82,6 @@ static void number_threads(struct work *work)
     }
     *map_at(&work->place_of_track, map_number((uint64_t)track->track_id), NULL) = (uint64_t)process << 32 | thread;
   }
-  interner_done(&hosts);
-  map_done(&processes);
 }
 
 // ---- operators -------------------------------------------------------------------------------------------------------

@@ -23,7 +23,7 @@ static uint64_t number_of(int64_t value)
 static void read_tracks(struct work *work)
 {
   const struct store_spans *spans = work->source->spans;
-  struct map devices = {0};
+  struct map devices SCOPED(map_done) = {0};
   for (size_t i = 0; i < work->source->track_count; i++)
     if (work->source->tracks[i].device_id != STORE_NONE)
       *map_at(&devices, map_number((uint64_t)work->source->tracks[i].track_id), NULL) =
@@ -33,7 +33,6 @@ static void read_tracks(struct work *work)
     work->facts[i].device = device != NULL ? *device : 0;
     *map_at(&work->at, map_number((uint64_t)rows_id(spans, work->facts[i].row)), NULL) = i;
   }
-  map_done(&devices);
 }
 
 static enum status read_tags(struct work *work, bool *ret_has_kernels, struct error *err)

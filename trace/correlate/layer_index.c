@@ -23,20 +23,19 @@ static bool is_numbered(const struct positions *positions, uint32_t row)
 static enum status find_numbered(struct store *store, int64_t run_id, struct positions *positions, struct error *err)
 {
   const struct relation *relation = positions->relation;
-  struct arena scratch = {0};
+  struct arena scratch SCOPED(arena_done) = {0};
   struct store_tag *tags;
   size_t count = 0;
   uint32_t key;
   if (!store_find_string(store, "layer_index", 11, &key))
     return STATUS_OK;
-  enum status status = store_load_tags_of(store, run_id, &key, 1, &scratch, &tags, &count, err);
-  for (size_t i = 0; i < count && status == STATUS_OK; i++) {
+  XSP_TRY(store_load_tags_of(store, run_id, &key, 1, &scratch, &tags, &count, err));
+  for (size_t i = 0; i < count; i++) {
     uint32_t row = parents_row_of(&relation->parents, relation->spans, tags[i].span_id);
     if (row != ROW_NONE)
       positions->numbered[row / 8] |= (uint8_t)(1u << row % 8);
   }
-  arena_done(&scratch);
-  return status;
+  return STATUS_OK;
 }
 
 // None at all if none needs a number. Takes the memory of depths and model rows.
@@ -79,16 +78,12 @@ static size_t next_positions(void *context, size_t most, int64_t *ret_span_ids, 
 enum status layer_index_fill(struct store *store, int64_t run_id, struct relation *relation, size_t observation_count,
                              struct error *err)
 {
-  struct arena arena = {0};
+  struct arena arena SCOPED(arena_done) = {0};
   struct positions positions = {.relation = relation,
                                 .numbered = arena_alloc(&arena, relation->spans->count / 8 + 1),
                                 .next = arena_alloc_array(&arena, observation_count + 1, sizeof *positions.next)};
   const struct store_derived_tags tags = {&positions, next_positions};
-  enum status status = find_numbered(store, run_id, &positions, err);
-  if (status == STATUS_OK) {
-    order_layers(relation, &arena, &positions);
-    status = store_put_derived_tags(store, run_id, "layer_index", &tags, err);
-  }
-  arena_done(&arena);
-  return status;
+  XSP_TRY(find_numbered(store, run_id, &positions, err));
+  order_layers(relation, &arena, &positions);
+  return store_put_derived_tags(store, run_id, "layer_index", &tags, err);
 }

@@ -54,7 +54,7 @@ bool parents_nest_ends(struct parents *parents, struct store_spans *spans)
 {
   if (parents->resolution_ns == 0 || parents->forward_count == 0)
     return false;
-  struct arena scratch = {0};
+  struct arena scratch SCOPED(arena_done) = {0};
   struct store_spans nested = *spans;
   struct nest nest = {.spans = spans, .parents = parents};
   nest.duration_ns = nested.duration_ns = arena_alloc_array(&parents->arena, spans->count, sizeof *nest.duration_ns);
@@ -68,7 +68,6 @@ bool parents_nest_ends(struct parents *parents, struct store_spans *spans)
     if (!track->is_threadless && spans->kind[row] != XSP_KIND_EXECUTION)
       parents->nested_count += nest_row(&nest, &nest.top[track - parents->track], row);
   }
-  arena_done(&scratch);
   *spans = nested;
   return parents->nested_count > 0;
 }

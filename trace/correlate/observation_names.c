@@ -33,7 +33,7 @@ enum status observation_names_count(struct store *store, int64_t run_id, const s
   *ret_count = 0;
   if (relation->items.count < 2)
     return STATUS_OK;
-  struct arena arena = {0};
+  struct arena arena SCOPED(arena_done) = {0};
   struct names names = {.store = store, .is_item = arena_alloc(&arena, relation->spans->count / 8 + 1)};
   for (size_t i = 0; i < relation->items.count; i++)
     names.is_item[relation->items.items[i] / 8] |= (uint8_t)(1u << relation->items.items[i] % 8);
@@ -41,6 +41,5 @@ enum status observation_names_count(struct store *store, int64_t run_id, const s
   size_t count = interner_count(&names.stems);
   *ret_count = count > 1 && count <= STEMS_MOST ? count : 0;
   interner_done(&names.stems);
-  arena_done(&arena);
   return status;
 }

@@ -39,7 +39,7 @@ struct pools {
 
 static void find_threads(struct pools *pools)
 {
-  struct interner processes = {0};
+  struct interner processes SCOPED(interner_done) = {0};
   for (size_t i = 0; i < pools->source->track_count; i++) {
     const struct store_track *track = &pools->source->tracks[i];
     if (track->thread_id == STORE_NONE || track->device_id != STORE_NONE || track->clock != NULL)
@@ -50,7 +50,6 @@ static void find_threads(struct pools *pools)
     *vector_add(&pools->threads) =
         (struct thread){.process = interner_at(&processes, name, (size_t)length), .is_pool = true};
   }
-  interner_done(&processes);
 }
 
 // The place of a row's thread in `threads`; UINT32_MAX: it is on none.
@@ -169,7 +168,7 @@ static void settle(struct pools *pools, const struct event *call, const uint32_t
 
 static void sweep(struct pools *pools)
 {
-  VECTOR(uint32_t) threads = {0}; // of the process, that have had layers or calls around others
+  VECTOR(uint32_t) threads SCOPED(vector_end) = {0}; // of the process, that have had layers or calls around others
   uint32_t process = UINT32_MAX;
   for (size_t i = 0; i < pools->events.count; i++) {
     const struct event *event = &pools->events.items[i];
@@ -189,14 +188,13 @@ static void sweep(struct pools *pools)
     forget_ended(thread, event->start_ns);
     *vector_add(&thread->open) = event;
   }
-  vector_done(&threads);
 }
 
 enum status pools_find(const struct pools_source *source, struct parents *parents, struct error *err)
 {
   struct pools pools = {.source = source, .parents = parents};
   struct store_spans names;
-  struct arena arena = {0};
+  struct arena arena SCOPED(arena_done) = {0};
   bool has_any = false;
   for (size_t i = 0; i < TRACERS; i++)
     has_any |= store_find_string(source->store, tracers[i], strlen(tracers[i]), &pools.tracer_ids[i]);
@@ -221,6 +219,5 @@ enum status pools_find(const struct pools_source *source, struct parents *parent
   vector_done(&pools.threads);
   vector_done(&pools.events);
   map_done(&pools.thread_of);
-  arena_done(&arena);
   return status;
 }

@@ -87,7 +87,7 @@ static void join_process(const struct member *members, size_t count, struct aren
 void processes_find(const struct store_spans *spans, const struct store_track *tracks, size_t track_count,
                     struct parents *parents)
 {
-  struct arena scratch = {0};
+  struct arena scratch SCOPED(arena_done) = {0};
   struct member *members = arena_alloc_array(&scratch, track_count + 1, sizeof *members);
   size_t count = 0;
   for (size_t i = 0; i < track_count; i++) {
@@ -114,7 +114,6 @@ void processes_find(const struct store_spans *spans, const struct store_track *t
     members[i].track->is_threadless &= members[i].track->process != NULL;
   if (has_any)
     forget_backward(spans, parents);
-  arena_done(&scratch);
 }
 
 // ---- parents ---------------------------------------------------------------------------------------------------------

@@ -31,7 +31,7 @@ static enum status count_run(struct store *store, int64_t run_id, size_t *ret_co
 
 enum status resolve_count(struct store *store, struct resolution *ret_resolution, struct error *err)
 {
-  struct arena arena = {0};
+  struct arena arena SCOPED(arena_done) = {0};
   struct store_run *runs;
   size_t run_count = 0;
   *ret_resolution = (struct resolution){0};
@@ -45,7 +45,6 @@ enum status resolve_count(struct store *store, struct resolution *ret_resolution
     ret_resolution->level_mask |= runs[i].levels.mask;
   }
   ret_resolution->after = ret_resolution->before;
-  arena_done(&arena);
   return status;
 }
 
@@ -183,25 +182,21 @@ static enum status join_run(struct store *store, int64_t run_id, const struct si
 
 enum status resolve_join(struct store *store, struct store *scratch, struct resolution *resolution, struct error *err)
 {
-  struct arena arena = {0};
+  struct arena arena SCOPED(arena_done) = {0};
   struct side serial;
   struct store_run *runs;
   size_t run_count = 0;
-  enum status status = correlate_store(scratch, err);
-  if (status == STATUS_OK)
-    status = load_side(store, scratch, 1, &arena, &serial, err);
-  if (status == STATUS_OK)
-    status = store_runs(store, &arena, &runs, &run_count, err);
-  for (size_t i = 0; i < run_count && status == STATUS_OK; i++) {
-    struct arena run_arena = {0}; // a run's columns: given back before the next one
+  XSP_TRY(correlate_store(scratch, err));
+  XSP_TRY(load_side(store, scratch, 1, &arena, &serial, err));
+  XSP_TRY(store_runs(store, &arena, &runs, &run_count, err));
+  for (size_t i = 0; i < run_count; i++) {
+    struct arena run_arena SCOPED(arena_done) = {0}; // a run's columns: given back before the next one
     size_t count;
-    status = count_run(store, runs[i].run_id, &count, err);
-    if (status == STATUS_OK && count > 0)
-      status = join_run(store, runs[i].run_id, &serial, resolution, &run_arena, err);
-    arena_done(&run_arena);
+    XSP_TRY(count_run(store, runs[i].run_id, &count, err));
+    if (count > 0)
+      XSP_TRY(join_run(store, runs[i].run_id, &serial, resolution, &run_arena, err));
   }
-  arena_done(&arena);
-  return status;
+  return STATUS_OK;
 }
 
 void resolve_explain(const struct resolution *resolution, struct buf *out)

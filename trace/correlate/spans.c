@@ -51,16 +51,13 @@ void relation_answer(struct relation *relation, const struct correlate_question 
 enum status correlate_spans(const struct correlate_question *question, struct arena *arena,
                             struct correlate_answer *ret_answer, struct error *err)
 {
-  struct relation relation = {.spans = question->spans};
+  struct relation relation SCOPED(relation_done) = {.spans = question->spans};
   *ret_answer = (struct correlate_answer){0};
-  enum status status = parents_find(question->spans, question->tracks, question->track_count, question->resolution_ns,
-                                    &relation.parents, err);
-  if (status == STATUS_OK)
-    status = parents_learn(question->spans, question->load_facts, question->context, &relation.parents, err);
-  if (status == STATUS_OK && question->has_caller)
+  XSP_TRY(parents_find(question->spans, question->tracks, question->track_count, question->resolution_ns,
+                       &relation.parents, err));
+  XSP_TRY(parents_learn(question->spans, question->load_facts, question->context, &relation.parents, err));
+  if (question->has_caller)
     parents_name_caller(question->spans, &relation.parents);
-  if (status == STATUS_OK)
-    relation_answer(&relation, question, arena, ret_answer);
-  relation_done(&relation);
-  return status;
+  relation_answer(&relation, question, arena, ret_answer);
+  return STATUS_OK;
 }

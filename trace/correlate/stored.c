@@ -153,16 +153,13 @@ static enum status note_count(struct run *run, const char *key, size_t count, st
 
 static enum status write_forward(struct run *run, const struct parents *parents, struct error *err)
 {
-  struct arena arena = {0};
+  struct arena arena SCOPED(arena_done) = {0};
   struct forward_links links;
-  enum status status = find_forward(run, parents, &arena, &links, err);
+  XSP_TRY(find_forward(run, parents, &arena, &links, err));
   struct store_derived_source source = {run->spans.count, STORE_BIT(STORE_FORWARD_ID), &links, forward_fill};
-  if (status == STATUS_OK && links.count > 0)
-    status = store_put_derived_columns(run->store, run->run_id, &source, err);
-  if (status == STATUS_OK)
-    status = note_count(run, "forward_threads_unknown", links.unknown_count, err);
-  arena_done(&arena);
-  return status;
+  if (links.count > 0)
+    XSP_TRY(store_put_derived_columns(run->store, run->run_id, &source, err));
+  return note_count(run, "forward_threads_unknown", links.unknown_count, err);
 }
 
 // What is written is given up before the next phase needs room.
@@ -248,19 +245,15 @@ static enum status load_names(struct run *run, const struct parents *parents, st
 
 static enum status correlate_run(struct run *run, bool is_overlay, struct error *err)
 {
-  struct relation relation = {.spans = &run->spans};
-  enum status status = find_parents(run, &relation.parents, err);
-  if (status == STATUS_OK)
-    status = load_names(run, &relation.parents, err);
-  if (status == STATUS_OK)
-    status = is_overlay ? overlay_relation(run, &relation, err) : write_relation(run, &relation, err);
-  relation_done(&relation);
-  return status;
+  struct relation relation SCOPED(relation_done) = {.spans = &run->spans};
+  XSP_TRY(find_parents(run, &relation.parents, err));
+  XSP_TRY(load_names(run, &relation.parents, err));
+  return is_overlay ? overlay_relation(run, &relation, err) : write_relation(run, &relation, err);
 }
 
 static enum status correlate_runs(struct store *store, bool is_overlay, struct error *err)
 {
-  struct arena arena = {0};
+  struct arena arena SCOPED(arena_done) = {0};
   struct store_run *runs;
   size_t count;
   enum status status = store_runs(store, &arena, &runs, &count, err);
@@ -277,7 +270,6 @@ static enum status correlate_runs(struct store *store, bool is_overlay, struct e
     arena_done(&run.links_arena);
     arena_done(&run.arena);
   }
-  arena_done(&arena);
   return status;
 }
 

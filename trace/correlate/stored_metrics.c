@@ -107,7 +107,7 @@ enum status correlate_context_rows(struct store *store, int64_t run_id, const st
   struct reading reading = {
       .store = store,
       .words = {word(store, "memory"), word(store, "allocate"), word(store, "sync"), word(store, "samples")}};
-  struct arena scratch = {0};
+  struct arena scratch SCOPED(arena_done) = {0};
   enum status status = load_tags(store, run_id, &scratch, &reading, err);
   if (status == STATUS_OK)
     status = store_walk_spans(store, run_id, COLUMNS, add_part, &reading, err);
@@ -120,37 +120,30 @@ enum status correlate_context_rows(struct store *store, int64_t run_id, const st
   context_metrics_done(&reading.metrics);
   map_done(&reading.last);
   map_done(&reading.metrics_of);
-  arena_done(&scratch);
   return status;
 }
 
 static enum status add_run(struct store *store, int64_t run_id, const struct store_call_paths *paths, struct error *err)
 {
-  struct arena arena = {0};
+  struct arena arena SCOPED(arena_done) = {0};
   struct store_context_metric *rows;
   size_t count;
-  enum status status = correlate_context_rows(store, run_id, paths, &arena, &rows, &count, err);
-  if (status == STATUS_OK)
-    status = store_put_context_metrics(store, rows, count, err);
-  arena_done(&arena);
-  return status;
+  XSP_TRY(correlate_context_rows(store, run_id, paths, &arena, &rows, &count, err));
+  return store_put_context_metrics(store, rows, count, err);
 }
 
 enum status correlate_context_metrics(struct store *store, struct error *err)
 {
-  struct arena arena = {0};
+  struct arena arena SCOPED(arena_done) = {0};
   struct store_call_paths paths;
   struct store_run *runs;
   size_t count = 0;
   if (store_has_context_metrics(store))
     return STATUS_OK;
-  enum status status = store_put_context_metrics(store, NULL, 0, err);
-  if (status == STATUS_OK)
-    status = store_call_paths(store, &arena, &paths, err);
-  if (status == STATUS_OK)
-    status = store_runs(store, &arena, &runs, &count, err);
-  for (size_t i = 0; i < count && status == STATUS_OK && paths.context_count > 0; i++)
-    status = add_run(store, runs[i].run_id, &paths, err);
-  arena_done(&arena);
-  return status;
+  XSP_TRY(store_put_context_metrics(store, NULL, 0, err));
+  XSP_TRY(store_call_paths(store, &arena, &paths, err));
+  XSP_TRY(store_runs(store, &arena, &runs, &count, err));
+  for (size_t i = 0; i < count && paths.context_count > 0; i++)
+    XSP_TRY(add_run(store, runs[i].run_id, &paths, err));
+  return STATUS_OK;
 }

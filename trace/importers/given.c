@@ -69,11 +69,10 @@ static enum status mark_run(struct store *store, int64_t run_id, const struct im
 enum status import_mark_warmups(struct store *store, const struct import_file *files, size_t count,
                                 const struct import_options *options, struct error *err)
 {
-  struct arena arena = {0};
+  struct arena arena SCOPED(arena_done) = {0};
   enum status status = STATUS_OK;
   for (size_t i = 0; options->given != NULL && i < count; i++)
     for (size_t j = 0; options->given[i].warmups > 0 && j < files[i].run_count && status == STATUS_OK; j++)
       status = mark_run(store, files[i].run_ids[j], &files[i], options->given[i].warmups, &arena, err);
-  arena_done(&arena);
   return status;
 }

@@ -61,12 +61,11 @@ static enum status recognise(const struct input *input, const struct importer **
 
 static const struct importer *recognise_path(const char *path)
 {
-  struct input input = {0};
+  struct input input SCOPED(input_close) = {0};
   const struct importer *importer = NULL;
   enum status status = input_open(path, IMPORT_LIMIT_DEFAULT, &input, NULL);
   if (status == STATUS_OK)
     status = recognise(&input, &importer, NULL);
-  input_close(&input);
   return status == STATUS_OK ? importer : NULL;
 }
 
@@ -92,12 +91,10 @@ static enum status require_spans(const struct import_file *files, size_t count, 
   for (size_t i = 0; i < count; i++)
     if (files[i].kept > 0)
       return STATUS_OK;
-  struct buf text = {0};
+  struct buf text SCOPED(buf_done) = {0};
   put_account(&files[0], &text);
-  enum status status = error_set(err, STATUS_INPUT, "cannot import", files[0].path, "another --format, or another file",
-                                 "no span in %s: %s", count == 1 ? "it" : "any of the files", text.data);
-  buf_done(&text);
-  return status;
+  return error_set(err, STATUS_INPUT, "cannot import", files[0].path, "another --format, or another file",
+                   "no span in %s: %s", count == 1 ? "it" : "any of the files", text.data);
 }
 
 // Whoever gets the .xsp file later can read where a run comes from and what is not in it: table note, key "import".

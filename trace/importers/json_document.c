@@ -33,7 +33,7 @@ enum status import_json_each(struct import_json *json, json_take visit, void *co
 // Without white space between values.
 static uint32_t compact(struct import *import, struct slice text)
 {
-  struct buf out = {0};
+  struct buf out SCOPED(buf_done) = {0};
   bool is_string = false;
   for (size_t i = 0; i < text.length; i++) {
     char c = text.data[i];
@@ -45,12 +45,9 @@ static uint32_t compact(struct import *import, struct slice text)
       (void)buf_put(&out, &text.data[i++], 1);
     (void)buf_put(&out, &text.data[i], 1);
   }
-  struct buf valid = {0};
+  struct buf valid SCOPED(buf_done) = {0};
   buf_utf8(&valid, out.data, out.length);
-  uint32_t id = import_string(import, valid.data, valid.length);
-  buf_done(&out);
-  buf_done(&valid);
-  return id;
+  return import_string(import, valid.data, valid.length);
 }
 
 bool import_json_value(struct import *import, struct json_reader *reader, struct store_tag *ret_tag)

@@ -90,8 +90,8 @@ static uint32_t write_frame(struct sink *sink, const struct sink_path *path, str
 // The store's id of each path.
 static uint32_t *write_paths(struct sink *sink)
 {
-  struct buf scratch = {0};
-  struct map frames = {0}; // by name, module and kind
+  struct buf scratch SCOPED(buf_done) = {0};
+  struct map frames SCOPED(map_done) = {0}; // by name, module and kind
   uint32_t *ids = memory_new(sink->paths.count + 1, sizeof *ids);
   for (size_t i = 0; i < sink->paths.count; i++) {
     const struct sink_path *path = &sink->paths.items[i];
@@ -100,8 +100,6 @@ static uint32_t *write_paths(struct sink *sink)
       *frame = write_frame(sink, path, &scratch);
     ids[i + 1] = *frame == 0 ? 0 : store_context_id(sink->store, ids[path->caller], (uint32_t)*frame);
   }
-  map_done(&frames);
-  buf_done(&scratch);
   return ids;
 }
 

@@ -38,10 +38,8 @@ static enum status read_lines(struct import *import, struct buf *line, import_li
 
 enum status import_each_line(struct import *import, import_line_function *take, void *context, struct error *err)
 {
-  struct buf line = {0};
-  enum status status = read_lines(import, &line, take, context, err);
-  buf_done(&line);
-  return status;
+  struct buf line SCOPED(buf_done) = {0};
+  return read_lines(import, &line, take, context, err);
 }
 
 size_t import_csv_cut(char *line, size_t length, struct slice *cells, size_t most)
@@ -154,10 +152,8 @@ uint32_t import_repaired(struct import *import, struct slice text)
 {
   if (utf8_is_valid(text.data, text.length))
     return import_slice(import, text);
-  struct buf clean;
+  struct buf clean SCOPED(buf_done);
   buf_init(&clean, 3 * text.length + 1);
   buf_utf8(&clean, text.data, text.length);
-  uint32_t string = import_string(import, clean.data, clean.length);
-  buf_done(&clean);
-  return string;
+  return import_string(import, clean.data, clean.length);
 }

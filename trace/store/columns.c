@@ -194,25 +194,22 @@ enum status store_walk_spans_from(struct store *store, int64_t run_id, uint32_t 
                                   store_visit *visit, void *context, struct error *err)
 {
   struct reader_series *series;
-  struct arena arena = {0};
+  struct arena arena SCOPED(arena_done) = {0};
   void *buffers[STORE_COLUMNS] = {0};
   XSP_TRY(find_spans(store, run_id, &column_mask, &series, err));
   for (unsigned column = 0; column < STORE_COLUMNS && series != NULL; column++)
     if ((column_mask & STORE_BIT(column)) != 0)
       buffers[column] = arena_alloc_array(&arena, reader_largest_part(series),
                                           chunk_type_size(store_series_kinds[SERIES_SPAN].columns[column].type));
-  enum status status = STATUS_OK;
-  for (size_t i = 0; series != NULL && i < series->part_count && status == STATUS_OK; i++) {
+  for (size_t i = 0; series != NULL && i < series->part_count; i++) {
     const struct reader_part *part = &series->parts[i];
     struct store_columns columns;
     if (part->first_row >= end || part->first_row + part->row_count <= first)
       continue;
-    status = read_part(store, series, part, column_mask, buffers, &columns, err);
-    if (status == STATUS_OK)
-      status = visit(context, (size_t)part->first_row, &columns.spans, &columns.derived, err);
+    XSP_TRY(read_part(store, series, part, column_mask, buffers, &columns, err));
+    XSP_TRY(visit(context, (size_t)part->first_row, &columns.spans, &columns.derived, err));
   }
-  arena_done(&arena);
-  return status;
+  return STATUS_OK;
 }
 
 enum status store_walk_spans(struct store *store, int64_t run_id, uint32_t column_mask, store_visit *visit,

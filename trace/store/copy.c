@@ -180,18 +180,16 @@ static enum status copy_call_paths(struct copy *copy, struct arena *arena, struc
 static enum status copy_outputs(struct copy *copy, int64_t experiment_id, struct error *err)
 {
   size_t count = 1;
-  enum status status = STATUS_OK;
-  for (int64_t next = 0; count > 0 && next < INT64_MAX && status == STATUS_OK;) {
-    struct arena arena = {0};
+  for (int64_t next = 0; count > 0 && next < INT64_MAX;) {
+    struct arena arena SCOPED(arena_done) = {0};
     struct store_output *outputs = NULL;
-    status = store_outputs(copy->from, experiment_id, next, &arena, &outputs, &count, err);
-    for (size_t i = 0; i < count && status == STATUS_OK; i++)
-      status = store_add_output(copy->to, experiment_id, &outputs[i], err);
-    if (count > 0 && status == STATUS_OK)
+    XSP_TRY(store_outputs(copy->from, experiment_id, next, &arena, &outputs, &count, err));
+    for (size_t i = 0; i < count; i++)
+      XSP_TRY(store_add_output(copy->to, experiment_id, &outputs[i], err));
+    if (count > 0)
       next = outputs[count - 1].item < INT64_MAX ? outputs[count - 1].item + 1 : INT64_MAX;
-    arena_done(&arena);
   }
-  return status;
+  return STATUS_OK;
 }
 
 static enum status copy_experiments(struct copy *copy, struct error *err)
@@ -220,7 +218,7 @@ static enum status copy_experiments(struct copy *copy, struct error *err)
 enum status store_copy(struct store *from, struct store *to, struct error *err)
 {
   struct copy copy = {.from = from, .to = to};
-  struct arena runs_arena = {0};
+  struct arena runs_arena SCOPED(arena_done) = {0};
   struct store_run *runs = NULL;
   size_t count = 0;
   enum status status = copy_experiments(&copy, err);
@@ -235,20 +233,18 @@ enum status store_copy(struct store *from, struct store *to, struct error *err)
   if (status == STATUS_OK)
     status = copy_notes(&copy, 0, err);
   arena_done(&copy.arena);
-  arena_done(&runs_arena);
   return status;
 }
 
 enum status store_has_trace(struct store *store, int64_t run_id, const char *trace, bool *ret_has, struct error *err)
 {
-  struct arena arena = {0};
+  struct arena arena SCOPED(arena_done) = {0};
   struct store_trace *traces = NULL;
   size_t count = 0;
   enum status status = store_traces(store, run_id, &arena, &traces, &count, err);
   *ret_has = false;
   for (size_t i = 0; i < count; i++)
     *ret_has |= strcmp(traces[i].text, trace) == 0;
-  arena_done(&arena);
   return status;
 }
 

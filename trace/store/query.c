@@ -96,7 +96,7 @@ static enum status run_statement(struct store *store, sqlite3_stmt *statement, c
                                  struct error *err)
 {
   size_t count = (size_t)sqlite3_column_count(statement);
-  struct arena arena = {0};
+  struct arena arena SCOPED(arena_done) = {0};
   struct store_cell *cells = arena_alloc_array(&arena, count + 1, sizeof *cells);
   const char **names = arena_alloc_array(&arena, count + 1, sizeof *names);
   enum status status = STATUS_OK;
@@ -119,7 +119,6 @@ static enum status run_statement(struct store *store, sqlite3_stmt *statement, c
     if (kind == SQLITE_ERROR || kind == SQLITE_TOOBIG || kind == SQLITE_MISMATCH)
       status = error_set(err, STATUS_USE, what, store->path, NULL, "%s", sqlite3_errmsg(store->db));
   }
-  arena_done(&arena);
   return status;
 }
 

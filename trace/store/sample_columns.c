@@ -59,18 +59,15 @@ enum status store_walk_samples(struct store *store, int64_t run_id, store_visit_
   XSP_TRY(find_samples(store, run_id, &series, err));
   if (series == NULL)
     return STATUS_OK;
-  struct arena arena = {0};
+  struct arena arena SCOPED(arena_done) = {0};
   struct store_samples samples = {0};
   void *columns[SAMPLE_COLUMNS];
   make_room(&arena, reader_largest_part(series), columns, &samples);
-  enum status status = STATUS_OK;
-  for (size_t i = 0; i < series->part_count && status == STATUS_OK; i++) {
+  for (size_t i = 0; i < series->part_count; i++) {
     samples.count = series->parts[i].row_count;
-    for (unsigned column = 0; column < SAMPLE_COLUMNS && status == STATUS_OK; column++)
-      status = reader_part_column(&store->reader, series, &series->parts[i], column, columns[column], err);
-    if (status == STATUS_OK)
-      status = visit(context, &samples, err);
+    for (unsigned column = 0; column < SAMPLE_COLUMNS; column++)
+      XSP_TRY(reader_part_column(&store->reader, series, &series->parts[i], column, columns[column], err));
+    XSP_TRY(visit(context, &samples, err));
   }
-  arena_done(&arena);
-  return status;
+  return STATUS_OK;
 }

@@ -100,7 +100,7 @@ static int find_debug_file(Dwfl_Module *module, void **user_data, const char *na
   static const char folder[] = "/usr/lib/debug/.build-id/";
   const unsigned char *id;
   GElf_Addr address;
-  struct buf text = {0};
+  struct buf text SCOPED(buf_done) = {0};
   int length = dwfl_module_build_id(module, &id, &address), file = -1;
   if (length > 1) {
     buf_format(&text, "%s%02x/", folder, id[0]);
@@ -116,7 +116,6 @@ static int find_debug_file(Dwfl_Module *module, void **user_data, const char *na
     file = open_regular(text.data);
   }
   *ret_path = file >= 0 ? strdup(text.data) : NULL; // elfutils frees it
-  buf_done(&text);
   return file;
 }
 

@@ -280,7 +280,7 @@ static enum status cause_of(const struct experiment_runs *experiment, const stru
                             struct arena *arena, struct cause *ret_cause, struct error *err)
 {
   static const struct analysis analysis = {.id = "the cause"};
-  struct arena scratch = {0};
+  struct arena scratch SCOPED(arena_done) = {0};
   struct question question;
   struct view *view;
   analyze_cache_next_question(request->cache);
@@ -299,7 +299,6 @@ static enum status cause_of(const struct experiment_runs *experiment, const stru
     status = say_first(&question, ret_cause, status, err);
   if (ret_cause->name != NULL) // of scratch, maybe
     ret_cause->name = arena_copy(arena, ret_cause->name, strlen(ret_cause->name));
-  arena_done(&scratch);
   return status;
 }
 

@@ -263,7 +263,7 @@ enum status time_parts_load(struct question *question, const struct view_set *se
   struct parts_names names = {0};
   start(set, question->scratch, ret);
   for (size_t i = 0, first = 0; i < set->run_count && status == STATUS_OK; i++) {
-    struct arena scratch = {0};
+    struct arena scratch SCOPED(arena_done) = {0};
     struct time_parts_run of = {.run = set->runs[i]};
     status = time_parts_load_rows(question, &scratch, &of, err);
     if (status == STATUS_OK)
@@ -276,7 +276,6 @@ enum status time_parts_load(struct question *question, const struct view_set *se
     map_done(&of.foreign);
     map_done(&of.devices);
     map_done(&of.loaders);
-    arena_done(&scratch);
   }
   for (size_t k = 0; k < set->observation_count; k++) {
     ret->parts[TIME_REST][k] = set->latencies_ms[k];

@@ -89,7 +89,7 @@ enum status time_parts_load_rows(struct question *question, struct arena *arena,
                           STORE_BIT(STORE_TRACK_ID);
   struct store_track *tracks;
   size_t track_count;
-  struct map process_of = {0}; // by track
+  struct map process_of SCOPED(map_done) = {0}; // by track
   XSP_TRY(run_columns_load(question, of->run, wanted, arena, &of->columns, err));
   XSP_TRY(store_tracks(store, of->run->run->run_id, arena, &tracks, &track_count, err));
   XSP_TRY(run_processes_load(store, of->run->run->run_id, arena, &process_of, &of->process_count, err));
@@ -113,6 +113,5 @@ enum status time_parts_load_rows(struct question *question, struct arena *arena,
     of->has_program |= spans->category[i] == of->program;
   }
   list_rows(of, &process_of, arena);
-  map_done(&process_of);
   return STATUS_OK;
 }

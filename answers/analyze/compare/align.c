@@ -56,7 +56,7 @@ static size_t *find_equal(const struct alignment *of, enum likeness likeness, bo
   size_t *first = arena_alloc_array(of->arena, b->count + 1, sizeof *first); // by key
   size_t *next = arena_alloc_array(of->arena, b->count + 1, sizeof *next);
   size_t *surplus = arena_alloc_array(of->arena, b->count + 1, sizeof *surplus); // of b; modulo SIZE_MAX + 1
-  struct map keys = {0};
+  struct map keys SCOPED(map_done) = {0};
   struct map_key key;
   bool is_new;
   for (size_t i = b->count; i-- > 0;)
@@ -80,7 +80,6 @@ static size_t *find_equal(const struct alignment *of, enum likeness likeness, bo
       partner[i] = first[*at];
     first[*at] = next[first[*at]];
   }
-  map_done(&keys);
   return partner;
 }
 
@@ -180,7 +179,7 @@ static void align_gap(struct alignment *of, size_t a_first, size_t a_end, size_t
     of->is_cut = true;
     return;
   }
-  struct arena arena = {0};
+  struct arena arena SCOPED(arena_done) = {0};
   uint8_t *moves = arena_alloc_array(&arena, (a_count + 1) * (b_count + 1), sizeof *moves);
   int *row = arena_alloc_array(&arena, b_count + 1, sizeof *row);
   fill_moves(of->a.layers + a_first, a_count, of->b.layers + b_first, b_count, moves, row);
@@ -191,7 +190,6 @@ static void align_gap(struct alignment *of, size_t a_first, size_t a_end, size_t
     i -= move != MOVE_B;
     k -= move != MOVE_A;
   }
-  arena_done(&arena);
 }
 
 // ---- what is left over ----------------------------------------------------------------------------------------------

@@ -165,23 +165,18 @@ static void list_runs(struct comparing *comparing, const struct side sides[2])
 static enum status run_case(struct comparing *comparing, const struct experiments of[2],
                             const struct experiment_runs *a, const struct experiment_runs *b, struct error *err)
 {
-  struct arena scratch = {0};
+  struct arena scratch SCOPED(arena_done) = {0};
   struct side sides[2];
   comparing->scratch = &scratch;
   comparing->asked = comparing->request->analyze;
   comparing->asked.computing_only = true;
   comparing->asked.cache = NULL;
-  enum status status = start_side(comparing, &of[0], a, &sides[0], err);
-  if (status == STATUS_OK)
-    status = start_side(comparing, &of[1], b, &sides[1], err);
-  if (status == STATUS_OK)
-    status = compare_pairs_of_sides(comparing, sides, err);
-  if (status == STATUS_OK)
-    status = compare_scaling(comparing, sides, err);
-  if (status == STATUS_OK)
-    list_runs(comparing, sides);
-  arena_done(&scratch);
-  return status;
+  XSP_TRY(start_side(comparing, &of[0], a, &sides[0], err));
+  XSP_TRY(start_side(comparing, &of[1], b, &sides[1], err));
+  XSP_TRY(compare_pairs_of_sides(comparing, sides, err));
+  XSP_TRY(compare_scaling(comparing, sides, err));
+  list_runs(comparing, sides);
+  return STATUS_OK;
 }
 
 static void note_alone(struct comparing *comparing, const struct groups *groups, const char *side, const char *other)

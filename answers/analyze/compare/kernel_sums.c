@@ -23,7 +23,7 @@ struct sums { // of one side
 static size_t *find_layers(const struct sums *sums, const struct layers *layers)
 {
   struct interner *names = &sums->comparing->names;
-  struct map occurrences = {0};
+  struct map occurrences SCOPED(map_done) = {0};
   size_t *found = arena_alloc_array(sums->comparing->scratch, layers->count + 1, sizeof *found);
   for (size_t i = 0; i < layers->count; i++) {
     const struct layer *layer = &layers->items[i];
@@ -32,7 +32,6 @@ static size_t *find_layers(const struct sums *sums, const struct layers *layers)
     const uint64_t *place = map_find(&sums->layer_places, (struct map_key){name, occurrence});
     found[i] = place == NULL || sums->by_name ? ITEM_NONE : (size_t)*place;
   }
-  map_done(&occurrences);
   return found;
 }
 

@@ -51,7 +51,7 @@ void compare_rows_add(struct comparing *comparing, const struct side sides[2], c
                       const double *a_ms, const struct view_set *b_set, const double *b_ms, bool are_comparable,
                       struct row row)
 {
-  struct arena arena = {0}, *scratch = sides[0].questions[0]->scratch;
+  struct arena arena SCOPED(arena_done) = {0}, *scratch = sides[0].questions[0]->scratch;
   struct question *a = sides[0].questions[0], *b = sides[1].questions[0];
   a->scratch = b->scratch = &arena;
   row.experiment = comparing->experiment;
@@ -69,7 +69,6 @@ void compare_rows_add(struct comparing *comparing, const struct side sides[2], c
   row.b = figures_of(row.b);
   *vector_add(&comparing->rows) = row;
   a->scratch = b->scratch = scratch;
-  arena_done(&arena);
 }
 
 void compare_rows_add_unpaired(struct comparing *comparing, const struct side sides[2], unsigned which,

@@ -41,20 +41,17 @@ static void add_sample(struct adding *adding, uint32_t context_id, uint8_t kind,
 static enum status add_run(struct adding *adding, const struct view_run *run, struct error *err)
 {
   struct store *store = adding->findings->question->view->store;
-  struct arena arena = {0};
-  struct map is_main = {0};
+  struct arena arena SCOPED(arena_done) = {0};
+  struct map is_main SCOPED(map_done) = {0};
   struct store_samples samples;
   size_t threads;
-  enum status status = store_load_samples(store, run->run->run_id, &arena, &samples, err);
-  if (status == STATUS_OK)
-    status = server_tracks(adding->findings, run, &is_main, &threads, err);
-  for (size_t i = 0; status == STATUS_OK && i < samples.count; i++)
+  XSP_TRY(store_load_samples(store, run->run->run_id, &arena, &samples, err));
+  XSP_TRY(server_tracks(adding->findings, run, &is_main, &threads, err));
+  for (size_t i = 0; i < samples.count; i++)
     if (samples.context_id[i] != 0 && findings_is_in_loop(run, samples.time_ns[i]) &&
         map_find(&is_main, map_number(samples.track_id[i])) != NULL)
       add_sample(adding, samples.context_id[i], samples.kind[i], (double)samples.duration_ns[i]);
-  map_done(&is_main);
-  arena_done(&arena);
-  return status;
+  return STATUS_OK;
 }
 
 static enum status find_line(struct findings *findings, struct busiest_line *ret_line, struct error *err)

@@ -43,35 +43,30 @@ static enum status count_run(struct findings *findings, const struct view_run *r
                              struct error *err)
 {
   struct store *store = findings->question->view->store;
-  struct arena arena = {0};
+  struct arena arena SCOPED(arena_done) = {0};
   struct store_samples samples;
   struct store_track *tracks;
   size_t count;
-  enum status status = store_load_samples(store, run->run->run_id, &arena, &samples, err);
-  if (status == STATUS_OK)
-    status = store_tracks(store, run->run->run_id, &arena, &tracks, &count, err);
-  if (status == STATUS_OK) {
-    double *ns = arena_alloc_array(&arena, count + 1, sizeof *ns);
-    int64_t *process = arena_alloc_array(&arena, count + 1, sizeof *process);
-    struct map index_of = {0};
-    for (size_t i = 0; i < count; i++) {
-      process[i] = tracks[i].process_id;
-      *map_at(&index_of, map_number((uint64_t)tracks[i].track_id), NULL) = i;
-    }
-    for (size_t i = 0; i < samples.count; i++) {
-      const uint64_t *at = samples.kind[i] == SAMPLE_CPU ? map_find(&index_of, map_number(samples.track_id[i])) : NULL;
-      if (at != NULL)
-        ns[*at] += (double)samples.duration_ns[i];
-    }
-    for (size_t i = 0; i < count; i++) {
-      size_t alike = count_alike(ns, process, count, i);
-      ret->threads = alike > ret->threads ? alike : ret->threads;
-    }
-    count_all(ns, count, ret);
-    map_done(&index_of);
+  XSP_TRY(store_load_samples(store, run->run->run_id, &arena, &samples, err));
+  XSP_TRY(store_tracks(store, run->run->run_id, &arena, &tracks, &count, err));
+  double *ns = arena_alloc_array(&arena, count + 1, sizeof *ns);
+  int64_t *process = arena_alloc_array(&arena, count + 1, sizeof *process);
+  struct map index_of SCOPED(map_done) = {0};
+  for (size_t i = 0; i < count; i++) {
+    process[i] = tracks[i].process_id;
+    *map_at(&index_of, map_number((uint64_t)tracks[i].track_id), NULL) = i;
   }
-  arena_done(&arena);
-  return status;
+  for (size_t i = 0; i < samples.count; i++) {
+    const uint64_t *at = samples.kind[i] == SAMPLE_CPU ? map_find(&index_of, map_number(samples.track_id[i])) : NULL;
+    if (at != NULL)
+      ns[*at] += (double)samples.duration_ns[i];
+  }
+  for (size_t i = 0; i < count; i++) {
+    size_t alike = count_alike(ns, process, count, i);
+    ret->threads = alike > ret->threads ? alike : ret->threads;
+  }
+  count_all(ns, count, ret);
+  return STATUS_OK;
 }
 
 enum status computing_threads_place(struct findings *findings, uint32_t *ret_place, bool *ret_is_asked,
@@ -86,7 +81,7 @@ enum status computing_threads_place(struct findings *findings, uint32_t *ret_pla
     return STATUS_OK;
   for (size_t i = 0; i < findings->set->run_count; i++) {
     struct run_columns columns;
-    struct arena arena = {0};
+    struct arena arena SCOPED(arena_done) = {0};
     enum status status =
         run_columns_load(findings->question, findings->set->runs[i], STORE_BIT(STORE_CATEGORY), &arena, &columns, err);
     for (size_t row = 0; status == STATUS_OK && row < columns.spans.count; row++)
@@ -94,7 +89,6 @@ enum status computing_threads_place(struct findings *findings, uint32_t *ret_pla
         *ret_place = places->runs[i].place_of[row];
         *ret_is_asked = true;
       }
-    arena_done(&arena);
     XSP_TRY(status);
   }
   return STATUS_OK;

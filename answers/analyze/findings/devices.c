@@ -11,12 +11,12 @@ enum status run_devices_load(struct store *store, int64_t run_id, struct arena *
                              size_t *ret_count, struct error *err)
 {
   struct store_track *tracks;
-  struct map processes = {0}, devices = {0};
+  struct map processes SCOPED(map_done) = {0}, devices SCOPED(map_done) = {0};
   size_t track_count, process_count;
   *ret_count = 0;
   XSP_TRY(store_tracks(store, run_id, arena, &tracks, &track_count, err));
-  enum status status = run_processes_load(store, run_id, arena, &processes, &process_count, err);
-  for (size_t i = 0; i < track_count && status == STATUS_OK; i++) {
+  XSP_TRY(run_processes_load(store, run_id, arena, &processes, &process_count, err));
+  for (size_t i = 0; i < track_count; i++) {
     if (tracks[i].clock != NULL)
       continue;
     struct map_key track = map_number((uint64_t)tracks[i].track_id);
@@ -28,9 +28,7 @@ enum status run_devices_load(struct store *store, int64_t run_id, struct arena *
       *device = (*ret_count)++;
     *map_at(device_of, track, NULL) = *device;
   }
-  map_done(&processes);
-  map_done(&devices);
-  return status;
+  return STATUS_OK;
 }
 
 // ---- idle ------------------------------------------------------------------------------------------------------------
@@ -112,7 +110,7 @@ static enum status idle_load(struct findings *findings, bool of_modules, struct 
   size_t first = 0;
   *ret_idle = (struct devices_idle){0};
   for (size_t i = 0; i < set->run_count; i++) {
-    struct arena arena = {0};
+    struct arena arena SCOPED(arena_done) = {0};
     struct devices_run of = {.run = set->runs[i], .of_modules = of_modules};
     enum status status = load_run(&of, question, &arena, err);
     size_t working = status == STATUS_OK ? measure(&of, busy_ms + first) : 0;
@@ -122,7 +120,6 @@ static enum status idle_load(struct findings *findings, bool of_modules, struct 
     for (size_t k = 0; k < of.device_count && of.devices != NULL; k++)
       vector_done(&of.devices[k].works);
     map_done(&of.device_of);
-    arena_done(&arena);
     XSP_TRY(status);
   }
   if (ret_idle->device_count == 0)

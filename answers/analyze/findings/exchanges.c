@@ -34,15 +34,14 @@ struct adding {
 // ---- passes and steps ------------------------------------------------------------------------------------------------
 static enum status add_passes(struct adding *of, uint32_t run, uint32_t backward, struct error *err)
 {
-  struct arena arena = {0};
-  struct map rank_of = {0};
+  struct arena arena SCOPED(arena_done) = {0};
+  struct map rank_of SCOPED(map_done) = {0};
   struct run_columns columns;
   const uint32_t wanted =
       STORE_BIT(STORE_START_NS) | STORE_BIT(STORE_DURATION_NS) | STORE_BIT(STORE_TRACK_ID) | STORE_BIT(STORE_CATEGORY);
-  enum status status = ranks_of_tracks(of->ranks, of->ranks->runs[run], &arena, &rank_of, err);
-  if (status == STATUS_OK)
-    status = ranks_load_columns(of->ranks, run, wanted, &arena, &columns, err);
-  for (size_t row = 0; status == STATUS_OK && row < columns.spans.count; row++) {
+  XSP_TRY(ranks_of_tracks(of->ranks, of->ranks->runs[run], &arena, &rank_of, err));
+  XSP_TRY(ranks_load_columns(of->ranks, run, wanted, &arena, &columns, err));
+  for (size_t row = 0; row < columns.spans.count; row++) {
     const uint64_t *rank = columns.spans.category[row] == backward && columns.spans.level[row] == XSP_LEVEL_APPLICATION
                                ? map_find(&rank_of, map_number(columns.spans.track_id[row]))
                                : NULL;
@@ -54,9 +53,7 @@ static enum status add_passes(struct adding *of, uint32_t run, uint32_t backward
                         saturate_add(columns.spans.start_ns[row], columns.spans.duration_ns[row]),
                         {0, 0}};
   }
-  map_done(&rank_of);
-  arena_done(&arena);
-  return status;
+  return STATUS_OK;
 }
 
 static int compare_places(uint32_t run, uint32_t rank, int64_t ns, uint32_t other_run, uint32_t other_rank,
@@ -188,7 +185,7 @@ static void add_steps(struct adding *of, struct exchanges *ret)
 static enum status find_line(struct adding *of, struct exchanges *ret, struct error *err)
 {
   struct store_call_paths paths;
-  struct map bytes_of = {0};
+  struct map bytes_of SCOPED(map_done) = {0};
   uint64_t most = 0;
   XSP_TRY(store_call_paths(of->findings->question->view->store, of->findings->question->scratch, &paths, err));
   for (size_t i = 0; i < of->ranks->collectives.count; i++) {
@@ -204,7 +201,6 @@ static enum status find_line(struct adding *of, struct exchanges *ret, struct er
       ret->line = path_frame(&paths, line)->line;
     }
   }
-  map_done(&bytes_of);
   return STATUS_OK;
 }
 

@@ -201,7 +201,7 @@ static enum status load_run(struct memory_run *of, const struct view_run *run, s
     COLUMNS = STORE_BIT(STORE_START_NS) | STORE_BIT(STORE_CATEGORY) | STORE_BIT(STORE_NAME) | STORE_BIT(STORE_TRACK_ID)
   };
   struct store *store = of->findings->question->view->store;
-  struct arena arena = {0};
+  struct arena arena SCOPED(arena_done) = {0};
   size_t processes, devices;
   enum status status = run_columns_load(of->findings->question, run, COLUMNS, &arena, &of->columns, err);
   if (status == STATUS_OK)
@@ -221,7 +221,6 @@ static enum status load_run(struct memory_run *of, const struct view_run *run, s
   map_done(&of->allocators);
   map_done(&of->totals);
   map_done(&of->unreleased);
-  arena_done(&arena);
   return status;
 }
 

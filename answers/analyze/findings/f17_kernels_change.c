@@ -29,7 +29,7 @@ static enum status load(struct findings *findings, int64_t batch_size, struct ba
 static double only_ms(struct batch_kernels *of, const struct batch_kernels *other, const char **ret_name,
                       double *ret_count)
 {
-  struct interner names = {0};
+  struct interner names SCOPED(interner_done) = {0};
   double sum_ms = 0, most_ms = 0;
   for (size_t i = 0; i < other->groups.count; i++)
     interner_at(&names, other->kernels.names[i], strlen(other->kernels.names[i]));
@@ -47,7 +47,6 @@ static double only_ms(struct batch_kernels *of, const struct batch_kernels *othe
     *ret_name = of->kernels.names[i];
     *ret_count = figures.count;
   }
-  interner_done(&names);
   return sum_ms;
 }
 

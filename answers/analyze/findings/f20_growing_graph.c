@@ -26,28 +26,25 @@ static enum status count_backward(struct findings *findings, const struct view_r
                                   struct growing *ret, struct error *err)
 {
   struct run_columns columns;
-  struct arena arena = {0};
+  struct arena arena SCOPED(arena_done) = {0};
   uint32_t wrapper = run_columns_category(findings->question->view->store, "wrapper");
-  enum status status = run_columns_load(findings->question, run, STORE_BIT(STORE_CATEGORY), &arena, &columns, err);
-  if (status == STATUS_OK) {
-    double *counts = arena_alloc_array(&arena, run->observation_count + 1, sizeof *counts),
-           *others = arena_alloc_array(&arena, run->observation_count + 1, sizeof *others);
-    for (uint32_t row = 0; row < columns.spans.count; row++) {
-      uint32_t observation;
-      if (columns.spans.level[row] != XSP_LEVEL_LAYER || !run_columns_observation(&columns, row, &observation))
-        continue;
-      counts[observation] += columns.spans.category[row] == backward;
-      others[observation] += !is_in_backward(&columns, row, backward, wrapper);
-    }
-    for (size_t i = 0; i < run->observation_count; i++)
-      if (!run->observations[i].warmup) {
-        ret->counts[ret->count] = counts[i];
-        ret->others[ret->count] = others[i];
-        ret->ms[ret->count++] = (double)run->observations[i].duration_ns / 1e6;
-      }
+  XSP_TRY(run_columns_load(findings->question, run, STORE_BIT(STORE_CATEGORY), &arena, &columns, err));
+  double *counts = arena_alloc_array(&arena, run->observation_count + 1, sizeof *counts),
+         *others = arena_alloc_array(&arena, run->observation_count + 1, sizeof *others);
+  for (uint32_t row = 0; row < columns.spans.count; row++) {
+    uint32_t observation;
+    if (columns.spans.level[row] != XSP_LEVEL_LAYER || !run_columns_observation(&columns, row, &observation))
+      continue;
+    counts[observation] += columns.spans.category[row] == backward;
+    others[observation] += !is_in_backward(&columns, row, backward, wrapper);
   }
-  arena_done(&arena);
-  return status;
+  for (size_t i = 0; i < run->observation_count; i++)
+    if (!run->observations[i].warmup) {
+      ret->counts[ret->count] = counts[i];
+      ret->others[ret->count] = others[i];
+      ret->ms[ret->count++] = (double)run->observations[i].duration_ns / 1e6;
+    }
+  return STATUS_OK;
 }
 
 static void add(struct findings *findings, const struct growing *growing, double first, double last)

@@ -18,27 +18,24 @@ static enum status count_operators(struct findings *findings, const struct place
 {
   struct store *store = findings->question->view->store;
   struct run_columns columns;
-  struct arena arena = {0};
+  struct arena arena SCOPED(arena_done) = {0};
   struct store_tag *tags;
   size_t tag_count = 0;
   uint32_t sequence, backward = 0;
   bool may_have_graph = store_find_string(store, "sequence", 8, &sequence);
   bool may_have_backward = store_find_string(store, "backward", 8, &backward);
-  enum status status = run_columns_load(findings->question, run, STORE_BIT(STORE_CATEGORY), &arena, &columns, err);
-  if (status == STATUS_OK && may_have_graph)
-    status = store_load_tags_of(store, run->run->run_id, &sequence, 1, &arena, &tags, &tag_count, err);
-  if (status == STATUS_OK) {
-    for (size_t row = 0; row < columns.spans.count; row++) {
-      ret->has_backward |= may_have_backward && columns.spans.category[row] == backward;
-      ret->operators += places->counts[row] == COUNTS_UNIT;
-    }
-    for (size_t i = 0; i < tag_count; i++) {
-      uint32_t row = run_columns_row(&columns, tags[i].span_id);
-      ret->with_graph += row != ROW_NONE && places->counts[row] == COUNTS_UNIT;
-    }
+  XSP_TRY(run_columns_load(findings->question, run, STORE_BIT(STORE_CATEGORY), &arena, &columns, err));
+  if (may_have_graph)
+    XSP_TRY(store_load_tags_of(store, run->run->run_id, &sequence, 1, &arena, &tags, &tag_count, err));
+  for (size_t row = 0; row < columns.spans.count; row++) {
+    ret->has_backward |= may_have_backward && columns.spans.category[row] == backward;
+    ret->operators += places->counts[row] == COUNTS_UNIT;
   }
-  arena_done(&arena);
-  return status;
+  for (size_t i = 0; i < tag_count; i++) {
+    uint32_t row = run_columns_row(&columns, tags[i].span_id);
+    ret->with_graph += row != ROW_NONE && places->counts[row] == COUNTS_UNIT;
+  }
+  return STATUS_OK;
 }
 
 // Time of dropout that drops: outside of training mode it runs nothing.

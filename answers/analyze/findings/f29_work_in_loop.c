@@ -191,7 +191,7 @@ static bool begins_at(const struct works *works, const struct main_sample *sampl
 
 static enum status add_run(struct works *works, const struct view_run *run, struct error *err)
 {
-  struct arena arena = {0};
+  struct arena arena SCOPED(arena_done) = {0};
   struct main_samples samples = {.all_ns = 0};
   double passed_ns[WORK_KINDS] = {0}, all_passed_ns = 0;
   size_t observation = 0;
@@ -213,7 +213,6 @@ static enum status add_run(struct works *works, const struct view_run *run, stru
     works->window_ns +=
         (double)saturate_subtract(samples.items.items[samples.items.count - 1].time_ns, samples.items.items[0].time_ns);
   vector_done(&samples.items);
-  arena_done(&arena);
   return status;
 }
 

@@ -84,22 +84,17 @@ static void add_samples(struct waits *waits, const struct view_run *run, const s
 static enum status add_run(struct waits *waits, const struct view_run *run, struct error *err)
 {
   struct store *store = waits->findings->question->view->store;
-  struct arena arena = {0};
+  struct arena arena SCOPED(arena_done) = {0};
   struct store_samples samples;
   struct store_track *tracks;
   size_t count;
-  enum status status = store_load_samples(store, run->run->run_id, &arena, &samples, err);
-  if (status == STATUS_OK)
-    status = store_tracks(store, run->run->run_id, &arena, &tracks, &count, err);
-  if (status == STATUS_OK) {
-    struct map track_of = {0};
-    for (size_t i = 0; i < count; i++)
-      *map_at(&track_of, map_number((uint64_t)tracks[i].track_id), NULL) = i;
-    add_samples(waits, run, &samples, &track_of, tracks);
-    map_done(&track_of);
-  }
-  arena_done(&arena);
-  return status;
+  XSP_TRY(store_load_samples(store, run->run->run_id, &arena, &samples, err));
+  XSP_TRY(store_tracks(store, run->run->run_id, &arena, &tracks, &count, err));
+  struct map track_of SCOPED(map_done) = {0};
+  for (size_t i = 0; i < count; i++)
+    *map_at(&track_of, map_number((uint64_t)tracks[i].track_id), NULL) = i;
+  add_samples(waits, run, &samples, &track_of, tracks);
+  return STATUS_OK;
 }
 
 static void add(struct waits *waits, const struct own_line *line, double share)

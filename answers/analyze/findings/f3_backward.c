@@ -194,10 +194,8 @@ static enum status find_groups(struct backward *backward, struct error *err)
   backward->latency_ms =
       question_model_latency(&backward->question, layers_model_set(&backward->question, layers, &from));
   for (size_t i = 0; i < layers->run_count; i++) {
-    struct arena arena = {0};
-    enum status status = add_run(backward, &layers->runs[i], &arena, err);
-    arena_done(&arena);
-    XSP_TRY(status);
+    struct arena arena SCOPED(arena_done) = {0};
+    XSP_TRY(add_run(backward, &layers->runs[i], &arena, err));
   }
   for (size_t i = 0; i < backward->sources.items.count; i++) {
     const struct group *group = &backward->sources.items.items[i];

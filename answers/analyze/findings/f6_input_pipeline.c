@@ -182,15 +182,12 @@ static enum status load_between(struct findings *findings, struct between *ret_b
   };
   *ret_between = (struct between){.ns = 0};
   for (size_t i = 0; i < findings->set->run_count; i++) {
-    struct arena arena = {0};
-    struct map known = {0};
+    struct arena arena SCOPED(arena_done) = {0};
+    struct map known SCOPED(map_done) = {0};
     struct run_columns columns;
-    enum status status = run_columns_load(findings->question, findings->set->runs[i], COLUMNS, &arena, &columns, err);
-    if (status == STATUS_OK && findings->set->runs[i]->observation_count > 0)
+    XSP_TRY(run_columns_load(findings->question, findings->set->runs[i], COLUMNS, &arena, &columns, err));
+    if (findings->set->runs[i]->observation_count > 0)
       add_between(&columns, &known, ret_between);
-    map_done(&known);
-    arena_done(&arena);
-    XSP_TRY(status);
   }
   return STATUS_OK;
 }

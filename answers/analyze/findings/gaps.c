@@ -176,7 +176,7 @@ enum status device_gaps_load(struct findings *findings, struct device_gaps *ret_
   if (!places->has_devices)
     return findings_lack(findings, err, "nothing was executed on a device");
   for (size_t i = 0; i < set->run_count && status == STATUS_OK; i++) {
-    struct arena arena = {0};
+    struct arena arena SCOPED(arena_done) = {0};
     const struct view_run *run = set->runs[i];
     bool *is_kept = arena_alloc_array(&arena, run->observation_count + 1, sizeof *is_kept);
     for (size_t k = 0; k < run->observation_count; k++)
@@ -192,7 +192,6 @@ enum status device_gaps_load(struct findings *findings, struct device_gaps *ret_
     map_done(&of.waiting);
     map_done(&of.begun);
     map_done(&of.devices);
-    arena_done(&arena);
   }
   if (status == STATUS_OK && work_count == 0)
     return findings_lack(findings, err, NO_TIMES_OF_DEVICES);

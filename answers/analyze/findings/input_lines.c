@@ -91,7 +91,7 @@ struct lifetime { // of a process, by its samples; 0: it has none
 static enum status count_processes(struct store *store, const struct view_run *run, const struct store_samples *samples,
                                    struct arena *arena, size_t *most, struct error *err)
 {
-  struct map process_of = {0};
+  struct map process_of SCOPED(map_done) = {0};
   size_t count = 0;
   enum status status = run_processes_load(store, run->run->run_id, arena, &process_of, &count, err);
   struct lifetime *lives = arena_alloc_array(arena, count + 1, sizeof *lives);
@@ -110,7 +110,6 @@ static enum status count_processes(struct store *store, const struct view_run *r
           lives[k].last_ns != 0 && lives[k].first_ns <= lives[i].first_ns && lives[i].first_ns <= lives[k].last_ns;
     *most = at_once > *most ? at_once : *most;
   }
-  map_done(&process_of);
   return status;
 }
 
@@ -124,15 +123,11 @@ enum status input_lines_load(struct findings *findings, struct input_lines *ret_
   adding->of = arena_alloc_array(scratch, adding->paths.context_count + 1, sizeof *adding->of);
   ret_lines->lines.paths = &adding->paths;
   for (size_t i = 0; i < findings->set->run_count; i++) {
-    struct arena arena = {0};
+    struct arena arena SCOPED(arena_done) = {0};
     struct store_samples samples;
-    enum status status = store_load_samples(store, findings->set->runs[i]->run->run_id, &arena, &samples, err);
-    if (status == STATUS_OK) {
-      add_samples(adding, ret_lines, &samples);
-      status = count_processes(store, findings->set->runs[i], &samples, &arena, &ret_lines->processes, err);
-    }
-    arena_done(&arena);
-    XSP_TRY(status);
+    XSP_TRY(store_load_samples(store, findings->set->runs[i]->run->run_id, &arena, &samples, err));
+    add_samples(adding, ret_lines, &samples);
+    XSP_TRY(count_processes(store, findings->set->runs[i], &samples, &arena, &ret_lines->processes, err));
   }
   ret_lines->main = own_lines_main(&ret_lines->lines, 0, ret_lines->all_ns);
   for (unsigned kind = WORK_NONE + 1; kind < WORK_KINDS; kind++)

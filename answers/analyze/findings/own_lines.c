@@ -126,7 +126,7 @@ const struct own_line *own_lines_main(const struct own_lines *lines, unsigned ki
 const char *own_lines_callee(struct findings *findings, const struct store_call_paths *paths, const double *context_ns,
                              uint32_t line_id, double least_ns)
 {
-  struct interner names = {0};
+  struct interner names SCOPED(interner_done) = {0};
   struct arena *scratch = findings->question->scratch;
   int64_t frame_id = paths->contexts[line_id - 1].frame_id;
   double *ns = arena_alloc_array(scratch, paths->context_count + 1, sizeof *ns), most_ns = least_ns;
@@ -145,7 +145,6 @@ const char *own_lines_callee(struct findings *findings, const struct store_call_
       found = callee;
     }
   }
-  interner_done(&names);
   return found;
 }
 

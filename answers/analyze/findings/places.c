@@ -45,12 +45,11 @@ static enum status find_contexts(struct store *store, const struct view_set *set
 {
   *ret_has = store_is_folded(store);
   for (size_t i = 0; i < set->run_count && !*ret_has; i++) {
-    struct arena arena = {0};
+    struct arena arena SCOPED(arena_done) = {0};
     struct store_spans spans;
     enum status status = store_load_spans(store, set->runs[i]->run->run_id, STORE_LEAN | STORE_BIT(STORE_CONTEXT_ID),
                                           &arena, &spans, err);
     *ret_has = status == STATUS_OK && spans.context_id != NULL;
-    arena_done(&arena);
     XSP_TRY(status);
   }
   return STATUS_OK;
@@ -292,24 +291,21 @@ static enum status load_run(struct loading *loading, const struct view_run *run,
 {
   struct question *question = loading->question;
   struct places_run *ret = &loading->places->runs[loading->places->run_count++];
-  struct arena arena = {0};
-  enum status status = run_columns_load(question, run, COLUMNS, &arena, &loading->columns, err);
-  if (status == STATUS_OK) {
-    size_t count = loading->columns.spans.count;
-    int64_t *span_ids = arena_alloc_array(question->scratch, count + 1, sizeof *span_ids);
-    memcpy(span_ids, loading->columns.spans.span_id, count * sizeof *span_ids);
-    loading->self_ns = loading->columns.derived.self_ns;
-    loading->is_kept = is_kept;
-    loading->place_of = arena_alloc_array(question->scratch, count + 1, sizeof *loading->place_of);
-    loading->counts = arena_alloc_array(question->scratch, count + 1, 1);
-    loading->is_in_operator = arena_alloc_array(&arena, count + 1, 1);
-    place_rows(loading, arena_alloc_array(&arena, count + 1, sizeof(uint32_t)));
-    add_rows(loading);
-    add_units(loading);
-    *ret = (struct places_run){run->run->run_id, span_ids, loading->place_of, loading->counts, count};
-  }
-  arena_done(&arena);
-  return status;
+  struct arena arena SCOPED(arena_done) = {0};
+  XSP_TRY(run_columns_load(question, run, COLUMNS, &arena, &loading->columns, err));
+  size_t count = loading->columns.spans.count;
+  int64_t *span_ids = arena_alloc_array(question->scratch, count + 1, sizeof *span_ids);
+  memcpy(span_ids, loading->columns.spans.span_id, count * sizeof *span_ids);
+  loading->self_ns = loading->columns.derived.self_ns;
+  loading->is_kept = is_kept;
+  loading->place_of = arena_alloc_array(question->scratch, count + 1, sizeof *loading->place_of);
+  loading->counts = arena_alloc_array(question->scratch, count + 1, 1);
+  loading->is_in_operator = arena_alloc_array(&arena, count + 1, 1);
+  place_rows(loading, arena_alloc_array(&arena, count + 1, sizeof(uint32_t)));
+  add_rows(loading);
+  add_units(loading);
+  *ret = (struct places_run){run->run->run_id, span_ids, loading->place_of, loading->counts, count};
+  return STATUS_OK;
 }
 
 // Whether each observation of a run counts, warm-up included. `*at`: of the set's observations, which go on.

@@ -68,10 +68,10 @@ static void settle(struct place_units *units, bool is_folded)
 
 void places_group(struct places *places, struct arena *arena)
 {
-  struct arena scratch = {0};
-  struct interner names = {0};
-  struct map at = {0};
-  struct buf text = {0};
+  struct arena scratch SCOPED(arena_done) = {0};
+  struct interner names SCOPED(interner_done) = {0};
+  struct map at SCOPED(map_done) = {0};
+  struct buf text SCOPED(buf_done) = {0};
   const double *ns = times_with_below(places, &scratch);
   double *most_ns = arena_alloc_array(&scratch, places->count + 1, sizeof *most_ns);
   places->functions = arena_alloc_array(arena, places->count + 1, sizeof *places->functions);
@@ -103,10 +103,6 @@ void places_group(struct places *places, struct arena *arena)
       of->line = place->line;
     }
   }
-  buf_done(&text);
-  map_done(&at);
-  interner_done(&names);
-  arena_done(&scratch);
 }
 
 void places_add_leads(struct places *places, const struct place_lead *leads, size_t count)

@@ -27,7 +27,7 @@ static uint32_t calling_place(const struct places *places, uint32_t place)
 static uint32_t busiest(struct findings *findings, uint32_t (*source_of)(const struct places *places, uint32_t place))
 {
   const struct places *places = findings->places;
-  struct interner lines = {0};
+  struct interner lines SCOPED(interner_done) = {0};
   double *ns = arena_alloc_array(findings->question->scratch, places->count + 1, sizeof *ns), most_ns = 0;
   uint32_t found = PLACE_NONE;
   for (uint32_t i = 0; i < places->count; i++) {
@@ -44,7 +44,6 @@ static uint32_t busiest(struct findings *findings, uint32_t (*source_of)(const s
       found = source;
     }
   }
-  interner_done(&lines);
   return found;
 }
 
@@ -68,7 +67,7 @@ static enum status add_run(struct findings *findings, const struct view_run *run
                            struct observed_text *texts, size_t *count, struct error *err)
 {
   struct store *store = findings->question->view->store;
-  struct map by_span = {0};
+  struct map by_span SCOPED(map_done) = {0};
   struct store_tag *tags;
   size_t tag_count;
   XSP_TRY(store_load_tags_of(store, run->run->run_id, &key, 1, findings->question->scratch, &tags, &tag_count, err));
@@ -84,7 +83,6 @@ static enum status add_run(struct findings *findings, const struct view_run *run
                                                  .run_id = run->run->run_id,
                                                  .span_id = observation->span_id};
   }
-  map_done(&by_span);
   return STATUS_OK;
 }
 

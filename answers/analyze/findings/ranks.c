@@ -93,14 +93,13 @@ static void find_loops(struct line_times *of, uint32_t run)
 static enum status add_samples(struct line_times *of, uint32_t run, struct error *err)
 {
   struct store *store = of->ranks->question->view->store;
-  struct arena arena = {0};
-  struct map rank_of = {0};
+  struct arena arena SCOPED(arena_done) = {0};
+  struct map rank_of SCOPED(map_done) = {0};
   struct store_samples samples;
   find_loops(of, run);
-  enum status status = ranks_of_tracks(of->ranks, of->ranks->runs[run], &arena, &rank_of, err);
-  if (status == STATUS_OK)
-    status = store_load_samples(store, of->ranks->runs[run]->run->run_id, &arena, &samples, err);
-  for (size_t i = 0; status == STATUS_OK && i < samples.count; i++) {
+  XSP_TRY(ranks_of_tracks(of->ranks, of->ranks->runs[run], &arena, &rank_of, err));
+  XSP_TRY(store_load_samples(store, of->ranks->runs[run]->run->run_id, &arena, &samples, err));
+  for (size_t i = 0; i < samples.count; i++) {
     const uint64_t *rank = map_find(&rank_of, map_number(samples.track_id[i]));
     if (rank == NULL || *rank == RANK_NONE || samples.time_ns[i] < of->from_ns[*rank] ||
         samples.time_ns[i] > of->to_ns[*rank])
@@ -108,9 +107,7 @@ static enum status add_samples(struct line_times *of, uint32_t run, struct error
     double *values = samples.kind[i] == SAMPLE_CPU ? of->cpu_ns : of->wait_ns;
     *at(of, values, (uint32_t)*rank, line_of(of, samples.context_id[i])) += (double)samples.duration_ns[i];
   }
-  map_done(&rank_of);
-  arena_done(&arena);
-  return status;
+  return STATUS_OK;
 }
 
 // The collectives of a rank share its time in communication without compute.

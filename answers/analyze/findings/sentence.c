@@ -46,7 +46,7 @@ static bool is_of_program(const struct findings *findings)
 static const char *main_operator(struct findings *findings)
 {
   const struct places *places = findings->places;
-  struct interner names = {0};
+  struct interner names SCOPED(interner_done) = {0};
   double *ns = arena_alloc_array(findings->question->scratch, places->count + 1, sizeof *ns), most_ns = 0;
   const char *found = NULL;
   for (uint32_t i = 0; i < places->count; i++) {
@@ -60,7 +60,6 @@ static const char *main_operator(struct findings *findings)
       found = name;
     }
   }
-  interner_done(&names);
   return found;
 }
 

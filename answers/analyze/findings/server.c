@@ -131,7 +131,7 @@ static void add_samples(struct server_load *load, const struct store_samples *sa
 static enum status add_run(struct server_load *load, const struct view_run *run, struct error *err)
 {
   struct store *store = load->findings->question->view->store;
-  struct arena arena = {0};
+  struct arena arena SCOPED(arena_done) = {0};
   struct store_samples samples;
   size_t threads = 0;
   add_predictions(load, run);
@@ -145,7 +145,6 @@ static enum status add_run(struct server_load *load, const struct view_run *run,
   load->server->threads = threads > load->server->threads ? threads : load->server->threads;
   map_done(&load->tracks);
   map_done(&load->is_main);
-  arena_done(&arena);
   return status;
 }
 

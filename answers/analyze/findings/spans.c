@@ -76,7 +76,7 @@ static void copy_spans(struct finding *to, const struct finding *from)
 void findings_fill_spans(struct findings *findings)
 {
   const struct places *places = findings->places;
-  struct arena arena = {0};
+  struct arena arena SCOPED(arena_done) = {0};
   struct shown shown;
   if (places == NULL || findings->all.count == 0)
     return;
@@ -93,5 +93,4 @@ void findings_fill_spans(struct findings *findings)
     if (first != i)
       copy_spans(finding, &findings->all.items[first]);
   }
-  arena_done(&arena);
 }

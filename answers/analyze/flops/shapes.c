@@ -162,12 +162,10 @@ static bool read_typed(struct json_reader *json, struct shapes *shapes)
 
 bool shapes_read_typed(const char *text, size_t length, struct shapes *ret_shapes)
 {
-  struct json_reader json;
+  struct json_reader json SCOPED(json_read_done);
   *ret_shapes = (struct shapes){0};
   json_read_start(&json, text, length);
-  bool is_good = read_typed(&json, ret_shapes);
-  json_read_done(&json);
-  return is_good;
+  return read_typed(&json, ret_shapes);
 }
 
 // ---- Kineto's -------------------------------------------------------------------------------------------------------
@@ -221,17 +219,15 @@ static bool read_arguments(struct json_reader *json, struct shapes *shapes)
 
 bool shapes_read_arguments(const char *text, size_t length, struct shapes *ret_shapes)
 {
-  struct json_reader json;
+  struct json_reader json SCOPED(json_read_done);
   *ret_shapes = (struct shapes){0};
   json_read_start(&json, text, length);
-  bool is_good = read_arguments(&json, ret_shapes);
-  json_read_done(&json);
-  return is_good;
+  return read_arguments(&json, ret_shapes);
 }
 
 bool shapes_read_types(const char *text, size_t length, struct shapes *shapes)
 {
-  struct json_reader json;
+  struct json_reader json SCOPED(json_read_done);
   json_read_start(&json, text, length);
   bool is_good = json_next(&json) == JSON_ARRAY;
   size_t at = 0;
@@ -242,7 +238,6 @@ bool shapes_read_types(const char *text, size_t length, struct shapes *shapes)
         shapes->items[at].type = type;
   }
   is_good = is_good && json.event == JSON_ARRAY_END && json_next(&json) == JSON_END;
-  json_read_done(&json);
   return is_good;
 }
 
@@ -255,7 +250,7 @@ static struct shape_value read_numbers(const char *text, size_t length)
 {
   struct shape_value value = {.kind = VALUE_NUMBERS};
   struct shape_value none = {0};
-  struct json_reader json;
+  struct json_reader json SCOPED(json_read_done);
   json_read_start(&json, text, length);
   bool is_list = json_next(&json) == JSON_ARRAY;
   if (is_list)
@@ -269,7 +264,6 @@ static struct shape_value read_numbers(const char *text, size_t length)
   }
   bool is_good = is_list ? json.event == JSON_ARRAY_END && json_next(&json) == JSON_END
                          : json.event == JSON_END && value.count == 1;
-  json_read_done(&json);
   return is_good ? value : none;
 }
 
@@ -309,7 +303,7 @@ struct shape_value shape_value_read(const char *text, size_t length)
 
 bool shape_values_read(const char *text, size_t length, struct values *ret_values)
 {
-  struct json_reader json;
+  struct json_reader json SCOPED(json_read_done);
   *ret_values = (struct values){0};
   json_read_start(&json, text, length);
   bool is_good = json_next(&json) == JSON_ARRAY;
@@ -317,6 +311,5 @@ bool shape_values_read(const char *text, size_t length, struct values *ret_value
     if (ret_values->count < VALUES_MOST)
       ret_values->items[ret_values->count++] = shape_value_read(json.text, json.length);
   is_good = is_good && json.event == JSON_ARRAY_END && json_next(&json) == JSON_END;
-  json_read_done(&json);
   return is_good;
 }

@@ -186,7 +186,7 @@ static enum status pair_all(struct calls *all, struct error *err)
 static void list_names(struct question *question, struct kernels *kernels, struct arena *arena, const uint32_t *names)
 {
   struct pairing groups;
-  struct keep keep = {.arena = question->arena};
+  struct keep keep SCOPED(keep_done) = {.arena = question->arena};
   kernels->names = arena_alloc_array(question->scratch, kernels->count + 1, sizeof *kernels->names);
   pairing_start(&groups, arena, kernels->count);
   for (size_t i = 0; i < kernels->count; i++) {
@@ -201,7 +201,6 @@ static void list_names(struct question *question, struct kernels *kernels, struc
     kernels->items[i].name = kernels->names[group];
   }
   pairing_done(&groups);
-  keep_done(&keep);
 }
 
 // Execution order; kernels that only metric runs have come last. Devices' rows then name kernels by their place in it.
@@ -380,12 +379,11 @@ enum status kernels_load(struct question *question, int64_t batch_size, enum ker
 {
   XSP_TRY(kernel_sets_choose(question, batch_size, use, ret_kernels, err));
   XSP_TRY(load(question, ret_kernels, err));
-  struct arena arena = {0};
+  struct arena arena SCOPED(arena_done) = {0};
   struct calls all = {.kernels = ret_kernels, .arena = &arena};
   all.has_layers = has_layers(ret_kernels->set);
   all.metric_has_layers = has_layers(ret_kernels->metric_set);
   enum status status = pair(question, &all, err);
   pairing_done(&all.pairing);
-  arena_done(&arena);
   return status;
 }

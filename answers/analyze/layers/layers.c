@@ -221,7 +221,7 @@ static const uint32_t *order_layers(struct arena *arena, const struct pairing *p
 
 static void name_layers(struct question *question, struct layers *layers)
 {
-  struct keep keep = {.arena = question->arena};
+  struct keep keep SCOPED(keep_done) = {.arena = question->arena};
   for (size_t i = 0; i < layers->count; i++) {
     struct layer *layer = &layers->items[i];
     layer->name_text = store_text(question->view->store, layer->name, NULL);
@@ -233,7 +233,6 @@ static void name_layers(struct question *question, struct layers *layers)
     keep_text(&keep, &layer->module);
     keep_text(&keep, &layer->source_layers);
   }
-  keep_done(&keep);
 }
 
 static void number_iterations(const struct pairing *pairing, const uint32_t *order, struct layers *layers)

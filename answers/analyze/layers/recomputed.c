@@ -73,7 +73,7 @@ static bool mark_linked(struct finding *finding)
 static enum status mark_unlinked(struct finding *finding, struct arena *arena, struct error *err)
 {
   const struct store_spans *spans = &finding->columns->spans;
-  struct map names = {0};
+  struct map names SCOPED(map_done) = {0};
   struct store_tag *tags;
   size_t count;
   uint32_t key;
@@ -91,7 +91,6 @@ static enum status mark_unlinked(struct finding *finding, struct arena *arena, s
         finding->within[row] != ROW_NONE && map_find(&names, map_number(spans->name[row])) != NULL)
       finding->recomputed[row] = LAYER_RECOMPUTED;
   }
-  map_done(&names);
   return STATUS_OK;
 }
 

@@ -355,7 +355,7 @@ enum status layer_rows_load(struct question *question, const struct view_run *ru
                             const struct device_rows_wanted *wanted, struct arena *arena, struct layer_rows *ret_rows,
                             struct error *err)
 {
-  struct arena temporary = {0};
+  struct arena temporary SCOPED(arena_done) = {0};
   struct run_columns columns;
   struct work work = {.columns = &columns, .mode = choice->mode, .arena = &temporary, .rows = ret_rows};
   uint32_t wanted_columns = LAYER_COLUMNS | STORE_BIT(STORE_START_NS) | STORE_BIT(STORE_DURATION_NS) |
@@ -375,6 +375,5 @@ enum status layer_rows_load(struct question *question, const struct view_run *ru
   if (status == STATUS_OK && wanted->metrics)
     status = device_rows_metrics(&columns, question->request, arena, &ret_rows->devices, err);
   device_time_done(&work.device_time);
-  arena_done(&temporary);
   return status;
 }

@@ -47,7 +47,7 @@ static bool has_sample(const struct event *samples, size_t sample_count, const s
 
 struct map innermost_threads(const struct store_track *tracks, size_t count)
 {
-  struct map first_of = {0}, threads = {0}; // by process and thread, by track
+  struct map first_of SCOPED(map_done) = {0}, threads = {0}; // by process and thread, by track
   for (size_t i = 0; i < count; i++) {
     const struct map_key thread = {(uint64_t)tracks[i].process_id, (uint64_t)tracks[i].thread_id};
     const uint64_t track_id = (uint64_t)tracks[i].track_id;
@@ -59,7 +59,6 @@ struct map innermost_threads(const struct store_track *tracks, size_t count)
     }
     *map_at(&threads, map_number(track_id), NULL) = first;
   }
-  map_done(&first_of);
   return threads;
 }
 
@@ -95,7 +94,7 @@ uint32_t *innermost_rows(const struct run_columns *columns, const struct store_s
 {
   uint32_t *rows = arena_alloc_array(arena, samples->count + 1, sizeof *rows);
   events listed = {0};
-  VECTOR(const struct event *) open = {0};
+  VECTOR(const struct event *) open SCOPED(vector_end) = {0};
   list_events(columns, samples, threads, &listed);
   if (listed.count > 0)
     qsort(listed.items, listed.count, sizeof *listed.items, compare_events);
@@ -110,7 +109,6 @@ uint32_t *innermost_rows(const struct run_columns *columns, const struct store_s
     else
       *vector_add(&open) = event;
   }
-  vector_done(&open);
   vector_done(&listed);
   return rows;
 }

@@ -178,10 +178,9 @@ enum status lines_times_load(struct question *question, const struct view_set *s
   enum status status = STATUS_OK;
   for (size_t i = 0; i < set->run_count && status == STATUS_OK; i++) {
     struct adding adding = {.question = question, .times = ret_times};
-    struct arena arena = {0};
+    struct arena arena SCOPED(arena_done) = {0};
     status = add_run(&adding, set->runs[i], &arena, err);
     map_done(&adding.thread_of);
-    arena_done(&arena);
   }
   return status;
 }

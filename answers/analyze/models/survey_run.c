@@ -70,8 +70,7 @@ static void write_notes(struct survey *survey)
 {
   for (size_t i = 0; i < survey->note_count; i++) {
     const struct survey_note *note = &survey->notes[i];
-    struct buf names;
-    buf_init(&names, BUF_MAXIMUM_DEFAULT);
+    struct buf names SCOPED(buf_done) = {0};
     for (size_t k = 0; k < note->count && k < SURVEY_NAMES_MOST; k++) {
       const struct store_experiment *experiment = note->items[k]->of.experiment;
       buf_format(&names, "%s%s", k > 0 ? ", " : "", note->items[k]->model_name);
@@ -84,7 +83,6 @@ static void write_notes(struct survey *survey)
       table_note(&survey->table, "%s: all of them", note->text);
     else
       table_note(&survey->table, "%s: %s", note->text, names.data != NULL ? names.data : "");
-    buf_done(&names);
   }
 }
 

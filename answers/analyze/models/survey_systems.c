@@ -72,8 +72,7 @@ static const char *distinct_name(struct survey *survey, size_t index)
     if (key < IDENTITY_COUNT && other != NULL && strcmp(name, other) == 0)
       differs[key] = true;
   }
-  struct buf text;
-  buf_init(&text, BUF_MAXIMUM_DEFAULT);
+  struct buf text SCOPED(buf_done) = {0};
   for (size_t key = 0; key < IDENTITY_COUNT; key++)
     if (differs[key]) {
       buf_text(&text, text.length > 0 ? ", " : "");
@@ -81,7 +80,6 @@ static const char *distinct_name(struct survey *survey, size_t index)
     }
   if (text.length > 0)
     name = arena_format(survey->arena, "%s (%.*s)", name, (int)text.length, text.data);
-  buf_done(&text);
   return name;
 }
 
@@ -105,8 +103,7 @@ void survey_systems_name(struct survey *survey)
 
 void survey_systems_note(struct survey *survey, const struct survey_item *a, const struct survey_item *b)
 {
-  struct buf keys;
-  buf_init(&keys, BUF_MAXIMUM_DEFAULT);
+  struct buf keys SCOPED(buf_done) = {0};
   for (size_t i = 0; i < a->system_count; i++)
     if (!survey_system_values_are_equal(&a->system[i], find(b, a->system[i].key)))
       buf_format(&keys, "%s%s", keys.length > 0 ? ", " : "", a->system[i].key);
@@ -116,5 +113,4 @@ void survey_systems_note(struct survey *survey, const struct survey_item *a, con
   if (keys.length > 0)
     table_note(&survey->table, "%s and %s differ in %s", a->system_name != NULL ? a->system_name : "a system",
                b->system_name != NULL ? b->system_name : "a system of which nothing is known", keys.data);
-  buf_done(&keys);
 }

@@ -51,7 +51,7 @@ void ranks_align(struct ranks *ranks)
 {
   const struct collective *all = ranks->collectives.items;
   difference_list differences = {0};
-  struct map ahead_ns = {0}; // by rank of a job
+  struct map ahead_ns SCOPED(map_done) = {0}; // by rank of a job
   for (size_t first = 0, end; first < ranks->collectives.count; first = end) {
     for (end = first + 1; end < ranks->collectives.count && ranks_are_one_instance(&all[first], &all[end]);)
       end++;
@@ -80,7 +80,6 @@ void ranks_align(struct ranks *ranks)
     const uint64_t *ns = map_find(&ahead_ns, (struct map_key){one->job, one->rank});
     one->ahead_ns = ns != NULL ? (int64_t)*ns : 0;
   }
-  map_done(&ahead_ns);
   vector_done(&differences);
 }
 

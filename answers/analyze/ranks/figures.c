@@ -249,7 +249,7 @@ static void fill(struct parts_loading *of, const struct by_run *steps, const str
 static enum status load_run(struct ranks *ranks, const struct by_run *steps, const struct by_run *collectives,
                             uint32_t run, struct error *err)
 {
-  struct arena arena = {0};
+  struct arena arena SCOPED(arena_done) = {0};
   struct store *store = ranks->question->view->store;
   struct parts_loading of = {.ranks = ranks,
                              .store = store,
@@ -274,7 +274,6 @@ static enum status load_run(struct ranks *ranks, const struct by_run *steps, con
   free(of.parts);
   map_done(&of.rank_of);
   map_done(&of.kind_of);
-  arena_done(&arena);
   return status;
 }
 

@@ -272,7 +272,7 @@ static enum status add_tags(struct loading *loading, const struct map *collectiv
   struct ranks *ranks = loading->ranks;
   const struct view_run *run = ranks->runs[loading->run];
   uint32_t ids[KEYS] = {0};
-  struct map steps = {0};
+  struct map steps SCOPED(map_done) = {0};
   struct store_tag *tags;
   size_t count;
   for (size_t i = 0; i < KEYS; i++)
@@ -308,14 +308,13 @@ static enum status add_tags(struct loading *loading, const struct map *collectiv
     if (__builtin_mul_overflow(ranks->steps.items[i].tokens, ranks->steps.items[i].samples,
                                &ranks->steps.items[i].tokens))
       ranks->steps.items[i].tokens = 0;
-  map_done(&steps);
   return STATUS_OK;
 }
 
 static enum status load_run(struct ranks *ranks, uint32_t number, uint32_t job, struct error *err)
 {
-  struct arena arena = {0};
-  struct map collectives = {0};
+  struct arena arena SCOPED(arena_done) = {0};
+  struct map collectives SCOPED(map_done) = {0};
   struct loading loading = {
       .ranks = ranks, .store = ranks->question->view->store, .run = number, .collective = ROW_NONE};
   uint32_t id;
@@ -330,10 +329,8 @@ static enum status load_run(struct ranks *ranks, uint32_t number, uint32_t job, 
     add_collectives(&loading, job, &collectives);
     status = add_tags(&loading, &collectives, first_step, err);
   }
-  map_done(&collectives);
   map_done(&loading.kernel_kinds);
   map_done(&loading.rank_of);
-  arena_done(&arena);
   return status;
 }
 

@@ -74,7 +74,7 @@ static enum status add_functions(struct pipeline *of, struct error *err)
   uint32_t keys[KEYS] = {0};
   struct store_tag *tags;
   size_t count;
-  struct map file_of = {0}, line_of = {0};
+  struct map file_of SCOPED(map_done) = {0}, line_of SCOPED(map_done) = {0};
   (void)store_find_string(store, "file", 4, &keys[TAG_FILE]);
   (void)store_find_string(store, "line", 4, &keys[TAG_LINE]);
   XSP_TRY(store_load_tags_of(store, of->run->run->run_id, keys, KEYS, of->question->scratch, &tags, &count, err));
@@ -89,15 +89,13 @@ static enum status add_functions(struct pipeline *of, struct error *err)
     const uint64_t *file = map_find(&file_of, key), *line = map_find(&line_of, key);
     add_function(of, &of->batches.items[i], file != NULL ? (uint32_t)*file : 0, line != NULL ? (int64_t)*line : 0);
   }
-  map_done(&file_of);
-  map_done(&line_of);
   return STATUS_OK;
 }
 
 // Workers are processes that make batches and no observations.
 static enum status add_workers(struct pipeline *of, struct error *err)
 {
-  struct map process_of = {0}, workers = {0};
+  struct map process_of SCOPED(map_done) = {0}, workers = {0};
   size_t processes;
   int64_t start_ns = INT64_MAX, end_ns = INT64_MIN;
   struct store *store = of->question->view->store;
@@ -125,7 +123,6 @@ static enum status add_workers(struct pipeline *of, struct error *err)
   of->workers += workers.count;
   of->loop_ms += end_ns > start_ns ? (double)workers.count * (double)(end_ns - start_ns) / 1e6 : 0;
   map_done(&workers);
-  map_done(&process_of);
   return STATUS_OK;
 }
 

@@ -31,7 +31,7 @@ void analyze_put_kind(struct table_builder *table, const struct view *view, cons
 
 static const char *kinds_json(const struct view *view, struct arena *arena)
 {
-  struct buf text = {0};
+  struct buf text SCOPED(buf_done) = {0};
   struct json_writer json;
   json_start(&json, &text);
   json_array(&json);
@@ -46,9 +46,7 @@ static const char *kinds_json(const struct view *view, struct arena *arena)
     json_object_end(&json);
   }
   json_array_end(&json);
-  const char *kept = arena_copy(arena, text.data, text.length);
-  buf_done(&text);
-  return kept;
+  return arena_copy(arena, text.data, text.length);
 }
 
 void analyze_summarize_kinds(struct question *question)

@@ -107,7 +107,7 @@ static enum status load_calls(struct of_run *of, struct error *err)
   uint32_t keys[KEYS] = {0};
   struct store_tag *tags;
   size_t count;
-  struct map place_of = {0};
+  struct map place_of SCOPED(map_done) = {0};
   if (!store_find_string(store, "signature", 9, &keys[SIGNATURE]))
     return STATUS_OK;
   (void)store_find_string(store, "model", 5, &keys[MODEL]);
@@ -115,7 +115,6 @@ static enum status load_calls(struct of_run *of, struct error *err)
   XSP_TRY(store_walk_spans(store, run_id, columns, visit, of, err));
   XSP_TRY(store_load_tags_of(store, run_id, keys, KEYS, of->question->scratch, &tags, &count, err));
   add_calls(of, tags, count, keys, &place_of);
-  map_done(&place_of);
   return STATUS_OK;
 }
 

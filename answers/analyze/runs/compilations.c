@@ -107,7 +107,7 @@ static enum status take_tags(struct question *question, const struct view_run *r
   uint32_t keys[TAGS] = {0};
   struct store_tag *tags;
   size_t count;
-  struct map place_of = {0};
+  struct map place_of SCOPED(map_done) = {0};
   for (unsigned i = 0; i < TAGS; i++)
     (void)store_find_string(store, names[i], strlen(names[i]), &keys[i]);
   XSP_TRY(store_load_tags_of(store, run->run->run_id, keys, TAGS, question->scratch, &tags, &count, err));
@@ -118,7 +118,6 @@ static enum status take_tags(struct question *question, const struct view_run *r
     if (place != NULL)
       take_tag(question, &tags[i], keys, &found->items[*place]);
   }
-  map_done(&place_of);
   return STATUS_OK;
 }
 
@@ -209,26 +208,23 @@ enum status compilations_samples(struct question *question, const struct view_ru
                                  struct error *err)
 {
   struct store *store = question->view->store;
-  struct arena arena = {0};
+  struct arena arena SCOPED(arena_done) = {0};
   struct store_samples samples;
   struct store_track *tracks;
   size_t track_count = 0;
-  struct map is_main = {0};
-  enum status status = store_load_samples(store, run->run->run_id, &arena, &samples, err);
-  if (status == STATUS_OK)
-    status = store_tracks(store, run->run->run_id, &arena, &tracks, &track_count, err);
-  for (size_t i = 0; status == STATUS_OK && i < track_count; i++)
+  struct map is_main SCOPED(map_done) = {0};
+  XSP_TRY(store_load_samples(store, run->run->run_id, &arena, &samples, err));
+  XSP_TRY(store_tracks(store, run->run->run_id, &arena, &tracks, &track_count, err));
+  for (size_t i = 0; i < track_count; i++)
     if (tracks[i].thread_id == tracks[i].process_id)
       *map_at(&is_main, map_number((uint64_t)tracks[i].track_id), NULL) = 1;
-  for (size_t i = 0; status == STATUS_OK && i < samples.count; i++) {
+  for (size_t i = 0; i < samples.count; i++) {
     size_t at = samples.context_id[i] != 0 ? compilations_at(compilations, samples.time_ns[i]) : SIZE_MAX;
     if (at != SIZE_MAX && compilations->items[at].context_id == 0 &&
         map_find(&is_main, map_number(samples.track_id[i])) != NULL)
       visit(context, at, samples.context_id[i], (double)samples.duration_ns[i]);
   }
-  map_done(&is_main);
-  arena_done(&arena);
-  return status;
+  return STATUS_OK;
 }
 
 // ---- kinds -----------------------------------------------------------------------------------------------------------

@@ -59,17 +59,14 @@ static enum status count_spans(const struct question *question, const struct vie
 {
   *ret_spans = 0;
   for (size_t i = 0; i < set->run_count; i++) {
-    struct arena arena = {0};
+    struct arena arena SCOPED(arena_done) = {0};
     struct store_spans spans;
     int64_t in_full;
-    enum status status = run_spans_in_full(question->view->store, set->runs[i]->run->run_id, &arena, &in_full, err);
-    if (status == STATUS_OK && in_full == 0)
-      status = store_load_spans(question->view->store, set->runs[i]->run->run_id, STORE_BIT(STORE_LEVEL), &arena,
-                                &spans, err);
-    if (status == STATUS_OK)
-      *ret_spans += in_full > 0 ? in_full : (int64_t)spans.count;
-    arena_done(&arena);
-    XSP_TRY(status);
+    XSP_TRY(run_spans_in_full(question->view->store, set->runs[i]->run->run_id, &arena, &in_full, err));
+    if (in_full == 0)
+      XSP_TRY(store_load_spans(question->view->store, set->runs[i]->run->run_id, STORE_BIT(STORE_LEVEL), &arena, &spans,
+                               err));
+    *ret_spans += in_full > 0 ? in_full : (int64_t)spans.count;
   }
   return STATUS_OK;
 }

@@ -75,9 +75,8 @@ enum status analyze_latencies(struct store *const *stores, size_t store_count, c
   size_t count;
   enum status status = experiments_list(stores, store_count, arena, &experiments, &count, NULL, err);
   for (size_t i = 0; status == STATUS_OK && i < count; i++) {
-    struct arena scratch = {0};
+    struct arena scratch SCOPED(arena_done) = {0};
     status = add_experiment(&latencies, &experiments[i], &scratch, err);
-    arena_done(&scratch);
   }
   *ret_count = latencies.points.count;
   *ret_points = arena_alloc_array(arena, *ret_count + 1, sizeof **ret_points);

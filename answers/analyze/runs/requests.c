@@ -107,7 +107,7 @@ static void put_row(struct requests *of, const struct request *all, size_t count
 {
   struct table_builder *table = &of->question->table;
   double *ms = arena_alloc_array(of->question->scratch, count, sizeof *ms), sum_ms = 0, model_ms = 0, before_ms = 0;
-  struct map threads = {0};
+  struct map threads SCOPED(map_done) = {0};
   int64_t end_ns = INT64_MIN;
   for (size_t i = 0; i < count; i++) {
     ms[i] = (double)saturate_subtract(all[i].end_ns, all[i].start_ns) / 1e6;
@@ -132,7 +132,6 @@ static void put_row(struct requests *of, const struct request *all, size_t count
   table_put(table, "p99_ms", cell_real(statistic_named("p99", ms, count)));
   table_put(table, "model_ms", cell_real(model_ms / (double)count));
   table_put(table, "before_ms", cell_real(all[0].is_range ? before_ms / (double)count : NAN));
-  map_done(&threads);
 }
 
 static void put_rows(struct requests *of)

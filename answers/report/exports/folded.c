@@ -24,7 +24,7 @@ static void put_run_name(struct timeline_writer *writer)
 static void put_run(struct timeline_writer *writer)
 {
   struct folded *folded = (struct folded *)writer;
-  struct contexts contexts = {.most = STACKS_CONTEXTS_MOST};
+  struct contexts contexts SCOPED(contexts_done) = {.most = STACKS_CONTEXTS_MOST};
   if (folded->metric != NULL)
     stacks_add_weights(&folded->stacks, &folded->stacks.metric, writer->run.run->run_id, &contexts);
   else
@@ -38,7 +38,6 @@ static void put_run(struct timeline_writer *writer)
     buf_format(&writer->file.out, " %" PRId64 "\n", all[i].self_ns);
     export_file_flush(&writer->file);
   }
-  contexts_done(&contexts);
 }
 
 static enum status load_metric(struct folded *folded, struct error *err)

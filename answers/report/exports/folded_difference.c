@@ -39,13 +39,11 @@ static enum status count_observations(struct difference *difference, struct erro
   for (int side = 0; side < 2; side++)
     for (size_t i = 0; i < difference->answer->run_counts[side]; i++) {
       const struct compare_run *run = &difference->answer->runs[side][i];
-      struct arena arena = {0};
+      struct arena arena SCOPED(arena_done) = {0};
       struct store_observation *observations;
       size_t count = 0;
-      enum status status = store_observations(run->store, run->run->run_id, &arena, &observations, &count, err);
+      XSP_TRY(store_observations(run->store, run->run->run_id, &arena, &observations, &count, err));
       configuration_of(difference, run->run)->observations[side] += (double)count;
-      arena_done(&arena);
-      XSP_TRY(status);
     }
   return STATUS_OK;
 }
@@ -56,8 +54,7 @@ static void add_contexts(struct difference *difference, int side, const struct s
   const struct configuration *configuration = configuration_of(difference, run);
   const double *observations = configuration->observations;
   double scale = side == 1 && observations[0] > 0 && observations[1] > 0 ? observations[0] / observations[1] : 1;
-  struct buf text;
-  buf_init(&text, BUF_MAXIMUM_DEFAULT);
+  struct buf text SCOPED(buf_done) = {0};
   for (uint32_t i = 0; i < contexts->all.count; i++) {
     if (contexts->all.items[i].self_ns == 0)
       continue;
@@ -72,7 +69,6 @@ static void add_contexts(struct difference *difference, int side, const struct s
       (void)vector_add(&difference->lines);
     difference->lines.items[number].own_ns[side] += scale * (double)contexts->all.items[i].self_ns;
   }
-  buf_done(&text);
 }
 
 static bool is_wanted(const struct compare_answer *answer, int side, const struct store *store,
@@ -88,17 +84,14 @@ static enum status add_runs(struct difference *difference, int side, struct stor
                             struct timeline *timeline, struct error *err)
 {
   for (size_t i = 0; i < timeline->run_count; i++) {
-    struct arena arena = {0};
+    struct arena arena SCOPED(arena_done) = {0};
     struct timeline_run run;
-    struct contexts contexts = {.most = STACKS_CONTEXTS_MOST};
-    enum status status = timeline_load(timeline, i, &arena, &run, err);
-    if (status == STATUS_OK && is_wanted(difference->answer, side, store, run.run)) {
+    struct contexts contexts SCOPED(contexts_done) = {.most = STACKS_CONTEXTS_MOST};
+    XSP_TRY(timeline_load(timeline, i, &arena, &run, err));
+    if (is_wanted(difference->answer, side, store, run.run)) {
       stacks_add(stacks, &run, &contexts);
       add_contexts(difference, side, run.run, stacks, &contexts);
     }
-    contexts_done(&contexts);
-    arena_done(&arena);
-    XSP_TRY(status);
   }
   return STATUS_OK;
 }

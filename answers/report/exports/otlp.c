@@ -323,30 +323,27 @@ static enum status write_runs(struct writer *writer, struct arena *arena, struct
   struct store_experiment *experiments;
   size_t run_count = 0;
   size_t experiment_count = 0;
-  enum status status = STATUS_OK;
   XSP_TRY(store_runs(writer->store, arena, &runs, &run_count, err));
   XSP_TRY(store_experiments(writer->store, arena, &experiments, &experiment_count, err));
-  for (size_t i = 0; i < run_count && status == STATUS_OK; i++) {
-    struct arena run_arena = {0};
+  for (size_t i = 0; i < run_count; i++) {
+    struct arena run_arena SCOPED(arena_done) = {0};
     writer->facts = (struct otlp_facts){.run = &runs[i]};
     for (size_t j = 0; j < experiment_count; j++)
       if (experiments[j].experiment_id == runs[i].experiment_id)
         writer->facts.experiment = &experiments[j];
-    status = write_run(writer, &run_arena, err);
-    arena_done(&run_arena);
+    XSP_TRY(write_run(writer, &run_arena, err));
   }
-  return status;
+  return STATUS_OK;
 }
 
 enum status report_otlp_requests(struct store *store, bool is_json, const struct report_otlp_sink *sink,
                                  struct error *err)
 {
   struct writer writer;
-  struct arena arena = {0};
+  struct arena arena SCOPED(arena_done) = {0};
   begin(&writer, store, is_json, sink, err);
   enum status status = write_runs(&writer, &arena, err);
   end(&writer);
-  arena_done(&arena);
   return status;
 }
 
@@ -391,10 +388,9 @@ enum status report_otlp_part(struct store *store, struct report_otlp_part *part,
                              struct error *err)
 {
   struct writer writer;
-  struct arena arena = {0};
+  struct arena arena SCOPED(arena_done) = {0};
   begin(&writer, store, false, sink, err);
   enum status status = write_part(&writer, part, &arena, err);
   end(&writer);
-  arena_done(&arena);
   return status;
 }

@@ -294,7 +294,7 @@ static enum status put_runs(struct profiles *profiles, struct export_file *file,
   if (status == STATUS_OK)
     status = store_experiments(profiles->store, &arena, &experiments, &experiment_count, err);
   for (size_t i = 0; i < run_count && status == STATUS_OK; i++) {
-    struct arena run_arena = {0};
+    struct arena run_arena SCOPED(arena_done) = {0};
     profiles->facts = (struct otlp_facts){.run = &runs[i]};
     for (size_t j = 0; j < experiment_count; j++)
       if (experiments[j].experiment_id == runs[i].experiment_id)
@@ -302,7 +302,6 @@ static enum status put_runs(struct profiles *profiles, struct export_file *file,
     status = put_run(profiles, &run_arena, err);
     export_file_put(file, &profiles->out);
     map_done(&profiles->trace_of);
-    arena_done(&run_arena);
   }
   arena_done(&arena);
   put_dictionary(profiles);

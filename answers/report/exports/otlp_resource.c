@@ -119,9 +119,8 @@ static void put_list(struct otlp_out *out, const char *key, struct json_writer *
 
 static void put_tracks_and_messages(struct otlp_out *out, const struct otlp_facts *facts)
 {
-  struct buf text;
+  struct buf text SCOPED(buf_done) = {0};
   struct json_writer json;
-  buf_init(&text, BUF_MAXIMUM_DEFAULT);
   json_start(&json, &text);
   json_array(&json);
   for (size_t i = 0; i < facts->track_count; i++) {
@@ -151,7 +150,6 @@ static void put_tracks_and_messages(struct otlp_out *out, const struct otlp_fact
     json_object_end(&json);
   }
   put_list(out, OTLP_LOGS, &json);
-  buf_done(&text);
 }
 
 void otlp_facts_put_resource(struct otlp_out *out, const struct otlp_facts *facts, bool is_first, bool with_file_notes)

@@ -86,11 +86,9 @@ static void begin(struct timeline_writer *writer)
 
 static uint64_t run_label(struct pprof *pprof)
 {
-  struct buf text = {0};
+  struct buf text SCOPED(buf_done) = {0};
   stacks_put_run(pprof->writer.run.run, &text);
-  uint64_t label = string_of(pprof, text.data);
-  buf_done(&text);
-  return label;
+  return string_of(pprof, text.data);
 }
 
 static void put_label(struct pprof *pprof, const char *key, uint64_t text)
@@ -149,10 +147,9 @@ static void put_run(struct timeline_writer *writer)
   put_contexts(pprof, &contexts, STACKS_SAMPLED);
   contexts_done(&contexts);
   for (enum stacks_sampled which = 0; which < STACKS_SAMPLED; which++) {
-    struct contexts sampled = {.most = CONTEXTS_MOST};
+    struct contexts sampled SCOPED(contexts_done) = {.most = CONTEXTS_MOST};
     stacks_add_weights(&pprof->stacks, &pprof->stacks.sampled[which], writer->run.run->run_id, &sampled);
     put_contexts(pprof, &sampled, which);
-    contexts_done(&sampled);
   }
 }
 

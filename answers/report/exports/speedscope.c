@@ -106,12 +106,11 @@ static void on_end(void *context, const struct timeline_lane *lane, uint32_t row
 
 static void put_name(struct timeline_writer *writer, const struct timeline_lane *lane)
 {
-  struct arena arena = {0};
+  struct arena arena SCOPED(arena_done) = {0};
   struct json_writer json;
   const char *process = writer->timeline.processes[writer->run.tracks[lane->track].process].name;
   json_start(&json, &writer->file.out);
   json_string(&json, arena_format(&arena, "%s, %s", process, lane->name));
-  arena_done(&arena);
 }
 
 static void put_lane(struct speedscope *speedscope, const struct timeline_lane *lane)
@@ -165,8 +164,8 @@ static void put_samples(struct speedscope *speedscope, enum stacks_sampled which
   const struct stacks_sampled_kind *kind = &stacks_sampled_kinds[which];
   struct timeline_writer *writer = &speedscope->writer;
   struct buf *out = &writer->file.out;
-  struct contexts contexts = {.most = CONTEXTS_MOST};
-  VECTOR(uint32_t) sampled = {0};
+  struct contexts contexts SCOPED(contexts_done) = {.most = CONTEXTS_MOST};
+  VECTOR(uint32_t) sampled SCOPED(vector_end) = {0};
   int64_t sum = 0;
   stacks_add_weights(&speedscope->stacks, &speedscope->stacks.sampled[which], writer->run.run->run_id, &contexts);
   const struct context *all = contexts.all.items;
@@ -189,8 +188,6 @@ static void put_samples(struct speedscope *speedscope, enum stacks_sampled which
     buf_text(out, "]}");
     speedscope->has_profile = true;
   }
-  vector_done(&sampled);
-  contexts_done(&contexts);
 }
 
 static void put_run(struct timeline_writer *writer)

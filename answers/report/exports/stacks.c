@@ -69,7 +69,7 @@ static struct stacks_weights *of_samples(struct stacks *stacks, const char *metr
 
 static enum status load_weights(struct stacks *stacks, choose_weights *choose, const char *wanted, struct error *err)
 {
-  struct arena arena = {0}, run_arena = {0};
+  struct arena arena SCOPED(arena_done) = {0}, run_arena = {0};
   struct store_run *runs;
   struct store_context_metric *rows;
   size_t run_count = 0, count;
@@ -83,7 +83,6 @@ static enum status load_weights(struct stacks *stacks, choose_weights *choose, c
     }
     arena_done(&run_arena);
   }
-  arena_done(&arena);
   return status;
 }
 
@@ -94,14 +93,13 @@ enum status stacks_load_metric(struct stacks *stacks, const char *metric, struct
 
 static enum status has_samples_of_threads(struct store *store, bool *ret_has, struct error *err)
 {
-  struct arena arena = {0};
+  struct arena arena SCOPED(arena_done) = {0};
   struct store_run *runs;
   size_t run_count = 0, count = 0;
   enum status status = store_runs(store, &arena, &runs, &run_count, err);
   for (size_t i = 0; i < run_count && status == STATUS_OK && count == 0; i++)
     status = store_count_samples(store, runs[i].run_id, &count, err);
   *ret_has = count > 0;
-  arena_done(&arena);
   return status;
 }
 
@@ -142,7 +140,7 @@ enum status stacks_open(struct store *store, struct stacks *ret_stacks, struct e
 static void add_weights(const struct stacks_weights *weights, int64_t run_id, const struct context_paths *paths,
                         struct contexts *contexts)
 {
-  struct arena arena = {0};
+  struct arena arena SCOPED(arena_done) = {0};
   size_t count = 0, most = weights->rows.count + 1;
   uint32_t *parent = arena_alloc_array(&arena, most, sizeof *parent),
            *path = arena_alloc_array(&arena, most, sizeof *path);
@@ -172,7 +170,6 @@ static void add_weights(const struct stacks_weights *weights, int64_t run_id, co
                                       .path = path,
                                       .paths = paths};
   contexts_add(contexts, &input);
-  arena_done(&arena);
 }
 
 void stacks_add_folded(const struct stacks *stacks, int64_t run_id, const struct context_paths *paths,
@@ -241,7 +238,7 @@ void stacks_add(const struct stacks *stacks, const struct timeline_run *run, str
     stacks_add_folded(stacks, run->run->run_id, &stacks->paths, contexts);
     return;
   }
-  struct arena arena = {0};
+  struct arena arena SCOPED(arena_done) = {0};
   uint32_t *parent = stacks_parents(run, &arena);
   const int64_t *own_ns = stacks_own_times(run, parent, &arena);
   const struct context_spans spans = {.count = run->spans.count,
@@ -252,7 +249,6 @@ void stacks_add(const struct stacks *stacks, const struct timeline_run *run, str
                                       .path = stacks->file.context_count > 0 ? run->spans.context_id : NULL,
                                       .paths = &stacks->paths};
   contexts_add(contexts, &spans);
-  arena_done(&arena);
 }
 
 const struct store_frame *stacks_frame(const struct stacks *stacks, uint32_t name)

@@ -26,21 +26,18 @@ static int64_t earliest(const struct timeline_run_facts *facts, const struct sto
 
 static enum status run_first(struct timeline *timeline, size_t index, int64_t *ret_first_ns, struct error *err)
 {
-  struct arena arena = {0};
+  struct arena arena SCOPED(arena_done) = {0};
   struct store_spans spans;
   struct timeline_run_facts *facts = &timeline->run_facts[index];
   uint32_t columns =
       STORE_BIT(STORE_START_NS) | STORE_BIT(STORE_TRACK_ID) | STORE_BIT(STORE_LEVEL) | STORE_BIT(STORE_CATEGORY);
-  enum status status = store_load_spans(timeline->store, timeline->runs[index].run_id, columns, &arena, &spans, err);
-  if (status == STATUS_OK) {
-    timeline_describe_tracks(timeline, facts, &spans);
-    timeline_see_roles(timeline, facts, &spans);
-    *ret_first_ns = earliest(facts, &spans);
-    facts->span_count = spans.count;
-    facts->first_ns = *ret_first_ns != INT64_MAX ? *ret_first_ns : 0;
-  }
-  arena_done(&arena);
-  return status;
+  XSP_TRY(store_load_spans(timeline->store, timeline->runs[index].run_id, columns, &arena, &spans, err));
+  timeline_describe_tracks(timeline, facts, &spans);
+  timeline_see_roles(timeline, facts, &spans);
+  *ret_first_ns = earliest(facts, &spans);
+  facts->span_count = spans.count;
+  facts->first_ns = *ret_first_ns != INT64_MAX ? *ret_first_ns : 0;
+  return STATUS_OK;
 }
 
 static enum status find_first(struct timeline *timeline, struct error *err)

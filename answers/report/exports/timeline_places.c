@@ -70,7 +70,7 @@ static void add_tracks(struct timeline *timeline, struct timeline_run_facts *fac
 void timeline_describe_tracks(struct timeline *timeline, struct timeline_run_facts *facts,
                               const struct store_spans *spans)
 {
-  VECTOR(int64_t) missing = {0};
+  VECTOR(int64_t) missing SCOPED(vector_end) = {0};
   for (size_t row = 0; row < spans->count; row++) {
     uint32_t id = spans->track_id[row];
     if (row > 0 && id == spans->track_id[row - 1])
@@ -80,7 +80,6 @@ void timeline_describe_tracks(struct timeline *timeline, struct timeline_run_fac
   }
   if (missing.count > 0)
     add_tracks(timeline, facts, missing.items, missing.count);
-  vector_done(&missing);
 }
 
 // ---- processes -------------------------------------------------------------------------------------------------------
@@ -96,13 +95,11 @@ struct processes {
 static uint32_t process_number(struct processes *processes, const struct store_run *run,
                                const struct store_track *track)
 {
-  struct arena arena = {0};
+  struct arena arena SCOPED(arena_done) = {0};
   bool is_shared = run->epoch_is_unix && track->process_id != STORE_NONE;
   const char *key = arena_format(&arena, "%" PRId64 " %" PRId64 " %s%s", is_shared ? 0 : run->run_id, track->process_id,
                                  track->host != NULL ? "on " : "", track->host != NULL ? track->host : "");
-  uint32_t number = interner_at(&processes->keys, key, strlen(key));
-  arena_done(&arena);
-  return number;
+  return interner_at(&processes->keys, key, strlen(key));
 }
 
 // The source's pid, unless another process has it; else a made-up one.

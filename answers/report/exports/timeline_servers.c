@@ -69,7 +69,7 @@ static enum status see_samples(void *context, const struct store_samples *sample
 
 enum status timeline_see_servers(struct timeline *timeline, struct error *err)
 {
-  struct arena arena = {0};
+  struct arena arena SCOPED(arena_done) = {0};
   struct store_call_paths paths;
   enum status status = store_call_paths(timeline->store, &arena, &paths, err);
   const uint8_t *contexts = status == STATUS_OK ? contexts_serve(&paths, &arena) : NULL;
@@ -77,6 +77,5 @@ enum status timeline_see_servers(struct timeline *timeline, struct error *err)
     struct serving serving = {&timeline->run_facts[i], contexts, paths.context_count};
     status = store_walk_samples(timeline->store, timeline->runs[i].run_id, see_samples, &serving, err);
   }
-  arena_done(&arena);
   return status;
 }

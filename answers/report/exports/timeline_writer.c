@@ -8,13 +8,12 @@ static enum status put_all(struct timeline_writer *writer, const struct timeline
   if (parts->begin != NULL)
     parts->begin(writer);
   for (size_t i = 0; i < writer->timeline.run_count && status == STATUS_OK; i++) {
-    struct arena arena = {0};
+    struct arena arena SCOPED(arena_done) = {0};
     status = timeline_load(&writer->timeline, i, &arena, &writer->run, err);
     if (status == STATUS_OK)
       parts->put_run(writer);
     if (status == STATUS_OK)
       status = writer->file.status;
-    arena_done(&arena);
   }
   if (parts->end != NULL && status == STATUS_OK)
     parts->end(writer);

@@ -60,8 +60,8 @@ static size_t numbered(const char *text, size_t length)
 // Where every step has a name of its own, no two share a context below them: they take the name of the first.
 static void join_steps(struct tree *tree, uint32_t *name)
 {
-  struct map first = {0}; // by the name's beginning, interned
-  struct interner names = {0};
+  struct map first SCOPED(map_done) = {0}; // by the name's beginning, interned
+  struct interner names SCOPED(interner_done) = {0};
   for (size_t i = 0; i < tree->run.spans.count; i++) {
     if (tree->run.spans.level[i] != XSP_LEVEL_MODEL)
       continue;
@@ -75,8 +75,6 @@ static void join_steps(struct tree *tree, uint32_t *name)
     *at = is_new ? name[i] : *at;
     name[i] = (uint32_t)*at;
   }
-  interner_done(&names);
-  map_done(&first);
 }
 
 // ---- samples of instructions ---------------------------------------------------------------------------------------
@@ -85,7 +83,7 @@ static void place_samples(struct tree *tree, uint32_t *parent)
 {
   const struct store_spans *spans = &tree->run.spans;
   const struct context_paths *paths = &tree->stacks.paths;
-  struct map kernels = {0}; // row + 1 by (path, 0) and (0, name)
+  struct map kernels SCOPED(map_done) = {0}; // row + 1 by (path, 0) and (0, name)
   if (tree->words.samples == 0)
     return;
   for (uint32_t row = 0; row < spans->count; row++)
@@ -106,7 +104,6 @@ static void place_samples(struct tree *tree, uint32_t *parent)
     if (kernel != NULL)
       parent[row] = parent[*kernel - 1];
   }
-  map_done(&kernels);
 }
 
 // ---- what spans add to their contexts ------------------------------------------------------------------------------
@@ -120,7 +117,7 @@ static const uint32_t *find_forward(struct tree *tree, const uint32_t *parent)
     return NULL;
   const uint32_t *by_id = timeline_order_by_id(run, &tree->arena);
   uint32_t *forward = arena_alloc_array(&tree->arena, run->spans.count, sizeof *forward);
-  VECTOR(uint32_t) chain = {0};
+  VECTOR(uint32_t) chain SCOPED(vector_end) = {0};
   for (size_t i = 0; i < run->spans.count; i++)
     forward[i] = NEW;
   for (uint32_t i = 0; i < run->spans.count; i++) {
@@ -136,7 +133,6 @@ static const uint32_t *find_forward(struct tree *tree, const uint32_t *parent)
       forward[row] = found;
     }
   }
-  vector_done(&chain);
   return forward;
 }
 

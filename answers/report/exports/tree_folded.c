@@ -45,7 +45,7 @@ enum status tree_add_folded(struct tree *tree, struct error *err)
   struct arena *arena = &tree->arena;
   const struct context_paths *paths = &tree->stacks.paths;
   struct store_context_metric *rows;
-  struct map by_path = {0};
+  struct map by_path SCOPED(map_done) = {0};
   size_t count;
   XSP_TRY(
       correlate_context_rows(tree->stacks.store, tree->run.run->run_id, &tree->stacks.file, arena, &rows, &count, err));
@@ -66,7 +66,5 @@ enum status tree_add_folded(struct tree *tree, struct error *err)
   contexts_add(&tree->contexts, &input);
   tree->nodes = arena_alloc_array(arena, tree->contexts.all.count, sizeof *tree->nodes);
   add_folded_sums(tree, rows, count);
-  enum status status = add_folded_counts(tree, &by_path, err);
-  map_done(&by_path);
-  return status;
+  return add_folded_counts(tree, &by_path, err);
 }

@@ -16,7 +16,7 @@ static enum status count_range(struct page *page, struct page_run *run, struct e
 {
   struct timeline *timeline = page_timeline(page, run);
   int64_t run_id = timeline->runs[run->index].run_id;
-  struct arena arena = {0};
+  struct arena arena SCOPED(arena_done) = {0};
   struct timeline_run loaded = {.run = &timeline->runs[run->index]};
   const uint32_t columns =
       STORE_BIT(STORE_SPAN_ID) | STORE_BIT(STORE_START_NS) | STORE_BIT(STORE_DURATION_NS) | STORE_BIT(STORE_FLAGS);
@@ -26,7 +26,6 @@ static enum status count_range(struct page *page, struct page_run *run, struct e
         store_load_derived_columns(timeline->store, run_id, STORE_BIT(STORE_PARENT_ID), &arena, &loaded.derived, err);
   if (status == STATUS_OK)
     page_range_keep(&loaded, timeline->run_facts[run->index].first_ns, page->options->range, &arena, &run->wanted);
-  arena_done(&arena);
   return status;
 }
 

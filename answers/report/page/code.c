@@ -50,7 +50,7 @@ struct origin {
 
 static enum status origin_of(const struct timeline *timeline, struct origin *ret, struct error *err)
 {
-  struct arena arena = {0};
+  struct arena arena SCOPED(arena_done) = {0};
   struct utsname names;
   enum status status = STATUS_OK;
   *ret = (struct origin){0};
@@ -64,7 +64,6 @@ static enum status origin_of(const struct timeline *timeline, struct origin *ret
         ret->is_here |= strcmp(values[j].text, names.nodename) == 0;
     ret->recorded_ns = experiment->created_ns > ret->recorded_ns ? experiment->created_ns : ret->recorded_ns;
   }
-  arena_done(&arena);
   return status;
 }
 

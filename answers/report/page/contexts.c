@@ -181,7 +181,7 @@ static void nest(const struct timeline_run *run, const struct page_rows *rows, u
 
 void page_put_folded(const struct stacks *stacks, int64_t run_id, const struct context_paths *paths, struct buf *out)
 {
-  struct contexts contexts = {.most = CONTEXTS_MOST};
+  struct contexts contexts SCOPED(contexts_done) = {.most = CONTEXTS_MOST};
   struct totals totals = {0};
   struct json_writer json;
   stacks_add_folded(stacks, run_id, paths, &contexts);
@@ -190,7 +190,6 @@ void page_put_folded(const struct stacks *stacks, int64_t run_id, const struct c
   put_contexts(&json, &contexts, false, 0);
   put_totals(&json, &totals);
   json_object_end(&json);
-  contexts_done(&contexts);
 }
 
 void page_put_contexts(const struct timeline_run *run, const struct page_spans *all, const struct page_rows *rows,
@@ -200,7 +199,7 @@ void page_put_contexts(const struct timeline_run *run, const struct page_spans *
   nested.parent = memory_new(all->count, sizeof *nested.parent);
   memcpy(nested.parent, all->parent, all->count * sizeof *nested.parent);
   nest(run, rows, nested.parent);
-  struct contexts contexts = {.most = CONTEXTS_MOST};
+  struct contexts contexts SCOPED(contexts_done) = {.most = CONTEXTS_MOST};
   struct totals totals = {0};
   struct json_writer json;
   bool are_joined = fill_contexts(spans, rows, paths, names, &contexts);
@@ -211,7 +210,6 @@ void page_put_contexts(const struct timeline_run *run, const struct page_spans *
   put_contexts(&json, &contexts, are_joined, first_ns);
   put_totals(&json, &totals);
   json_object_end(&json);
-  contexts_done(&contexts);
   vector_done(&totals.all);
   map_done(&totals.places);
 }

@@ -22,18 +22,17 @@ static enum status put_system(struct json_writer *json, struct store *store, int
 // A sentence; null where the figures show no cause.
 static void put_cause(struct json_writer *json, const struct cause *causes, size_t count, int64_t experiment_id)
 {
-  struct buf text = {0};
+  struct buf text SCOPED(buf_done) = {0};
   for (size_t i = 0; i < count; i++)
     if (causes[i].experiment_id == experiment_id)
       report_cause(&causes[i], &text);
   json_member_string(json, "cause", text.length > 0 ? text.data : NULL);
-  buf_done(&text);
 }
 
 static enum status put_experiments(struct page *page, size_t file, struct json_writer *json, struct error *err)
 {
   const struct timeline *timeline = &page->files[file].timeline;
-  struct arena arena = {0};
+  struct arena arena SCOPED(arena_done) = {0};
   struct cause *causes;
   size_t cause_count;
   struct analyze_request request;
@@ -59,17 +58,16 @@ static enum status put_experiments(struct page *page, size_t file, struct json_w
   }
   if (page->file_count > 1) // those of all files together would not be bounded; texts of the causes are in it
     analyze_cache_done(request.cache);
-  arena_done(&arena);
   return status;
 }
 
 static enum status put_notes(struct page *page, size_t file, struct json_writer *json, struct error *err)
 {
-  struct arena arena = {0};
+  struct arena arena SCOPED(arena_done) = {0};
   struct store_note *notes = NULL;
   size_t count = 0;
-  enum status status = store_notes(page->files[file].timeline.store, -1, &arena, &notes, &count, err);
-  for (size_t i = 0; i < count && status == STATUS_OK; i++) {
+  XSP_TRY(store_notes(page->files[file].timeline.store, -1, &arena, &notes, &count, err));
+  for (size_t i = 0; i < count; i++) {
     json_object(json);
     json_member_int(json, "file", (int64_t)file);
     json_member_int(json, "run_id", notes[i].run_id);
@@ -77,8 +75,7 @@ static enum status put_notes(struct page *page, size_t file, struct json_writer 
     json_member_string(json, "value", notes[i].value);
     json_object_end(json);
   }
-  arena_done(&arena);
-  return status;
+  return STATUS_OK;
 }
 
 enum status page_put_facts(struct page *page, struct json_writer *json, struct error *err)

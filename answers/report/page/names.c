@@ -30,7 +30,7 @@ uint32_t page_names_string(struct page_names *names, struct store *store, uint32
 uint32_t page_names_and_others(struct page_names *names, uint32_t number)
 {
   static const char ending[] = " and others";
-  struct arena arena = {0};
+  struct arena arena SCOPED(arena_done) = {0};
   struct slice name = interner_text(&names->texts, number);
   if (name.length >= sizeof ending - 1 &&
       memcmp(name.data + name.length - (sizeof ending - 1), ending, sizeof ending - 1) == 0)
@@ -38,7 +38,5 @@ uint32_t page_names_and_others(struct page_names *names, uint32_t number)
   char *text = arena_alloc(&arena, name.length + sizeof ending);
   memcpy(text, name.data, name.length);
   memcpy(text + name.length, ending, sizeof ending);
-  uint32_t others = interner_at(&names->texts, text, name.length + sizeof ending - 1);
-  arena_done(&arena);
-  return others;
+  return interner_at(&names->texts, text, name.length + sizeof ending - 1);
 }

@@ -104,8 +104,8 @@ static void put_texts(struct json_writer *json, const char *key, const struct in
 // Where the frames are that names stand for, by number of the name; once each.
 static void put_sources(struct page *page, struct json_writer *json)
 {
-  struct interner files = {0};
-  struct map known = {0};
+  struct interner files SCOPED(interner_done) = {0};
+  struct map known SCOPED(map_done) = {0};
   VECTOR(int64_t) columns[3] = {{0}};
   for (size_t at = 0; at < page->file_count; at++) {
     const struct page_file *file = &page->files[at];
@@ -130,8 +130,6 @@ static void put_sources(struct page *page, struct json_writer *json)
     vector_done(&columns[i]);
   }
   json_object_end(json);
-  map_done(&known);
-  interner_done(&files);
 }
 
 // Runs, and analyses of each file; those of several batch sizes are one.
@@ -186,8 +184,7 @@ static void put_units(struct json_writer *json)
 
 static enum status put_document(struct page *page, struct error *err)
 {
-  struct buf text;
-  buf_init(&text, BUF_MAXIMUM_DEFAULT);
+  struct buf text SCOPED(buf_done) = {0};
   struct json_writer json;
   json_start(&json, &text);
   json_object(&json);
@@ -208,7 +205,6 @@ static enum status put_document(struct page *page, struct error *err)
   }
   if (status == STATUS_OK) // packed, it is a seventh of its size, and its texts cannot be taken for markup
     page_put_text(page, &page->file.out, "document", PAGE_PACK_SMALL, &text);
-  buf_done(&text);
   return status;
 }
 
@@ -249,8 +245,7 @@ static enum status write_page(struct page *page, const char *path, struct error 
 
 static enum status open_stacks(struct page *page, struct page_file *file, struct store *store, struct error *err)
 {
-  struct buf text;
-  buf_init(&text, BUF_MAXIMUM_DEFAULT);
+  struct buf text SCOPED(buf_done) = {0};
   XSP_TRY(stacks_open(store, &file->stacks, err));
   XSP_TRY(stacks_load_samples(&file->stacks, err));
   size_t count = file->stacks.file.context_count;
@@ -261,7 +256,6 @@ static enum status open_stacks(struct page *page, struct page_file *file, struct
     names[i] = interner_at(&page->names.texts, text.length == 0 ? "" : text.data, text.length);
   }
   file->paths = (struct context_paths){file->stacks.paths.caller, names, file->stacks.paths.level};
-  buf_done(&text);
   return STATUS_OK;
 }
 

@@ -284,13 +284,9 @@ enum status page_put_run(struct page *page, size_t index, struct json_writer *js
   const struct page_run *chosen = &page->runs[index];
   struct timeline *timeline = page_timeline(page, chosen);
   struct shown shown = {.run = index, .first_ns = timeline->run_facts[chosen->index].first_ns};
-  struct arena arena = {0};
+  struct arena arena SCOPED(arena_done) = {0};
   struct timeline_run run;
-  enum status status = timeline_load(timeline, chosen->index, &arena, &run, err);
-  if (status == STATUS_OK) {
-    lay(page, &shown, &run, &arena);
-    status = put_object(page, &shown, &run, &arena, json, err);
-  }
-  arena_done(&arena);
-  return status;
+  XSP_TRY(timeline_load(timeline, chosen->index, &arena, &run, err));
+  lay(page, &shown, &run, &arena);
+  return put_object(page, &shown, &run, &arena, json, err);
 }

@@ -66,7 +66,7 @@ struct asked {
 static enum status answer(const struct asked *asked, const struct analysis *analysis, int64_t batch, const char *by,
                           struct error *err)
 {
-  struct arena arena = {0};
+  struct arena arena SCOPED(arena_done) = {0};
   struct analyze_request request;
   analyze_request_init(&request);
   request.batch = batch;
@@ -85,7 +85,6 @@ static enum status answer(const struct asked *asked, const struct analysis *anal
     status = STATUS_OK;
   else if (status != STATUS_OK && err != NULL)
     *err = why;
-  arena_done(&arena);
   return status;
 }
 

@@ -74,7 +74,7 @@ static void put_places(struct json_writer *json, const struct tag_group *group)
 // "texts": each once; "values": which of them.
 static void put_texts(struct json_writer *json, const struct tag_group *group, struct store *store)
 {
-  struct map numbers = {0};
+  struct map numbers SCOPED(map_done) = {0};
   json_member_array(json, "texts");
   for (size_t i = 0; i < group->entries.count; i++) {
     bool is_new;
@@ -90,7 +90,6 @@ static void put_texts(struct json_writer *json, const struct tag_group *group, s
   for (size_t i = 0; i < group->entries.count; i++)
     json_int(json, (int64_t)*map_find(&numbers, map_number(group->entries.items[i].tag->value.string)));
   json_array_end(json);
-  map_done(&numbers);
 }
 
 // "integers": differences; "numbers" and "digits": as they are.

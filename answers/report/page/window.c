@@ -122,7 +122,7 @@ static void copy_spans(const struct parts_level *level, const struct within *wit
 static void put_columns(struct json_writer *json, const struct page_spans *spans, const struct page_rows *rows,
                         int64_t first_ns)
 {
-  struct buf packed = {0};
+  struct buf packed SCOPED(buf_done) = {0};
   unsigned widths[PAGE_COLUMNS] = {0};
   json_member_object(json, "parts");
   for (enum page_column column = 0; column < PAGE_COLUMNS; column++) {
@@ -141,13 +141,12 @@ static void put_columns(struct json_writer *json, const struct page_spans *spans
     if (widths[column] > 0)
       json_member_int(json, page_column_names[column], widths[column]);
   json_object_end(json);
-  buf_done(&packed);
 }
 
 static void put_window(const struct parts_level *level, const struct report_window *window, const struct within *within,
                        size_t count, struct buf *out)
 {
-  struct arena arena = {0};
+  struct arena arena SCOPED(arena_done) = {0};
   struct page_spans spans;
   struct page_rows rows;
   struct json_writer json;
@@ -163,7 +162,6 @@ static void put_window(const struct parts_level *level, const struct report_wind
   page_put_rows(&json, &rows);
   put_columns(&json, &spans, &rows, level->first_ns);
   json_object_end(&json);
-  arena_done(&arena);
 }
 
 bool report_parts_window(const struct report_parts *parts, const struct report_window *window, struct buf *out)

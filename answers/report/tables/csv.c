@@ -59,7 +59,7 @@ void csv_field(struct buf *out, const char *text, size_t length, bool is_raw)
     put_quoted(out, text, length);
     return;
   }
-  struct buf harmless = {0};
+  struct buf harmless SCOPED(buf_done) = {0};
   buf_text(&harmless, begins_formula(text, length) ? "'" : "");
   for (const char *end = text + length, *at = text, *next; at < end; at = next) {
     const char *semicolon = memchr(at, ';', (size_t)(end - at));
@@ -69,7 +69,6 @@ void csv_field(struct buf *out, const char *text, size_t length, bool is_raw)
   }
   put_quoted(out, harmless.data, harmless.length);
   out->failed |= harmless.failed;
-  buf_done(&harmless);
 }
 
 static void put_cell(struct buf *out, const struct table_cell *cell, bool is_raw)

@@ -24,7 +24,7 @@ static void put_line(const char *label, const char *text, unsigned width, struct
 
 static void put_gain(const struct table *table, size_t row, unsigned width, struct buf *out)
 {
-  struct buf line = {0};
+  struct buf line SCOPED(buf_done) = {0};
   double ms = table_double_at(table, row, "saving_ms"), pct = table_double_at(table, row, "saving_pct");
   struct figure_style style = report_figure_style("ms", ms, false);
   if (isnan(ms))
@@ -37,23 +37,21 @@ static void put_gain(const struct table *table, size_t row, unsigned width, stru
   const char *basis = text_of(table, row, "saving_basis");
   buf_format(&line, "%s%s", basis[0] != 0 ? ": " : "", basis);
   put_line("gain", line.data, width, out);
-  buf_done(&line);
 }
 
 static void put_place(const struct table *table, size_t row, unsigned width, struct buf *out)
 {
-  struct buf line = {0};
+  struct buf line SCOPED(buf_done) = {0};
   double number = table_double_at(table, row, "line");
   buf_text(&line, text_of(table, row, "file"));
   if (!isnan(number))
     buf_format(&line, ":%.0f", number);
   put_line("at", line.data, width, out);
-  buf_done(&line);
 }
 
 static void put_block(const struct table *table, size_t row, unsigned width, struct buf *out)
 {
-  struct buf rule = {0}, head = {0};
+  struct buf rule SCOPED(buf_done) = {0}, head = {0};
   buf_format(&head, "%-4s %-*s", text_of(table, row, "id"), INDENT - 6, text_of(table, row, "severity"));
   display_escape(out, head.data, head.length); // a finding of the user's own has any name
   buf_text(out, " ");
@@ -66,12 +64,11 @@ static void put_block(const struct table *table, size_t row, unsigned width, str
   buf_format(&rule, "%s%s%s%s", threshold, threshold[0] != 0 && confidence[0] != 0 ? ", " : "",
              confidence[0] != 0 ? "confidence " : "", confidence);
   put_line("rule", rule.data, width, out);
-  buf_done(&rule);
 }
 
 void report_findings_text(const struct table *table, unsigned width, struct buf *out)
 {
-  struct buf context = {0};
+  struct buf context SCOPED(buf_done) = {0};
   report_table_context(table, &context);
   buf_text(out, "findings\n");
   if (context.length > 0)
@@ -87,7 +84,6 @@ void report_findings_text(const struct table *table, unsigned width, struct buf 
     buf_text(out, "note: ");
     display_wrap(out, table->notes[i], 6, 6, width);
   }
-  buf_done(&context);
 }
 
 // "F2 medium  zero_grad runs 161 kernels …: at most 7.810 ms (4.44 %)"
@@ -96,7 +92,7 @@ void report_findings(const struct table *tables, size_t count, const char *path,
   size_t rows = 0;
   for (size_t i = 0; i < count; i++)
     for (size_t row = 0; row < tables[i].row_count; row++) {
-      struct buf line = {0};
+      struct buf line SCOPED(buf_done) = {0};
       double pct = table_double_at(&tables[i], row, "saving_pct");
       buf_format(&line, "%-3s %-6s  %s", text_of(&tables[i], row, "id"), text_of(&tables[i], row, "severity"),
                  text_of(&tables[i], row, "title"));
@@ -105,7 +101,6 @@ void report_findings(const struct table *tables, size_t count, const char *path,
       buf_text(out, rows++ == 0 ? "\nfindings  " : "          ");
       display_escape(out, line.data, line.length);
       buf_text(out, "\n");
-      buf_done(&line);
     }
   if (rows == 0)
     return;

@@ -30,7 +30,7 @@ void report_table_cell_json(struct json_writer *json, const struct table_cell *c
 
 static void put_summary_columns(struct json_writer *json, const struct table *table)
 {
-  struct arena arena = {0};
+  struct arena arena SCOPED(arena_done) = {0};
   json_member_array(json, "summary_columns");
   for (size_t i = 0; i < table->summary_count; i++) {
     json_object(json);
@@ -40,7 +40,6 @@ static void put_summary_columns(struct json_writer *json, const struct table *ta
     json_object_end(json);
   }
   json_array_end(json);
-  arena_done(&arena);
 }
 
 static void put_run_set(struct json_writer *json, const struct table *table)

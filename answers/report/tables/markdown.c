@@ -8,22 +8,19 @@
 // Escapes characters that are markup inside a cell.
 static void markdown_text(struct buf *out, const char *text)
 {
-  struct buf plain;
-  buf_init(&plain, BUF_MAXIMUM_DEFAULT);
+  struct buf plain SCOPED(buf_done) = {0};
   display_escape(&plain, text, strlen(text));
   for (size_t i = 0; i < plain.length; i++) {
     if (strchr("\\|`*<>[]", plain.data[i]) != NULL)
       buf_text(out, "\\");
     buf_put(out, &plain.data[i], 1);
   }
-  buf_done(&plain);
 }
 
 static void put_row(const struct table *table, const struct column_look *looks, const struct table_cell *row,
                     struct buf *out)
 {
-  struct buf text;
-  buf_init(&text, BUF_MAXIMUM_DEFAULT);
+  struct buf text SCOPED(buf_done) = {0};
   for (size_t column = 0; column < table->column_count; column++) {
     if (!looks[column].is_shown)
       continue;
@@ -34,7 +31,6 @@ static void put_row(const struct table *table, const struct column_look *looks, 
     buf_text(out, " ");
   }
   buf_text(out, "|\n");
-  buf_done(&text);
 }
 
 static void put_grid(const struct table *table, const struct column_look *looks, struct buf *out)
@@ -58,12 +54,11 @@ static void put_grid(const struct table *table, const struct column_look *looks,
 
 void report_table_markdown(const struct table *table, struct buf *out)
 {
-  struct arena arena = {0};
+  struct arena arena SCOPED(arena_done) = {0};
   struct column_look *looks = arena_alloc_array(&arena, table->column_count + 1, sizeof *looks);
   for (size_t column = 0; column < table->column_count; column++)
     looks[column] = report_column_look(table, column);
-  struct buf text;
-  buf_init(&text, BUF_MAXIMUM_DEFAULT);
+  struct buf text SCOPED(buf_done) = {0};
   report_table_context(table, &text);
   if (table->title != NULL)
     buf_format(out, "### %s %s\n\n", table->id, table->title);
@@ -89,6 +84,4 @@ void report_table_markdown(const struct table *table, struct buf *out)
     markdown_text(out, table->notes[i]);
     buf_text(out, "\n");
   }
-  buf_done(&text);
-  arena_done(&arena);
 }

@@ -179,8 +179,7 @@ static void empty_roofs(const struct people *people)
 // Moves what is the same in every row to a note.
 static void note_once(const struct people *people)
 {
-  struct buf text;
-  buf_init(&text, BUF_MAXIMUM_DEFAULT);
+  struct buf text SCOPED(buf_done) = {0};
   for (size_t column = 0; column < people->table->column_count && people->table->row_count > 1; column++) {
     const struct table_cell *cell = common_cell(people, column);
     if (cell == NULL || !(people->table->columns[column].traits & TABLE_ONCE))
@@ -193,7 +192,6 @@ static void note_once(const struct people *people)
   }
   if (text.length > 0)
     table_append_note(people->table, arena_copy(people->arena, text.data, text.length), people->arena);
-  buf_done(&text);
 }
 
 // Of the summary: what people read under another key, in a note, or have no figure of.

@@ -38,14 +38,13 @@ void report_tables(const struct table *tables, size_t count, enum report_format 
       report_findings_text(&tables[i], width, out);
       continue;
     }
-    struct arena arena = {0};
+    struct arena arena SCOPED(arena_done) = {0};
     struct table table;
     report_table_for_people(&tables[i], &arena, &table);
     if (format == REPORT_TEXT)
       report_table_text(&table, width, out);
     else
       report_table_markdown(&table, out);
-    arena_done(&arena);
   }
 }
 

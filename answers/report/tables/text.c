@@ -32,9 +32,7 @@ static size_t columns_of(const char *text)
 static void lay_cells(struct layout *layout, struct arena *arena)
 {
   const struct table *table = layout->table;
-  struct buf raw, escaped;
-  buf_init(&raw, BUF_MAXIMUM_DEFAULT);
-  buf_init(&escaped, BUF_MAXIMUM_DEFAULT);
+  struct buf raw SCOPED(buf_done) = {0}, escaped SCOPED(buf_done) = {0};
   for (size_t column = 0; column < table->column_count; column++) {
     const struct column_look look = layout->looks[column] = report_column_look(table, column);
     layout->labels[column] = table->columns[column].label;
@@ -54,8 +52,6 @@ static void lay_cells(struct layout *layout, struct arena *arena)
     size_t most = layout->width != 0 ? NAME_WIDEST : NAME_WIDEST_UNLIMITED;
     layout->content[column] = !look.is_numeric && widest > most ? most : widest;
   }
-  buf_done(&raw);
-  buf_done(&escaped);
 }
 
 static size_t total_width(const struct layout *layout)
@@ -115,8 +111,7 @@ static bool leave_one_out(struct layout *layout, struct buf *left_out)
 static void put_cell(const struct layout *layout, size_t column, const char *text, struct buf *out)
 {
   size_t wide = layout->columns_wide[column];
-  struct buf cut;
-  buf_init(&cut, BUF_MAXIMUM_DEFAULT);
+  struct buf cut SCOPED(buf_done) = {0};
   display_cut(&cut, text, strlen(text), wide);
   size_t columns = display_columns(cut.data, cut.length);
   size_t padding = columns < wide ? wide - columns : 0;
@@ -126,7 +121,6 @@ static void put_cell(const struct layout *layout, size_t column, const char *tex
   if (!layout->looks[column].is_numeric)
     buf_format(out, "%*s", (int)padding, "");
   buf_format(out, "%*s", (int)COLUMN_GAP, "");
-  buf_done(&cut);
 }
 
 static void trim_line(struct buf *out)
@@ -162,8 +156,7 @@ static void put_grid(const struct layout *layout, struct buf *out)
 
 static void put_summary(const struct table *table, struct arena *arena, struct buf *out)
 {
-  struct buf text;
-  buf_init(&text, BUF_MAXIMUM_DEFAULT);
+  struct buf text SCOPED(buf_done) = {0};
   const char **labels = arena_alloc_array(arena, table->summary_count, sizeof *labels);
   size_t label_wide = 0, value_wide = 0;
   for (size_t i = 0; i < table->summary_count; i++) {
@@ -188,7 +181,6 @@ static void put_summary(const struct table *table, struct arena *arena, struct b
       buf_put(out, text.data, text.length);
     trim_line(out);
   }
-  buf_done(&text);
 }
 
 static void put_notes(const struct layout *layout, const struct buf *left_out, struct buf *out)
@@ -201,31 +193,27 @@ static void put_notes(const struct layout *layout, const struct buf *left_out, s
   }
   if (left_out->length == 0)
     return;
-  struct buf text;
-  buf_init(&text, BUF_MAXIMUM_DEFAULT);
+  struct buf text SCOPED(buf_done) = {0};
   buf_format(&text, "left out for the terminal's width: %s (a wider one, or --format csv, shows all)", left_out->data);
   buf_text(out, "note: ");
   display_wrap(out, text.data, 6, 6, layout->width);
-  buf_done(&text);
 }
 
 static void put_title(const struct layout *layout, struct buf *out)
 {
   if (layout->table->title == NULL)
     return;
-  struct buf context;
-  buf_init(&context, BUF_MAXIMUM_DEFAULT);
+  struct buf context SCOPED(buf_done) = {0};
   buf_format(out, "%s  %s\n", layout->table->id, layout->table->title);
   report_table_context(layout->table, &context);
   if (context.length > 0)
     display_wrap(out, context.data, 0, 0, layout->width);
   buf_text(out, "\n");
-  buf_done(&context);
 }
 
 void report_table_text(const struct table *table, unsigned width, struct buf *out)
 {
-  struct arena arena = {0};
+  struct arena arena SCOPED(arena_done) = {0};
   size_t columns = table->column_count;
   struct layout layout = {
       .table = table,
@@ -237,8 +225,7 @@ void report_table_text(const struct table *table, unsigned width, struct buf *ou
       .columns_wide = arena_alloc_array(&arena, columns, sizeof *layout.columns_wide),
       .width = width,
   };
-  struct buf left_out;
-  buf_init(&left_out, BUF_MAXIMUM_DEFAULT);
+  struct buf left_out SCOPED(buf_done) = {0};
   lay_cells(&layout, &arena);
   bool fits = fit_names(&layout, NAME_LEAST);
   while (!fits && leave_one_out(&layout, &left_out))
@@ -252,6 +239,4 @@ void report_table_text(const struct table *table, unsigned width, struct buf *ou
     buf_text(out, "(no rows)\n");
   put_summary(table, &arena, out);
   put_notes(&layout, &left_out, out);
-  buf_done(&left_out);
-  arena_done(&arena);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes profiles into the session's folder, as DIR/tracer-PID.xplane.pb (trace/format/session.h). A profile numbers threads by a
 // hash: a plane after it has the kernel's numbers, as XSpaces that follow each other are one. Called by tracer.c.
+#include "base/scoped.h"
 #include "frameworks/common/threads.h"
 #include "frameworks/jax/tracer.h"
 
@@ -62,7 +63,8 @@ static size_t put_thread(uint8_t *at, const struct known_thread *thread)
 static bool write_threads(int file)
 {
   static const char name[] = "/xsp:threads";
-  struct pool pool = {.maximum_bytes = THREADS_MOST * (sizeof(struct known_thread) + THREAD_BYTES + 8) * 2};
+  struct pool pool SCOPED(framework_pool_done) = {
+      .maximum_bytes = THREADS_MOST * (sizeof(struct known_thread) + THREAD_BYTES + 8) * 2};
   struct thread_table table = framework_threads_list(&pool);
   size_t count = table.count < THREADS_MOST ? table.count : THREADS_MOST, length = 0;
   uint8_t *plane = framework_pool_alloc(&pool, count + 1, THREAD_BYTES), head[16];
@@ -75,7 +77,6 @@ static bool write_threads(int file)
       length += put_thread(plane + length, &table.threads[i]);
     is_written = write_all(file, head, put_field(head, SPACE_PLANES, BYTES, length)) && write_all(file, plane, length);
   }
-  framework_pool_done(&pool);
   return is_written;
 }
 

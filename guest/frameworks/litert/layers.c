@@ -76,22 +76,18 @@ static enum status publish_events(struct litert_state *state, struct error *err)
   if (count <= 0 || count > LITERT_EVENTS_MOST)
     return count == 0 ? STATUS_OK : error_set(err, STATUS_SYSTEM, what, NULL, NULL, "it reports %d events", count);
   size_t events = (size_t)count, size = events * LITERT_EVENT_ROOM;
-  struct arena arena = {0};
+  struct arena arena SCOPED(arena_done) = {0};
   unsigned char *bytes = arena_alloc(&arena, size);
   struct litert_event *read = arena_alloc_array(&arena, events, sizeof *read);
   memset(bytes, LITERT_EVENT_GUARD, size);
   int code = state->api.GetProfilerEvents(state->profiler, count, bytes);
   size_t written = litert_events_written(bytes, size);
-  enum status status = STATUS_OK;
   if (code != 0)
-    status = litert_failed(state, code, what, err);
-  else if (written != events * LITERT_EVENT_BYTES)
-    status = error_set(err, STATUS_SYSTEM, what, state->common.library.path, "ai-edge-litert 2.3",
-                       "its events are not of %u bytes: %zu for %d of them", LITERT_EVENT_BYTES, written, count);
-  else
-    status = publish_operators(state, read, litert_events_read(bytes, events, read), &arena, err);
-  arena_done(&arena);
-  return status;
+    return litert_failed(state, code, what, err);
+  if (written != events * LITERT_EVENT_BYTES)
+    return error_set(err, STATUS_SYSTEM, what, state->common.library.path, "ai-edge-litert 2.3",
+                     "its events are not of %u bytes: %zu for %d of them", LITERT_EVENT_BYTES, written, count);
+  return publish_operators(state, read, litert_events_read(bytes, events, read), &arena, err);
 }
 
 // The events of one inference are fetched before the next begins, outside of both spans.

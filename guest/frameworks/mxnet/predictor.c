@@ -165,7 +165,7 @@ static enum status make_predictor(struct mxnet_state *state, uint32_t count, con
 static enum status create_predictor(struct mxnet_state *state, size_t count, const struct tensor *inputs,
                                     struct error *err)
 {
-  struct arena arena = {0};
+  struct arena arena SCOPED(arena_done) = {0};
   const char **names = arena_alloc_array(&arena, count, sizeof *names);
   uint32_t *starts = arena_alloc_array(&arena, count + 1, sizeof *starts);
   uint32_t *shapes = arena_alloc_array(&arena, count * TENSOR_MAXIMUM_RANK, sizeof *shapes);
@@ -184,7 +184,6 @@ static enum status create_predictor(struct mxnet_state *state, size_t count, con
   }
   if (status == STATUS_OK)
     status = make_predictor(state, (uint32_t)count, names, starts, shapes, err);
-  arena_done(&arena);
   return status;
 }
 

@@ -141,7 +141,7 @@ static void keep_beginning(const char *text)
 static enum status publish_one(const struct prediction *prediction, const struct mxnet_event *events, size_t count,
                                const struct thread_table *threads)
 {
-  struct pool pool = {.maximum_bytes = EVENTS_BYTES_MAXIMUM};
+  struct pool pool SCOPED(framework_pool_done) = {.maximum_bytes = EVENTS_BYTES_MAXIMUM};
   size_t operator_count = 0, used = 0;
   for (unsigned i = 0; i < prediction->model_count; i++)
     operator_count += prediction->models[i]->operator_count;
@@ -152,10 +152,7 @@ static enum status publish_one(const struct prediction *prediction, const struct
       memcpy(operators + used, model->operators, model->operator_count * sizeof *operators);
     used += model->operator_count;
   }
-  enum status status =
-      mxnet_layers_publish(publisher, events, count, threads, operators, NULL, used, prediction->span, NULL);
-  framework_pool_done(&pool);
-  return status;
+  return mxnet_layers_publish(publisher, events, count, threads, operators, NULL, used, prediction->span, NULL);
 }
 
 static int by_start(const void *left, const void *right)
@@ -202,7 +199,7 @@ static void publish(const struct mxnet_profile *profile, size_t count, const str
 static void read_and_publish(size_t count)
 {
   static const struct layer_publisher_options publishing = {"mxnet", MXNET_UNTOLD, LAYER_TIMES_REALTIME};
-  struct pool pool = {.maximum_bytes = EVENTS_BYTES_MAXIMUM};
+  struct pool pool SCOPED(framework_pool_done) = {.maximum_bytes = EVENTS_BYTES_MAXIMUM};
   const struct thread_table threads = framework_threads_list(&pool);
   struct mxnet_profile profile = {0};
   size_t length = 0;
@@ -216,7 +213,6 @@ static void read_and_publish(size_t count)
     lost += count;
   else
     publish(&profile, count, &threads);
-  framework_pool_done(&pool);
   free(text);
 }
 

@@ -124,7 +124,7 @@ enum status onnx_file_layers(const char *path, const char *folder, struct arena 
   struct mapped file;
   XSP_TRY(predictor_map_file(path, SIZE_MAX, "the path of an .onnx file", &file, err));
   onnx_layers_read(file.bytes, file.size, arena, ret_layers);
-  struct buf graph = {0};
+  struct buf graph SCOPED(buf_done) = {0};
   size_t place = protobuf_begin(&graph, ONNX_MODEL_GRAPH);
   for (size_t i = 0; i < ret_layers->count; i++) {
     const char *name = ret_layers->items[i].name;
@@ -138,7 +138,6 @@ enum status onnx_file_layers(const char *path, const char *folder, struct arena 
   struct weights weights = {.model = path, .folder = folder, .status = status, .err = err};
   if (status == STATUS_OK)
     onnx_external_files(file.bytes, file.size, take_weights, &weights);
-  buf_done(&graph);
   mapped_close(&file);
   return weights.status;
 }

@@ -131,11 +131,10 @@ enum status openvino_read_inputs(struct openvino_state *state, struct arena *are
 enum status openvino_reshape(struct openvino_state *state, const struct tensor *inputs, struct error *err)
 {
   size_t count = state->input_count;
-  struct arena arena = {0};
+  struct arena arena SCOPED(arena_done) = {0};
   size_t *ports = arena_alloc_array(&arena, count, sizeof *ports);
   struct ov_partial_shape *shapes = arena_alloc_array(&arena, count, sizeof *shapes);
   struct ov_dimension *dimensions = arena_alloc_array(&arena, count * TENSOR_MAXIMUM_RANK, sizeof *dimensions);
-  enum status status = STATUS_OK;
   for (size_t i = 0; i < count; i++) {
     int64_t rank = inputs[i].info->rank;
     ports[i] = i;
@@ -144,9 +143,8 @@ enum status openvino_reshape(struct openvino_state *state, const struct tensor *
       shapes[i].dimensions[k] = (struct ov_dimension){inputs[i].shape[k], inputs[i].shape[k]};
   }
   if (state->api.model_reshape_by_port_indexes(state->model, ports, shapes, count) != 0)
-    status = openvino_failed(state, "cannot give the model's inputs these shapes", err);
-  arena_done(&arena);
-  return status;
+    XSP_TRY(openvino_failed(state, "cannot give the model's inputs these shapes", err));
+  return STATUS_OK;
 }
 
 enum status openvino_bind_inputs(struct openvino_state *state, const struct tensor *inputs, struct error *err)

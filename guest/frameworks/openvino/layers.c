@@ -114,13 +114,12 @@ enum status openvino_flush(struct predictor_model *model, struct error *err)
   struct openvino_state *state = model->state;
   if (state->waiting.count == 0)
     return STATUS_OK;
-  struct arena arena = {0};
+  struct arena arena SCOPED(arena_done) = {0};
   struct layer_report *reports = arena_alloc_array(&arena, state->nodes.count + 1, sizeof *reports);
   enum status status = STATUS_OK;
   for (size_t i = 0; i < state->waiting.count && status == STATUS_OK; i++)
     status = publish_one(state, &state->waiting.items[i], reports, err);
   inferences_clear(&state->waiting);
-  arena_done(&arena);
   return status;
 }
 

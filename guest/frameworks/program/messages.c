@@ -28,11 +28,9 @@ const char *program_untold_text(unsigned untold, struct arena *arena)
 enum status program_read_done(const char *line, size_t length, const char *message, const char *program,
                               struct error *err)
 {
-  struct arena arena = {0};
+  struct arena arena SCOPED(arena_done) = {0};
   struct program_reader reader = {.message = message, .program = program, .arena = &arena, .err = err};
-  enum status status = program_read_answer(&reader, line, length, NULL, 0);
-  arena_done(&arena);
-  return status;
+  return program_read_answer(&reader, line, length, NULL, 0);
 }
 
 // ---- open ------------------------------------------------------------------------------------------------------------

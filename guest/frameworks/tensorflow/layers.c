@@ -299,7 +299,7 @@ enum status tensorflow_layers_publish(struct tensorflow_layers *layers, const vo
 {
   if (!layers->has_graph)
     XSP_TRY(read_graph(layers, metadata, length, err));
-  struct arena scratch = {0};
+  struct arena scratch SCOPED(arena_done) = {0};
   struct tensorflow_steps steps;
   const char *problem = NULL;
   enum status status = STATUS_OK;
@@ -313,6 +313,5 @@ enum status tensorflow_layers_publish(struct tensorflow_layers *layers, const vo
     describe_steps(layers, &steps, &scratch, reports);
     status = framework_layer_publish(layers->publisher, reports, steps.count, span, 0, err);
   }
-  arena_done(&scratch);
   return status;
 }

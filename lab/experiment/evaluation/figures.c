@@ -197,7 +197,7 @@ static enum status keep_row(struct store *store, int64_t experiment_id, const ch
 enum status evaluation_keep(struct store *store, const struct evaluation_options *options,
                             const struct evaluation *evaluation, size_t number, struct error *err)
 {
-  struct arena arena = {0};
+  struct arena arena SCOPED(arena_done) = {0};
   struct table_builder row;
   const struct evaluation_result *result = &evaluation->results[number];
   int64_t id = (int64_t)number + 1;
@@ -207,15 +207,14 @@ enum status evaluation_keep(struct store *store, const struct evaluation_options
   table_put(&row, "data_checksum", cell_text(data_checksum(options->set, result->item_count, &arena)));
   table_put(&row, "batch", cell_int(options->batch));
   evaluation_put_figures(&row, options, evaluation, number);
-  enum status status = keep_row(store, id, "", &row, err);
-  for (size_t i = 0; i < options->scenario_count && status == STATUS_OK; i++)
+  XSP_TRY(keep_row(store, id, "", &row, err));
+  for (size_t i = 0; i < options->scenario_count; i++)
     if (result->scenarios[i].run_id != 0) {
       const struct scenario *scenario = &options->scenarios[i];
       table_start(&row, &arena);
       table_row(&row);
       evaluation_put_scenario(&row, scenario, &result->scenarios[i]);
-      status = keep_row(store, id, arena_format(&arena, "%s.", scenario_name(scenario->kind)), &row, err);
+      XSP_TRY(keep_row(store, id, arena_format(&arena, "%s.", scenario_name(scenario->kind)), &row, err));
     }
-  arena_done(&arena);
-  return status;
+  return STATUS_OK;
 }

@@ -20,7 +20,7 @@ enum status data_labels_read(const char *path, struct arena *arena, const char *
 {
   static const char what[] = "cannot read the labels";
   FILE *file = NULL;
-  VECTOR(const char *) labels = {0};
+  VECTOR(const char *) labels SCOPED(vector_end) = {0};
   char *line = memory_new(LINE_BYTES_MOST, 1);
   enum status status = input_file_stream(path, INPUT_FILE_REGULAR, what, &file, err);
   while (status == STATUS_OK && fgets(line, LINE_BYTES_MOST, file) != NULL) {
@@ -39,7 +39,6 @@ enum status data_labels_read(const char *path, struct arena *arena, const char *
   *ret_labels = arena_alloc_array(arena, labels.count + 1, sizeof **ret_labels);
   if (labels.count > 0)
     memcpy(*ret_labels, labels.items, labels.count * sizeof *labels.items);
-  vector_done(&labels);
   free(line);
   if (file != NULL)
     fclose(file);

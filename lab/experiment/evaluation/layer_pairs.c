@@ -15,7 +15,7 @@
 static size_t pair_by_name(const struct layer_name *first, size_t first_count, const struct layer_name *other,
                            size_t other_count, size_t *partners)
 {
-  struct interner names = {0};
+  struct interner names SCOPED(interner_done) = {0};
   size_t found = 0;
   size_t *places = memory_new(other_count + 1, sizeof *places);
   for (size_t i = 0; i < other_count; i++)
@@ -27,7 +27,6 @@ static size_t pair_by_name(const struct layer_name *first, size_t first_count, c
     found += has_one;
   }
   free(places);
-  interner_done(&names);
   return found;
 }
 

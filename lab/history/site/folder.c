@@ -184,23 +184,18 @@ static enum status move_all(struct site *site, struct interner *old, struct erro
 
 enum status history_site_folder_move(struct site *site, struct error *err)
 {
-  struct interner old = {0}, pages = {0};
-  enum status status = read_list(site, &old, err);
-  if (status == STATUS_OK)
-    status = move_all(site, &old, err);
+  struct interner old SCOPED(interner_done) = {0}, pages SCOPED(interner_done) = {0};
+  XSP_TRY(read_list(site, &old, err));
+  XSP_TRY(move_all(site, &old, err));
   for (size_t i = 0; i < site->pages.count; i++)
     interner_at(&pages, site->pages.items[i], strlen(site->pages.items[i]));
-  for (uint32_t i = 0; status == STATUS_OK && i < interner_count(&old); i++) {
+  for (uint32_t i = 0; i < interner_count(&old); i++) {
     uint32_t unused;
     struct slice name = interner_text(&old, i);
     if (!interner_find(&pages, name.data, name.length, &unused))
       unlink(path_of(site, site->folder, name.data));
   }
-  if (status == STATUS_OK)
-    status = write_list(site, &pages, err);
-  interner_done(&old);
-  interner_done(&pages);
-  return status;
+  return write_list(site, &pages, err);
 }
 
 void history_site_folder_close(struct site *site)

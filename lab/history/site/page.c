@@ -40,7 +40,7 @@ static void put_hash(struct buf *out, const char *text)
 
 void history_page_prepare(struct site *site)
 {
-  struct buf head = {0};
+  struct buf head SCOPED(buf_done) = {0};
   site->script = history_site_script;
   buf_text(&head, "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src ");
   put_hash(&head, history_site_script);
@@ -48,7 +48,6 @@ void history_page_prepare(struct site *site)
   put_hash(&head, history_site_style);
   buf_format(&head, "; base-uri 'none'; form-action 'none'\">\n<style>%s</style>\n", history_site_style);
   site->head = arena_copy(&site->arena, head.data, head.length);
-  buf_done(&head);
 }
 
 const char *history_page_name(struct site *site, const char *folder, const char *text, const char *identity)

@@ -277,8 +277,8 @@ static void put_facts(const struct history_record *record, bool is_of_model, str
 static enum status write_part(const struct publishing *publishing, const struct history *history, bool is_of_model,
                               const char *value, struct error *err)
 {
-  struct arena arena = {0};
-  struct buf out = {0};
+  struct arena arena SCOPED(arena_done) = {0};
+  struct buf out SCOPED(buf_done) = {0};
   struct history part = part_of(history, is_of_model ? "model" : "host", value);
   history_page_begin(publishing->site, &out, value, 1);
   put_facts(&part.records.items[part.records.count - 1], is_of_model, &out);
@@ -288,9 +288,7 @@ static enum status write_part(const struct publishing *publishing, const struct 
     status = history_site_folder_write(
         publishing->site, history_page_name(publishing->site, is_of_model ? "models" : "systems", value, value), &out,
         err);
-  buf_done(&out);
   vector_done(&part.records);
-  arena_done(&arena);
   return status;
 }
 
@@ -311,8 +309,8 @@ static void put_list(const struct publishing *publishing, const struct interner 
 static enum status write_index(const struct publishing *publishing, const struct history *history,
                                const struct interner *models, const struct interner *hosts, struct error *err)
 {
-  struct arena arena = {0};
-  struct buf out = {0};
+  struct arena arena SCOPED(arena_done) = {0};
+  struct buf out SCOPED(buf_done) = {0};
   const struct history_record *records = history->records.items;
   history_page_begin(publishing->site, &out, "Evaluations", 0);
   buf_format(&out, "<p>%zu evaluations and latencies, %s to %s.</p>\n", history->records.count,
@@ -324,8 +322,6 @@ static enum status write_index(const struct publishing *publishing, const struct
   history_page_end(publishing->site, &out);
   if (status == STATUS_OK)
     status = history_site_folder_write(publishing->site, "index.html", &out, err);
-  buf_done(&out);
-  arena_done(&arena);
   return status;
 }
 

@@ -248,7 +248,7 @@ void plot_put(const struct plot *plot, struct buf *out)
 {
   if (plot->count < (plot->has_lines ? 2 : 1))
     return;
-  struct interner names = {0};
+  struct interner names SCOPED(interner_done) = {0};
   struct axis x = axis_of(plot, true), y = axis_of(plot, false);
   size_t *series_of = memory_new(plot->count, sizeof *series_of);
   for (size_t i = 0; i < plot->count; i++)
@@ -266,5 +266,4 @@ void plot_put(const struct plot *plot, struct buf *out)
   put_numbers(plot, out);
   buf_text(out, "</figure>\n");
   free(series_of);
-  interner_done(&names);
 }

@@ -161,8 +161,8 @@ static enum status check_no_options(const struct invocation *invocation, struct 
 static enum status measure(const struct invocation *invocation, enum report_format format,
                            const volatile sig_atomic_t *interrupted, struct error *err)
 {
-  struct arena arena = {0};
-  struct buf token = {0};
+  struct arena arena SCOPED(arena_done) = {0};
+  struct buf token SCOPED(buf_done) = {0};
   struct dispatch_options options;
   struct dispatch dispatch = {0};
   struct error print_error = {0};
@@ -178,8 +178,6 @@ static enum status measure(const struct invocation *invocation, enum report_form
     output_next(dispatch.parts[i].output_path);
   if (status == STATUS_OK && printed != STATUS_OK)
     *err = print_error;
-  buf_done(&token);
-  arena_done(&arena);
   return status != STATUS_OK ? status : printed;
 }
 

@@ -77,7 +77,7 @@ static enum status print(const struct agent_list *agents, enum report_format for
 
 enum status agents_print(const struct invocation *invocation, enum report_format format, struct error *err)
 {
-  struct arena arena = {0};
+  struct arena arena SCOPED(arena_done) = {0};
   struct etcd *etcd = NULL;
   struct agent_list agents;
   const char *url = invocation_value(invocation, "registry");
@@ -89,6 +89,5 @@ enum status agents_print(const struct invocation *invocation, enum report_format
   if (status == STATUS_OK)
     status = print(&agents, format, &arena, err);
   etcd_close(etcd);
-  arena_done(&arena);
   return status;
 }

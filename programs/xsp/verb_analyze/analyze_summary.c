@@ -102,14 +102,13 @@ static void put_causes_json(const struct summary *summary, struct buf *out)
   json_start(&json, out);
   json_array(&json);
   for (size_t i = 0; i < summary->cause_count; i++) {
-    struct buf text = {0};
+    struct buf text SCOPED(buf_done) = {0};
     report_cause(&summary->causes[i], &text);
     json_object(&json);
     json_member_string(&json, "experiment", summary->causes[i].experiment);
     json_member_string(&json, "rule", summary->causes[i].rule);
     json_member_string(&json, "text", text.data);
     json_object_end(&json);
-    buf_done(&text);
   }
   json_array_end(&json);
 }

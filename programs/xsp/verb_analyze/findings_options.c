@@ -150,7 +150,7 @@ static void read_member(struct json_reader *reader, struct answer *answer)
 // How the rule `name` was answered; false: it is none of the built-in ones.
 static bool find_answer(const struct table *table, const char *name, struct answer *ret_answer)
 {
-  struct json_reader reader;
+  struct json_reader reader SCOPED(json_read_done);
   const char *rules = "[]";
   bool is_found = false;
   for (size_t i = 0; i < table->summary_count; i++)
@@ -164,7 +164,6 @@ static bool find_answer(const struct table *table, const char *name, struct answ
       read_member(&reader, ret_answer);
     is_found = is_named(ret_answer, name);
   }
-  json_read_done(&reader);
   return is_found;
 }
 
@@ -230,17 +229,15 @@ enum status findings_options_check(const struct invocation *invocation, const st
 {
   typedef enum status check(const struct limits *, const struct limit *, const struct table *, struct error *);
   static check *const checks[] = {check_findings, check_answer};
-  struct arena arena = {0};
+  struct arena arena SCOPED(arena_done) = {0};
   struct limits limits = {0};
-  enum status status = read_limits(invocation, &arena, &limits, err);
-  for (size_t pass = 0; pass < sizeof checks / sizeof *checks && status == STATUS_OK; pass++)
-    for (size_t i = 0; i < limits.count * count && status == STATUS_OK; i++)
+  XSP_TRY(read_limits(invocation, &arena, &limits, err));
+  for (size_t pass = 0; pass < sizeof checks / sizeof *checks; pass++)
+    for (size_t i = 0; i < limits.count * count; i++)
       if (strcmp(tables[i % count].id, "findings") == 0)
-        status = checks[pass](&limits, &limits.items[i / count], &tables[i % count], err);
-  if (status == STATUS_OK)
-    warn_of_names(invocation, &limits, tables, count);
-  arena_done(&arena);
-  return status;
+        XSP_TRY(checks[pass](&limits, &limits.items[i / count], &tables[i % count], err));
+  warn_of_names(invocation, &limits, tables, count);
+  return STATUS_OK;
 }
 
 void findings_options_cut(const struct analyze_request *request, struct table *tables, size_t count)

@@ -221,7 +221,7 @@ static struct table_cell scalar(const struct own *own, const struct json_reader 
 
 static void take_spans(struct own *own, struct json_reader *reader)
 {
-  struct buf text = {0};
+  struct buf text SCOPED(buf_done) = {0};
   struct json_writer json;
   int64_t id;
   json_start(&json, &text);
@@ -233,7 +233,6 @@ static void take_spans(struct own *own, struct json_reader *reader)
       json_int(&json, id);
   json_array_end(&json);
   *cell_at(own, "spans") = cell_json(arena_copy(own->arena, text.data, text.length));
-  buf_done(&text);
 }
 
 // The reader is after JSON_OBJECT. `key`: NULL for the finding itself, else the object is its `numbers`.

@@ -181,7 +181,7 @@ static enum status ask(struct question *question, const struct analyze_request *
 // Names files that opened but failed while a table was made, each once. False: there are none.
 static bool report_left_out(const struct answers *answers)
 {
-  struct interner reported = {0};
+  struct interner reported SCOPED(interner_done) = {0};
   for (size_t i = 0; i < answers->tables.count; i++)
     for (size_t k = 0; k < answers->tables.items[i].left_out_count; k++) {
       const char *text = answers->tables.items[i].left_out[k];
@@ -189,9 +189,7 @@ static bool report_left_out(const struct answers *answers)
       if (interner_at(&reported, text, strlen(text)) == id)
         output_message("xsp: cannot read trace: %s; left out", text);
     }
-  bool any = interner_count(&reported) > 0;
-  interner_done(&reported);
-  return any;
+  return interner_count(&reported) > 0;
 }
 
 static bool asks_findings(const struct question *question)

@@ -119,7 +119,7 @@ static void put_row(struct table_builder *table, const struct run_links *links, 
 
 static void print_table(const struct check_links *links, enum report_format format, unsigned width, struct buf *out)
 {
-  struct arena arena = {0};
+  struct arena arena SCOPED(arena_done) = {0};
   struct table_builder builder;
   struct table table = {.id = "links"};
   table_start(&builder, &arena);
@@ -132,7 +132,6 @@ static void print_table(const struct check_links *links, enum report_format form
           put_row(&builder, &links->links[i], level, basis);
   table_answer(&builder, &table);
   report_tables(&table, 1, format, false, width, out);
-  arena_done(&arena);
 }
 
 static void put_escaped(struct buf *out, struct store *store, uint32_t name)
@@ -204,7 +203,7 @@ static void print(const struct check_links *links, struct store *store, enum rep
 enum status check_links_run(const char *path, enum report_format format, struct error *err)
 {
   struct store *store;
-  struct arena arena = {0};
+  struct arena arena SCOPED(arena_done) = {0};
   struct check_links links;
   XSP_TRY(verb_reader_open(path, &store, err));
   enum status status = link_check_compare(store, &arena, &links, err);
@@ -215,7 +214,6 @@ enum status check_links_run(const char *path, enum report_format format, struct 
   }
   if (status == STATUS_OK && links.total[LINK_DISAGREES] > 0)
     status = STATUS_NO;
-  arena_done(&arena);
   store_close(store);
   return status;
 }

@@ -70,7 +70,7 @@ static const char *shortened(struct arena *arena, const char *version)
 static void print_table(const struct check_subjects *subjects, enum report_format format, unsigned width,
                         struct buf *out)
 {
-  struct arena arena = {0};
+  struct arena arena SCOPED(arena_done) = {0};
   struct table_builder builder;
   struct table table = {.id = "check"};
   bool is_csv = report_format_is_csv(format);
@@ -90,7 +90,6 @@ static void print_table(const struct check_subjects *subjects, enum report_forma
   }
   table_answer(&builder, &table);
   report_tables(&table, 1, format, false, width, out);
-  arena_done(&arena);
 }
 
 static void put_wrapped(struct buf *out, const char *prefix, const char *text, unsigned width)
@@ -114,13 +113,12 @@ static void print_sentences(const struct check_subjects *subjects, bool is_usabl
         put_wrapped(out, "  try: ", result->advice, width);
       continue;
     }
-    struct buf sentence = {0};
+    struct buf sentence SCOPED(buf_done) = {0};
     buf_text(&sentence, "not reported per layer:");
     struct slice rest = slice_of(result->untold), part;
     while (slice_cut(&rest, ',', &part))
       buf_format(&sentence, " %.*s%s", (int)part.length, part.data, rest.data != NULL ? "," : "");
     put_wrapped(out, prefix, sentence.data, width);
-    buf_done(&sentence);
   }
 }
 

@@ -174,7 +174,7 @@ static enum status run(const struct invocation *invocation, struct error *err)
     XSP_TRY(check_arguments(invocation, err));
     return check_manifests(invocation, format, err);
   }
-  struct arena arena = {0};
+  struct arena arena SCOPED(arena_done) = {0};
   struct check_subjects subjects = {0};
   struct peaks peaks;
   struct peaks_options how;
@@ -190,7 +190,6 @@ static enum status run(const struct invocation *invocation, struct error *err)
   if (status == STATUS_OK)
     status = verdict(invocation, &subjects, err);
   vector_done(&subjects.list);
-  arena_done(&arena);
   return status;
 }
 

@@ -34,12 +34,11 @@ static void count_item(struct counts *counts, const struct data_file_item *item)
 
 static enum status summarize(const struct data_file *file, struct summary *summary, struct error *err)
 {
-  struct buf bytes;
+  struct buf bytes SCOPED(buf_done);
   buf_init(&bytes, DATA_ITEM_BYTES_MOST);
-  enum status status = STATUS_OK;
-  for (size_t i = 0; i < file->count && status == STATUS_OK; i++) {
+  for (size_t i = 0; i < file->count; i++) {
     const struct data_file_item *item = &file->items[i];
-    status = data_file_read(file->file, file->path, item, &bytes, err);
+    XSP_TRY(data_file_read(file->file, file->path, item, &bytes, err));
     count_item(&summary->all, item);
     if (item->label == NULL)
       continue;
@@ -49,8 +48,7 @@ static enum status summarize(const struct data_file *file, struct summary *summa
       (void)vector_add(&summary->of_label);
     count_item(&summary->of_label.items[id], item);
   }
-  buf_done(&bytes);
-  return status;
+  return STATUS_OK;
 }
 
 static void data_set_table(const struct data_file *file, const struct summary *summary, const char *sha256,
@@ -161,16 +159,13 @@ static enum status extract(const struct data_call *call, const struct data_file 
                            const struct data_file_item *item, struct arena *arena, struct error *err)
 {
   const char *folder = invocation_value(call->invocation, "output");
-  struct buf bytes;
+  struct buf bytes SCOPED(buf_done);
   buf_init(&bytes, DATA_ITEM_BYTES_MOST);
-  enum status status = data_file_read(file->file, file->path, item, &bytes, err);
-  if (status == STATUS_OK && folder != NULL && strcmp(folder, "-") == 0)
+  XSP_TRY(data_file_read(file->file, file->path, item, &bytes, err));
+  if (folder != NULL && strcmp(folder, "-") == 0)
     return output_buf(&bytes, err);
-  if (status == STATUS_OK)
-    status = write_file(arena_format(arena, "%s/%s", folder != NULL ? folder : ".", item->name),
-                        invocation_has(call->invocation, "force"), &bytes, err);
-  buf_done(&bytes);
-  return status;
+  return write_file(arena_format(arena, "%s/%s", folder != NULL ? folder : ".", item->name),
+                    invocation_has(call->invocation, "force"), &bytes, err);
 }
 
 static enum status extract_named(const struct data_call *call, const struct data_file *file, const char *name,

@@ -151,7 +151,7 @@ static enum status read_synthetic(const struct invocation *invocation, struct sy
 static enum status fill_synthetic(struct making *making, const struct data_call *call, struct arena *arena,
                                   struct error *err)
 {
-  struct buf bytes = {0};
+  struct buf bytes SCOPED(buf_done) = {0};
   enum status status = STATUS_OK;
   (void)call, (void)arena;
   for (int64_t i = 0; i < making->wanted_items && status == STATUS_OK; i++) {
@@ -164,7 +164,6 @@ static enum status fill_synthetic(struct making *making, const struct data_call 
     else
       status = add(making, name, label, &bytes, err);
   }
-  buf_done(&bytes);
   return status;
 }
 

@@ -82,7 +82,7 @@ static enum status check_options(const struct invocation *invocation, const stru
 
 static enum status run(const struct invocation *invocation, struct error *err)
 {
-  struct arena arena = {0};
+  struct arena arena SCOPED(arena_done) = {0};
   const struct word *word = NULL;
   XSP_TRY(find_word(invocation->arguments[0], &word, err));
   XSP_TRY(check_options(invocation, word, err));
@@ -91,9 +91,7 @@ static enum status run(const struct invocation *invocation, struct error *err)
   if (call.count < word->least || call.count > word->most)
     return error_set(err, STATUS_USE, "wrong use", word->name, word->usage, "it takes %s arguments",
                      call.count < word->least ? "more" : "fewer");
-  enum status status = word->run(&call, &arena, err);
-  arena_done(&arena);
-  return status;
+  return word->run(&call, &arena, err);
 }
 
 const struct verb verb_data = {

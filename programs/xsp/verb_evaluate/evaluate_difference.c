@@ -191,7 +191,7 @@ enum status evaluate_difference(const struct evaluation_options *options, const 
   const struct data_set *set = options->set;
   struct layer_differences_options wanted = {.tolerance = tolerance};
   struct layer_differences found;
-  struct arena arena = {0};
+  struct arena arena SCOPED(arena_done) = {0};
   struct table table;
   size_t batch = (size_t)options->batch;
   struct runner_picture *pictures = arena_alloc_array(&arena, batch, sizeof *pictures);
@@ -211,6 +211,5 @@ enum status evaluate_difference(const struct evaluation_options *options, const 
     status = output_tables(&table, 1, format, false, err);
     layer_differences_done(&found);
   }
-  arena_done(&arena);
   return status;
 }

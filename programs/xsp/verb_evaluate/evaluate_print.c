@@ -98,7 +98,7 @@ static void scenarios_table(const struct evaluation_options *options, const stru
 enum status evaluate_print(const struct evaluation_options *options, const struct evaluation *evaluation,
                            bool with_items, enum report_format format, struct error *err)
 {
-  struct arena arena = {0};
+  struct arena arena SCOPED(arena_done) = {0};
   struct table *tables = arena_alloc_array(&arena, 3 + 2 * options->model_count, sizeof *tables);
   size_t count = 0;
   models_table(options, evaluation, &arena, &tables[count++]);
@@ -109,7 +109,5 @@ enum status evaluate_print(const struct evaluation_options *options, const struc
   for (size_t i = 0; with_items && i < options->model_count; i++)
     if (evaluation->results[i].item_count > 0)
       count += evaluate_items(options, evaluation, i, &arena, &tables[count]);
-  enum status status = output_tables(tables, count, format, with_items || count > 1, err);
-  arena_done(&arena);
-  return status;
+  return output_tables(tables, count, format, with_items || count > 1, err);
 }

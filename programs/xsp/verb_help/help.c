@@ -23,7 +23,7 @@ void help_description(const struct verb *verb, struct buf *out)
 // Paragraphs are separated by an empty line; a paragraph that starts with two spaces is kept as it is.
 static void paragraphs(struct buf *out, const char *text, unsigned width)
 {
-  struct buf paragraph = {0};
+  struct buf paragraph SCOPED(buf_done) = {0};
   for (const char *gap;; text = gap + 2) {
     gap = strstr(text, "\n\n");
     buf_clear(&paragraph);
@@ -36,7 +36,6 @@ static void paragraphs(struct buf *out, const char *text, unsigned width)
       break;
     buf_text(out, "\n");
   }
-  buf_done(&paragraph);
 }
 
 static void option_line(const struct option_description *option, unsigned width, struct buf *out)
@@ -51,14 +50,13 @@ static void option_line(const struct option_description *option, unsigned width,
   unsigned column = (unsigned)(out->length - start);
   bool is_long = column + 2 > LEFT_COLUMN;
   buf_format(out, "%s%*s", is_long ? "\n" : "", (int)(is_long ? LEFT_COLUMN : LEFT_COLUMN - column), "");
-  struct buf help = {0};
+  struct buf help SCOPED(buf_done) = {0};
   buf_text(&help, option->help);
   if ((option->flags & OPTION_REPEATABLE))
     buf_text(&help, " May be given several times.");
   if (option->default_value != NULL)
     buf_format(&help, " Default: %s.", option->default_value);
   display_wrap(out, help.data, LEFT_COLUMN, LEFT_COLUMN, width);
-  buf_done(&help);
 }
 
 static void put_verb(const struct verb *verb, unsigned width, struct buf *out)

@@ -43,7 +43,7 @@ static void put_arguments(const struct verb *verb, struct buf *out)
 // The same three `case`s, with lists in these brackets.
 static void put_cases(const char *open, const char *close, struct buf *out)
 {
-  struct buf words = {0};
+  struct buf words SCOPED(buf_done) = {0};
   const struct option_description *option;
   buf_text(out, "  case $verb in\n");
   for (size_t i = 0; verbs[i] != NULL; i++) {
@@ -68,7 +68,6 @@ static void put_cases(const char *open, const char *close, struct buf *out)
         buf_format(out, "    %s:--%s) values=%s%s%s ;;\n", verbs[i]->name, option->name, open, words.data, close);
     }
   buf_text(out, "  esac\n");
-  buf_done(&words);
 }
 
 static void bash(struct buf *out)
@@ -106,7 +105,7 @@ static void zsh(struct buf *out)
 // ---- fish ------------------------------------------------------------------------------------------------------------
 static void fish_verb(const struct verb *verb, struct buf *out)
 {
-  struct buf words = {0};
+  struct buf words SCOPED(buf_done) = {0};
   const struct option_description *option;
   buf_format(out, "complete -c xsp -n __fish_use_subcommand -f -a %s -d '%s'\n", verb->name, verb->summary);
   put_arguments(verb, &words);
@@ -122,7 +121,6 @@ static void fish_verb(const struct verb *verb, struct buf *out)
       buf_format(out, " -x -a '%s'", words.data);
     buf_format(out, "%s\n", words.length == 0 && option->value_name != NULL ? " -r" : "");
   }
-  buf_done(&words);
 }
 
 static void fish(struct buf *out)

@@ -41,7 +41,7 @@ static const struct verb_example examples[] = {
 static enum status print(const struct invocation *invocation, const struct history *history, int64_t limit,
                          struct error *err)
 {
-  struct arena arena = {0};
+  struct arena arena SCOPED(arena_done) = {0};
   struct table table;
   enum report_format format;
   enum history_table_kind kind;
@@ -57,11 +57,8 @@ static enum status print(const struct invocation *invocation, const struct histo
     return error_set(err, STATUS_USE, "wrong use", "--table", "list, series, models, accuracy, latency or systems",
                      "there is no '%s'", name);
   request.for_programs = format != REPORT_TEXT && format != REPORT_MARKDOWN;
-  enum status status = history_table(history, kind, &request, &arena, &table, err);
-  if (status == STATUS_OK)
-    status = output_tables(&table, 1, format, false, err);
-  arena_done(&arena);
-  return status;
+  XSP_TRY(history_table(history, kind, &request, &arena, &table, err));
+  return output_tables(&table, 1, format, false, err);
 }
 
 // ---- into a database -------------------------------------------------------------------------------------------------
@@ -74,7 +71,7 @@ struct storing {
 static enum status store_file(void *context, struct store *store, struct error *err)
 {
   struct storing *storing = context;
-  struct history history = {0};
+  struct history history SCOPED(history_done) = {0};
   size_t added = 0;
   enum status status = history_read(&history, store, err);
   if (status == STATUS_OK) {
@@ -89,7 +86,6 @@ static enum status store_file(void *context, struct store *store, struct error *
     table_put(&storing->table, "evaluations", cell_int((int64_t)history.records.count));
     table_put(&storing->table, "new", cell_int((int64_t)added));
   }
-  history_done(&history);
   return status;
 }
 
@@ -97,7 +93,7 @@ static enum status store_files(const struct invocation *invocation, const char *
 {
   struct history_inputs inputs;
   struct storing storing = {.selection = &inputs.selection};
-  struct arena arena = {0};
+  struct arena arena SCOPED(arena_done) = {0};
   struct table table = {.id = "stored", .title = "evaluations in the database"};
   enum report_format format;
   XSP_TRY(verb_reader_format(invocation, &format, err));
@@ -113,7 +109,6 @@ static enum status store_files(const struct invocation *invocation, const char *
     status = inputs.files.broken.status;
   history_inputs_close(&inputs);
   history_database_close(storing.database);
-  arena_done(&arena);
   return status;
 }
 
@@ -134,7 +129,7 @@ static enum status run(const struct invocation *invocation, struct error *err)
     return store_files(invocation, address, err);
   }
   struct history_inputs inputs;
-  struct history history = {0};
+  struct history history SCOPED(history_done) = {0};
   enum status status = history_inputs_open(invocation, 0, &inputs, err);
   if (status == STATUS_OK)
     status = history_inputs_read(&inputs, &history, NULL, NULL, err);
@@ -142,7 +137,6 @@ static enum status run(const struct invocation *invocation, struct error *err)
     status = print(invocation, &history, inputs.limit, err);
   if (status == STATUS_OK)
     status = inputs.files.broken.status; // of files that were left out, and named
-  history_done(&history);
   history_inputs_close(&inputs);
   return status;
 }

@@ -114,14 +114,11 @@ static enum status run(const struct invocation *invocation, struct error *err)
 {
   const char *path = invocation_value(invocation, "output");
   struct import_options options = {0};
-  struct arena arena = {0};
+  struct arena arena SCOPED(arena_done) = {0};
   if (path == NULL)
     return error_set(err, STATUS_USE, "wrong use", "import", "-o OUT.xsp", "the output's name is missing");
-  enum status status = check(invocation, path, &arena, &options, err);
-  if (status == STATUS_OK)
-    status = import(invocation, path, &options, &arena, err);
-  arena_done(&arena);
-  return status;
+  XSP_TRY(check(invocation, path, &arena, &options, err));
+  return import(invocation, path, &options, &arena, err);
 }
 
 static const struct option_description options[] = {

@@ -32,14 +32,13 @@ static void put_framework(struct buf *out, const struct info_file *file, const s
   const char *note = info_note(file, 0, "framework");
   if (note == NULL && info->run_count > 0)
     note = info_note(file, info->runs[0].run->run_id, "framework");
-  struct buf text = {0};
+  struct buf text SCOPED(buf_done) = {0};
   buf_text(&text, experiment->framework != NULL ? experiment->framework : "");
   if (experiment->framework_version != NULL)
     buf_format(&text, " %s", experiment->framework_version);
   if (note != NULL)
     buf_format(&text, " (%s)", note);
   put_field(out, "framework", text.data, width);
-  buf_done(&text);
 }
 
 // Notes of `xsp run` about the experiment as a whole.
@@ -79,7 +78,7 @@ static void put_number(struct buf *out, const struct store_system_value *value)
 static void put_values(struct buf *out, const char *label, const struct store_system_value *values, size_t count,
                        unsigned width)
 {
-  struct buf text = {0}, key = {0};
+  struct buf text SCOPED(buf_done) = {0}, key SCOPED(buf_done) = {0};
   size_t longest = 0;
   for (size_t i = 0; i < count; i++)
     longest = strlen(values[i].key) > longest ? strlen(values[i].key) : longest;
@@ -97,8 +96,6 @@ static void put_values(struct buf *out, const char *label, const struct store_sy
     buf_format(out, "  %-11s %-*s  ", i == 0 ? label : "", (int)longest, key.data);
     display_wrap(out, text.data, 16 + longest, 16 + longest, width);
   }
-  buf_done(&text);
-  buf_done(&key);
 }
 
 // Columns with a value in any run; drops are always shown.
@@ -152,7 +149,7 @@ static void put_run(struct table_builder *table, const struct info_run *info, co
 static void print_runs(const struct info_experiment *info, enum report_format format, unsigned width, struct buf *out)
 {
   static const struct store_run none;
-  struct arena arena = {0};
+  struct arena arena SCOPED(arena_done) = {0};
   struct table_builder builder;
   struct table table = {.id = "info"};
   struct run_shows shows = what_runs_show(info);
@@ -163,7 +160,6 @@ static void print_runs(const struct info_experiment *info, enum report_format fo
     put_run(&builder, &info->runs[i], &shows);
   table_answer(&builder, &table);
   report_tables(&table, 1, format, false, width, out);
-  arena_done(&arena);
 }
 
 static void print_text(const struct info_file *file, enum report_format format, unsigned width, struct buf *out)
@@ -209,7 +205,7 @@ static enum status run(const struct invocation *invocation, struct error *err)
   XSP_TRY(verb_reader_format(invocation, &format, err));
   struct store *store = NULL;
   XSP_TRY(verb_reader_open(invocation->arguments[0], &store, err));
-  struct arena arena = {0};
+  struct arena arena SCOPED(arena_done) = {0};
   struct info_file file;
   enum status status = correlate_info_collect(store, &arena, &file, err);
   if (status == STATUS_OK) {
@@ -222,7 +218,6 @@ static enum status run(const struct invocation *invocation, struct error *err)
       print_text(&file, format, output_width(), &out);
     status = output_buf(&out, err);
   }
-  arena_done(&arena);
   store_close(store);
   return status;
 }

@@ -139,7 +139,7 @@ static void put_next(const struct profile_options *options, const struct profile
 enum status profile_print(const struct profile_options *options, const struct profile_result *result,
                           enum report_format format, bool has_next, struct error *err)
 {
-  struct answers answers = {0};
+  struct answers answers SCOPED(answers_done) = {0};
   enum status status = STATUS_OK;
   for (size_t i = 0; i < QUESTIONS && status == STATUS_OK; i++) // an interrupted experiment may lack what one needs
     if (has_layers(options) || !questions[i].needs_layers)
@@ -165,6 +165,5 @@ enum status profile_print(const struct profile_options *options, const struct pr
   }
   if (status == STATUS_OK && has_next)
     put_next(options, result);
-  answers_done(&answers);
   return status;
 }

@@ -79,7 +79,7 @@ static void find_folders(struct arena *arena, folder_list *folders)
 enum status recover_list(bool is_json, struct error *err)
 {
   folder_list folders = {0};
-  struct arena arena = {0};
+  struct arena arena SCOPED(arena_done) = {0};
   struct collect_found *sessions = NULL;
   struct leftover *files = NULL;
   size_t session_count = 0, file_count = 0;
@@ -108,6 +108,5 @@ enum status recover_list(bool is_json, struct error *err)
   else if (status == STATUS_OK)
     status = output_tables(&table, 1, is_json ? REPORT_JSON : REPORT_TEXT, false, err);
   vector_done(&folders);
-  arena_done(&arena);
   return status;
 }

@@ -48,7 +48,7 @@ static enum status put_cause(struct json_writer *json, struct store *store, stru
     json_null(json);
     return STATUS_OK;
   }
-  struct buf text = {0};
+  struct buf text SCOPED(buf_done) = {0};
   report_cause(&causes[0], &text);
   json_object(json);
   json_member_string(json, "rule", causes[0].rule);
@@ -58,7 +58,6 @@ static enum status put_cause(struct json_writer *json, struct store *store, stru
   causes[0].line > 0 ? json_int(json, causes[0].line) : json_null(json);
   json_member_double(json, "share_pct", causes[0].text != NULL ? causes[0].share_pct : NAN);
   json_object_end(json);
-  buf_done(&text);
   return STATUS_OK;
 }
 
@@ -68,7 +67,7 @@ static enum status put_all(const struct run_experiment_options *options, const s
   struct store *store = result->store;
   struct json_writer json;
   struct run_lines lines;
-  struct analyze_cache cache = {.bytes_most = ANSWERS_CACHE_BYTES};
+  struct analyze_cache cache SCOPED(analyze_cache_done) = {.bytes_most = ANSWERS_CACHE_BYTES};
   json_start(&json, out);
   json_object(&json);
   json_member_string(&json, "command", options->command_line);
@@ -85,7 +84,6 @@ static enum status put_all(const struct run_experiment_options *options, const s
     buf_text(out, "\n");
   }
   run_lines_done(&lines);
-  analyze_cache_done(&cache);
   return status;
 }
 
@@ -121,14 +119,11 @@ enum status run_json_write(const struct invocation *invocation, const struct run
                            const struct run_experiment_result *result, struct error *err)
 {
   const char *path = invocation_value(invocation, "json");
-  struct buf out = {0};
+  struct buf out SCOPED(buf_done) = {0};
   if (path == NULL)
     return STATUS_OK;
-  enum status status = put_all(options, result, &out, err);
-  if (status == STATUS_OK && out.failed)
-    status = error_set(err, STATUS_MEMORY, "cannot write the summary", path, NULL, "out of memory");
-  if (status == STATUS_OK)
-    status = write_file(path, invocation_has(invocation, "force"), &out, err);
-  buf_done(&out);
-  return status;
+  XSP_TRY(put_all(options, result, &out, err));
+  if (out.failed)
+    return error_set(err, STATUS_MEMORY, "cannot write the summary", path, NULL, "out of memory");
+  return write_file(path, invocation_has(invocation, "force"), &out, err);
 }

@@ -155,18 +155,17 @@ static enum status put_models_of(struct buf *out, struct store *store, const cha
                                  struct error *err)
 {
   char sql[640];
-  struct buf names = {0};
+  struct buf names SCOPED(buf_done) = {0};
   struct observed observed = {&names, ""};
   const struct store_query_sink sink = {.context = &observed, .row = put_observed};
   snprintf(sql, sizeof sql,
            "select s.name, count(*) %s group by 1 having (select count(distinct s.name) %s) between %d and 9 "
            "order by 2 desc, 1",
            from, from, least);
-  enum status status = store_query(store, sql, &sink, err);
-  if (status == STATUS_OK && names.length > 0)
+  XSP_TRY(store_query(store, sql, &sink, err));
+  if (names.length > 0)
     buf_format(out, LABEL "%s; %s\n", "models", names.data, advice);
-  buf_done(&names);
-  return status;
+  return STATUS_OK;
 }
 
 // Inferences of several models pool in the tables below. Where there are training steps, inferences are in no table.
@@ -241,28 +240,26 @@ static unsigned message_width(void)
 static enum status put_tables(struct buf *out, struct store *store, struct analyze_cache *cache,
                               const struct run_facts *facts, struct error *err)
 {
-  struct answers answers = {.cache = cache};
-  enum status status = STATUS_OK;
-  for (size_t i = 0; i < QUESTIONS && status == STATUS_OK; i++) {
+  struct answers answers SCOPED(answers_done) = {.cache = cache};
+  for (size_t i = 0; i < QUESTIONS; i++) {
     size_t before = answers.tables.count;
     if (questions[i].is_asked == NULL || questions[i].is_asked(facts))
-      status = answers_add_top(&answers, questions[i].id, store, questions[i].sort, questions[i].top, err);
+      XSP_TRY(answers_add_top(&answers, questions[i].id, store, questions[i].sort, questions[i].top, err));
     if (answers.tables.count > before && answers.tables.items[before].row_count < questions[i].least_rows)
       answers.tables.count = before;
   }
-  if (status == STATUS_OK && answers.tables.count > 0) {
+  if (answers.tables.count > 0) {
     buf_text(out, "\n");
     report_tables(answers.tables.items, answers.tables.count, REPORT_TEXT, true, message_width(), out);
   }
-  answers_done(&answers);
-  return status;
+  return STATUS_OK;
 }
 
 // *ret_is_unrecorded: of much of the program nothing was recorded.
 static enum status put_causes(struct buf *out, struct store *store, struct analyze_cache *cache,
                               bool *ret_is_unrecorded, struct error *err)
 {
-  struct arena arena = {0};
+  struct arena arena SCOPED(arena_done) = {0};
   struct analyze_request request;
   struct cause *causes;
   size_t count;
@@ -277,7 +274,6 @@ static enum status put_causes(struct buf *out, struct store *store, struct analy
   if (is_bold)
     buf_text(out, "\033[0m");
   *ret_is_unrecorded = status == STATUS_OK && count > 0 && strcmp(causes[0].rule, "unrecorded") == 0;
-  arena_done(&arena);
   return status;
 }
 
@@ -293,7 +289,7 @@ static enum status put_lines(struct buf *out, struct store *store, struct analyz
 
 static void put_next(struct buf *out, const char *path, const struct run_facts *facts, bool has_samples)
 {
-  struct buf file = {0};
+  struct buf file SCOPED(buf_done) = {0};
   display_escape(&file, path, strlen(path));
   const char *id = facts->folded != NULL  ? "A17"
                    : has_kernels(facts)   ? has_layers(facts) ? "A11" : "A8"
@@ -308,7 +304,6 @@ static void put_next(struct buf *out, const char *path, const struct run_facts *
   buf_format(out, "         xsp report %s           (one page for the browser)\n", file.data);
   buf_format(out, "         xsp export %s --to perfetto -o %s.pftrace   (then open it in ui.perfetto.dev)\n", file.data,
              file.data);
-  buf_done(&file);
 }
 
 // Of a run whose spans were folded: what the tables of the others need is not there.
@@ -332,7 +327,7 @@ static enum status put_spans(struct buf *out, const struct run_experiment_option
                              struct error *err)
 {
   bool is_unrecorded;
-  struct analyze_cache cache = {.bytes_most = ANSWERS_CACHE_BYTES};
+  struct analyze_cache cache SCOPED(analyze_cache_done) = {.bytes_most = ANSWERS_CACHE_BYTES};
   enum status status = put_causes(out, result->store, &cache, &is_unrecorded, err);
   if (status == STATUS_OK)
     status = put_lines(out, result->store, &cache, err);
@@ -347,35 +342,27 @@ static enum status put_spans(struct buf *out, const struct run_experiment_option
     status = put_models(out, result->store, facts, err);
   if (status == STATUS_OK)
     status = put_tables(out, result->store, &cache, facts, err);
-  analyze_cache_done(&cache);
   return status;
 }
 
 enum status run_print_summary(const struct run_experiment_options *options, const struct run_experiment_result *result,
                               struct error *err)
 {
-  struct arena arena = {0};
-  struct buf out = {0};
+  struct arena arena SCOPED(arena_done) = {0};
+  struct buf out SCOPED(buf_done) = {0};
   struct run_facts facts;
-  enum status status = run_facts(result->store, &arena, &facts, err);
-  if (status == STATUS_OK) {
-    buf_text(&out, "\nxsp: ");
-    put_heading(&out, options, result);
-    if (facts.folded != NULL)
-      put_messages(&out, result->first.messages);
-    status = facts.folded != NULL ? put_folded(&out, result->store, facts.folded, err)
-                                  : put_spans(&out, options, result, &facts, err);
-  }
-  if (status == STATUS_OK && out.failed)
-    status = error_set(err, STATUS_MEMORY, "cannot print the summary", NULL, NULL, "out of memory");
+  XSP_TRY(run_facts(result->store, &arena, &facts, err));
+  buf_text(&out, "\nxsp: ");
+  put_heading(&out, options, result);
+  if (facts.folded != NULL)
+    put_messages(&out, result->first.messages);
+  XSP_TRY(facts.folded != NULL ? put_folded(&out, result->store, facts.folded, err)
+                               : put_spans(&out, options, result, &facts, err));
+  if (out.failed)
+    return error_set(err, STATUS_MEMORY, "cannot print the summary", NULL, NULL, "out of memory");
   size_t samples = 0;
-  if (status == STATUS_OK)
-    status = store_count_samples(result->store, facts.run_id, &samples, err);
-  if (status == STATUS_OK) {
-    put_next(&out, options->output_path, &facts, samples > 0);
-    fputs(out.data, stderr);
-  }
-  buf_done(&out);
-  arena_done(&arena);
-  return status;
+  XSP_TRY(store_count_samples(result->store, facts.run_id, &samples, err));
+  put_next(&out, options->output_path, &facts, samples > 0);
+  fputs(out.data, stderr);
+  return STATUS_OK;
 }

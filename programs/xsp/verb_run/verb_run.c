@@ -211,7 +211,7 @@ static enum status fill_output(struct request *request, struct error *err)
 // As typed, for a person: arguments joined by spaces.
 static const char *command_line(struct request *request)
 {
-  struct buf text = {0};
+  struct buf text SCOPED(buf_done) = {0};
   buf_text(&text, "xsp run");
   for (size_t i = 0; i < request->invocation->option_count; i++) {
     const struct invocation_option *option = &request->invocation->options[i];
@@ -221,9 +221,7 @@ static const char *command_line(struct request *request)
     buf_text(&text, " --");
   for (size_t i = 0; i < request->invocation->argument_count; i++)
     buf_format(&text, " %s", request->invocation->arguments[i]);
-  const char *copy = arena_copy(&request->arena, text.data, text.length);
-  buf_done(&text);
-  return copy;
+  return arena_copy(&request->arena, text.data, text.length);
 }
 
 // A program to start, or one that runs; options that a start needs do not go with the second.

@@ -118,7 +118,7 @@ static void run(struct exchange *exchange, const char *const *arguments, const c
 static void ask(struct exchange *exchange, const char *const *arguments, const struct route_parameter *parameters,
                 const char *type)
 {
-  struct arena arena = {0};
+  struct arena arena SCOPED(arena_done) = {0};
   struct stat facts;
   VECTOR(const char *) all = {0};
   int file = kept_open(serve_of(exchange)->folder, exchange->parts[0], &facts); // no link, nor a name of something else
@@ -143,7 +143,6 @@ static void ask(struct exchange *exchange, const char *const *arguments, const s
     turn_end(exchange);
   }
   vector_done(&all);
-  arena_done(&arena);
 }
 
 bool ask_to_make(struct exchange *exchange, const char *const *arguments)

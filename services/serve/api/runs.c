@@ -196,7 +196,7 @@ static bool is_one_of(int64_t run_id, const int64_t *run_ids, size_t count)
 static bool put_runs(struct exchange *exchange, struct json_writer *json, struct filter *filter,
                      const struct catalogue_file *file)
 {
-  struct arena arena = {0};
+  struct arena arena SCOPED(arena_done) = {0};
   struct error ignored;
   int64_t *with_trace = NULL;
   size_t count = 0;
@@ -214,7 +214,6 @@ static bool put_runs(struct exchange *exchange, struct json_writer *json, struct
     if (is_whole)
       put_run(json, file, run);
   }
-  arena_done(&arena);
   return is_whole;
 }
 

@@ -65,7 +65,7 @@ static void search_experiments(struct search *search)
 
 static void search_trace(struct search *search)
 {
-  struct arena arena = {0};
+  struct arena arena SCOPED(arena_done) = {0};
   struct error ignored; // a file that is gone since, or broken there, has none
   int64_t *runs;
   size_t count = 0;
@@ -76,7 +76,6 @@ static void search_trace(struct search *search)
       json_member_int(&search->json, "run_id", runs[i]);
       json_object_end(&search->json);
     }
-  arena_done(&arena);
 }
 
 // ---- spans -----------------------------------------------------------------------------------------------------------
@@ -149,7 +148,7 @@ static void put_names(struct search *search, int64_t run_id, struct names *names
 static void search_spans(struct search *search)
 {
   const struct catalogue_file *file = search->file;
-  struct arena arena = {0};
+  struct arena arena SCOPED(arena_done) = {0};
   struct error ignored;
   struct store *store = NULL;
   struct names names = {.search = search,
@@ -168,7 +167,6 @@ static void search_spans(struct search *search)
   vector_done(&names.list);
   vector_done(&names.used);
   free(names.places);
-  arena_done(&arena);
 }
 
 // ---- the handler -----------------------------------------------------------------------------------------------------

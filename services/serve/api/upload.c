@@ -71,7 +71,7 @@ static void place(struct exchange *exchange, const char *partial, const char *pa
 
 void upload_answer(struct exchange *exchange)
 {
-  struct arena arena = {0};
+  struct arena arena SCOPED(arena_done) = {0};
   struct catalogue_file content = {0};
   struct error error = {0};
   const char *folder = serve_of(exchange)->options.folder;
@@ -89,5 +89,4 @@ void upload_answer(struct exchange *exchange)
       exchange_refuse_error(exchange, 500, &error);
     turn_end(exchange);
   }
-  arena_done(&arena);
 }

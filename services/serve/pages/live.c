@@ -151,7 +151,7 @@ static enum status make(const struct live *live, const struct buf *journal, int6
                         struct report_parts **ret_parts, struct error *err)
 {
   const struct report_page_options options = {.max_spans = REPORT_SERVED_SPANS, .is_of_server = true};
-  struct arena arena = {0};
+  struct arena arena SCOPED(arena_done) = {0};
   struct store *store = NULL;
   const char *input = arena_format(&arena, "%s/.pages/live", live->folder);
   const char *output = arena_format(&arena, "%s/.pages/live.parts~", live->folder);
@@ -169,7 +169,6 @@ static enum status make(const struct live *live, const struct buf *journal, int6
   (void)unlink(output);
   if (store != NULL)
     store_discard(store);
-  arena_done(&arena);
   return status;
 }
 

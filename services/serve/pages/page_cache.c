@@ -94,11 +94,9 @@ static bool find_file(const struct page_cache *cache, const char *name, struct a
 
 bool page_cache_has(const struct page_cache *cache, const char *name)
 {
-  struct arena arena = {0};
+  struct arena arena SCOPED(arena_done) = {0};
   struct key key;
-  bool is_there = find_file(cache, name, &arena, &key);
-  arena_done(&arena);
-  return is_there;
+  return find_file(cache, name, &arena, &key);
 }
 
 static const char *parts_path(const struct page_cache *cache, const struct key *key, struct arena *arena)
@@ -120,8 +118,8 @@ static int compare_ages(const void *a, const void *b)
 // Removes the oldest ones beyond the limit, and those of earlier contents of the same file.
 static void trim(const struct page_cache *cache, const struct key *newest, size_t name_length)
 {
-  struct arena arena = {0};
-  VECTOR(struct kept) kept = {0};
+  struct arena arena SCOPED(arena_done) = {0};
+  VECTOR(struct kept) kept SCOPED(vector_end) = {0};
   uint64_t bytes = 0;
   DIR *folder = opendir(arena_format(&arena, "%s/%s", cache->path, PAGES_FOLDER));
   for (struct dirent *entry; folder != NULL && (entry = readdir(folder)) != NULL;) {
@@ -150,8 +148,6 @@ static void trim(const struct page_cache *cache, const struct key *newest, size_
       bytes -= kept.items[i].bytes;
   if (folder != NULL)
     closedir(folder);
-  vector_done(&kept);
-  arena_done(&arena);
 }
 
 // ---- one maker for each file -----------------------------------------------------------------------------------------
@@ -207,18 +203,17 @@ static const char *const *command_of(const char *name, const struct key *key, st
 // In a process of its own: a file of a stranger may need all memory, and a client may leave.
 static bool make(const struct page_cache *cache, struct exchange *exchange, const char *name, const struct key *key)
 {
-  struct arena arena = {0};
+  struct arena arena SCOPED(arena_done) = {0};
   bool is_made = ask_to_make(exchange, command_of(name, key, &arena) + 1);
   if (is_made)
     trim(cache, key, strlen(name));
   DEBUG(serve, "parts of %s: %s", name, is_made ? "made" : exchange->message);
-  arena_done(&arena);
   return is_made;
 }
 
 void page_cache_prepare(struct page_cache *cache, const char *name, int stop)
 {
-  struct arena arena = {0};
+  struct arena arena SCOPED(arena_done) = {0};
   struct key key;
   struct stat facts;
   int status = -1;
@@ -234,7 +229,6 @@ void page_cache_prepare(struct page_cache *cache, const char *name, int stop)
       trim(cache, &key, strlen(name));
     end_making(cache, &key);
   }
-  arena_done(&arena);
 }
 
 // ---- open ones -------------------------------------------------------------------------------------------------------
@@ -314,7 +308,7 @@ static const struct report_parts *open_or_make(struct page_cache *cache, struct 
 
 const struct report_parts *page_cache_take(struct page_cache *cache, struct exchange *exchange, const char *name)
 {
-  struct arena arena = {0};
+  struct arena arena SCOPED(arena_done) = {0};
   struct key key;
   const struct report_parts *parts = NULL;
   if (!find_file(cache, name, &arena, &key)) {
@@ -323,7 +317,6 @@ const struct report_parts *page_cache_take(struct page_cache *cache, struct exch
     parts = open_or_make(cache, exchange, name, &key, &arena);
     end_making(cache, &key);
   }
-  arena_done(&arena);
   return parts;
 }
 

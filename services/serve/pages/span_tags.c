@@ -40,7 +40,7 @@ static enum status put_tag(void *context, const struct store_cell *cells, size_t
 enum status span_tags(const char *folder, const char *name, int64_t run_id, int64_t span_id, struct buf *out,
                       struct error *err)
 {
-  struct arena arena = {0};
+  struct arena arena SCOPED(arena_done) = {0};
   struct json_writer json;
   struct store *store = NULL;
   const struct store_query_sink sink = {.context = &json, .row = put_tag, .timeout_s = QUERY_S};
@@ -54,6 +54,5 @@ enum status span_tags(const char *folder, const char *name, int64_t run_id, int6
   json_array_end(&json);
   if (store != NULL)
     store_close(store);
-  arena_done(&arena);
   return status;
 }

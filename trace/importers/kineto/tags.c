@@ -201,7 +201,7 @@ static bool may_repeat(const struct trace_event *event)
 // Of many arguments: notes those whose key comes again.
 static void find_repeats(struct kineto *kineto, const struct trace_event *event)
 {
-  struct interner keys = {0};
+  struct interner keys SCOPED(interner_done) = {0};
   kineto->repeated.count = 0;
   vector_reserve(&kineto->repeated, event->argument_count);
   for (size_t i = event->argument_count; i-- > 0;) {
@@ -209,7 +209,6 @@ static void find_repeats(struct kineto *kineto, const struct trace_event *event)
     uint32_t count = interner_count(&keys);
     kineto->repeated.items[i] = interner_at(&keys, key.data, key.length) < count;
   }
-  interner_done(&keys);
 }
 
 static bool is_at_least(const struct trace_value *value, int64_t least)

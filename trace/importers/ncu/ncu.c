@@ -163,13 +163,11 @@ static void tag_extent(struct reading *reading, const struct slice *cells, enum 
 // "relu(float *)" as nsys and CUPTI write it: "relu(float*)".
 static uint32_t name_of(struct reading *reading, struct slice name)
 {
-  struct buf text = {0};
+  struct buf text SCOPED(buf_done) = {0};
   for (size_t i = 0; i < name.length; i++)
     if (name.data[i] != ' ' || i + 1 == name.length || (name.data[i + 1] != '*' && name.data[i + 1] != '&'))
       (void)buf_put(&text, &name.data[i], 1);
-  uint32_t id = import_string(reading->import, text.data, text.length);
-  buf_done(&text);
-  return id;
+  return import_string(reading->import, text.data, text.length);
 }
 
 static enum status begin_kernel(struct reading *reading, const struct slice *cells, struct error *err)

@@ -160,7 +160,7 @@ static enum status take_times(struct reading *reading, const struct line *line, 
 static uint32_t make_name(struct reading *reading, const struct line *line, const struct form *form, bool is_creation)
 {
   struct slice kind = line->fields[form->kind], name = line->fields[form->name];
-  struct buf text = {0};
+  struct buf text SCOPED(buf_done) = {0};
   if (is_creation)
     buf_text(&text, line->is_graph ? "compile " : "create ");
   buf_put(&text, kind.data, kind.length);
@@ -168,9 +168,7 @@ static uint32_t make_name(struct reading *reading, const struct line *line, cons
     buf_text(&text, " ");
     buf_put(&text, name.data, name.length);
   }
-  uint32_t id = import_string(reading->import, text.data, text.length);
-  buf_done(&text);
-  return id;
+  return import_string(reading->import, text.data, text.length);
 }
 
 static enum status read_operation(struct reading *reading, const struct line *line, const struct form *form,

@@ -217,7 +217,7 @@ static enum status take_track(struct otlp_model *model, struct otlp_run *run, st
 enum status import_otlp_take_list(struct otlp_model *model, struct otlp_run *run, struct slice text, bool are_tracks,
                                   struct error *err)
 {
-  struct json_reader json;
+  struct json_reader json SCOPED(json_read_done);
   struct listed listed;
   enum status status = STATUS_OK;
   json_read_start(&json, text.data, text.length);
@@ -227,6 +227,5 @@ enum status import_otlp_take_list(struct otlp_model *model, struct otlp_run *run
       status = take_track(model, run, &listed.track, err);
     else if (listed.message != NULL)
       status = import_log(model->import, listed.span_id, listed.time_ns, listed.message, listed.message_length, err);
-  json_read_done(&json);
   return status;
 }

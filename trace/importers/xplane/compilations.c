@@ -19,7 +19,7 @@ static struct xplane_open *innermost(struct xplane_line *line, const struct xpla
 static uint32_t module_name_of(struct xplane *x, uint32_t function)
 {
   struct slice name = xplane_text(x, function);
-  struct buf text = {0};
+  struct buf text SCOPED(buf_done) = {0};
   buf_text(&text, "jit_");
   for (size_t i = 0; i < name.length; i++) {
     bool is_kept = isalnum((unsigned char)name.data[i]) || memchr("_-.", name.data[i], 3) != NULL;
@@ -27,9 +27,7 @@ static uint32_t module_name_of(struct xplane *x, uint32_t function)
   }
   while (text.length > 4 && text.data[text.length - 1] == '_')
     text.length--;
-  uint32_t id = interner_at(&x->texts, text.data, text.length);
-  buf_done(&text);
-  return id;
+  return interner_at(&x->texts, text.data, text.length);
 }
 
 // ---- spans -----------------------------------------------------------------------------------------------------------

@@ -56,11 +56,9 @@ static struct slice buf_slice(const struct buf *text)
 
 static uint32_t shape_text(struct module *module, struct slice shape)
 {
-  struct buf text = {0};
+  struct buf text SCOPED(buf_done) = {0};
   xplane_put_shape(&text, wire_over(shape.data, shape.length));
-  uint32_t id = keep(module, buf_slice(&text));
-  buf_done(&text);
-  return id;
+  return keep(module, buf_slice(&text));
 }
 
 // ---- what a module is called with ------------------------------------------------------------------------------------
@@ -69,7 +67,7 @@ static void read_signature(struct module *module, struct wire program)
 {
   struct xplane_module *kept = &module->x->modules.items[module->number - 1];
   struct wire_field field;
-  struct buf text = {0};
+  struct buf text SCOPED(buf_done) = {0};
   size_t count = 0, shown = 0;
   while (wire_find(&program, PROGRAM_PARAMETERS, WIRE_BYTES, &field)) {
     if (count++ > 0)
@@ -84,7 +82,6 @@ static void read_signature(struct module *module, struct wire program)
     buf_format(&text, ", ... (%zu arrays)", count);
   }
   kept->signature = keep(module, buf_slice(&text));
-  buf_done(&text);
 }
 
 // ---- where operations come from --------------------------------------------------------------------------------------
@@ -207,7 +204,7 @@ static void put_source(struct buf *list, struct slice type, const struct instruc
 // The operations that were fused into one, in their order, with their lines; else its own. A product among them gives its type.
 static void list_sources(struct module *module, const struct instruction *outer, struct xplane_instruction *kept)
 {
-  struct buf source = {0};
+  struct buf source SCOPED(buf_done) = {0};
   const struct instruction *seen[SOURCES_MOST];
   size_t count = 0;
   bool is_product;
@@ -229,7 +226,6 @@ static void list_sources(struct module *module, const struct instruction *outer,
   if (count == 0 && outer->line > 0)
     put_source(&source, type_of(outer, &is_product), outer, seen, &count);
   kept->source = keep(module, buf_slice(&source));
-  buf_done(&source);
 }
 
 static void keep_instruction(struct module *module, struct instruction *instruction)
@@ -267,14 +263,13 @@ static void find_callers(struct module *module, struct map *inner)
 
 static void keep_module(struct module *module)
 {
-  struct map inner = {0};
+  struct map inner SCOPED(map_done) = {0};
   find_callers(module, &inner);
   for (size_t i = 0; i < module->instructions.count; i++) {
     struct instruction *instruction = &module->instructions.items[i];
     if (!is_value(instruction) && map_find(&inner, map_number(instruction->computation)) == NULL)
       keep_instruction(module, instruction);
   }
-  map_done(&inner);
 }
 
 // ---- a module --------------------------------------------------------------------------------------------------------

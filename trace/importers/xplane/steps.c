@@ -16,7 +16,7 @@ static uint32_t repeated_module(const struct xplane *x, size_t *ret_count)
     size_t count;
     uint32_t name;
   } *sums = memory_new(x->runs.count + 1, sizeof *sums);
-  struct map place_of = {0};
+  struct map place_of SCOPED(map_done) = {0};
   size_t best = 0;
   for (size_t i = 0; i < x->runs.count; i++) {
     const struct xplane_run *run = &x->runs.items[i];
@@ -31,7 +31,6 @@ static uint32_t repeated_module(const struct xplane *x, size_t *ret_count)
   }
   uint32_t name = sums[best].name;
   *ret_count = sums[best].count;
-  map_done(&place_of);
   free(sums);
   return name;
 }

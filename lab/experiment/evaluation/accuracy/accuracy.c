@@ -122,15 +122,13 @@ void accuracy_of_masks(const struct predictions *predictions, const struct data_
 static const char *text_of(const struct predicted_token *tokens, size_t count, const char *const *vocabulary,
                            size_t vocabulary_count, const char *separator, struct arena *arena)
 {
-  struct buf text = {0};
+  struct buf text SCOPED(buf_done) = {0};
   for (size_t i = 0; i < count; i++)
     if (tokens[i].token < vocabulary_count) {
       buf_text(&text, text.length > 0 ? separator : "");
       buf_text(&text, vocabulary[tokens[i].token]);
     }
-  const char *copy = arena_copy(arena, text.length > 0 ? text.data : "", text.length);
-  buf_done(&text);
-  return copy;
+  return arena_copy(arena, text.length > 0 ? text.data : "", text.length);
 }
 
 void accuracy_of_texts(const struct predictions *predictions, const struct data_set *set, size_t item_count,
