@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+// F6 over programs with samples: what the loader does, and in how many processes.
+#include "analyze/findings/test_samples.h"
+
+#include <string.h>
+
+// Steps wait for the loader, which calls the data set (data.py:24): that sleeps, or calls a function of PIL. Each
+// epoch has processes of its own.
+static void loader_with(const char *loader, int epochs, int processes, int64_t loader_ms, const char *function)
+{
+  uint32_t steps = start_with(1);
+  uint32_t main = fixture.context_id;
+  fixture.thread = steps;
+  fixture.context_id = 0;
+  for (int i = 0; i < 20; i++) {
+    fixture_span(&fixture, XSP_LEVEL_APPLICATION, loader, i * STEP, loader_ms * MS);
+    fixture_span(&fixture, XSP_LEVEL_LAYER, "aten::mm", i * STEP + loader_ms * MS, (10 - loader_ms) * MS);
+  }
+  uint32_t fetch = python(main, "fetch", SITE "torch/utils/data/_utils/fetch.py", 54);
+  uint32_t item = python(fetch, "Pictures.__getitem__", "/home/me/data.py", 24);
+  fixture.context_id = function != NULL ? python(item, function, SITE "PIL/Image.py", 1067) : item;
+  for (int i = 0; i < epochs * processes; i++) {
+    fixture.thread = fixture_track(
+        &fixture, &(const struct store_track){
+                      .process_id = 20 + i, .thread_id = 20 + i, .device_id = STORE_NONE, .stream_id = STORE_NONE});
+    fixture_sample(&fixture, function != NULL ? SAMPLE_CPU : SAMPLE_SLEEP, (190 - i / processes * 50) * MS, 40 * MS);
+  }
+}
+
+static void test_f6_names_the_line_of_the_data_set(void **unused)
+{
+  (void)unused;
+  loader_with("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", 1, 1, 5, NULL);
+  assert_int_equal(ask_rule("F6"), 1);
+  assert_string_equal(found_text(0, "file"), "/home/me/data.py");
+  ASSERT_NEAR(found_number(0, "line"), 24);
+  ASSERT_NEAR(found_number(0, "saving_ms"), 5);
+}
+
+static void test_f6_of_processes_that_decode(void **unused)
+{
+  (void)unused;
+  loader_with("enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__", 1, 2, 5, "Image.resize");
+  assert_int_equal(ask_rule("F6"), 1);
+  assert_non_null(strstr(found_text(0, "title"), "decoded"));
+  ASSERT_NEAR(found_number(0, "line"), 24);
+}
+
+static void test_f6_is_silent_about_enough_processes(void **unused)
+{
+  (void)unused;
+  loader_with("enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__", 1, 2, 5, NULL);
+  assert_int_equal(ask_rule("F6"), 0);
+}
+
+// Predictions of 5 ms, between which the loader takes `loader_ms`: they have no part of it.
+static void loader_between_predictions(int64_t loader_ms)
+{
+  fixture_experiment(&fixture, "predict");
+  fixture_run(&fixture, "A/M/L", 1);
+  fixture_span_in(&fixture, XSP_LEVEL_APPLICATION, "program", "predict.py", 0, 300 * MS);
+  for (int i = 0; i < 20; i++) {
+    fixture_span(&fixture, XSP_LEVEL_APPLICATION, "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__",
+                 i * 10 * MS, loader_ms * MS);
+    fixture_span(&fixture, XSP_LEVEL_LAYER, "aten::mm", i * 10 * MS + 5 * MS, 5 * MS);
+    fixture.now_ns = i * 10 * MS + 5 * MS;
+    fixture_model(&fixture, 5 * MS, false);
+  }
+}
+
+static void test_f6_is_silent_about_pictures_of_the_right_size(void **unused)
+{
+  (void)unused;
+  loader_with("enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__", 1, 2, 5, "Image.convert");
+  assert_int_equal(ask_rule("F6"), 0);
+}
+
+static void test_f6_of_work_that_processors_share(void **unused)
+{
+  (void)unused;
+  loader_with("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", 1, 1, 8, "Image.convert");
+  assert_int_equal(ask_rule("F6"), 1);
+  ASSERT_NEAR(found_number(0, "saving_ms"), 10 - 8 / 2.0);
+}
+
+static void test_f6_of_work_that_could_be_less(void **unused)
+{
+  (void)unused;
+  loader_with("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", 1, 1, 8, "Image.resize");
+  assert_int_equal(ask_rule("F6"), 1);
+  ASSERT_NEAR(found_number(0, "saving_ms"), 8);
+}
+
+static void test_f6_counts_the_processes_of_one_epoch(void **unused)
+{
+  (void)unused;
+  loader_with("enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__", 3, 2, 5, NULL);
+  assert_int_equal(ask_rule("F6"), 0);
+}
+
+static void test_f6_of_too_many_processes(void **unused)
+{
+  (void)unused;
+  loader_with("enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__", 1, 6, 5, NULL);
+  assert_int_equal(ask_rule("F6"), 1);
+}
+
+// Of a step, the loader takes some ms, in which PyTorch's own code fetches rows of tensors and stacks them.
+static void loader_of_tensors(int64_t loader_ms)
+{
+  uint32_t steps = start_with(0);
+  uint32_t fetch = python(fixture.context_id, "fetch", SITE "torch/utils/data/_utils/fetch.py", 54);
+  uint32_t rows = python(fetch, "TensorDataset.__getitem__", SITE "torch/utils/data/dataset.py", 206);
+  uint32_t importing = python(0, "_find_and_load", "<frozen importlib._bootstrap>", 1178);
+  importing = python(importing, "<module>", SITE "torch/utils/data/dataset.py", 9);
+  uint32_t sampled = fixture.thread;
+  for (int i = 0; i < 20; i++) {
+    fixture.thread = steps;
+    fixture.context_id = 0;
+    fixture_span(&fixture, XSP_LEVEL_APPLICATION, "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__",
+                 i * STEP, loader_ms * MS);
+    fixture_span(&fixture, XSP_LEVEL_LAYER, "aten::mm", i * STEP + loader_ms * MS, (10 - loader_ms) * MS);
+    fixture.thread = sampled;
+    fixture.context_id = rows;
+    fixture_sample(&fixture, SAMPLE_CPU, i * STEP + loader_ms * MS, loader_ms * MS);
+  }
+  fixture.context_id = python(importing, "_parse", "/usr/lib/python3.11/re/_parser.py", 9);
+  fixture_sample(&fixture, SAMPLE_CPU, 20 * STEP, 200 * MS);
+}
+
+static void test_f6_is_silent_about_stacked_tensors(void **unused)
+{
+  (void)unused;
+  loader_of_tensors(2);
+  assert_int_equal(ask_rule("F6"), 0);
+}
+
+static void test_f6_of_stacked_tensors(void **unused)
+{
+  (void)unused;
+  loader_of_tensors(5);
+  assert_int_equal(ask_rule("F6"), 1);
+  assert_non_null(strstr(found_text(0, "advice"), "by index"));
+}
+
+static void test_f6_between_predictions(void **unused)
+{
+  (void)unused;
+  loader_between_predictions(4);
+  assert_int_equal(ask_rule("F6"), 1);
+  ASSERT_NEAR(found_number(0, "saving_ms"), 4 * 19 / 20.0); // before the first one is before the loop
+}
+
+static void test_f6_is_silent_about_a_fast_loader(void **unused)
+{
+  (void)unused;
+  loader_between_predictions(1);
+  assert_int_equal(ask_rule("F6"), 0);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      TEST(test_f6_names_the_line_of_the_data_set),
+      TEST(test_f6_of_processes_that_decode),
+      TEST(test_f6_is_silent_about_enough_processes),
+      TEST(test_f6_is_silent_about_pictures_of_the_right_size),
+      TEST(test_f6_of_work_that_processors_share),
+      TEST(test_f6_of_work_that_could_be_less),
+      TEST(test_f6_counts_the_processes_of_one_epoch),
+      TEST(test_f6_of_too_many_processes),
+      TEST(test_f6_is_silent_about_stacked_tensors),
+      TEST(test_f6_of_stacked_tensors),
+      TEST(test_f6_between_predictions),
+      TEST(test_f6_is_silent_about_a_fast_loader),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

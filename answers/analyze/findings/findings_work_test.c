@@ -1,0 +1,625 @@
+// SPDX-License-Identifier: Apache-2.0
+// F29 over programs with samples: what happens again and again is found at its line, what happens once is not. The first
+// sentence where nothing is found.
+#include "analyze/findings/test_samples.h"
+
+#include <string.h>
+
+#define NUMPY SITE "numpy/_core/_multiarray_umath.cpython-311-x86_64-linux-gnu.so"
+
+static uint32_t save_in(uint32_t caller)
+{
+  return python(python(caller, "save", FILE_OF, 11), "save", SITE "torch/serialization.py", 900);
+}
+
+static void test_checkpoints_in_each_step(void **unused)
+{
+  (void)unused;
+  start();
+  fixture.context_id = save_in(fixture.context_id);
+  samples_of_steps(2);
+  assert_int_equal(ask_rule("F29"), 1);
+  assert_string_equal(found_text(0, "file"), FILE_OF);
+  ASSERT_NEAR(found_number(0, "line"), 11);
+  ASSERT_NEAR(found_number(0, "saving_ms"), 2);
+  ASSERT_NEAR(found_number(0, "saving_pct"), 20);
+}
+
+static void test_one_checkpoint_is_none(void **unused)
+{
+  (void)unused;
+  start();
+  fixture.context_id = save_in(fixture.context_id);
+  fixture_sample(&fixture, SAMPLE_CPU, 199 * MS, 40 * MS);
+  assert_int_equal(ask_rule("F29"), 0);
+}
+
+static void test_running_compiled_code_is_no_compilation(void **unused)
+{
+  (void)unused;
+  start();
+  fixture.context_id = python(fixture.context_id, "__call__", SITE "torch/_inductor/output_code.py", 600);
+  samples_of_steps(2);
+  assert_int_equal(ask_rule("F29"), 0);
+}
+
+// Each call of a tf.function goes through this file; only a new argument is traced.
+static void calls_of_a_traced_function(const char *file, const char *function)
+{
+  start();
+  fixture.context_id = python(fixture.context_id, "Function.__call__",
+                              SITE "tensorflow/python/eager/polymorphic_function/polymorphic_function.py", 833);
+  fixture.context_id = python(fixture.context_id, function, file, 1000);
+  samples_of_steps(2);
+}
+
+static void test_tracing_in_each_step(void **unused)
+{
+  (void)unused;
+  calls_of_a_traced_function(SITE "tensorflow/python/framework/func_graph.py", "func_graph_from_py_func");
+  assert_int_equal(ask_rule("F29"), 1);
+  assert_non_null(strstr(found_text(0, "title"), "traced"));
+}
+
+static void test_running_a_traced_function_is_no_tracing(void **unused)
+{
+  (void)unused;
+  calls_of_a_traced_function(SITE "tensorflow/python/eager/polymorphic_function/tracing_compilation.py",
+                             "call_function");
+  assert_int_equal(ask_rule("F29"), 0);
+}
+
+static uint32_t step_of_keras(void)
+{
+  start();
+  return python(python(fixture.context_id, "fit", FILE_OF, 19), "TensorFlowTrainer.train_step",
+                SITE "keras/src/backend/tensorflow/trainer.py", 60);
+}
+
+static void test_eager_steps_of_keras(void **unused)
+{
+  (void)unused;
+  fixture.context_id = python(step_of_keras(), "matmul", SITE "tensorflow/python/ops/math_ops.py", 5);
+  samples_of_steps(2);
+  assert_int_equal(ask_rule("F29"), 1);
+  assert_non_null(strstr(found_text(0, "title"), "run_eagerly"));
+  ASSERT_NEAR(found_number(0, "line"), 19);
+}
+
+// One execution of a program, in which nothing else takes time, of which there could be parts.
+static void all_time_in_eager_keras(int operators)
+{
+  fixture_experiment(&fixture, "train");
+  fixture_run(&fixture, "A/M/L", 1);
+  fixture_model(&fixture, 200 * MS, false);
+  fixture.thread = thread(7);
+  uint32_t step = python(python(0, "fit", FILE_OF, 19), "TensorFlowTrainer.train_step",
+                         SITE "keras/src/backend/tensorflow/trainer.py", 60);
+  for (int i = 0; i < 40; i++) {
+    fixture.context_id = python(step, "matmul", SITE "tensorflow/python/ops/math_ops.py", 10 + i % operators);
+    fixture_sample(&fixture, SAMPLE_CPU, (1 + i) * MS, MS);
+  }
+}
+
+static void test_eager_steps_that_take_all_time(void **unused)
+{
+  (void)unused;
+  all_time_in_eager_keras(4);
+  assert_int_equal(ask_rule("F29"), 1);
+  assert_non_null(strstr(found_text(0, "title"), "run_eagerly"));
+}
+
+static void test_one_eager_operator_is_no_loop(void **unused)
+{
+  (void)unused;
+  all_time_in_eager_keras(1);
+  assert_int_equal(ask_rule("F29"), 0);
+}
+
+// Of 10 ms a step: the input of a step under tf.function, or the picture of a request.
+static size_t little_work(const char *file, const char *function, int64_t ms)
+{
+  start_with(8);
+  fixture.context_id = python(python(fixture.context_id, "main", FILE_OF, 28), function, file, 5);
+  samples_of_steps(ms);
+  return ask_rule("F29");
+}
+
+static void test_little_eager_input_is_none(void **unused)
+{
+  (void)unused;
+  assert_int_equal(little_work(SITE "tensorflow/python/ops/random_ops.py", "random_normal", 1), 0);
+}
+
+static void test_much_eager_input(void **unused)
+{
+  (void)unused;
+  assert_int_equal(little_work(SITE "tensorflow/python/ops/random_ops.py", "random_normal", 3), 1);
+}
+
+static void test_little_decoding_is_none(void **unused)
+{
+  (void)unused;
+  assert_int_equal(little_work(SITE "PIL/ImageFile.py", "ImageFile.load", 1), 0);
+}
+
+static void test_much_decoding(void **unused)
+{
+  (void)unused;
+  assert_int_equal(little_work(SITE "PIL/ImageFile.py", "ImageFile.load", 3), 1);
+}
+
+static void test_tracing_a_step_of_keras_is_not_eager(void **unused)
+{
+  (void)unused;
+  fixture.context_id =
+      python(step_of_keras(), "func_graph_from_py_func", SITE "tensorflow/python/framework/func_graph.py", 5);
+  samples_of_steps(2);
+  assert_int_equal(ask_rule("F29"), 1);
+  assert_non_null(strstr(found_text(0, "title"), "traced"));
+}
+
+// One execution of a program without steps, which saves nearly all of the time.
+static void mostly_saves(bool again)
+{
+  fixture_experiment(&fixture, "train");
+  fixture_run(&fixture, "A/M/L", 1);
+  fixture_model(&fixture, 200 * MS, false);
+  fixture.thread = thread(7);
+  uint32_t main = python(0, "main", FILE_OF, 30), save = save_in(main);
+  for (int i = 0; i < 40; i++) {
+    bool saves = again ? i % 2 == 0 : i > 0;
+    fixture.context_id = saves ? save : python(main, "forward", SITE "torch/nn/modules/linear.py", 134);
+    fixture_sample(&fixture, SAMPLE_CPU, (1 + i) * MS, saves ? MS : 10 * US);
+  }
+  fixture.context_id = python(main, "forward", SITE "torch/nn/modules/linear.py", 134);
+  fixture_sample(&fixture, SAMPLE_CPU, 100 * MS, MS);
+}
+
+static void test_what_takes_nearly_all_again(void **unused)
+{
+  (void)unused;
+  mostly_saves(true);
+  assert_int_equal(ask_rule("F29"), 1);
+}
+
+static void test_what_takes_nearly_all_once(void **unused)
+{
+  (void)unused;
+  mostly_saves(false);
+  assert_int_equal(ask_rule("F29"), 0);
+}
+
+static void checks(int64_t main_ms, int64_t ms)
+{
+  start_with(main_ms);
+  fixture.context_id = python(fixture.context_id, "check", FILE_OF, 9);
+  fixture.context_id = python(fixture.context_id, "predict_proba", SITE "sklearn/pipeline.py", 900);
+  fixture.context_id = python(fixture.context_id, "check_array", SITE "sklearn/utils/validation.py", 730);
+  samples_of_steps(ms);
+}
+
+static void test_checks_of_single_rows(void **unused)
+{
+  (void)unused;
+  checks(6, 3);
+  assert_int_equal(ask_rule("F29"), 1);
+  assert_non_null(strstr(found_text(0, "title"), "few rows"));
+  ASSERT_NEAR(found_number(0, "line"), 9);
+}
+
+static uint32_t native(uint32_t caller, const char *name, const char *module)
+{
+  const struct store_frame frame = {.kind = XSP_FRAME_NATIVE, .name = name, .module = module};
+  return store_context_id(fixture.store, caller, store_frame_id(fixture.store, &frame));
+}
+
+// A call of LightGBM's predict() takes some ms in Python, and some in its library.
+static void tree_calls(int64_t python_ms, int64_t trees_ms)
+{
+  start_with(1);
+  uint32_t predict =
+      python(python(fixture.context_id, "score", FILE_OF, 14), "LGBMModel.predict", SITE "lightgbm/sklearn.py", 1100);
+  fixture.context_id = python(predict, "check_array", SITE "sklearn/utils/validation.py", 730);
+  samples_of_steps(python_ms);
+  fixture.context_id = native(predict, "LGBM_BoosterPredictForMat", SITE "lightgbm/lib/lib_lightgbm.so");
+  samples_of_steps(trees_ms);
+}
+
+static void test_trees_of_single_rows(void **unused)
+{
+  (void)unused;
+  tree_calls(5, 4);
+  assert_int_equal(ask_rule("F29"), 1);
+  assert_non_null(strstr(found_text(0, "title"), "LightGBM"));
+  ASSERT_NEAR(found_number(0, "line"), 14);
+  ASSERT_NEAR(found_number(0, "saving_ms"), 5);
+}
+
+static void test_trees_of_many_rows(void **unused)
+{
+  (void)unused;
+  tree_calls(2, 7);
+  assert_int_equal(ask_rule("F29"), 0);
+}
+
+static void test_a_few_checks_are_none(void **unused)
+{
+  (void)unused;
+  checks(9, 1);
+  assert_int_equal(ask_rule("F29"), 0);
+}
+
+// All that a short loop has of samples is in its first step.
+static void test_what_one_step_has_is_none(void **unused)
+{
+  (void)unused;
+  start_with(0);
+  uint32_t main = fixture.context_id, save = save_in(main);
+  for (int i = 0; i < 20; i++) {
+    fixture.context_id = save;
+    fixture_sample(&fixture, SAMPLE_CPU, 4 * i * MS / 10 + 1, 3 * MS);
+    fixture.context_id = python(main, "forward", SITE "torch/nn/modules/linear.py", 134);
+    fixture_sample(&fixture, SAMPLE_CPU, 4 * i * MS / 10 + 2, MS / 10);
+  }
+  assert_int_equal(ask_rule("F29"), 0);
+}
+
+static void test_a_saving_thread_is_none(void **unused)
+{
+  (void)unused;
+  start();
+  fixture.context_id = save_in(0);
+  fixture.thread = thread(8);
+  for (int i = 0; i < 20; i++)
+    fixture_sample(&fixture, SAMPLE_CPU, (i * 10 + 9) * MS, 2 * MS);
+  assert_int_equal(ask_rule("F29"), 0);
+}
+
+// Eager operators at two lines of a function: it has them together, the second line most of them.
+static void test_work_at_several_lines(void **unused)
+{
+  (void)unused;
+  start();
+  uint32_t main = fixture.context_id;
+  for (int i = 0; i < 20; i++) {
+    uint32_t line = python(main, "train_step", FILE_OF, 40 + i % 2);
+    fixture.context_id = python(line, "matmul", SITE "tensorflow/python/ops/math_ops.py", 5);
+    fixture_sample(&fixture, SAMPLE_CPU, (i * 10 + 9) * MS, (2 + i % 2) * MS);
+  }
+  assert_int_equal(ask_rule("F29"), 1);
+  ASSERT_NEAR(found_number(0, "line"), 41);
+}
+
+// Half of it is at one line of main, which calls a function for it.
+static void test_work_that_a_line_calls(void **unused)
+{
+  (void)unused;
+  start();
+  for (int i = 0; i < 40; i++) {
+    uint32_t caller = python(0, "main", FILE_OF, i % 2 == 0 ? 20 : 21 + i % 6);
+    fixture.context_id = python(caller, i % 2 == 0 ? "save_all" : "save_one", FILE_OF, i % 2 == 0 ? 60 : 70 + i % 6);
+    fixture.context_id = python(fixture.context_id, "save", SITE "torch/serialization.py", 900);
+    fixture_sample(&fixture, SAMPLE_CPU, (i * 5 + 1) * MS, MS);
+  }
+  assert_int_equal(ask_rule("F29"), 1);
+  ASSERT_NEAR(found_number(0, "line"), 60);
+}
+
+static void sleeps(uint32_t caller)
+{
+  fixture.context_id = python(caller, "fetch", FILE_OF, 11);
+  for (int i = 0; i < 20; i++)
+    fixture_sample(&fixture, SAMPLE_SLEEP, (i * 10 + 9) * MS, 3 * MS);
+}
+
+static void test_a_blocked_event_loop(void **unused)
+{
+  (void)unused;
+  start();
+  sleeps(python(fixture.context_id, "Handle._run", "/usr/lib/python3.11/asyncio/events.py", 80));
+  assert_int_equal(ask_rule("F29"), 1);
+  assert_non_null(strstr(found_text(0, "title"), "event loop"));
+  ASSERT_NEAR(found_number(0, "line"), 11);
+}
+
+static void test_a_sleep(void **unused)
+{
+  (void)unused;
+  start();
+  sleeps(fixture.context_id);
+  assert_int_equal(ask_rule("F29"), 1);
+  assert_null(strstr(found_text(0, "title"), "event loop"));
+}
+
+// A call of predict() for each row sets up its input, then runs a graph.
+static void test_predict_again_and_again(void **unused)
+{
+  (void)unused;
+  start_with(7);
+  uint32_t predict = python(python(fixture.context_id, "score", FILE_OF, 19), "TensorFlowTrainer.predict",
+                            SITE "keras/src/backend/tensorflow/trainer.py", 526);
+  uint32_t inputs = python(predict, "ArrayDataAdapter.get_tf_dataset",
+                           SITE "keras/src/trainers/data_adapters/array_data_adapter.py", 237);
+  fixture.context_id = python(inputs, "shuffle", SITE "tensorflow/python/ops/random_ops.py", 5);
+  samples_of_steps(2);
+  fixture.context_id = python(predict, "Function.__call__",
+                              SITE "tensorflow/python/eager/polymorphic_function/polymorphic_function.py", 8);
+  samples_of_steps(1);
+  assert_int_equal(ask_rule("F29"), 1);
+  assert_non_null(strstr(found_text(0, "title"), "predict()"));
+  ASSERT_NEAR(found_number(0, "line"), 19);
+  ASSERT_NEAR(found_number(0, "saving_ms"), 2);
+}
+
+// A model computes 4 ms of a step in operators; update (train.py:12) takes some ms in Python.
+static void own_code(int64_t model_ms, int64_t update_ms)
+{
+  start_with(0);
+  uint32_t main = fixture.context_id;
+  fixture.context_id = fixture_frame(&fixture, main, XSP_FRAME_FRAMEWORK, "aten::addmm", NULL, 0);
+  for (int i = 0; i < 20; i++)
+    fixture_span(&fixture, XSP_LEVEL_LAYER, "aten::addmm", i * STEP, 4 * MS);
+  fixture.context_id = python(main, "Linear.forward", SITE "torch/nn/modules/linear.py", 134);
+  samples_of_steps(model_ms);
+  fixture.context_id = python(main, "update", FILE_OF, 12);
+  samples_of_steps(update_ms);
+}
+
+static void test_own_code_beside_the_model(void **unused)
+{
+  (void)unused;
+  own_code(5, 5);
+  assert_int_equal(ask_rule("F29"), 1);
+  ASSERT_NEAR(found_number(0, "line"), 12);
+  ASSERT_NEAR(found_number(0, "saving_ms"), 5);
+}
+
+static void test_a_little_own_code_is_none(void **unused)
+{
+  (void)unused;
+  own_code(9, 1);
+  assert_int_equal(ask_rule("F29"), 0);
+}
+
+// The model computes 5 ms of a step; for 4 ms update (train.py:12) calls NumPy, which spends them in `function`.
+static void numpy_beside_the_model(const char *function, const char *operator)
+{
+  own_code(5, 0);
+  uint32_t update = fixture.context_id;
+  fixture.context_id = fixture_frame(&fixture, 0, XSP_FRAME_FRAMEWORK, operator, NULL, 0);
+  fixture_span(&fixture, XSP_LEVEL_LAYER, operator, 19 * STEP + 5 * MS, MS);
+  fixture.context_id = native(update, "ufunc_generic_fastcall", NUMPY);
+  fixture.context_id = native(fixture.context_id, function, NUMPY);
+  fixture.context_id = native(fixture.context_id, "FLOAT_divide_AVX2", NUMPY);
+  samples_of_steps(4);
+}
+
+static void test_whole_arrays_of_requests_are_none(void **unused)
+{
+  (void)unused;
+  numpy_beside_the_model("execute_ufunc_loop", "aten::relu");
+  assert_int_equal(ask_rule("F29"), 0);
+}
+
+static void test_whole_arrays_of_training(void **unused)
+{
+  (void)unused;
+  numpy_beside_the_model("execute_ufunc_loop", "AddmmBackward0");
+  assert_int_equal(ask_rule("F29"), 1);
+}
+
+static void test_single_elements_of_arrays(void **unused)
+{
+  (void)unused;
+  numpy_beside_the_model("array_subscript", "aten::relu");
+  assert_int_equal(ask_rule("F29"), 1);
+  ASSERT_NEAR(found_number(0, "line"), 12);
+}
+
+static void tokenizing(int64_t ms)
+{
+  start_with(9 - ms);
+  fixture.context_id = python(fixture.context_id, "answer", FILE_OF, 13);
+  fixture.context_id = python(fixture.context_id, "PreTrainedTokenizerBase.__call__",
+                              SITE "transformers/tokenization_utils_base.py", 2900);
+  samples_of_steps(ms);
+}
+
+static void test_a_tokenizer(void **unused)
+{
+  (void)unused;
+  tokenizing(3);
+  assert_int_equal(ask_rule("F29"), 1);
+  assert_non_null(strstr(found_text(0, "title"), "tokenized"));
+}
+
+static void test_the_text_of_each_request_is_none(void **unused)
+{
+  (void)unused;
+  tokenizing(1);
+  assert_int_equal(ask_rule("F29"), 0);
+}
+
+static void loads(const char *name, const char *file)
+{
+  start();
+  fixture.context_id = python(fixture.context_id, "answer", FILE_OF, 13);
+  fixture.context_id = python(fixture.context_id, name, file, 911);
+  fixture.context_id =
+      python(fixture.context_id, "AddedToken.__init__", SITE "transformers/tokenization_utils_base.py", 100);
+  samples_of_steps(2);
+  assert_int_equal(ask_rule("F29"), 1);
+  ASSERT_NEAR(found_number(0, "line"), 13);
+  assert_non_null(strstr(found_text(0, "title"), "loads"));
+}
+
+static void test_loading_is_no_tokenizing(void **unused)
+{
+  (void)unused;
+  loads("PreTrainedTokenizerBase.from_pretrained", SITE "transformers/tokenization_utils_base.py");
+}
+
+static void test_loading_by_its_class(void **unused)
+{
+  (void)unused;
+  loads("AutoTokenizer.from_pretrained", SITE "transformers/models/auto/tokenization_auto.py");
+}
+
+static void test_loading_by_joblib(void **unused)
+{
+  (void)unused;
+  loads("load", SITE "joblib/numpy_pickle.py");
+}
+
+static void test_loading_of_a_pickle(void **unused)
+{
+  (void)unused;
+  loads("_Unpickler.load", "/usr/lib/python3.11/pickle.py");
+}
+
+// It walks over what is "saveable".
+static void test_loading_by_keras(void **unused)
+{
+  (void)unused;
+  start();
+  fixture.context_id = python(fixture.context_id, "answer", FILE_OF, 13);
+  fixture.context_id = python(fixture.context_id, "load_model", SITE "keras/src/saving/saving_api.py", 126);
+  fixture.context_id = python(fixture.context_id, "_walk_saveable", SITE "keras/src/saving/saving_lib.py", 738);
+  samples_of_steps(2);
+  assert_int_equal(ask_rule("F29"), 1);
+  assert_non_null(strstr(found_text(0, "title"), "loads a model"));
+}
+
+// What takes long before the first step is no part of the loop: the step's own time is in all parts of it.
+static void test_a_long_start(void **unused)
+{
+  (void)unused;
+  fixture.now_ns = 500 * MS;
+  start_with(0);
+  uint32_t main = fixture.context_id;
+  fixture.context_id = python(main, "Linear.__init__", SITE "torch/nn/modules/linear.py", 100);
+  for (int i = 0; i < 40; i++)
+    fixture_sample(&fixture, SAMPLE_CPU, (10 + i * 10) * MS, 10 * MS);
+  for (int i = 0; i < 20; i++) {
+    fixture.context_id = python(main, "Linear.forward", SITE "torch/nn/modules/linear.py", 134);
+    fixture_sample(&fixture, SAMPLE_CPU, 500 * MS + i * STEP + 4 * MS, 4 * MS);
+    fixture.context_id = save_in(main);
+    fixture_sample(&fixture, SAMPLE_CPU, 500 * MS + i * STEP + 9 * MS, 6 * MS);
+  }
+  assert_int_equal(ask_rule("F29"), 1);
+  ASSERT_NEAR(found_number(0, "saving_ms"), 6);
+}
+
+// What no sample has, since the thread waited for a processor, is spread over those that there are.
+static void test_waits_for_a_processor(void **unused)
+{
+  (void)unused;
+  own_code(2, 2);
+  assert_int_equal(ask_rule("F29"), 1);
+  ASSERT_NEAR(found_number(0, "saving_ms"), 5);
+}
+
+// ---- the first sentence without a finding ----------------------------------------------------------------------------
+static const char *first_sentence(void)
+{
+  ask_rule("F7");
+  return fixture_summary_text(&fixture, "cause");
+}
+
+static void test_the_line_of_a_program_without_layers(void **unused)
+{
+  (void)unused;
+  start_with(2);
+  fixture.context_id = python(fixture.context_id, "score.<locals>.<listcomp>", FILE_OF, 11);
+  for (int i = 0; i < 20; i++)
+    fixture_sample(&fixture, SAMPLE_IO, i * STEP + 9 * MS, 6 * MS);
+  assert_non_null(
+      strstr(first_sentence(),
+             "75 % of the main thread's time, without imports, is in score, which mostly waits, train.py:11"));
+}
+
+static void test_the_line_outside_of_layers(void **unused)
+{
+  (void)unused;
+  own_code(1, 4);
+  assert_non_null(strstr(first_sentence(), "the program's line with most time is in update, train.py:12"));
+}
+
+// As those of ONNX Runtime: the line is that of the samples.
+static void test_the_line_of_layers_without_call_paths(void **unused)
+{
+  (void)unused;
+  start_with(0);
+  uint32_t predict = python(fixture.context_id, "predict", FILE_OF, 12);
+  fixture.context_id = 0;
+  for (int i = 0; i < 20; i++)
+    fixture_span(&fixture, XSP_LEVEL_LAYER, "MatMul_1", i * STEP, 8 * MS);
+  fixture.context_id = predict;
+  samples_of_steps(8);
+  assert_non_null(strstr(first_sentence(), "most in MatMul_1, train.py:12"));
+}
+
+// As those of PyTorch: the sentence and its fields name the operators' line.
+static void test_the_line_of_layers_with_call_paths(void **unused)
+{
+  (void)unused;
+  start_with(0);
+  fixture.context_id = python(fixture.context_id, "predict", FILE_OF, 12);
+  for (int i = 0; i < 20; i++)
+    fixture_span(&fixture, XSP_LEVEL_LAYER, "aten::addmm", i * STEP, 8 * MS);
+  const char *cause = first_sentence();
+  assert_non_null(strstr(cause, ", train.py:12"));
+  assert_non_null(strstr(cause, "\"file\":\"" FILE_OF "\",\"line\":12"));
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      TEST(test_checkpoints_in_each_step),
+      TEST(test_one_checkpoint_is_none),
+      TEST(test_running_compiled_code_is_no_compilation),
+      TEST(test_tracing_in_each_step),
+      TEST(test_running_a_traced_function_is_no_tracing),
+      TEST(test_eager_steps_of_keras),
+      TEST(test_eager_steps_that_take_all_time),
+      TEST(test_one_eager_operator_is_no_loop),
+      TEST(test_little_eager_input_is_none),
+      TEST(test_much_eager_input),
+      TEST(test_little_decoding_is_none),
+      TEST(test_much_decoding),
+      TEST(test_tracing_a_step_of_keras_is_not_eager),
+      TEST(test_what_takes_nearly_all_again),
+      TEST(test_what_takes_nearly_all_once),
+      TEST(test_checks_of_single_rows),
+      TEST(test_trees_of_single_rows),
+      TEST(test_trees_of_many_rows),
+      TEST(test_a_few_checks_are_none),
+      TEST(test_what_one_step_has_is_none),
+      TEST(test_a_saving_thread_is_none),
+      TEST(test_work_at_several_lines),
+      TEST(test_work_that_a_line_calls),
+      TEST(test_a_blocked_event_loop),
+      TEST(test_a_sleep),
+      TEST(test_predict_again_and_again),
+      TEST(test_own_code_beside_the_model),
+      TEST(test_a_little_own_code_is_none),
+      TEST(test_whole_arrays_of_requests_are_none),
+      TEST(test_whole_arrays_of_training),
+      TEST(test_single_elements_of_arrays),
+      TEST(test_a_tokenizer),
+      TEST(test_the_text_of_each_request_is_none),
+      TEST(test_loading_is_no_tokenizing),
+      TEST(test_loading_by_its_class),
+      TEST(test_loading_by_joblib),
+      TEST(test_loading_of_a_pickle),
+      TEST(test_loading_by_keras),
+      TEST(test_waits_for_a_processor),
+      TEST(test_a_long_start),
+      TEST(test_the_line_of_a_program_without_layers),
+      TEST(test_the_line_outside_of_layers),
+      TEST(test_the_line_of_layers_without_call_paths),
+      TEST(test_the_line_of_layers_with_call_paths),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
