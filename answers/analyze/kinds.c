@@ -61,9 +61,6 @@ static enum status take_names(void *context, size_t first_row, const struct stor
                               const struct store_derived *derived, struct error *err)
 {
   struct naming *naming = context;
-  (void)first_row;
-  (void)derived;
-  (void)err;
   for (size_t i = 0; i < part->count; i++) {
     const uint64_t *place = map_find(naming->place_of, map_number((uint64_t)part->span_id[i]));
     if (place == NULL || naming->calls[*place].model != 0 || interner_count(&naming->kinds->names) > STEMS_MOST)

@@ -280,10 +280,6 @@ const struct view_set *view_rule_by_layer(const struct view *view, int64_t batch
 
 static enum status visit_first(void *context, const struct store_tag *tags, size_t count, struct error *err)
 {
-  (void)context;
-  (void)tags;
-  (void)count;
-  (void)err;
   return STATUS_NO; // one is enough
 }
 

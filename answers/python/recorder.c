@@ -116,7 +116,6 @@ static PyObject *find_site(PyObject *name, PyObject *level, PyObject *category)
 static PyObject *module_span_of(PyObject *module, PyObject *capsule)
 {
   struct xsp_site *site = PyCapsule_GetPointer(capsule, SITE);
-  (void)module;
   if (site == NULL)
     return NULL;
   struct span *span = spare_count > 0 ? spare[--spare_count] : malloc(sizeof *span);
@@ -139,7 +138,6 @@ static void span_dealloc(PyObject *self)
 static PyObject *span_enter(PyObject *self, PyObject *nothing)
 {
   struct span *span = (struct span *)self;
-  (void)nothing;
   Py_IncRef(self);
   if (span->thread != NULL) // begun already
     return self;
@@ -171,7 +169,6 @@ static void take_off(struct span *span)
 static PyObject *span_exit(PyObject *self, PyObject *const *arguments, intptr_t count)
 {
   struct span *span = (struct span *)self;
-  (void)arguments, (void)count;
   if (span->span.start != 0) {
     xsp_span_finish(&span->span);
     span->span.start = 0;
@@ -272,7 +269,6 @@ static struct span *innermost(void)
 
 static PyObject *module_tag(PyObject *module, PyObject *const *arguments, intptr_t count)
 {
-  (void)module;
   return put_tag(innermost(), arguments, count);
 }
 
@@ -281,7 +277,6 @@ static PyObject *module_traceparent(PyObject *module, PyObject *nothing)
 {
   char header[XSP_TRACEPARENT_SIZE];
   const struct span *span = innermost();
-  (void)module, (void)nothing;
   if (xsp_traceparent_out(span != NULL ? &span->span : NULL, header) == 0)
     return PyUnicode_FromString(header);
   Py_IncRef(&_Py_NoneStruct);
@@ -292,7 +287,6 @@ static PyObject *module_set_traceparent(PyObject *module, PyObject *header)
 {
   const struct span *span = innermost();
   const char *text = is_text(header) ? PyUnicode_AsUTF8AndSize(header, NULL) : NULL;
-  (void)module;
   if (text == NULL && PyErr_Occurred() == NULL)
     PyErr_Format(PyExc_TypeError, "set_traceparent takes a text");
   if (text == NULL)
@@ -335,7 +329,6 @@ static PyObject *module_span(PyObject *module, PyObject *const *arguments, intpt
 static PyObject *module_site(PyObject *module, PyObject *const *arguments, intptr_t count, PyObject *keywords)
 {
   PyObject *capsule = site_of(arguments, count, keywords);
-  (void)module;
   if (capsule != NULL)
     Py_IncRef(capsule);
   return capsule;

@@ -30,7 +30,6 @@ static int64_t bits_of(double real)
 // ---- a query ---------------------------------------------------------------------------------------------------------
 static enum status add_columns(void *context, const char *const *names, size_t count, struct error *err)
 {
-  (void)err;
   for (size_t i = 0; i < count; i++)
     add_column(context, names[i]);
   return STATUS_OK;
@@ -39,7 +38,6 @@ static enum status add_columns(void *context, const char *const *names, size_t c
 static enum status add_row(void *context, const struct store_cell *cells, size_t count, struct error *err)
 {
   struct xsp_read_table *table = context;
-  (void)err;
   for (size_t i = 0; i < count; i++) {
     const struct store_cell *cell = &cells[i];
     struct column *column = &table->columns.items[i];

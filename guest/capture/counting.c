@@ -134,7 +134,6 @@ static inline uint64_t read_counter(uint32_t number)
   __asm__ volatile("rdpmc" : "=a"(low), "=d"(high) : "c"(number));
   return (uint64_t)high << 32 | low;
 #else
-  (void)number;
   return 0;
 #endif
 }

@@ -22,7 +22,6 @@ static int look(struct dl_phdr_info *info, size_t size, void *context)
 {
   struct search *search = context;
   const char *name = info->dlpi_name != NULL ? info->dlpi_name : ""; // "": the program
-  (void)size;
   search->is_found = strcmp(name, search->module != NULL ? search->module : "") == 0;
   search->base = info->dlpi_addr;
   return search->is_found;

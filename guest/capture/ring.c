@@ -277,7 +277,6 @@ void ring_lost(uint64_t records)
 // ---- ends
 static void release(void *unused)
 {
-  (void)unused;
   struct capture_thread *thread = &capture_thread;
   struct ring_head *ring = thread->ring;
   if (ring == NULL)

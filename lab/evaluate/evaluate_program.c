@@ -22,7 +22,6 @@ static void *evaluate(void *arguments)
 int main(int count, char **arguments)
 {
   static const char *const none[] = {"missing.yml", "--data", "missing", NULL};
-  (void)count;
   pthread_t other;
   void *status = NULL;
   char *json = (char *)"";

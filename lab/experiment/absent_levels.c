@@ -21,7 +21,6 @@ static enum status add_level(void *context, const struct store_cell *cells, size
 {
   uint32_t *mask = context;
   unsigned level;
-  (void)count, (void)err;
   if (level_from_name(cells[0].text, cells[0].length, &level))
     *mask |= XSP_LEVEL_MASK(level);
   return STATUS_OK;

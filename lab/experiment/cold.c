@@ -98,7 +98,6 @@ static enum status observe(struct cold *cold, struct cell *cell, struct error *e
 
 static enum status repeat(void *context, size_t number, size_t batch_unused, unsigned repetition, struct error *err)
 {
-  (void)batch_unused;
   struct cold *cold = context;
   const struct profile_options *options = cold->options;
   struct cell *cell = &cold->cells[number];

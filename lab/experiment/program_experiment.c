@@ -284,7 +284,6 @@ static void announce(struct experiment *experiment, unsigned left)
 static enum status observe(void *context, size_t lane, size_t batch, unsigned repetition, struct error *err)
 {
   struct experiment *experiment = context;
-  (void)batch;
   experiment->repetition = repetition;
   XSP_TRY(execute(experiment, experiment->sets[lane], false, err));
   if (is_first(experiment))

@@ -16,7 +16,6 @@ static enum status visit_levels(void *context, size_t first_row, const struct st
                                 const struct store_derived *derived, struct error *err)
 {
   struct walk *walk = context;
-  (void)first_row, (void)derived, (void)err;
   for (size_t i = 0; i < spans->count; i++) {
     if (spans->span_id[i] != walk->program_id)
       walk->found.level_mask |= XSP_LEVEL_MASK(spans->level[i]);
@@ -39,7 +38,6 @@ static enum status visit_warmups(void *context, size_t first_row, const struct s
                                  const struct store_derived *derived, struct error *err)
 {
   struct walk *walk = context;
-  (void)first_row, (void)derived;
   for (size_t i = 0; i < spans->count; i++) {
     bool is_step = (spans->flags[i] & STORE_SPAN_STEP) != 0;
     if (spans->level[i] != XSP_LEVEL_MODEL && !is_step && spans->span_id[i] != walk->program_id)

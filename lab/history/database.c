@@ -141,7 +141,6 @@ static enum status check_schema(struct history_database *database, struct error 
 // ---- the connection --------------------------------------------------------------------------------------------------
 static void ignore_notice(void *context, const char *message)
 {
-  (void)context, (void)message;
 }
 
 static enum status connect_to(struct history_database *database, const char *address, struct error *err)

@@ -74,7 +74,6 @@ static bool take_manifest(void *context, struct json_reader *json, const char *k
 {
   struct reading *reading = context;
   struct descriptor descriptor;
-  (void)key;
   if (!read_descriptor(reading, json, &descriptor))
     return false;
   if (descriptor.fits && (descriptor.has_platform || reading->layout->chosen.hex[0] == 0))
@@ -87,7 +86,6 @@ static bool take_layer(void *context, struct json_reader *json, const char *key)
   struct reading *reading = context;
   struct layout *layout = reading->layout;
   struct descriptor descriptor;
-  (void)key;
   if (layout->layer_count == LAYOUT_LAYERS_MOST)
     return wrong(reading, "it has more than 512 layers");
   if (!read_descriptor(reading, json, &descriptor))

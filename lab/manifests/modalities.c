@@ -224,7 +224,6 @@ static enum status read_picture(const struct fields *fields, const struct field 
 enum status field_modality(const struct fields *fields, const struct field *field, const struct document_node *node,
                            void *target)
 {
-  (void)fields, (void)field, (void)node, (void)target;
   return STATUS_OK; // its word chose the table
 }
 

@@ -37,8 +37,6 @@ _Noreturn static void on_error(png_structp png, png_const_charp text)
 
 static void on_warning(png_structp png, png_const_charp text)
 {
-  (void)png;
-  (void)text;
 }
 
 static void read_bytes(png_structp png, png_bytep into, size_t count)

@@ -61,7 +61,6 @@ static bool is_header_name(const char *name)
 static enum MHD_Result count_header(void *context, enum MHD_ValueKind kind, const char *name, const char *value)
 {
   struct framing *framing = context;
-  (void)kind;
   for (size_t i = 0; i < SINGLE_HEADERS; i++)
     framing->counts[i] += strcasecmp(name, single_headers[i]) == 0;
   framing->has_odd_line |= !is_header_name(name) || (value != NULL && strchr(value, '\r') != NULL);
@@ -304,8 +303,6 @@ void request_end(void *context, struct MHD_Connection *connection, void **state,
 {
   struct http_server *server = context;
   struct exchange *exchange = *state;
-  (void)connection;
-  (void)reason;
   if (exchange == NULL)
     return;
   if (exchange->route != NULL && server->options.site->end != NULL)

@@ -20,7 +20,6 @@ static struct {
 
 static void *watch(void *unused)
 {
-  (void)unused;
   struct pollfd closed = {.fd = watched.control_fd, .events = POLLRDHUP};
   for (;;) {
     int ready = poll(&closed, 1, -1);

@@ -26,7 +26,6 @@ static int exit_code(enum status status, const struct verb *verb)
 // A handler, not SIG_IGN: writes then fail with EPIPE here, and programs that are started get the default back.
 static void on_broken_pipe(int signal_number)
 {
-  (void)signal_number;
 }
 
 static void remove_half_made_files(void)

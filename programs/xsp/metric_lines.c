@@ -17,7 +17,6 @@ static enum status put_note(void *context, const struct store_cell *cells, size_
 {
   struct lines *lines = context;
   struct slice rest = {cells[0].text, cells[0].length}, line;
-  (void)count, (void)err;
   while (slice_cut(&rest, '\n', &line)) {
     struct buf whole SCOPED(buf_done) = {0};
     buf_format(&whole, "\n%.*s\n", (int)line.length, line.data);

@@ -202,7 +202,6 @@ void output_headway_end(const struct headway *headway)
 
 void output_progress_line(const char *text, bool is_last)
 {
-  (void)is_last;
   if (text != NULL)
     output_message("xsp: %s", text);
 }

@@ -31,7 +31,6 @@ static enum status put(void *context, struct buf *request, size_t span_count, st
 {
   struct journal_file *journal = context;
   const struct slice body = {request->data, request->length};
-  (void)span_count;
   if (request->failed)
     return error_set(err, STATUS_MEMORY, "cannot merge", journal->path, NULL, "a part of a run is too large");
   const struct otlp_journal_head head = otlp_journal_head_of(OTLP_PROTOBUF, body);

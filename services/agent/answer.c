@@ -46,7 +46,6 @@ static bool take_column_member(void *context, struct json_reader *json, const ch
 static bool take_column(void *context, struct json_reader *json, const char *key)
 {
   struct reading *reading = context;
-  (void)key;
   if (reading->column_count == COLUMNS_MOST || json->event != JSON_OBJECT)
     return false;
   struct table_column *column = &reading->columns[reading->column_count++];
@@ -84,7 +83,6 @@ static bool take_cell(void *context, struct json_reader *json, const char *key)
 static bool take_row(void *context, struct json_reader *json, const char *key)
 {
   struct reading *reading = context;
-  (void)key;
   if (reading->column_count == 0 || json->event != JSON_OBJECT) // columns come first
     return false;
   if (reading->row_count == reading->row_capacity) {
@@ -102,7 +100,6 @@ static bool take_row(void *context, struct json_reader *json, const char *key)
 static bool take_note(void *context, struct json_reader *json, const char *key)
 {
   struct reading *reading = context;
-  (void)key;
   if (json->event == JSON_STRING && reading->note_count < NOTES_MOST)
     reading->notes[reading->note_count++] = text_of(reading, json);
   return true;
@@ -130,7 +127,6 @@ static bool take_table_member(void *context, struct json_reader *json, const cha
 static bool take_table(void *context, struct json_reader *json, const char *key)
 {
   struct reading *reading = context;
-  (void)key;
   if (reading->answer->table_count == ANSWER_TABLES_MOST || json->event != JSON_OBJECT)
     return false;
   struct table *table = &reading->answer->tables[reading->answer->table_count++];

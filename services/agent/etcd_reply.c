@@ -61,7 +61,6 @@ static bool take_entry(void *context, struct json_reader *json, const char *key)
 {
   struct reading *reading = context;
   struct etcd_entries *entries = reading->entries;
-  (void)key;
   if (entries->count == ETCD_ENTRIES_MOST)
     return false;
   if (entries->count == reading->capacity) {

@@ -145,7 +145,6 @@ static bool take_framework(void *context, struct json_reader *json, const char *
 {
   struct reading *reading = context;
   struct agent_record *record = reading->record;
-  (void)key;
   struct agent_framework *framework = add_item(reading->arena, &record->frameworks, &record->framework_count,
                                                &reading->framework_capacity, sizeof *framework);
   if (framework == NULL || json->event != JSON_OBJECT)
@@ -158,7 +157,6 @@ static bool take_model(void *context, struct json_reader *json, const char *key)
 {
   struct reading *reading = context;
   struct agent_record *record = reading->record;
-  (void)key;
   struct agent_model *model =
       add_item(reading->arena, &record->models, &record->model_count, &reading->model_capacity, sizeof *model);
   if (model == NULL || json->event != JSON_OBJECT)

@@ -118,7 +118,6 @@ static bool take_model(void *context, struct json_reader *json, const char *key)
 {
   struct reading *reading = context;
   struct submission *submission = reading->submission;
-  (void)key;
   if (submission->model_count == SUBMISSION_MODELS_MOST)
     return fail(reading, "there are too many models");
   const char *text = take_text(reading, json);
@@ -130,7 +129,6 @@ static bool take_one_of(void *context, struct json_reader *json, const char *key
 {
   struct reading *reading = context;
   const char **value = reading->list, *text = take_text(reading, json);
-  (void)key;
   if (text == NULL || strlen(*value) + strlen(text) > 4096)
     return false;
   *value = arena_format(reading->arena, "%s%s%s", *value, **value != 0 ? "," : "", text);

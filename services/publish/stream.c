@@ -43,7 +43,6 @@ struct publish_stream {
 
 __attribute__((format(printf, 1, 2))) static void say_nothing(const char *format, ...)
 {
-  (void)format;
 }
 
 enum status publish_stream_open(const struct publish_options *options, struct publish_stream **ret_stream,

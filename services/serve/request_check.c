@@ -151,7 +151,6 @@ static enum status check_inner(struct check *check, const struct otlp_span *span
 static enum status check_span(void *context, const struct otlp_span *span, struct error *err)
 {
   struct check *check = context;
-  (void)err;
   check->verdict->spans++;
   if (span->end_ns > check->verdict->last_end_ns)
     check->verdict->last_end_ns = span->end_ns;
@@ -183,7 +182,6 @@ static enum status check_resource(void *context, const struct otlp_attribute *at
                                   struct error *err)
 {
   struct check *check = context;
-  (void)err;
   if (check->verdict->resource_count == REQUEST_RESOURCES_MOST) {
     check->verdict->problem = "it has more than 900 resources: send several requests";
     return STATUS_INPUT;
@@ -194,9 +192,6 @@ static enum status check_resource(void *context, const struct otlp_attribute *at
 
 static enum status check_scope(void *context, struct slice name, struct error *err)
 {
-  (void)context;
-  (void)name;
-  (void)err;
   return STATUS_OK;
 }
 

@@ -22,8 +22,6 @@ static volatile uint64_t faults;
 
 static void on_bus_error(int number, siginfo_t *info, void *context)
 {
-  (void)number;
-  (void)context;
   int saved_errno = errno;
   uintptr_t address = (uintptr_t)info->si_addr;
   for (size_t i = 0; info->si_code == BUS_ADRERR && i < ranges.count; i++) {

@@ -389,7 +389,6 @@ void forward_fill(void *context, enum store_column column, size_t first_row, siz
 {
   const struct forward_links *links = context;
   int64_t *ids = ret_values;
-  (void)column;
   memset(ids, 0, count * sizeof *ids);
   const struct forward_link first = {(uint32_t)first_row, 0};
   size_t at = sorted_lower_bound(&first, links->links, links->count, sizeof first, compare_links);

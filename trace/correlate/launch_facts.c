@@ -67,8 +67,6 @@ static enum status take_names(void *context, size_t first_row, const struct stor
                               const struct store_derived *derived, struct error *err)
 {
   struct work *work = context;
-  (void)derived;
-  (void)err;
   for (; work->named < work->count && work->facts[work->named].row < first_row + part->count; work->named++) {
     struct correlate_facts *facts = &work->facts[work->named];
     if (work->source->spans->kind[facts->row] == XSP_KIND_EXECUTION)

@@ -15,8 +15,6 @@ static enum status visit(void *context, size_t first_row, const struct store_spa
                          const struct store_derived *derived, struct error *err)
 {
   struct names *names = context;
-  (void)derived;
-  (void)err;
   for (size_t i = 0; i < part->count && interner_count(&names->stems) <= STEMS_MOST; i++) {
     size_t row = first_row + i, length;
     if ((names->is_item[row / 8] >> row % 8 & 1) == 0)

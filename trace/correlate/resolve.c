@@ -17,7 +17,6 @@ static enum status add_ambiguous(void *context, size_t first_row, const struct s
                                  const struct store_derived *derived, struct error *err)
 {
   size_t *count = context;
-  (void)first_row, (void)spans, (void)err;
   for (size_t i = 0; i < derived->count; i++)
     *count += derived->basis[i] == BASIS_AMBIGUOUS;
   return STATUS_OK;

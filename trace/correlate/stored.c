@@ -41,7 +41,6 @@ static enum status flag_steps(void *context, size_t first_row, const struct stor
                               const struct store_derived *derived, struct error *err)
 {
   struct steps *steps = context;
-  (void)derived;
   for (size_t i = 0; i < part->count; i++) {
     if (part->level[i] != XSP_LEVEL_MODEL || !is_step_name(store_text(steps->store, part->name[i], NULL)))
       continue;

@@ -35,7 +35,6 @@ static enum status add_part(void *context, size_t first_row, const struct store_
                             const struct store_derived *derived, struct error *err)
 {
   struct reading *reading = context;
-  (void)first_row, (void)derived, (void)err;
   for (size_t i = 0; i < spans->count; i++) {
     uint32_t id = spans->context_id[i];
     if (id == 0 || (spans->flags[i] & STORE_SPAN_OPEN) != 0 || spans->duration_ns[i] < 0)
@@ -50,7 +49,6 @@ static enum status add_part(void *context, size_t first_row, const struct store_
 static enum status add_thread_samples(void *context, const struct store_samples *samples, struct error *err)
 {
   struct reading *reading = context;
-  (void)err;
   for (size_t i = 0; i < samples->count; i++)
     if (samples->context_id[i] != 0)
       context_metrics_add_sample(&reading->metrics, samples->context_id[i], samples->kind[i], samples->duration_ns[i]);

@@ -31,9 +31,6 @@ static int open_for_reading(sqlite3_vfs *vfs, const char *name, sqlite3_file *fi
 
 static int refuse_to_delete(sqlite3_vfs *vfs, const char *name, int is_synced)
 {
-  (void)vfs;
-  (void)name;
-  (void)is_synced;
   return SQLITE_IOERR_DELETE;
 }
 
@@ -42,8 +39,6 @@ static int see_journals_only(sqlite3_vfs *vfs, const char *name, int question, i
 {
   static const char ending[] = "-journal";
   size_t length = strlen(name);
-  (void)vfs;
-  (void)question;
   *ret_answer = length > sizeof ending && strcmp(name + length - (sizeof ending - 1), ending) == 0 && //
                 database_has(name, "");
   return SQLITE_OK;

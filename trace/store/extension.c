@@ -21,7 +21,6 @@ __attribute__((visibility("default"))) int sqlite3_xspsqlite_init(sqlite3 *db, c
 int sqlite3_xspsqlite_init(sqlite3 *db, char **ret_message, const sqlite3_api_routines *api)
 {
   SQLITE_EXTENSION_INIT2(api);
-  (void)ret_message;
   struct reader *reader = memory_new(1, sizeof *reader);
   reader_start(reader, db, "main", NULL);
   reader->is_guest = true;

@@ -29,8 +29,6 @@ static int authorize(void *context, int action, const char *first, const char *s
                      const char *trigger)
 {
   const char **refused = context;
-  (void)database;
-  (void)trigger;
   switch (action) {
   case SQLITE_SELECT:
   case SQLITE_READ:

@@ -143,7 +143,6 @@ static int get_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int n
 static int connect(sqlite3 *db, void *reader, int argc, const char *const *argv, sqlite3_vtab **ret_table,
                    char **ret_message)
 {
-  (void)argc;
   const struct table_kind *kind = store_table_kinds; // the name that the module is registered by
   while (strcmp(argv[0], kind->name) != 0)
     kind++;

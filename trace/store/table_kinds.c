@@ -68,7 +68,6 @@ static enum status put_span_value(struct scan *scan, int column, sqlite3_context
 
 static enum status put_tag_value(struct scan *scan, int column, sqlite3_context *context, struct error *err)
 {
-  (void)column;
   XSP_TRY(scan_need(scan, TAG_TYPE, err));
   XSP_TRY(scan_need(scan, TAG_VALUE, err));
   int64_t value = scan_value(scan, TAG_VALUE);

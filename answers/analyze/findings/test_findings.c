@@ -9,7 +9,6 @@ static bool is_ready;
 
 int findings_test_start(void **unused)
 {
-  (void)unused;
   is_ready = false;
   fixture_start(&fixture);
   return 0;
@@ -17,7 +16,6 @@ int findings_test_start(void **unused)
 
 int findings_test_done(void **unused)
 {
-  (void)unused;
   fixture_done(&fixture);
   return 0;
 }

@@ -51,7 +51,6 @@ struct reading {
 static enum status visit_tags(void *context, const struct store_tag *tags, size_t count, struct error *err)
 {
   const struct reading *reading = context;
-  (void)err;
   for (size_t i = 0; i < count; i++) {
     uint32_t row = run_columns_row(reading->columns, tags[i].span_id);
     if (row != ROW_NONE && reading->layer_of[row] != ROW_NONE)

@@ -53,7 +53,6 @@ static void read_tag(struct layer_row *item, const struct store_tag *tag, const 
 static enum status visit_tags(void *context, const struct store_tag *tags, size_t count, struct error *err)
 {
   struct reading_tags *reading = context;
-  (void)err;
   for (size_t i = 0; i < count; i++) {
     const struct store_tag *tag = &tags[i];
     uint32_t row = run_columns_row(reading->columns, tag->span_id);

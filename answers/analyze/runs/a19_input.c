@@ -39,8 +39,6 @@ static enum status visit(void *context, size_t first_row, const struct store_spa
                          const struct store_derived *derived, struct error *err)
 {
   struct pipeline *of = context;
-  (void)first_row;
-  (void)derived;
   for (size_t i = 0; i < spans->count; i++) {
     uint32_t category = spans->category[i];
     if (spans->level[i] != XSP_LEVEL_APPLICATION || category == 0 || (spans->flags[i] & STORE_SPAN_OPEN) != 0)

@@ -57,8 +57,6 @@ static enum status visit(void *context, size_t first_row, const struct store_spa
                          const struct store_derived *derived, struct error *err)
 {
   struct of_run *of = context;
-  (void)first_row;
-  (void)derived;
   for (size_t i = 0; i < spans->count; i++) {
     int64_t start_ns = spans->start_ns[i], end_ns = saturate_add(start_ns, spans->duration_ns[i]);
     if (spans->level[i] == XSP_LEVEL_APPLICATION && spans->category[i] == of->program) {

@@ -72,8 +72,6 @@ static enum status visit(void *context, size_t first_row, const struct store_spa
                          const struct store_derived *derived, struct error *err)
 {
   struct run_stages *stages = context;
-  (void)first_row;
-  (void)derived;
   for (size_t i = 0; i < spans->count; i++) {
     if (spans->level[i] == XSP_LEVEL_MODEL)
       *map_at(&stages->track_of, map_number((uint64_t)spans->span_id[i]), NULL) = spans->track_id[i];

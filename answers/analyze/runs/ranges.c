@@ -30,7 +30,6 @@ static enum status visit(void *context, size_t first_row, const struct store_spa
                          const struct store_derived *derived, struct error *err)
 {
   struct ranges *of = context;
-  (void)first_row, (void)err;
   for (size_t i = 0; i < spans->count; i++) {
     unsigned level = spans->level[i];
     bool is_program = of->program != 0 && spans->category[i] == of->program;

@@ -49,7 +49,6 @@ typedef struct stacks_weights *choose_weights(struct stacks *stacks, const char 
 
 static struct stacks_weights *own_time(struct stacks *stacks, const char *metric, const char *wanted)
 {
-  (void)wanted;
   return is_time(metric) ? &stacks->own_time : NULL;
 }
 
@@ -60,7 +59,6 @@ static struct stacks_weights *one_metric(struct stacks *stacks, const char *metr
 
 static struct stacks_weights *of_samples(struct stacks *stacks, const char *metric, const char *wanted)
 {
-  (void)wanted;
   for (size_t i = 0; i < STACKS_SAMPLED; i++)
     if (strcmp(metric, stacks_sampled_kinds[i].metric) == 0)
       return &stacks->sampled[i];

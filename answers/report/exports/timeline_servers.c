@@ -57,7 +57,6 @@ struct serving {
 static enum status see_samples(void *context, const struct store_samples *samples, struct error *err)
 {
   const struct serving *serving = context;
-  (void)err;
   for (size_t i = 0; i < samples->count; i++) {
     uint32_t id = samples->context_id[i];
     size_t place = timeline_find_track(serving->facts->tracks, serving->facts->track_count, samples->track_id[i]);

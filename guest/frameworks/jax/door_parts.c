@@ -60,7 +60,6 @@ void jax_parts_end(void)
 
 static int call(void *unused)
 {
-  (void)unused;
   the_part();
   return 0;
 }
@@ -74,7 +73,6 @@ static void rest(int64_t ns)
 
 static void *run(void *unused)
 {
-  (void)unused;
   for (;;) {
     while (sem_wait(&asked) != 0)
       ;

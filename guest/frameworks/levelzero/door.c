@@ -21,7 +21,6 @@ static __thread unsigned depth;
 
 static bool attach(const void *real)
 {
-  (void)real;
   the_hooks = framework_hooks(&framework_levelzero, LEVELZERO_HOOKS_SYMBOL);
   return the_hooks != NULL;
 }

@@ -271,7 +271,6 @@ static enum status mxnet_predict(struct predictor_model *model, const struct ten
 static enum status mxnet_read_output(struct predictor_model *model, size_t number, struct tensor *ret_output,
                                      struct error *err)
 {
-  (void)err;
   *ret_output = ((struct mxnet_state *)model->state)->outputs[number];
   return STATUS_OK;
 }

@@ -67,7 +67,6 @@ static bool read_clock(struct program_reader *reader, void *target)
 
 static bool read_untold_one(struct program_reader *reader, void *target, size_t at)
 {
-  (void)at;
   const char *name = NULL;
   if (!program_read_text(reader, &name))
     return false;

@@ -123,7 +123,6 @@ static void *traces(void *original, void *arguments, void *keywords)
 
 static void python_loaded(const struct python *python, void *module)
 {
-  (void)module;
   if (py != NULL)
     return;
   void *(*modules)(void) = NULL;

@@ -100,7 +100,6 @@ static void keep(const struct kept *one)
 
 void cuda_allocations_keep(const struct cupti *cupti, const void *record)
 {
-  (void)cupti;
   const struct cupti_memory *memory = record;
   keep(&(struct kept){.timestamp = memory->timestamp,
                       .address = memory->address,
@@ -116,7 +115,6 @@ void cuda_allocations_keep(const struct cupti *cupti, const void *record)
 
 void cuda_allocations_keep_pool(const struct cupti *cupti, const void *record)
 {
-  (void)cupti;
   static const enum change changes[] = {[1] = POOL_CREATED, [2] = POOL_DESTROYED, [3] = POOL_TRIMMED};
   const struct cupti_memory_pool *pool = record;
   if (pool->operation == 0 || pool->operation >= sizeof changes / sizeof changes[0])

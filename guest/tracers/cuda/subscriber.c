@@ -40,13 +40,11 @@ static cupti_complete_buffer *complete_function;
 
 static void request_buffer(uint8_t **ret_buffer, size_t *ret_size, size_t *ret_most_records, void *info)
 {
-  (void)info;
   request_function(ret_buffer, ret_size, ret_most_records);
 }
 
 static void complete_buffer(uint8_t *buffer, size_t size, size_t valid, void *info)
 {
-  (void)info;
   complete_function(NULL, 0, buffer, size, valid);
 }
 

@@ -317,6 +317,5 @@ static const struct xsp_tracer tracer = {
 
 EXPORTED const struct xsp_tracer *xsp_tracer_entry(const struct xsp_host *loaded_by)
 {
-  (void)loaded_by;
   return &tracer;
 }

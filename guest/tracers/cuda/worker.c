@@ -32,7 +32,6 @@ static void request_buffer(uint8_t **ret_buffer, size_t *ret_size, size_t *ret_m
 
 static void complete_buffer(void *context, uint32_t stream_id, uint8_t *buffer, size_t size, size_t valid)
 {
-  (void)context, (void)stream_id, (void)size;
   __atomic_add_fetch(&buffer_uses, 1, __ATOMIC_RELAXED);
   device_buffers_fill(&buffers, buffer, valid);
   if (valid != 0)

@@ -157,6 +157,5 @@ static const struct xsp_tracer tracer = {
 
 const struct xsp_tracer *xsp_tracer_entry(const struct xsp_host *loaded_by)
 {
-  (void)loaded_by;
   return &tracer;
 }

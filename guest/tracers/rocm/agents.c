@@ -10,7 +10,6 @@ static uint64_t queues[AGENTS_GPUS_MOST][QUEUES_MOST]; // handle + 1
 
 static int note_agents(int version, const void **agents, size_t count, void *data)
 {
-  (void)version, (void)data;
   for (size_t i = 0; i < count && gpu_count < AGENTS_GPUS_MOST; i++) {
     const struct rocm_agent *agent = agents[i];
     if (agent->type == ROCM_AGENT_GPU)

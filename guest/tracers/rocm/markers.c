@@ -55,7 +55,6 @@ static void stop(uint64_t number)
 
 void rocm_markers_note(const struct rocm_event *event, void *user_data, void *rocm)
 {
-  (void)user_data;
   const struct rocm_event_end *end = rocm_event_end(rocm, event);
   const struct rocm_marker *marker = end->payload;
   size_t length;

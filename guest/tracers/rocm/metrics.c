@@ -46,7 +46,6 @@ static void add_wished(struct rocm_metric_plan *plan)
 
 static int note_counters(struct rocm_id agent, struct rocm_id *counters, size_t count, void *data)
 {
-  (void)agent;
   struct rocm_metric_plan *plan = data;
   for (size_t i = 0; i < count; i++) {
     struct rocm_counter_info info = {0};
@@ -143,7 +142,6 @@ static struct gpu *gpu_of(struct rocm_id agent)
 static void begin_dispatch(struct rocm_dispatch dispatch, struct rocm_id *ret_config, uint64_t *ret_user_data,
                            void *data)
 {
-  (void)ret_user_data, (void)data;
   struct gpu *gpu = gpu_of(dispatch.info.agent);
   if (gpu == NULL)
     return;
@@ -159,7 +157,6 @@ static void begin_dispatch(struct rocm_dispatch dispatch, struct rocm_id *ret_co
 static void end_dispatch(struct rocm_dispatch dispatch, struct rocm_counter_value *values, size_t count,
                          uint64_t user_data, void *data)
 {
-  (void)user_data, (void)data;
   const struct gpu *gpu = gpu_of(dispatch.info.agent);
   double sums[METRICS_MOST] = {0};
   if (gpu == NULL || !rocm_metrics_are_of(dispatch.info.agent))

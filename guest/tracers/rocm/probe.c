@@ -58,7 +58,6 @@ static bool find_version(void *library, uint32_t *ret_version)
 
 static int count_gpus(int version, const void **agents, size_t count, void *data)
 {
-  (void)version;
   for (size_t i = 0; i < count; i++)
     *(uint32_t *)data += ((const struct rocm_agent *)agents[i])->type == ROCM_AGENT_GPU;
   return ROCM_OK;

@@ -26,7 +26,6 @@ static uint64_t count_of(const uint64_t *counter)
 static void copy_records(struct rocm_id context, struct rocm_id buffer, struct rocm_header **headers, size_t count,
                          void *data, uint64_t dropped)
 {
-  (void)context, (void)buffer, (void)data;
   uint8_t *bytes = NULL;
   size_t used = 0;
   for (size_t i = 0; i < count; i++) {
@@ -66,7 +65,6 @@ static void publish_all(void)
 
 static void look(bool is_ending)
 {
-  (void)is_ending;
   static uint64_t told;
   rocm_clock_compare(&rocm);
   rocm.flush_buffer(records);

@@ -105,7 +105,6 @@ static struct xsp_span execute_kernel(const struct rocm_dispatch_info *info, uin
 
 static void publish_kernel(const struct rocm *rocm, const struct rocm_record *record)
 {
-  (void)rocm;
   const struct rocm_kernel *kernel = (const void *)record;
   if (!rocm_metrics_are_of(kernel->info.agent)) // else rocm_records_publish_measured has it
     execute_kernel(&kernel->info, kernel->start, kernel->end, record->correlation_id);
@@ -113,7 +112,6 @@ static void publish_kernel(const struct rocm *rocm, const struct rocm_record *re
 
 static void publish_copy(const struct rocm *rocm, const struct rocm_record *record)
 {
-  (void)rocm;
   static const char *const directions[] = {"Unknown", "HtoH", "HtoD", "DtoH", "DtoD"};
   static struct xsp_site *sites[sizeof directions / sizeof directions[0]];
   const struct rocm_copy *copy = (const void *)record;

@@ -11,7 +11,6 @@ static struct guest_map symbols = {.capacity = UINT32_C(1) << 20}; // by kernel 
 
 void rocm_symbols_note(const struct rocm_event *event, void *user_data, void *rocm)
 {
-  (void)user_data;
   const struct rocm_event_end *end = rocm_event_end(rocm, event);
   const struct rocm_symbol *symbol = end->payload;
   if (end->operation != ROCM_CODE_KERNEL || end->phase != ROCM_PHASE_LOAD || symbol == NULL ||

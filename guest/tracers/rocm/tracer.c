@@ -104,7 +104,6 @@ static bool trace_records(struct rocm_id context, char *why, size_t why_size)
 
 static int initialize(rocm_finalize_client *finalize, void *data)
 {
-  (void)finalize, (void)data;
   struct rocm_id context = {0};
   char why[256] = "rocprofiler_create_context refuses";
   bool has_kernels = (xsp_session_levels() & XSP_LEVEL_MASK(XSP_LEVEL_KERNEL)) != 0;
@@ -126,7 +125,6 @@ static int initialize(rocm_finalize_client *finalize, void *data)
 // At exit, after the device has ended all its work.
 static void finalize(void *data)
 {
-  (void)data;
   if (recording == getpid())
     is_cut = !device_worker_finish();
 }
@@ -145,7 +143,6 @@ struct rocm_tool *rocprofiler_configure(uint32_t version, const char *text, uint
   static uint32_t calls;
   static struct rocm_tool tool = {sizeof tool, initialize, finalize, NULL};
   char why[256];
-  (void)text, (void)priority, (void)client;
   if (__atomic_fetch_add(&calls, 1, __ATOMIC_ACQ_REL) != 0)
     return NULL;
   xsp_attach(NULL);
@@ -219,6 +216,5 @@ static const struct xsp_tracer tracer = {
 
 EXPORTED const struct xsp_tracer *xsp_tracer_entry(const struct xsp_host *loaded_by)
 {
-  (void)loaded_by;
   return &tracer;
 }

@@ -43,7 +43,6 @@ static void add_port(void *context, const char *kind, const char *name, enum ten
   struct visit *visit = context;
   struct arena *arena = &visit->search->found->arena;
   const char *kept = arena_copy(arena, name, strlen(name));
-  (void)type;
   if (strcmp(kind, "layer") == 0)
     *vector_add(&visit->model->layers) = (struct layer_name){kept, arena_copy(arena, shape, strlen(shape))};
   else if (strcmp(kind, "input") == 0)

@@ -183,7 +183,6 @@ static enum status take_query(void *context, const struct store_cell *cells, siz
   struct reading *reading = context;
   double start_ns = (double)cells[0].integer, duration_ns = (double)cells[1].integer;
   double wait_ns = cells[2].type == STORE_INT ? (double)cells[2].integer : 0;
-  (void)count, (void)err;
   if (reading->latencies_ms.count == 0)
     reading->first_ns = start_ns - wait_ns;
   else if (start_ns - wait_ns < reading->last_ns) { // the one before was not answered yet

@@ -10,14 +10,12 @@
 static enum status take_latency(void *context, const struct store_cell *cells, size_t count, struct error *err)
 {
   struct evaluation_result *result = context;
-  (void)count, (void)err;
   result->latencies_ms[result->latency_count++] = (double)cells[0].integer / 1e6;
   return STATUS_OK;
 }
 
 static enum status take_mean(void *context, const struct store_cell *cells, size_t count, struct error *err)
 {
-  (void)count, (void)err;
   *(double *)context = cells[0].type == STORE_DOUBLE ? cells[0].real : NAN;
   return STATUS_OK;
 }

@@ -101,7 +101,6 @@ static bool is_above(const struct table *table, size_t row, const struct limit *
 static enum status check_findings(const struct limits *limits, const struct limit *limit, const struct table *table,
                                   struct error *err)
 {
-  (void)limits;
   for (size_t row = 0; row < table->row_count; row++) {
     double pct;
     if (!is_above(table, row, limit, &pct))

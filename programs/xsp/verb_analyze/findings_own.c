@@ -168,7 +168,6 @@ static enum status take_names(void *context, const char *const *names, size_t co
 {
   struct own *own = context;
   const char **kept = arena_alloc_array(own->arena, count + 1, sizeof *kept);
-  (void)err;
   for (size_t i = 0; i < count; i++)
     kept[i] = arena_copy(own->arena, names[i], strlen(names[i]));
   own->names = kept;

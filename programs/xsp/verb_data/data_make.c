@@ -153,7 +153,6 @@ static enum status fill_synthetic(struct making *making, const struct data_call 
 {
   struct buf bytes SCOPED(buf_done) = {0};
   enum status status = STATUS_OK;
-  (void)call, (void)arena;
   for (int64_t i = 0; i < making->wanted_items && status == STATUS_OK; i++) {
     char label[24], name[64];
     snprintf(label, sizeof label, "%" PRId64, i % making->how.classes);

@@ -32,8 +32,6 @@ static enum status take_experiment(void *context, const struct store_cell *cells
 {
   struct reading *reading = context;
   struct arena *arena = &reading->into->arena;
-  (void)count;
-  (void)err;
   *vector_add(&reading->experiments) = (struct catalogue_experiment){.experiment_id = integer_of(&cells[0]),
                                                                      .created_ns = integer_of(&cells[1]),
                                                                      .name = text_of(arena, &cells[2]),
@@ -60,8 +58,6 @@ static enum status take_run(void *context, const struct store_cell *cells, size_
                               .first_start_ns = integer_of(&cells[7]),
                               .last_start_ns = integer_of(&cells[8]),
                               .experiment = &unknown};
-  (void)count;
-  (void)err;
   for (size_t i = 0; i < into->experiment_count; i++)
     if (into->experiments[i].experiment_id == integer_of(&cells[1]))
       run.experiment = &into->experiments[i];

@@ -111,8 +111,6 @@ static enum status count_spans(void *context, size_t first_row, const struct sto
                                const struct store_derived *derived, struct error *err)
 {
   struct names *names = context;
-  (void)first_row;
-  (void)derived;
   for (size_t i = 0; i < spans->count; i++) {
     uint32_t place = spans->name[i] < names->text_count ? names->places[spans->name[i]] : 0;
     if (place == 0)

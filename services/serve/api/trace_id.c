@@ -21,8 +21,6 @@ struct found {
 static enum status take(void *context, const struct store_cell *cells, size_t count, struct error *err)
 {
   struct found *found = context;
-  (void)count;
-  (void)err;
   *vector_add(&found->runs) = cells[0].integer;
   return STATUS_OK;
 }

@@ -17,8 +17,6 @@ static enum status put_tag(void *context, const struct store_cell *cells, size_t
   struct json_writer *json = context;
   const struct store_cell *value = &cells[1];
   char digits[32];
-  (void)count;
-  (void)err;
   json_array(json);
   json_string_n(json, cells[0].text, cells[0].length);
   if (value->type == STORE_INT && value->integer >= -EXACT_MOST && value->integer <= EXACT_MOST) {

@@ -10,7 +10,6 @@
 
 static int recognize(struct slice head, bool is_all)
 {
-  (void)is_all;
   return slice_contains(head, "caffe.cpp:") && slice_contains(head, "Average time per layer") ? 3 : 0;
 }
 

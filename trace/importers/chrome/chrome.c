@@ -300,7 +300,6 @@ static bool take_other(void *context, struct json_reader *reader, const char *ke
 static enum status read_key(void *context, struct slice key, const struct trace_value *value, struct error *err)
 {
   struct reading *reading = context;
-  (void)err;
   if (!slice_is(key, "otherData") || reading->event_count > 0)
     return STATUS_OK;
   (void)json_each_of_text(value->raw.data, value->raw.length, take_other, reading);

@@ -18,7 +18,6 @@ static const char header[] = "EventDescription,ThreadId,BeginTimeStamp(ms),EndTi
 
 static int recognize(struct slice head, bool is_all)
 {
-  (void)is_all;
   return slice_starts_with(head, header) ? 3 : 0;
 }
 

@@ -60,7 +60,6 @@ static int begins_at(struct slice head)
 
 static int recognize(struct slice head, bool is_all)
 {
-  (void)is_all;
   return begins_at(head) >= 0 ? 3 : 0;
 }
 

@@ -11,7 +11,6 @@ enum { HOST_EVENT_BYTES = 152, DISPATCH_BYTES = 88, DEVICE_EVENT_BYTES = 96, FUN
 
 static int recognize(struct slice head, bool is_all)
 {
-  (void)is_all;
   return iree_is_bundle(head) ? 3 : 0;
 }
 
@@ -31,7 +30,6 @@ static enum status note_execution(void *context, const struct iree_record *recor
 {
   struct reading *reading = context;
   bool is_on_device = slice_is(record->type, "queue-device-events");
-  (void)err;
   if (iree_u32(item, 4) == IREE_EXECUTE)
     *map_at(&reading->bundle.spans, submission_key(iree_u64(item, 24), is_on_device), NULL) =
         (uint64_t)++reading->bundle.last_span_id;
@@ -41,7 +39,6 @@ static enum status note_execution(void *context, const struct iree_record *recor
 static enum status note_fact(void *context, const struct iree_record *record, struct slice item, struct error *err)
 {
   struct reading *reading = context;
-  (void)err;
   if (slice_is(record->type, "clock-correlations"))
     iree_note_clock(&reading->bundle, item);
   else
@@ -185,7 +182,6 @@ static enum status put_host_event(void *context, const struct iree_record *recor
   struct import *import = reading->bundle.import;
   uint32_t type = iree_u32(item, 4);
   struct store_span span = {.start_ns = (int64_t)iree_u64(item, 104), .kind = XSP_KIND_SYNC};
-  (void)record;
   number_span(reading, iree_u64(item, 24), false, type == IREE_EXECUTE, &span);
   if (span.start_ns < 0 || (int64_t)iree_u64(item, 112) < span.start_ns) {
     import_skip(import, "negative time or duration");
@@ -241,8 +237,6 @@ static enum status put_device_event(void *context, const struct iree_record *rec
 static enum status skip_item(void *context, const struct iree_record *record, struct slice item, struct error *err)
 {
   struct reading *reading = context;
-  (void)item;
-  (void)err;
   import_skip(reading->bundle.import, slice_is(record->type, "queue-events")            ? "submission to a queue"
                                       : slice_is(record->type, "memory-events")         ? "memory event"
                                       : slice_is(record->type, "command-region-events") ? "region of a command buffer"

@@ -7,7 +7,6 @@
 
 static int recognize(struct slice head, bool is_all)
 {
-  (void)is_all;
   head = import_json_head(head);
   return slice_starts_with(head, "{") && slice_contains(head, "\"nodes\"") && slice_contains(head, "\"ctrl_deps\"") ? 3
                                                                                                                     : 0;
@@ -55,7 +54,6 @@ static bool take_input(void *context, struct json_reader *reader, const char *ke
 static bool take_shape(void *context, struct json_reader *reader, const char *key)
 {
   struct reading *reading = context;
-  (void)key;
   if (reading->shape.type == 0 && !import_json_value(reading->json.import, reader, &reading->shape))
     reading->shape.type = 0;
   return true;
@@ -84,7 +82,6 @@ static bool take_attribute_member(void *context, struct json_reader *reader, con
 static bool take_attribute(void *context, struct json_reader *reader, const char *key)
 {
   struct reading *reading = context;
-  (void)key;
   reading->key = 0;
   reading->has_value = reading->is_record = false;
   if (reader->event != JSON_OBJECT || !json_each(reader, take_attribute_member, context))
@@ -117,7 +114,6 @@ static bool take_member(void *context, struct json_reader *reader, const char *k
 static bool take_node(void *context, struct json_reader *reader, const char *key)
 {
   struct reading *reading = context;
-  (void)key;
   import_described_begin(reading->nodes);
   reading->shape = (struct store_tag){0};
   if (reader->event != JSON_OBJECT || !json_each(reader, take_member, context))

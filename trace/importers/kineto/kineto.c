@@ -98,7 +98,6 @@ static void walk_head(struct walk *walk, unsigned event_depth, struct signs *sig
 
 static int recognize(struct slice head, bool is_all)
 {
-  (void)is_all;
   struct signs signs = {0};
   head = import_json_head(head);
   struct walk walk = {.at = head.data, .end = head.data + head.length};

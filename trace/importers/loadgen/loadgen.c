@@ -14,7 +14,6 @@
 
 static int recognize(struct slice head, bool is_all)
 {
-  (void)is_all;
   return slice_contains(head, "\"traceEvents\"") && slice_contains(head, "\"sample_seq\":") &&
                  slice_contains(head, "\"query_seq\":")
              ? 3

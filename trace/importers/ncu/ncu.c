@@ -13,7 +13,6 @@
 
 static int recognize(struct slice head, bool is_all)
 {
-  (void)is_all;
   return slice_contains(head, "\"Kernel Name\"") && slice_contains(head, "\"Block Size\"") &&
                  slice_contains(head, "\"Grid Size\"")
              ? 3

@@ -8,7 +8,6 @@
 
 static int recognize(struct slice head, bool is_all)
 {
-  (void)is_all;
   static const char *const headers[] = {"\"Start\",\"Duration\",", "\"Device\",\"Context\",\"Stream\",\"Kernel\"",
                                         "\"Device\",\"Kernel\",\"Invocations\"", "\"Type\",\"Time(%)\",",
                                         "\"Time(%)\",\"Time\",\"Calls\""};

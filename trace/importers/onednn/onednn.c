@@ -63,7 +63,6 @@ static bool after_marker(struct slice text, struct slice *ret_rest)
 
 static int recognize(struct slice head, bool is_all)
 {
-  (void)is_all;
   struct slice rest;
   if (!after_marker(head, &rest))
     return 0;

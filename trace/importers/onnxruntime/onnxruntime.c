@@ -29,7 +29,6 @@ static bool has_member(struct slice head, const char *key, const char *value)
 
 static int recognize(struct slice head, bool is_all)
 {
-  (void)is_all;
   static const char *const session_names[] = {"\"model_run\"", "\"session_initialization\"", "\"model_loading_",
                                               "\"SequentialExecutor::Execute\""};
   if (has_member(head, "\"cat\"", "\"Node\"") && slice_contains(head, NODE_SUFFIX "\"") &&

@@ -164,7 +164,6 @@ static enum status read_all(struct reader *reader, struct error *err)
 
 static int recognize(struct slice head, bool is_all)
 {
-  (void)is_all;
   return slice_starts_with(head, OTLP_JOURNAL_MAGIC) ? 3 : 0;
 }
 

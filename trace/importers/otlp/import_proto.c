@@ -220,7 +220,6 @@ static enum status read_file(struct import *import, struct error *err)
 static int recognize(struct slice head, bool is_all)
 {
   enum framing framing;
-  (void)is_all;
   return claim_framing(head, &framing);
 }
 

@@ -7,7 +7,6 @@
 static enum status take_scope(void *context, struct slice name, struct error *err)
 {
   struct otlp_model *model = context;
-  (void)err;
   model->scope_tracer = name.length > 0 ? import_slice(model->import, name) : model->tracer;
   return STATUS_OK;
 }

@@ -89,7 +89,6 @@ static int recognize(struct slice head, bool is_all)
 {
   struct slice rest = head, line;
   struct header header;
-  (void)is_all;
   bool is_header = false;
   for (int i = 0; i < 64 && slice_cut(&rest, '\n', &line); i++) { // comments may come before
     struct slice text = slice_trim(line);

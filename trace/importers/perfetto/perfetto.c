@@ -15,7 +15,6 @@
 // Packets begin with field 1; what is in the first must be of a packet.
 static int recognize(struct slice head, bool is_all)
 {
-  (void)is_all;
   struct wire wire = wire_over(head.data, head.length);
   struct wire_field packet, field;
   unsigned known = 0;

@@ -28,7 +28,6 @@ static int recognize(struct slice head, bool is_all)
   struct wire wire = wire_over(head.data, head.length);
   struct wire_field field = {0};
   int types = 0;
-  (void)is_all;
   while (wire_next(&wire, &field)) {
     bool is_number = field.type == WIRE_VARINT && field.number >= 7 && field.number <= 14;
     bool is_named = (field.number == 1 || field.number == 11) && field.type == WIRE_BYTES && is_type(&field);

@@ -8,7 +8,6 @@
 
 static int recognize(struct slice head, bool is_all)
 {
-  (void)is_all;
   head = import_json_head(head);
   return slice_starts_with(head, "[") && slice_contains(head, "\"frame\"") && slice_contains(head, "\"metrics\"") &&
                  slice_contains(head, "\"children\"")
@@ -99,7 +98,6 @@ static bool take_node(void *context, struct json_reader *reader, const char *key
 {
   struct reading *reading = context;
   size_t parent = reading->node;
-  (void)key;
   if (reader->event != JSON_OBJECT)
     return false;
   if (parent != NO_NODE)

@@ -31,7 +31,6 @@ static bool take_symbol_member(void *context, struct json_reader *reader, const 
 static bool take_symbol(void *context, struct json_reader *reader, const char *key)
 {
   struct reading reading = {.names = context};
-  (void)key;
   if (reader->event == JSON_OBJECT && !json_each(reader, take_symbol_member, &reading))
     return false;
   *map_at(&reading.names->kernels, map_number((uint64_t)reading.id), NULL) =
@@ -67,7 +66,6 @@ static bool take_agent(void *context, struct json_reader *reader, const char *ke
 {
   struct rocprof_names *names = context;
   struct reading reading = {.names = names};
-  (void)key;
   if (reader->event == JSON_OBJECT && !json_each(reader, take_agent_member, &reading))
     return false;
   *map_at(&names->devices, map_number((uint64_t)reading.id), NULL) =
@@ -81,7 +79,6 @@ static bool take_agent(void *context, struct json_reader *reader, const char *ke
 static bool take_operation(void *context, struct json_reader *reader, const char *key)
 {
   struct reading *reading = context;
-  (void)key;
   struct map_key place = {(uint64_t)reading->kind, (uint64_t)reading->operation++};
   *map_at(&reading->names->operations, place, NULL) = text_of(reading->names, reader);
   return true;
@@ -96,7 +93,6 @@ static bool take_kind_member(void *context, struct json_reader *reader, const ch
 static bool take_kind(void *context, struct json_reader *reader, const char *key)
 {
   struct reading *reading = context;
-  (void)key;
   reading->operation = 0;
   bool is_read = reader->event != JSON_OBJECT || json_each(reader, take_kind_member, context);
   reading->kind++;
@@ -116,7 +112,6 @@ static bool take_marker_member(void *context, struct json_reader *reader, const 
 static bool take_marker(void *context, struct json_reader *reader, const char *key)
 {
   struct reading reading = {.names = context};
-  (void)key;
   if (reader->event == JSON_OBJECT && !json_each(reader, take_marker_member, &reading))
     return false;
   *map_at(&reading.names->markers, map_number((uint64_t)reading.id), NULL) = reading.name;

@@ -13,7 +13,6 @@ static const char advice[] = "rocprofv3 --output-format rocpd";
 
 static int recognize(struct slice head, bool is_all)
 {
-  (void)is_all;
   bool is_database = head.length >= 16 && memcmp(head.data, "SQLite format 3", 16) == 0;
   return is_database && slice_contains(head, "rocpd_info_node") && slice_contains(head, "rocpd_event") ? 3 : 0;
 }

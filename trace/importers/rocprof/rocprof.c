@@ -12,7 +12,6 @@
 
 static int recognize(struct slice head, bool is_all)
 {
-  (void)is_all;
   head = import_json_head(head);
   return slice_starts_with(head, "{") && slice_contains(head, TOP) ? 3 : 0;
 }
@@ -234,7 +233,6 @@ static bool take_value(void *context, struct json_reader *reader, const char *ke
 static bool take_record(void *context, struct json_reader *reader, const char *key)
 {
   struct reading *reading = context;
-  (void)key;
   memset(reading->values, 0, sizeof reading->values);
   memset(reading->has, 0, sizeof reading->has);
   reading->inside = NULL;
@@ -262,7 +260,6 @@ static bool take_process(void *context, struct json_reader *reader, const char *
 {
   struct reading *reading = context;
   size_t offset = reader->offset;
-  (void)key;
   if (reader->event != JSON_OBJECT || !json_skip(reader))
     return false;
   struct slice process = {reader->start + offset, (size_t)(reader->at - reader->start) - offset};

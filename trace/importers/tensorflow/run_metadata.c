@@ -62,7 +62,6 @@ static enum shape shape_of(struct slice head)
 
 static int recognize(struct slice head, bool is_all)
 {
-  (void)is_all;
   return shape_of(head) != SHAPE_NONE ? 3 : 0;
 }
 

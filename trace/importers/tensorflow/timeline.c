@@ -11,7 +11,6 @@
 
 static int recognize(struct slice head, bool is_all)
 {
-  (void)is_all;
   return slice_contains(head, COMPUTE "\"") && slice_contains(head, " Tensors\"") &&
                  slice_contains(head, "\"Allocators\"")
              ? 3

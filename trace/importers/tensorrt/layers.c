@@ -7,7 +7,6 @@
 
 static int recognize(struct slice head, bool is_all)
 {
-  (void)is_all;
   head = import_json_head(head);
   return slice_starts_with(head, "{") && slice_contains(head, "\"Layers\"") &&
                  (slice_contains(head, "\"LayerType\"") || slice_contains(head, "\"Bindings\""))
@@ -56,7 +55,6 @@ static bool take_tensor(void *context, struct json_reader *reader, const char *k
 
 static bool take_tensors(void *context, struct json_reader *reader, const char *key)
 {
-  (void)key;
   return reader->event != JSON_OBJECT || json_each(reader, take_tensor, context);
 }
 
@@ -80,7 +78,6 @@ static bool take_member(void *context, struct json_reader *reader, const char *k
 static bool take_layer(void *context, struct json_reader *reader, const char *key)
 {
   struct reading *reading = context;
-  (void)key;
   import_described_begin(reading->layers);
   if (reader->event == JSON_STRING)
     take_name(reading, reader);

@@ -12,7 +12,6 @@
 
 static int recognize(struct slice head, bool is_all)
 {
-  (void)is_all;
   head = import_json_head(head);
   return slice_starts_with(head, "[") && slice_contains(head, "\"averageMs\"") && slice_contains(head, "\"timeMs\"")
              ? 3

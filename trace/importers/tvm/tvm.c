@@ -10,7 +10,6 @@ static const char duration_key[] = "Duration (us)";
 
 static int recognize(struct slice head, bool is_all)
 {
-  (void)is_all;
   head = import_json_head(head);
   return slice_starts_with(head, "{") && slice_contains(head, "\"calls\"") && slice_contains(head, "\"Duration (us)\"")
              ? 3
@@ -124,7 +123,6 @@ static enum status put_call(struct reading *reading, struct error *err)
 static bool take_call(void *context, struct json_reader *reader, const char *key)
 {
   struct reading *reading = context;
-  (void)key;
   reading->name = 0;
   reading->duration_us[0] = 0;
   reading->tags.count = 0;
@@ -144,7 +142,6 @@ static bool take_device(void *context, struct json_reader *reader, const char *k
   struct import_decimal zero = {slice_of("0"), 0};
   struct store_span span = {0};
   bool has_times;
-  (void)key;
   reading->duration_us[0] = 0;
   if (reader->event != JSON_OBJECT || !json_each(reader, take_total, reading))
     return reader->event != JSON_ERROR;

@@ -311,7 +311,6 @@ static enum status read_file(struct import *import, struct error *err)
 static int recognize(struct slice head, bool is_all)
 {
   static const char *const names[] = {"/host:", "/device:", "Task Environment", "#Chip"};
-  (void)is_all;
   struct wire wire = wire_over(head.data, head.length);
   struct wire_field plane, field;
   (void)wire_next(&wire, &plane);
