@@ -136,6 +136,14 @@ double question_model_latency(struct question *question, const struct view_set *
   return question_model_figure(question, set).value;
 }
 
+double *analyze_unknowns(struct arena *arena, size_t count)
+{
+  double *values = arena_alloc_array(arena, count + 1, sizeof *values);
+  for (size_t i = 0; i < count; i++)
+    values[i] = NAN;
+  return values;
+}
+
 double analyze_share_pct(double part, double whole)
 {
   return whole > 0 ? part / whole * 100 : NAN;

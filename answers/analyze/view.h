@@ -175,7 +175,8 @@ void question_choose_observations(struct question *question, struct view_set *se
 bool question_is_by_value(const struct question *question);
 // a - b, of figures of two runs. Negative: NaN, and a note naming `what`; within 0.5 ns: 0.
 double question_difference_ms(struct question *question, double a_ms, double b_ms, const char *what);
-double analyze_share_pct(double part, double whole); // NaN where the whole is not above 0, or either is unknown
+double *analyze_unknowns(struct arena *arena, size_t count); // NaN, not measured yet; by observation, say
+double analyze_share_pct(double part, double whole);         // NaN where the whole is not above 0, or either is unknown
 double analyze_difference_of_runs_ms(double a_ms, double b_ms); // the same without the note
 
 // ---- columns that several analyses share ----------------------------------------------------------------------------

@@ -45,9 +45,7 @@ static struct item *item_of(struct sums *sums, const char *kernel_name, size_t l
   *place = sums->items.count;
   struct item *item = vector_add(&sums->items);
   *item = (struct item){.name = kernel_name, .name_id = name, .index = -1, .layer = layer};
-  item->values_ms = arena_alloc_array(sums->comparing->scratch, sums->observations + 1, sizeof *item->values_ms);
-  for (size_t i = 0; i < sums->observations; i++)
-    item->values_ms[i] = NAN;
+  item->values_ms = analyze_unknowns(sums->comparing->scratch, sums->observations);
   return item;
 }
 

@@ -6,7 +6,6 @@
 #include "analyze/layers/layers.h"
 #include "analyze/pairing.h"
 
-#include <math.h>
 #include <string.h>
 
 // All experiments of both sides, those of a first.
@@ -224,9 +223,7 @@ static void fill_item(struct comparing *comparing, struct item *item, const stru
                           .name_id = interner_at(&comparing->names, layer->name_text, strlen(layer->name_text)),
                           .index = layer->index,
                           .layer = ITEM_NONE};
-    item->values_ms = arena_alloc_array(comparing->scratch, observations + 1, sizeof *item->values_ms);
-    for (size_t i = 0; i < observations; i++)
-      item->values_ms[i] = NAN;
+    item->values_ms = analyze_unknowns(comparing->scratch, observations);
   }
 }
 

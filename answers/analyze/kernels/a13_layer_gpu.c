@@ -62,9 +62,7 @@ static double gpu_sum_ms(struct question *question, const struct kernels *kernel
   if (kernels->source.on_device)
     return layers_total(question, &kernels->layer_side, LAYER_EXECUTED);
   size_t observations = kernels->observation_count;
-  double *sums = arena_alloc_array(question->scratch, observations + 1, sizeof *sums);
-  for (size_t i = 0; i < observations; i++)
-    sums[i] = NAN;
+  double *sums = analyze_unknowns(question->scratch, observations);
   for (size_t i = 0; i < kernels->layers_listed * observations; i++)
     if (!isnan(kernels->layer_gpu_ms[i]))
       sums[i % observations] =

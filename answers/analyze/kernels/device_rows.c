@@ -88,20 +88,12 @@ void device_rows_find(const struct run_columns *columns, const uint32_t *item_of
 }
 
 // ---- metrics --------------------------------------------------------------------------------------------------------
-static double *values_of_none(struct arena *arena, size_t count)
-{
-  double *values = arena_alloc_array(arena, count, sizeof *values);
-  for (size_t i = 0; i < count; i++)
-    values[i] = NAN;
-  return values;
-}
-
 static void set_metric(struct device_rows *devices, struct arena *arena, size_t metric, uint32_t item,
                        const struct store_tag *tag)
 {
   double **values = &devices->metrics[metric];
   if (*values == NULL)
-    *values = values_of_none(arena, devices->count);
+    *values = analyze_unknowns(arena, devices->count);
   double value = tag->type == STORE_INT ? (double)tag->value.integer : tag->value.real;
   (*values)[item] = isfinite(value) ? value : NAN;
 }
@@ -135,7 +127,7 @@ static void add_precisions(struct device_rows *devices, struct arena *arena)
   double **needed[] = {&devices->metrics[KERNEL_FLOPS], &parts[PRECISION_SINGLE]};
   for (size_t k = 0; k < 2; k++)
     if (*needed[k] == NULL)
-      *needed[k] = values_of_none(arena, devices->count);
+      *needed[k] = analyze_unknowns(arena, devices->count);
   for (size_t i = 0; i < devices->count; i++) {
     double *of_kernel[PRECISION_COUNT];
     for (size_t p = 0; p < PRECISION_COUNT; p++)

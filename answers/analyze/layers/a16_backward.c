@@ -29,12 +29,8 @@ struct groups {
 static void start_group(struct groups *groups, struct group *group, uint32_t text)
 {
   group->text = text;
-  for (size_t part = 0; part < PARTS; part++) {
-    group->sums[part] =
-        arena_alloc_array(groups->question->scratch, groups->layers.observation_count + 1, sizeof(double));
-    for (size_t i = 0; i < groups->layers.observation_count; i++)
-      group->sums[part][i] = NAN;
-  }
+  for (size_t part = 0; part < PARTS; part++)
+    group->sums[part] = analyze_unknowns(groups->question->scratch, groups->layers.observation_count);
 }
 
 static void add(struct group *group, size_t observation, const struct layer_row *item, double latency_ms)

@@ -32,21 +32,13 @@ struct paired_layers { // in the order of the runs' rows, for questions about th
 };
 
 // ---- pairing --------------------------------------------------------------------------------------------------------
-double *layers_no_values(struct arena *arena, size_t count)
-{
-  double *values = arena_alloc_array(arena, count + 1, sizeof *values);
-  for (size_t i = 0; i < count; i++)
-    values[i] = NAN;
-  return values;
-}
-
 static void set_on_device(struct layer *layer, const struct observed *observed, size_t at, size_t observation,
                           size_t observation_count, struct arena *arena)
 {
   if (layer->host_ms == NULL) {
-    layer->host_ms = layers_no_values(arena, observation_count);
-    layer->executed_ms = layers_no_values(arena, observation_count);
-    layer->alone_ms = layers_no_values(arena, observation_count);
+    layer->host_ms = analyze_unknowns(arena, observation_count);
+    layer->executed_ms = analyze_unknowns(arena, observation_count);
+    layer->alone_ms = analyze_unknowns(arena, observation_count);
   }
   const struct layer_device_time *time = &observed->run->rows->device_times[at];
   layer->host_ms[observation] = (double)observed->run->rows->items[at].duration_ns / 1e6;
@@ -110,9 +102,9 @@ static void fill_observation(struct store *store, struct arena *arena, struct la
           .name = item->name,
           .index = item->index,
           .is_indexed = item->is_indexed,
-          .latency_ms = layers_no_values(arena, observation_count),
-          .alloc_bytes = layers_no_values(arena, observation_count),
-          .kernels = layers_no_values(arena, observation_count),
+          .latency_ms = analyze_unknowns(arena, observation_count),
+          .alloc_bytes = analyze_unknowns(arena, observation_count),
+          .kernels = analyze_unknowns(arena, observation_count),
       };
     layer->latency_ms[observation] = item->latency_ms;
     if (observed->run->part->on_device)

@@ -69,7 +69,6 @@ enum status layers_load_parts(struct question *question, struct layers_part *par
 enum status layers_answer(struct question *question, enum layers_use use, struct layers *ret_layers,
                           struct error *err) MUST_CHECK;
 // The set that model latencies come from which layers are compared with: that of the layers themselves on the device basis.
-double *layers_no_values(struct arena *arena, size_t count); // by observation: NaN, not measured yet
 const struct view_set *layers_model_set(const struct question *question, const struct layers *layers,
                                         const char **ret_from);
 

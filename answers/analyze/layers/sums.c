@@ -65,7 +65,7 @@ double *layers_sums(const struct question *question, const struct layers *layers
                     size_t group_count, enum layer_value which)
 {
   size_t observations = layers->observation_count;
-  double *sums = layers_no_values(question->scratch, group_count * observations);
+  double *sums = analyze_unknowns(question->scratch, group_count * observations);
   for (size_t k = 0; k < layers->count; k++) {
     const double *values = values_of(&layers->items[k], which);
     for (size_t i = 0; i < observations; i++) {

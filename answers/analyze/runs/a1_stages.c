@@ -192,14 +192,6 @@ static void add_to(double *sums, size_t at, int64_t duration_ns)
   sums[at] = (isnan(sums[at]) ? 0 : sums[at]) + (double)duration_ns / 1e6;
 }
 
-static double *new_sums(struct arena *scratch, size_t count)
-{
-  double *sums = arena_alloc_array(scratch, count + 1, sizeof *sums);
-  for (size_t i = 0; i < count; i++)
-    sums[i] = NAN;
-  return sums;
-}
-
 // `of_observation`: by stage; NULL: none has any.
 static void add_observations(const struct view_run *run, double *const *of_observation, struct values *values)
 {
@@ -282,12 +274,12 @@ static void add_up(struct run_stages *stages, struct values *values)
 {
   const struct view_run *run = stages->run;
   struct arena *scratch = stages->question->scratch;
-  double *of_process[2] = {new_sums(scratch, stages->places.process_count),
-                           new_sums(scratch, stages->places.process_count)};
+  double *of_process[2] = {analyze_unknowns(scratch, stages->places.process_count),
+                           analyze_unknowns(scratch, stages->places.process_count)};
   double *of_observation[STAGE_COUNT] = {NULL};
   const bool data_are_before = !has_data_within(stages);
   for (unsigned stage = PREPROCESS; stage < STAGE_COUNT; stage++)
-    of_observation[stage] = new_sums(scratch, run->observation_count);
+    of_observation[stage] = analyze_unknowns(scratch, run->observation_count);
   for (size_t i = 0; i < stages->found.count; i++) {
     const struct stage_span *span = &stages->found.items[i];
     uint32_t process = stage_places_process(&stages->places, span->track_id);
