@@ -1,46 +1,48 @@
 // SPDX-License-Identifier: Apache-2.0
-// The analyses that exist; analyses.c lists them in `analyses[]`.
+// The analyses that exist, in the order of help. Each is `analysis_NAME`, in the file that begins with NAME (a9: a8_kernels.c).
 #ifndef XSP_ANALYZE_A_LIST_H
 #define XSP_ANALYZE_A_LIST_H
 
 #include "analyze/analyze.h"
 
-extern const struct analysis analysis_l0;  // l0_overhead.c
-extern const struct analysis analysis_a1;  // a1_model.c
-extern const struct analysis analysis_a2;  // a2_layers.c
-extern const struct analysis analysis_a3;  // a3_layer_latency.c
-extern const struct analysis analysis_a4;  // a4_layer_memory.c
-extern const struct analysis analysis_a5;  // a5_type_count.c
-extern const struct analysis analysis_a6;  // a6_type_latency.c
-extern const struct analysis analysis_a7;  // a7_type_memory.c
-extern const struct analysis analysis_a8;  // a8_kernels.c
-extern const struct analysis analysis_a9;  // a8_kernels.c
-extern const struct analysis analysis_a10; // a10_kernel_names.c
-extern const struct analysis analysis_a11; // a11_kernel_layers.c
-extern const struct analysis analysis_a12; // a12_layer_metrics.c
-extern const struct analysis analysis_a13; // a13_layer_gpu.c
-extern const struct analysis analysis_a14; // a14_layer_roofline.c
-extern const struct analysis analysis_a15; // a15_kernel_models.c
-extern const struct analysis analysis_a16; // a16_backward.c
-extern const struct analysis analysis_a17; // a17_contexts.c
-extern const struct analysis analysis_a18; // a18_samples.c
-extern const struct analysis analysis_a19; // a19_input.c
-extern const struct analysis analysis_a20; // a20_generations.c
-extern const struct analysis analysis_a21; // ranks/a21_ranks.c
-extern const struct analysis analysis_a22; // lines/a22_lines.c
-extern const struct analysis analysis_a23; // kernels/a23_implementations.c
-extern const struct analysis analysis_a24; // ranks/a24_collectives.c
-extern const struct analysis analysis_a25; // runs/a25_compilation.c
-extern const struct analysis analysis_a27; // ranks/a27_rank_steps.c
-extern const struct analysis analysis_t8;  // t8_models.c
-extern const struct analysis analysis_t9;  // t9_depth.c
-extern const struct analysis analysis_t10; // t10_frameworks.c
-extern const struct analysis analysis_t11; // t11_systems.c
+#define ANALYSES(X)                                                                                                    \
+  X(l0)                                                                                                                \
+  X(a1)                                                                                                                \
+  X(a2)                                                                                                                \
+  X(a3)                                                                                                                \
+  X(a4)                                                                                                                \
+  X(a5)                                                                                                                \
+  X(a6)                                                                                                                \
+  X(a7)                                                                                                                \
+  X(a8)                                                                                                                \
+  X(a9)                                                                                                                \
+  X(a10)                                                                                                               \
+  X(a11)                                                                                                               \
+  X(a12)                                                                                                               \
+  X(a13)                                                                                                               \
+  X(a14)                                                                                                               \
+  X(a15)                                                                                                               \
+  X(a16)                                                                                                               \
+  X(a17)                                                                                                               \
+  X(a18)                                                                                                               \
+  X(a19)                                                                                                               \
+  X(a20)                                                                                                               \
+  X(a21)                                                                                                               \
+  X(a22)                                                                                                               \
+  X(a23)                                                                                                               \
+  X(a24)                                                                                                               \
+  X(a25)                                                                                                               \
+  X(a27)                                                                                                               \
+  X(t8)                                                                                                                \
+  X(t9)                                                                                                                \
+  X(t10)                                                                                                               \
+  X(t11)                                                                                                               \
+  X(ranges)                                                                                                            \
+  X(requests)                                                                                                          \
+  X(findings)
 
-extern const struct analysis analysis_ranges;   // runs/ranges.c
-extern const struct analysis analysis_requests; // runs/requests.c
-
-// findings/findings.c
-extern const struct analysis analysis_findings;
+#define DECLARE(name) extern const struct analysis analysis_##name;
+ANALYSES(DECLARE)
+#undef DECLARE
 
 #endif

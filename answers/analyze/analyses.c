@@ -9,46 +9,8 @@
 #include <string.h>
 #include <strings.h>
 
-// One a line.
-// clang-format off
-const struct analysis *const analyses[] = {
-    &analysis_l0,
-    &analysis_a1,
-    &analysis_a2,
-    &analysis_a3,
-    &analysis_a4,
-    &analysis_a5,
-    &analysis_a6,
-    &analysis_a7,
-    &analysis_a8,
-    &analysis_a9,
-    &analysis_a10,
-    &analysis_a11,
-    &analysis_a12,
-    &analysis_a13,
-    &analysis_a14,
-    &analysis_a15,
-    &analysis_a16,
-    &analysis_a17,
-    &analysis_a18,
-    &analysis_a19,
-    &analysis_a20,
-    &analysis_a21,
-    &analysis_a22,
-    &analysis_a23,
-    &analysis_a24,
-    &analysis_a25,
-    &analysis_a27,
-    &analysis_t8,
-    &analysis_t9,
-    &analysis_t10,
-    &analysis_t11,
-    &analysis_ranges,
-    &analysis_requests,
-    &analysis_findings,
-    NULL,
-};
-// clang-format on
+#define ADDRESS(name) &analysis_##name,
+const struct analysis *const analyses[] = {ANALYSES(ADDRESS) NULL};
 
 const struct analysis *analyze_find(const char *id)
 {

@@ -93,12 +93,12 @@ class AnalysisOptions(unittest.TestCase):
 
 
 class Importers(unittest.TestCase):
-    """Those of trace/importers/importers.c, by their descriptors."""
+    """Those of trace/importers/importer.h, by their descriptors."""
     def test_all_faces(self):
-        listed = re.search(r"importers\[\] = \{(.*?)NULL", source("trace/importers/importers.c"), re.S).group(1)
+        listed = re.search(r"define IMPORTERS\(X\)(.*?)\n\n", source("trace/importers/importer.h"), re.S).group(1)
         descriptors = "".join(path.read_text() for path in (SOURCE / "trace/importers").glob("*/*.c"))
-        table = [(re.search(rf'struct importer {name} = \{{\s*\.name = "(.*?)",\s*\.summary = "(.*?)"', descriptors).groups())
-                 for name in re.findall(r"&(importer_\w+)", listed)]
+        table = [(re.search(rf'struct importer importer_{name} = \{{\s*\.name = "(.*?)",\s*\.summary = "(.*?)"', descriptors).groups())
+                 for name in re.findall(r"X\((\w+)\)", listed)]
         self.assertGreater(len(table), 7)
         lines = re.findall(r"^  ([a-z-]+) {1,} *(\S.*)$", xsp("help", "import").split("Options:")[0], re.M)
         self.assertEqual(lines, table)

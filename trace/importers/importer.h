@@ -176,34 +176,39 @@ struct foreign_format {
 // By the beginning of the file, else by the end of its name. NULL: not known either. Pure.
 const struct foreign_format *foreign_recognise(const char *path, struct slice head, bool is_all);
 
-// The importers, each in NAME.c
-extern const struct importer importer_kineto;
-extern const struct importer importer_onnxruntime;
-extern const struct importer importer_nsys;
-extern const struct importer importer_otlp;
-extern const struct importer importer_otlp_proto;
-extern const struct importer importer_otlp_journal;
-extern const struct importer importer_loadgen;
-extern const struct importer importer_rocprof;
-extern const struct importer importer_rocpd;
-extern const struct importer importer_perfetto;
-extern const struct importer importer_pprof;
-extern const struct importer importer_etdump;
-extern const struct importer importer_iree;
-extern const struct importer importer_tvm;
-extern const struct importer importer_cntk;
-extern const struct importer importer_proton;
-extern const struct importer importer_caffe;
-extern const struct importer importer_nvprof;
-extern const struct importer importer_onednn;
-extern const struct importer importer_tf_timeline;
-extern const struct importer importer_tf_metadata;
-extern const struct importer importer_tensorrt;
-extern const struct importer importer_tensorrt_layers;
-extern const struct importer importer_ncu;
-extern const struct importer importer_xplane;
-extern const struct importer importer_perf;
-extern const struct importer importer_chakra;
-extern const struct importer importer_chrome;
+// The importers, in the order of help and of equal claims: what is more particular comes first.
+#define IMPORTERS(X)                                                                                                   \
+  X(kineto)                                                                                                            \
+  X(onnxruntime)                                                                                                       \
+  X(nsys)                                                                                                              \
+  X(otlp)                                                                                                              \
+  X(otlp_proto)                                                                                                        \
+  X(otlp_journal)                                                                                                      \
+  X(loadgen)                                                                                                           \
+  X(rocprof)                                                                                                           \
+  X(rocpd)                                                                                                             \
+  X(perfetto)                                                                                                          \
+  X(pprof)                                                                                                             \
+  X(etdump)                                                                                                            \
+  X(iree)                                                                                                              \
+  X(tvm)                                                                                                               \
+  X(cntk)                                                                                                              \
+  X(proton)                                                                                                            \
+  X(caffe)                                                                                                             \
+  X(nvprof)                                                                                                            \
+  X(onednn)                                                                                                            \
+  X(tf_timeline)                                                                                                       \
+  X(tf_metadata)                                                                                                       \
+  X(tensorrt)                                                                                                          \
+  X(tensorrt_layers)                                                                                                   \
+  X(ncu)                                                                                                               \
+  X(xplane)                                                                                                            \
+  X(perf)                                                                                                              \
+  X(chakra)                                                                                                            \
+  X(chrome)
+
+#define DECLARE(name) extern const struct importer importer_##name;
+IMPORTERS(DECLARE)
+#undef DECLARE
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of rules, in the order of their numbers, and their thresholds from the command line. Called by findings.c.
+// The table of rules, and their thresholds from the command line. Called by findings.c.
 #include "analyze/findings/rules.h"
 
 #include "base/slice.h"
@@ -10,56 +10,8 @@
 #include <string.h>
 #include <strings.h>
 
-// One a line.
-// clang-format off
-const struct finding_rule *const finding_rules[] = {
-    &finding_f1,
-    &finding_f2,
-    &finding_f3,
-    &finding_f4,
-    &finding_f5,
-    &finding_f6,
-    &finding_f7,
-    &finding_f8,
-    &finding_f9,
-    &finding_f10,
-    &finding_f11,
-    &finding_f12,
-    &finding_f13,
-    &finding_f14,
-    &finding_f15,
-    &finding_f16,
-    &finding_f17,
-    &finding_f18,
-    &finding_f19,
-    &finding_f20,
-    &finding_f21,
-    &finding_f22,
-    &finding_f23,
-    &finding_f24,
-    &finding_f25,
-    &finding_f26,
-    &finding_f27,
-    &finding_f28,
-    &finding_f29,
-    &finding_f30,
-    &finding_f31,
-    &finding_f32,
-    &finding_f33,
-    &finding_f34,
-    &finding_f35,
-    &finding_f36,
-    &finding_f37,
-    &finding_f38,
-    &finding_f39,
-    &finding_f40,
-    &finding_f41,
-    &finding_f42,
-    &finding_f55,
-    &finding_f56,
-    NULL,
-};
-// clang-format on
+#define ADDRESS(name) &finding_##name,
+const struct finding_rule *const finding_rules[] = {FINDING_RULES(ADDRESS) NULL};
 
 size_t findings_rule_count(void)
 {
