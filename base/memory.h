@@ -7,6 +7,8 @@
 #ifndef XSP_BASE_MEMORY_H
 #define XSP_BASE_MEMORY_H
 
+#include "base/scoped.h"
+
 #include <stddef.h>
 
 void *memory_new(size_t count, size_t size_bytes) __attribute__((returns_nonnull)); // zeroed

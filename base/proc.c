@@ -3,6 +3,7 @@
 #include "base/proc.h"
 
 #include "base/clock.h"
+#include "base/scoped.h"
 #include "base/small_file.h"
 
 #include <dirent.h>
@@ -55,7 +56,7 @@ bool proc_lives(pid_t process, int64_t start_ns)
 static bool has_piece(pid_t process, const char *name, int separator, const char *wanted)
 {
   char path[64], buffer[1 << 16]; // one read gets an environment: every process of the machine is read
-  char *piece = NULL;
+  char *piece SCOPED(scoped_free) = NULL;
   size_t room = 0, length = strlen(wanted);
   bool is_found = false;
   snprintf(path, sizeof path, "/proc/%ld/%s", (long)process, name);
@@ -68,7 +69,6 @@ static bool has_piece(pid_t process, const char *name, int separator, const char
   }
   if (file != NULL)
     fclose(file);
-  free(piece);
   return is_found;
 }
 
@@ -100,7 +100,7 @@ size_t proc_in(const char *session, unsigned by, pid_t *ret_numbers, size_t most
 
 uint32_t proc_mapped(pid_t process, const char *const *names, size_t count)
 {
-  char path[64], *line = NULL;
+  char path[64], *line SCOPED(scoped_free) = NULL;
   size_t room = 0;
   uint32_t mapped = 0;
   snprintf(path, sizeof path, "/proc/%ld/maps", (long)process);
@@ -112,7 +112,6 @@ uint32_t proc_mapped(pid_t process, const char *const *names, size_t count)
   }
   if (file != NULL)
     fclose(file);
-  free(line);
   return mapped;
 }
 

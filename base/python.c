@@ -3,6 +3,7 @@
 #include "base/python.h"
 
 #include "base/child.h"
+#include "base/scoped.h"
 
 #include <glob.h>
 #include <limits.h>
@@ -117,7 +118,7 @@ bool python_visit(python_visit_fn visit, python_missed_fn missed, void *context)
 void python_program(char *path, size_t size)
 {
   const char *named = named_environment();
-  char *neighbour = neighbouring_environment();
+  char *neighbour SCOPED(scoped_free) = neighbouring_environment();
   const char *const environments[] = {named, neighbour};
   bool found = false;
   for (size_t i = 0; i < 2 && !found; i++)
@@ -125,5 +126,4 @@ void python_program(char *path, size_t size)
             access(path, X_OK) == 0;
   if (!found)
     snprintf(path, size, "python3");
-  free(neighbour);
 }

@@ -7,6 +7,17 @@
 #ifndef XSP_BASE_SCOPED_H
 #define XSP_BASE_SCOPED_H
 
+#include <stdlib.h>
+#include <string.h>
+
 #define SCOPED(done) __attribute__((cleanup(done)))
+
+// Of a pointer to memory: char *line SCOPED(scoped_free) = NULL;
+static inline void scoped_free(void *pointer)
+{
+  void *memory;
+  memcpy(&memory, pointer, sizeof memory);
+  free(memory);
+}
 
 #endif

@@ -42,9 +42,7 @@
 // For SCOPED: what vector_done does to a local one. Each begins with the pointer to its items.
 static inline void vector_end(void *vector)
 {
-  void *items;
-  memcpy(&items, vector, sizeof items);
-  free(items);
+  scoped_free(vector);
 }
 
 // For vector_reserve: `items`, moved where they must grow. Growth doubles, so that adding costs the same on average.

@@ -107,7 +107,7 @@ static double *sorted_copy(const double *values, size_t count)
 static struct estimate estimate_cut(const double *values, size_t count, size_t cut)
 {
   size_t kept = count - 2 * cut;
-  double *sorted = sorted_copy(values, count);
+  double *sorted SCOPED(scoped_free) = sorted_copy(values, count);
   double mean = mean_of(sorted + cut, kept);
   for (size_t i = 0; i < cut; i++) { // winsorised
     sorted[i] = sorted[cut];
@@ -115,7 +115,6 @@ static struct estimate estimate_cut(const double *values, size_t count, size_t c
   }
   double h = (double)kept;
   struct estimate estimate = {mean, squares_about_mean(sorted, count) / (h * (h - 1)), h - 1};
-  free(sorted);
   return estimate;
 }
 
@@ -170,11 +169,10 @@ static bool are_paired(const struct sample *a, const struct sample *b)
 
 static struct estimate estimate_pairs(const struct sample *a, const struct sample *b)
 {
-  double *differences = memory_new(a->run_count, sizeof *differences);
+  double *differences SCOPED(scoped_free) = memory_new(a->run_count, sizeof *differences);
   for (size_t i = 0; i < a->run_count; i++)
     differences[i] = a->run_latencies[i] - b->run_latencies[i];
   struct estimate estimate = estimate_mean(differences, a->run_count);
-  free(differences);
   return estimate;
 }
 

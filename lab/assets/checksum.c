@@ -42,13 +42,12 @@ enum status checksum_add_file(struct checksum *checksum, const char *path, struc
 {
   FILE *file = NULL;
   XSP_TRY(input_file_stream(path, INPUT_FILE_REGULAR, "cannot read the file", &file, err));
-  unsigned char *block = memory_new(1, BLOCK_BYTES);
+  unsigned char *block SCOPED(scoped_free) = memory_new(1, BLOCK_BYTES);
   enum status status = STATUS_OK;
   for (size_t got = 0; (got = fread(block, 1, BLOCK_BYTES, file)) > 0;)
     checksum_add(checksum, block, got);
   if (ferror(file))
     status = error_set_errno(err, STATUS_INPUT, "cannot read the file", path, "another path");
-  free(block);
   fclose(file);
   return status;
 }

@@ -52,7 +52,7 @@ static void write_jpeg(const struct synthetic *how, uint8_t *pixels, struct buf 
 {
   struct jpeg_error_mgr errors;
   struct jpeg_compress_struct jpeg = {.err = jpeg_std_error(&errors)}; // ends the process: only memory can lack
-  unsigned char *bytes = NULL;
+  unsigned char *bytes SCOPED(scoped_free) = NULL;
   unsigned long size = 0;
   jpeg_create_compress(&jpeg);
   jpeg_mem_dest(&jpeg, &bytes, &size);
@@ -68,12 +68,11 @@ static void write_jpeg(const struct synthetic *how, uint8_t *pixels, struct buf 
   jpeg_finish_compress(&jpeg);
   jpeg_destroy_compress(&jpeg);
   buf_put(file, bytes, size);
-  free(bytes);
 }
 
 bool synthetic_picture(const struct synthetic *how, uint64_t number, struct buf *ret_file)
 {
-  uint8_t *pixels = memory_new((size_t)how->width * how->height, 3);
+  uint8_t *pixels SCOPED(scoped_free) = memory_new((size_t)how->width * how->height, 3);
   bool is_made = true;
   buf_clear(ret_file);
   draw(how, number, pixels);
@@ -81,6 +80,5 @@ bool synthetic_picture(const struct synthetic *how, uint64_t number, struct buf 
     write_jpeg(how, pixels, ret_file);
   else
     is_made = write_png(how, pixels, ret_file);
-  free(pixels);
   return is_made && !ret_file->failed;
 }

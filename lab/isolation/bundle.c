@@ -103,7 +103,7 @@ static void put_places(struct json_writer *json, const struct isolation *isolati
 {
   static const char *const shown[] = {"rbind", "rro", "nosuid", "nodev", NULL};
   size_t hidden = count_texts(isolation->hidden), count = hidden + count_texts(isolation->paths);
-  struct place *places = memory_new(count + 1, sizeof *places);
+  struct place *places SCOPED(scoped_free) = memory_new(count + 1, sizeof *places);
   for (size_t i = 0; i < count; i++)
     places[i] = (struct place){i < hidden ? isolation->hidden[i] : isolation->paths[i - hidden], i < hidden};
   qsort(places, count, sizeof *places, compare_places);
@@ -112,7 +112,6 @@ static void put_places(struct json_writer *json, const struct isolation *isolati
       put_mount(json, "tmpfs", "tmpfs", places[i].path, scratch);
     else
       put_mount(json, "bind", places[i].path, places[i].path, shown);
-  free(places);
 }
 
 static void put_mounts(struct json_writer *json, const struct isolation *isolation,

@@ -57,7 +57,7 @@ static bool is_block(const struct attached *attached, uint64_t address, struct a
 static bool find_in(struct attached *attached, uint64_t begin, uint64_t size, struct attach_block *ret_block)
 {
   static const uint8_t magic[] = ATTACH_MAGIC;
-  char *bytes = memory_new(1, size);
+  char *bytes SCOPED(scoped_free) = memory_new(1, size);
   bool is_found = false;
   const char *at = copy_in(attached, begin, bytes, size) ? memmem(bytes, size, magic, sizeof magic) : NULL;
   while (at != NULL && !is_found) {
@@ -65,14 +65,13 @@ static bool find_in(struct attached *attached, uint64_t begin, uint64_t size, st
     is_found = is_block(attached, attached->address, ret_block);
     at = memmem(at + 1, size - (size_t)(at + 1 - bytes), magic, sizeof magic);
   }
-  free(bytes);
   return is_found;
 }
 
 // The block is data with a value at the start, so it lies where a file is mapped writable.
 static bool find_block(struct attached *attached, FILE *maps, struct attach_block *ret_block)
 {
-  char *line = NULL;
+  char *line SCOPED(scoped_free) = NULL;
   size_t room = 0;
   bool is_found = false;
   while (!is_found && getline(&line, &room, maps) > 0) {
@@ -82,7 +81,6 @@ static bool find_block(struct attached *attached, FILE *maps, struct attach_bloc
         strcmp(allowed, "rw-p") == 0 && first == '/' && end > begin && end - begin <= DATA_MOST)
       is_found = find_in(attached, begin, end - begin, ret_block);
   }
-  free(line);
   return is_found;
 }
 

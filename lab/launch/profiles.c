@@ -3,6 +3,7 @@
 #include "launch/profiles.h"
 
 #include "base/input_file.h"
+#include "base/scoped.h"
 #include "base/slice.h"
 #include "importers/import.h"
 
@@ -52,7 +53,7 @@ static enum status add(const char *path, unsigned number, struct store *store, c
 enum status launch_profiles_add(const char *folder, struct store *store, const struct store_run *run,
                                 struct arena *arena, const char **ret_why, struct error *err)
 {
-  struct dirent **entries = NULL;
+  struct dirent **entries SCOPED(scoped_free) = NULL;
   int count = scandir(folder, &entries, is_profile, versionsort);
   enum status status = STATUS_OK;
   *ret_why = count > (int)PROFILES_MOST ? "there are too many profiles" : NULL;
@@ -70,6 +71,5 @@ enum status launch_profiles_add(const char *folder, struct store *store, const s
     }
     free(entries[i]);
   }
-  free(entries);
   return status;
 }

@@ -150,7 +150,7 @@ static bool is_suppressed(const struct boxes_form *form, const struct box *box, 
 void boxes_suppress(const struct boxes_form *form, struct boxes *boxes)
 {
   size_t count = boxes->list.count, kept = 0;
-  struct candidate *candidates = memory_new(count + 1, sizeof *candidates);
+  struct candidate *candidates SCOPED(scoped_free) = memory_new(count + 1, sizeof *candidates);
   for (size_t i = 0; i < count; i++)
     candidates[i] = (struct candidate){boxes->list.items[i], i};
   qsort(candidates, count, sizeof *candidates, compare_candidates);
@@ -158,7 +158,6 @@ void boxes_suppress(const struct boxes_form *form, struct boxes *boxes)
     if (form->iou_threshold < 0 || !is_suppressed(form, &candidates[i].box, boxes->list.items, kept))
       boxes->list.items[kept++] = candidates[i].box;
   boxes->list.count = kept;
-  free(candidates);
 }
 
 // ---- onto the picture ------------------------------------------------------------------------------------------------

@@ -61,8 +61,10 @@ static int64_t *find_places(unsigned side, unsigned resized, int64_t cut, unsign
 void mask_compare(const struct mask_form *form, const struct mask *mask, const struct picture_place *place,
                   unsigned width, unsigned height, const struct image *label, uint64_t *counts)
 {
-  int64_t *columns = find_places(label->width, place->resized_width, place->left, width, mask->width);
-  int64_t *rows = find_places(label->height, place->resized_height, place->top, height, mask->height);
+  int64_t *columns SCOPED(scoped_free) =
+      find_places(label->width, place->resized_width, place->left, width, mask->width);
+  int64_t *rows SCOPED(scoped_free) =
+      find_places(label->height, place->resized_height, place->top, height, mask->height);
   for (size_t y = 0; y < label->height; y++)
     for (size_t x = 0; x < label->width && rows[y] >= 0; x++) {
       uint8_t wanted = label->pixels[y * label->width + x];
@@ -70,6 +72,4 @@ void mask_compare(const struct mask_form *form, const struct mask *mask, const s
         counts[(size_t)wanted * MASK_CLASSES_MOST +
                mask->classes[(size_t)rows[y] * mask->width + (size_t)columns[x]]]++;
     }
-  free(columns);
-  free(rows);
 }

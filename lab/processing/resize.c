@@ -76,7 +76,7 @@ static void find_weights(unsigned from, unsigned to, const struct filter *filter
 {
   double scale = (double)from / to, stretch = scale < 1 ? 1 : scale, support = filter->support * stretch;
   size_t most = (size_t)ceil(support) * 2 + 1;
-  double *exact = memory_new(most, sizeof *exact);
+  double *exact SCOPED(scoped_free) = memory_new(most, sizeof *exact);
   *ret_weights = (struct weights){most, memory_new(to, sizeof(struct reach)), memory_new(to * most, sizeof(int32_t))};
   for (unsigned i = 0; i < to; i++) {
     double center = (i + 0.5) * scale, sum = 0;
@@ -92,7 +92,6 @@ static void find_weights(unsigned from, unsigned to, const struct filter *filter
     }
     ret_weights->reaches[i] = (struct reach){(unsigned)first, (unsigned)count};
   }
-  free(exact);
 }
 
 static void weights_done(struct weights *weights)

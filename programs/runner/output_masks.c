@@ -43,7 +43,7 @@ static enum status compare_label(const struct sending *sending, size_t item, con
                        "it has %u x %u pixels, the picture %u x %u", label.width, label.height, picture->place.width,
                        picture->place.height);
   if (status == STATUS_OK) {
-    uint64_t *counts = memory_new((size_t)MASK_CLASSES_MOST * MASK_CLASSES_MOST, sizeof *counts);
+    uint64_t *counts SCOPED(scoped_free) = memory_new((size_t)MASK_CLASSES_MOST * MASK_CLASSES_MOST, sizeof *counts);
     mask_compare(&sending->expectation->form.mask, mask, &picture->place, sending->input->width, sending->input->height,
                  &label, counts);
     for (size_t i = 0; i < (size_t)MASK_CLASSES_MOST * MASK_CLASSES_MOST; i++)
@@ -52,7 +52,6 @@ static enum status compare_label(const struct sending *sending, size_t item, con
         snprintf(number, sizeof number, "%zu", i / MASK_CLASSES_MOST);
         send_pixels(sending, item, number, i % MASK_CLASSES_MOST, counts[i]);
       }
-    free(counts);
   }
   return status;
 }

@@ -86,7 +86,7 @@ bool output_is_quiet(void)
 
 void output_message(const char *format, ...)
 {
-  char *line = NULL;
+  char *line SCOPED(scoped_free) = NULL;
   va_list args;
   va_start(args, format);
   int length = vasprintf(&line, format, args);
@@ -98,7 +98,6 @@ void output_message(const char *format, ...)
   display_escape(&escaped, line, (size_t)length);
   if (buf_text(&escaped, "\n"))
     fwrite(escaped.data, 1, escaped.length, stderr);
-  free(line);
 }
 
 // For errors without advice of their own: each ends with a next step.

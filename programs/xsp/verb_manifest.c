@@ -2,6 +2,7 @@
 // xsp manifest init: opens a model and writes a manifest of what its framework reports, with usual values for the rest.
 #include "base/json_write.h"
 #include "base/path_text.h"
+#include "base/scoped.h"
 #include "base/slice.h"
 #include "processing/image.h"
 #include "programs/xsp/output.h"
@@ -208,13 +209,12 @@ static void put_ports(struct draft *draft, bool is_output)
 static const char *path_from(const char *model, const char *output, struct arena *arena)
 {
   const char *end = strrchr(output, '/');
-  char *folder = realpath(end == NULL ? "." : arena_format(arena, "%.*s/", (int)(end - output), output), NULL);
-  char *file = realpath(model, NULL);
+  char *folder SCOPED(scoped_free) =
+      realpath(end == NULL ? "." : arena_format(arena, "%.*s/", (int)(end - output), output), NULL);
+  char *file SCOPED(scoped_free) = realpath(model, NULL);
   size_t length = folder != NULL ? strlen(folder) : 0;
   bool is_below = file != NULL && folder != NULL && strncmp(file, folder, length) == 0 && file[length] == '/';
   const char *path = file == NULL ? model : arena_format(arena, "%s", is_below ? file + length + 1 : file);
-  free(folder);
-  free(file);
   return path;
 }
 

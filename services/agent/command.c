@@ -21,11 +21,10 @@ static const char *find_data(const struct agent *agent, const char *name, struct
   if (agent->data == NULL)
     return NULL;
   size_t length = strlen(agent->data);
-  char *found = realpath(arena_format(arena, "%s/%s", agent->data, name), NULL);
+  char *found SCOPED(scoped_free) = realpath(arena_format(arena, "%s/%s", agent->data, name), NULL);
   const char *path = NULL;
   if (found != NULL && strncmp(found, agent->data, length) == 0 && found[length] == '/')
     path = arena_format(arena, "%s", found);
-  free(found);
   return path;
 }
 

@@ -75,7 +75,8 @@ static void succeed(struct exchange *exchange, const struct request_verdict *ver
 // `body` is followed by zeros.
 static void check_and_keep(struct exchange *exchange, struct slice body)
 {
-  struct request_verdict *verdict = memory_new(1, sizeof *verdict); // large for a stack that each connection has
+  struct request_verdict *verdict SCOPED(scoped_free) =
+      memory_new(1, sizeof *verdict); // large for a stack that each connection has
   serve_request_check(encoding_of(exchange), body, serve_of(exchange)->seed, verdict);
   if (verdict->problem != NULL)
     exchange_refuse(exchange, 400, "%s", verdict->problem);
@@ -83,7 +84,6 @@ static void check_and_keep(struct exchange *exchange, struct slice body)
     keep(exchange, body, verdict);
   if (exchange->status == 0)
     succeed(exchange, verdict);
-  free(verdict);
 }
 
 static void expand(struct exchange *exchange, struct buf *expanded)

@@ -106,9 +106,10 @@ static uint32_t add_frame(struct names *names, uint32_t id)
   struct catalog_frame from;
   if (!catalog_read_frame(&names->catalog, id, &from))
     return 0;
-  char *name = from.kind == XSP_FRAME_DEVICE ? copy_kernel_name(names, from.name) : copy_text(names, from.name);
-  char *file = copy_text(names, from.file);
-  char *module = copy_text(names, from.module);
+  char *name SCOPED(scoped_free) =
+      from.kind == XSP_FRAME_DEVICE ? copy_kernel_name(names, from.name) : copy_text(names, from.name);
+  char *file SCOPED(scoped_free) = copy_text(names, from.file);
+  char *module SCOPED(scoped_free) = copy_text(names, from.module);
   const struct store_frame frame = {.kind = from.kind,
                                     .name = name,
                                     .file = file,
@@ -116,9 +117,6 @@ static uint32_t add_frame(struct names *names, uint32_t id)
                                     .module = module,
                                     .address = (int64_t)from.address};
   uint32_t added = store_frame_id(names->store, &frame);
-  free(name);
-  free(file);
-  free(module);
   return added;
 }
 
@@ -220,9 +218,8 @@ static void load_tags(struct names *names, struct names_site *site, uint32_t fir
 
 static uint32_t kernel_name(struct names *names, uint32_t catalog_id)
 {
-  char *name = copy_kernel_name(names, catalog_id);
+  char *name SCOPED(scoped_free) = copy_kernel_name(names, catalog_id);
   uint32_t id = name != NULL && *name != '\0' ? store_string(names->store, name, strlen(name)) : 0;
-  free(name);
   return id;
 }
 

@@ -88,11 +88,9 @@ static enum status add_span(struct drain *drain, const struct collect_outside_sp
 enum status collect_add_span(struct collect_session *session, struct store *store, int64_t run_id,
                              const struct collect_outside_span *span, int64_t *ret_span_id, struct error *err)
 {
-  struct drain *drain = rows_new(session, store, run_id, err);
+  struct drain *drain SCOPED(scoped_free) = rows_new(session, store, run_id, err);
   collect_session_find_files(session, false);
-  enum status status = add_span(drain, span, ret_span_id);
-  free(drain);
-  return status;
+  return add_span(drain, span, ret_span_id);
 }
 
 void collect_traceparent(struct collect_session *session, char *ret_header)

@@ -253,7 +253,7 @@ void context_metrics_rows(const struct context_metrics *metrics, int64_t run_id,
                           struct arena *arena, struct store_context_metric **ret_rows, size_t *ret_count)
 {
   size_t contexts = paths->context_count;
-  struct node *nodes = memory_new(contexts + 1, sizeof *nodes); // by id; 0: above all roots
+  struct node *nodes SCOPED(scoped_free) = memory_new(contexts + 1, sizeof *nodes); // by id; 0: above all roots
   VECTOR(struct store_context_metric) rows SCOPED(vector_end) = {0};
   for (enum context_metric metric = 0; metric < metric_count(metrics); metric++) {
     memset(nodes, 0, (contexts + 1) * sizeof *nodes);
@@ -274,7 +274,6 @@ void context_metrics_rows(const struct context_metrics *metrics, int64_t run_id,
   *ret_rows = arena_alloc_array(arena, rows.count + 1, sizeof **ret_rows);
   if (rows.count > 0)
     memcpy(*ret_rows, rows.items, rows.count * sizeof *rows.items);
-  free(nodes);
 }
 
 void context_metrics_done(struct context_metrics *metrics)

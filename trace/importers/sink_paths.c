@@ -131,10 +131,8 @@ static enum status write_run(struct sink *sink, struct sink_run *run, const uint
 
 enum status sink_write_paths(struct sink *sink, struct error *err)
 {
-  uint32_t *ids = write_paths(sink);
-  enum status status = STATUS_OK;
-  for (size_t i = 0; i < sink->runs.count && status == STATUS_OK; i++)
-    status = write_run(sink, sink->runs.items[i], ids, err);
-  free(ids);
-  return status;
+  uint32_t *ids SCOPED(scoped_free) = write_paths(sink);
+  for (size_t i = 0; i < sink->runs.count; i++)
+    XSP_TRY(write_run(sink, sink->runs.items[i], ids, err));
+  return STATUS_OK;
 }

@@ -187,9 +187,8 @@ enum status store_call_paths(struct store *store, struct arena *arena, struct st
   XSP_TRY(store_rows_list(store, ROWS_CONTEXT, 0, arena, &ret_paths->contexts, &ret_paths->context_count, err));
   const char *why = find_bad_frame(ret_paths);
   if (why == NULL) {
-    uint32_t *depths = memory_new(ret_paths->context_count, sizeof *depths);
+    uint32_t *depths SCOPED(scoped_free) = memory_new(ret_paths->context_count, sizeof *depths);
     why = find_bad_context(ret_paths, depths);
-    free(depths);
   }
   return why == NULL ? STATUS_OK : problem_broken(err, store->path, "%s", why);
 }

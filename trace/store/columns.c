@@ -95,16 +95,13 @@ static void narrow(const int64_t *wide, uint32_t count, int32_t *ret_narrow)
 static enum status load_observations(struct store *store, const struct reader_series *series, int32_t *ret_observations,
                                      struct error *err)
 {
-  int64_t *wide = memory_resize(NULL, STORE_CHUNK_ROWS, sizeof *wide);
-  enum status status = STATUS_OK;
-  for (size_t i = 0; i < series->part_count && status == STATUS_OK; i++) {
+  int64_t *wide SCOPED(scoped_free) = memory_resize(NULL, STORE_CHUNK_ROWS, sizeof *wide);
+  for (size_t i = 0; i < series->part_count; i++) {
     const struct reader_part *part = &series->parts[i];
-    status = reader_part_column(&store->reader, series, part, STORE_OBSERVATION, wide, err);
-    if (status == STATUS_OK)
-      narrow(wide, part->row_count, ret_observations + part->first_row);
+    XSP_TRY(reader_part_column(&store->reader, series, part, STORE_OBSERVATION, wide, err));
+    narrow(wide, part->row_count, ret_observations + part->first_row);
   }
-  free(wide);
-  return status;
+  return STATUS_OK;
 }
 
 static enum status load_columns(struct store *store, const struct reader_series *series, uint32_t column_mask,

@@ -74,19 +74,17 @@ int database_connect(const char *path, bool is_complete, sqlite3 **ret_db)
 {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   pthread_once(&once, register_reading);
-  char *uri = uri_of(path, is_complete ? "?immutable=1" : "");
+  char *uri SCOPED(scoped_free) = uri_of(path, is_complete ? "?immutable=1" : "");
   int flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE;
   int code = sqlite3_open_v2(uri, ret_db, flags, reading.zName);
-  free(uri);
   return code;
 }
 
 bool database_has(const char *path, const char *ending)
 {
-  char *name = memory_new(strlen(path) + strlen(ending) + 1, 1);
+  char *name SCOPED(scoped_free) = memory_new(strlen(path) + strlen(ending) + 1, 1);
   struct stat facts;
   sprintf(name, "%s%s", path, ending);
   bool has = lstat(name, &facts) == 0 && S_ISREG(facts.st_mode) && facts.st_size > 0;
-  free(name);
   return has;
 }

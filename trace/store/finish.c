@@ -81,13 +81,12 @@ static enum status sync_and_rename(struct store *store, struct error *err)
     store->has_failed = true;
     return writer_failed(store, err);
   }
-  char *copy = memory_text(store->path);
+  char *copy SCOPED(scoped_free) = memory_text(store->path);
   int folder = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (folder >= 0) {
     (void)fsync(folder); // some file systems refuse it; the file itself is safe
     close(folder);
   }
-  free(copy);
   return STATUS_OK;
 }
 

@@ -47,7 +47,7 @@ static void sort_bucket(struct key_list *list, uint32_t from, uint32_t to)
 {
   if (to - from < 2)
     return;
-  struct pair *pairs = memory_new(to - from, sizeof *pairs);
+  struct pair *pairs SCOPED(scoped_free) = memory_new(to - from, sizeof *pairs);
   for (uint32_t i = from; i < to; i++)
     pairs[i - from] = (struct pair){list->keys[i], list->rows[i]};
   qsort(pairs, to - from, sizeof *pairs, compare_pairs);
@@ -55,7 +55,6 @@ static void sort_bucket(struct key_list *list, uint32_t from, uint32_t to)
     list->keys[i] = pairs[i - from].key;
     list->rows[i] = pairs[i - from].row;
   }
-  free(pairs);
 }
 
 // Returns how many rows have a key.

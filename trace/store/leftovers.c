@@ -93,11 +93,10 @@ enum status leftovers_find(const char *folder, const char *name, struct arena *a
 // A journal without its file may be all that is left too: its name counts as taken.
 static bool has_journal(const char *path)
 {
-  char *journal = memory_resize(NULL, strlen(path) + sizeof "-journal", 1);
+  char *journal SCOPED(scoped_free) = memory_resize(NULL, strlen(path) + sizeof "-journal", 1);
   struct stat facts;
   sprintf(journal, "%s-journal", path);
   bool has = lstat(journal, &facts) == 0;
-  free(journal);
   return has;
 }
 

@@ -109,7 +109,8 @@ static bool open_part(struct original *original, int folder, const char *name, e
 
 static enum status open_original(struct original *original, struct error *err)
 {
-  char *folder_path = memory_text(original->path), *name_path = memory_text(original->path);
+  char *folder_path SCOPED(scoped_free) = memory_text(original->path);
+  char *name_path SCOPED(scoped_free) = memory_text(original->path);
   int folder = open(dirname(folder_path), O_PATH | O_DIRECTORY | O_CLOEXEC);
   enum status status = STATUS_OK;
   if (folder < 0 || fstat(folder, &original->folder) != 0)
@@ -122,8 +123,6 @@ static enum status open_original(struct original *original, struct error *err)
   }
   if (folder >= 0)
     close(folder);
-  free(folder_path);
-  free(name_path);
   return status;
 }
 

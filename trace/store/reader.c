@@ -342,11 +342,10 @@ enum status reader_list(struct reader *reader, struct reader_series *series, uns
     return STATUS_OK;
   }
   XSP_TRY(reader_check_memory(reader, series, column, series->row_count, sizeof(int64_t), err));
-  int64_t *values = memory_resize(NULL, series->row_count, sizeof *values);
+  int64_t *values SCOPED(scoped_free) = memory_resize(NULL, series->row_count, sizeof *values);
   enum status status = reader_column(reader, series, column, false, values, err);
   if (status == STATUS_OK)
     series->lists[column] = key_list_create(values, series->row_count);
-  free(values);
   *ret_list = series->lists[column];
   return status;
 }

@@ -153,8 +153,8 @@ static int compare_ranked(const void *left, const void *right)
 // Replaces keys by the rank of their texts.
 static void rank_keys(const struct scan *scan, uint8_t column, uint32_t *keys, uint32_t *largest)
 {
-  uint32_t *ranks = memory_new((size_t)*largest + 1, sizeof *ranks);
-  struct ranked *used = memory_new((size_t)*largest + 1, sizeof *used);
+  uint32_t *ranks SCOPED(scoped_free) = memory_new((size_t)*largest + 1, sizeof *ranks);
+  struct ranked *used SCOPED(scoped_free) = memory_new((size_t)*largest + 1, sizeof *used);
   uint32_t used_count = 0;
   for (size_t i = 0; i < scan->order->places.count; i++)
     if (ranks[keys[i]] == 0) {
@@ -173,8 +173,6 @@ static void rank_keys(const struct scan *scan, uint8_t column, uint32_t *keys, u
   for (size_t i = 0; i < scan->order->places.count; i++)
     keys[i] = ranks[keys[i]];
   *largest = rank;
-  free(ranks);
-  free(used);
 }
 
 static enum status make_keys(struct scan *scan, const struct scan_order_term *term, uint32_t *keys,
@@ -209,7 +207,7 @@ enum status scan_order_make(struct scan *scan, struct error *err)
   scan->order = memory_new(1, sizeof *scan->order);
   enum status status = collect_places(scan, err);
   struct scan_order *order = scan->order;
-  uint32_t *keys = memory_resize(NULL, order->places.count, sizeof *keys);
+  uint32_t *keys SCOPED(scoped_free) = memory_resize(NULL, order->places.count, sizeof *keys);
   order->other = memory_resize(NULL, order->places.capacity, sizeof *order->other);
   for (unsigned i = scan->order_count; i-- > 0 && status == STATUS_OK;) {
     uint32_t largest = 0;
@@ -217,7 +215,6 @@ enum status scan_order_make(struct scan *scan, struct error *err)
     if (status == STATUS_OK)
       sort_by(order, keys, largest);
   }
-  free(keys);
   return status;
 }
 

@@ -16,7 +16,7 @@ static bool can_move(int64_t time_ns, int64_t offset_ns)
 static enum status move_chunk(struct store *store, int64_t chunk_id, int64_t offset_ns, struct error *err)
 {
   sqlite3_blob *blob = NULL;
-  uint8_t *data = NULL;
+  uint8_t *data SCOPED(scoped_free) = NULL;
   int code = sqlite3_blob_open(store->db, "main", "chunk", "data", chunk_id, 1, &blob);
   if (code == SQLITE_OK) {
     int size = sqlite3_blob_bytes(blob);
@@ -28,7 +28,6 @@ static enum status move_chunk(struct store *store, int64_t chunk_id, int64_t off
   }
   enum status status = code == SQLITE_OK ? STATUS_OK : writer_failed(store, err);
   sqlite3_blob_close(blob);
-  free(data);
   return status;
 }
 

@@ -178,7 +178,7 @@ static enum status claim_temporary(struct store *store, struct error *err)
 // which SQLite would replay. One without its file is worth nothing.
 static enum status claim_journal(const char *partial_path, mode_t mode, struct error *err)
 {
-  char *journal = memory_resize(NULL, strlen(partial_path) + sizeof "-journal", 1);
+  char *journal SCOPED(scoped_free) = memory_resize(NULL, strlen(partial_path) + sizeof "-journal", 1);
   sprintf(journal, "%s-journal", partial_path);
   unlink(journal);
   int file = open(journal, NEW_FILE, mode);
@@ -186,7 +186,6 @@ static enum status claim_journal(const char *partial_path, mode_t mode, struct e
       file >= 0 ? STATUS_OK : error_set_errno(err, STATUS_SYSTEM, what_create, journal, "another output path");
   if (file >= 0)
     close(file);
-  free(journal);
   return status;
 }
 

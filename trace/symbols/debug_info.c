@@ -17,11 +17,9 @@ char *symbols_plain_name(const char *name)
 
 static void put_name(struct buf *out, const char *name)
 {
-  char *bare = memory_text_of(name, strcspn(name, "@")); // "main@@VERSION"
-  char *plain = symbols_plain_name(bare);
+  char *bare SCOPED(scoped_free) = memory_text_of(name, strcspn(name, "@")); // "main@@VERSION"
+  char *plain SCOPED(scoped_free) = symbols_plain_name(bare);
   buf_text(out, plain != NULL ? plain : bare);
-  free(plain);
-  free(bare);
 }
 
 static const char *name_of(Dwarf_Die *scope)
@@ -47,7 +45,7 @@ static Dwarf_Die *find_unit(Dwfl_Module *module, GElf_Addr address, Dwarf_Addr *
 // "inner (inlined in middle, outer)", or only the function; nothing where there is no name.
 static void put_names(Dwarf_Die *unit, Dwarf_Addr address, const char *symbol, struct buf *out)
 {
-  Dwarf_Die *scopes = NULL, *parents = NULL;
+  Dwarf_Die *scopes SCOPED(scoped_free) = NULL, *parents SCOPED(scoped_free) = NULL;
   int parent_count = 0, names = 0;
   if (unit != NULL && dwarf_getscopes(unit, address, &scopes) > 0)
     parent_count = dwarf_getscopes_die(&scopes[0], &parents); // from the innermost outwards
@@ -68,8 +66,6 @@ static void put_names(Dwarf_Die *unit, Dwarf_Addr address, const char *symbol, s
     buf_text(out, ")");
   else if (names == 0 && symbol != NULL)
     put_name(out, symbol);
-  free(parents);
-  free(scopes);
 }
 
 bool debug_info_find(Dwfl_Module *module, GElf_Addr address, const char *symbol, struct buf *name,

@@ -43,7 +43,7 @@ static double dropout_ns(const struct places *places)
 {
   static const char *const names[] = {"aten::native_dropout", "aten::bernoulli_", "aten::bernoulli"};
   double ns = 0;
-  bool *is_dropout = memory_new(places->count + 1, sizeof *is_dropout);
+  bool *is_dropout SCOPED(scoped_free) = memory_new(places->count + 1, sizeof *is_dropout);
   bool has_any = false;
   for (size_t i = 0; i < places->count; i++) {
     const struct place *place = &places->all[i];
@@ -52,7 +52,6 @@ static double dropout_ns(const struct places *places)
     ns += is_dropout[i] ? place->own.host_ns + place->own.device_ns : 0;
     has_any |= place->own.host_ns > 0 && findings_name_matches(place->name, names, sizeof names / sizeof names[0]);
   }
-  free(is_dropout);
   return has_any ? ns : 0;
 }
 

@@ -140,7 +140,7 @@ static void place_rows(struct loading *loading, uint32_t *path)
 {
   enum { NEW, ON_PATH, DONE };
   const struct run_columns *columns = &loading->columns;
-  uint8_t *state = memory_new(columns->spans.count + 1, 1);
+  uint8_t *state SCOPED(scoped_free) = memory_new(columns->spans.count + 1, 1);
   for (uint32_t first = 0; first < columns->spans.count; first++) {
     size_t length = 0;
     uint32_t row = first;
@@ -157,7 +157,6 @@ static void place_rows(struct loading *loading, uint32_t *path)
       parent = row;
     }
   }
-  free(state);
 }
 
 // ---- figures ---------------------------------------------------------------------------------------------------------

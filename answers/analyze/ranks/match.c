@@ -150,14 +150,13 @@ static void add_match(struct ranks *ranks, size_t first, size_t end, int64_t *ar
 static void count_missed(struct ranks *ranks, size_t first, size_t end)
 {
   const struct collective *all = ranks->collectives.items;
-  size_t *times = memory_new(ranks->items.count, sizeof *times), instances = 0;
+  size_t *times SCOPED(scoped_free) = memory_new(ranks->items.count, sizeof *times), instances = 0;
   for (size_t i = first; i < end; i++) {
     times[all[i].rank]++;
     instances += i == first || !ranks_are_one_instance(&all[i], &all[i - 1]);
   }
   for (size_t i = 0; i < ranks->items.count; i++)
     ranks->items.items[i].missed += times[i] > 0 && times[i] < instances ? instances - times[i] : 0;
-  free(times);
 }
 
 void ranks_match(struct ranks *ranks)

@@ -9,7 +9,7 @@
 double rank_figure(const struct ranks *ranks, uint32_t rank, int64_t (*of)(const struct rank_step *step), double unit)
 {
   const struct rank *its = &ranks->items.items[rank];
-  double *values = memory_new(its->steps + 1, sizeof *values), sum = 0;
+  double *values SCOPED(scoped_free) = memory_new(its->steps + 1, sizeof *values), sum = 0;
   size_t count = 0;
   for (size_t i = its->first_step; i < its->end_step; i++) {
     const struct rank_step *step = ranks->by_rank[i];
@@ -21,7 +21,6 @@ double rank_figure(const struct ranks *ranks, uint32_t rank, int64_t (*of)(const
   double figure = count == 0                              ? (double)NAN
                   : question_is_by_value(ranks->question) ? question_statistic(ranks->question, values, count)
                                                           : sum / (double)count;
-  free(values);
   return figure;
 }
 

@@ -47,7 +47,7 @@ static uint32_t launch_of(const struct timeline_run *run, const uint32_t *launch
 void timeline_find_arrows(struct arena *arena, struct timeline_run *run)
 {
   struct store_spans *spans = &run->spans;
-  uint32_t *launches = memory_new(spans->count, sizeof *launches);
+  uint32_t *launches SCOPED(scoped_free) = memory_new(spans->count, sizeof *launches);
   size_t launch_count = 0;
   for (uint32_t row = 0; row < spans->count; row++)
     if (spans->correlation_id[row] != 0 && spans->kind[row] == XSP_KIND_LAUNCH)
@@ -62,7 +62,6 @@ void timeline_find_arrows(struct arena *arena, struct timeline_run *run)
       run->execution_order[run->execution_count++] = row;
   }
   qsort_r(run->execution_order, run->execution_count, sizeof *run->execution_order, by_launch, run->launch_of);
-  free(launches);
 }
 
 struct timeline_range timeline_executions(const struct timeline_run *run, uint32_t launch)

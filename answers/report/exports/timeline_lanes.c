@@ -48,13 +48,12 @@ void timeline_sort_tags(struct store_tag *tags, size_t count)
     is_sorted &= tags[i - 1].span_id <= tags[i].span_id;
   if (is_sorted)
     return;
-  struct tag_at *sorted = memory_new(count, sizeof *sorted);
+  struct tag_at *sorted SCOPED(scoped_free) = memory_new(count, sizeof *sorted);
   for (size_t i = 0; i < count; i++)
     sorted[i] = (struct tag_at){tags[i], i};
   qsort(sorted, count, sizeof *sorted, by_span);
   for (size_t i = 0; i < count; i++)
     tags[i] = sorted[i].tag;
-  free(sorted);
 }
 
 // ---- lanes -----------------------------------------------------------------------------------------------------------
@@ -153,8 +152,8 @@ struct lanes {
 static void split_track(struct timeline *timeline, struct arena *arena, struct timeline_run *run, struct lanes *lanes,
                         size_t track, size_t first, size_t count)
 {
-  uint32_t *lane_of = memory_new(count, sizeof *lane_of);
-  uint32_t *rows = memory_new(count, sizeof *rows);
+  uint32_t *lane_of SCOPED(scoped_free) = memory_new(count, sizeof *lane_of);
+  uint32_t *rows SCOPED(scoped_free) = memory_new(count, sizeof *rows);
   const struct timeline_track *drawn = &run->tracks[track];
   size_t lane_count = choose_lanes(run, run->order + first, count, lane_of), from = lanes->all.count;
   for (unsigned i = 0; i < lane_count; i++) {
@@ -175,8 +174,6 @@ static void split_track(struct timeline *timeline, struct arena *arena, struct t
     struct timeline_lane *lane = &all[lane_of[i]];
     run->order[lane->first + lane->count++] = rows[i];
   }
-  free(lane_of);
-  free(rows);
 }
 
 static void lay(struct timeline *timeline, struct arena *arena, struct timeline_run *run, struct lanes *lanes)
@@ -242,7 +239,7 @@ size_t timeline_lower_bound(const int64_t *numbers, const uint32_t *order, size_
 // ---- walking ---------------------------------------------------------------------------------------------------------
 void timeline_walk(const struct timeline_run *run, const struct timeline_lane *lane, const struct timeline_sink *sink)
 {
-  uint32_t *stack = memory_new(lane->count, sizeof *stack);
+  uint32_t *stack SCOPED(scoped_free) = memory_new(lane->count, sizeof *stack);
   size_t depth = 0;
   for (size_t i = 0; i <= lane->count; i++) {
     uint32_t row = i < lane->count ? run->order[lane->first + i] : 0;
@@ -256,5 +253,4 @@ void timeline_walk(const struct timeline_run *run, const struct timeline_lane *l
     sink->begin(sink->context, lane, row);
     stack[depth++] = row;
   }
-  free(stack);
 }

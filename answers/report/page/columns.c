@@ -108,7 +108,7 @@ void page_put_packed(const void *bytes, size_t length, enum page_pack pack, bool
   size_t bound = deflateBound(&stream, length);
   out->failed |= bound > UINT32_MAX;
   if (bound <= UINT32_MAX) { // and so is `length`
-    uint8_t *packed = memory_new(bound, 1);
+    uint8_t *packed SCOPED(scoped_free) = memory_new(bound, 1);
     stream.next_in = (Bytef *)(uintptr_t)bytes;
     stream.avail_in = (uInt)length;
     stream.next_out = packed;
@@ -118,7 +118,6 @@ void page_put_packed(const void *bytes, size_t length, enum page_pack pack, bool
       base64_put(out, packed, stream.total_out);
     else
       buf_put(out, packed, stream.total_out);
-    free(packed);
   }
   deflateEnd(&stream);
 }
@@ -133,14 +132,13 @@ unsigned page_column_planes(const struct page_spans *spans, const struct page_ro
                             enum page_column column, uint8_t **ret_planes)
 {
   size_t count = spans->count;
-  uint64_t *values = memory_new(count, sizeof *values);
+  uint64_t *values SCOPED(scoped_free) = memory_new(count, sizeof *values);
   fill(spans, rows, first_ns, column, values);
   unsigned width = width_of(values, count);
   uint8_t *planes = memory_new(count, width);
   for (unsigned plane = 0; plane < width; plane++)
     for (size_t i = 0; i < count; i++)
       planes[plane * count + i] = (uint8_t)(values[i] >> (8 * plane));
-  free(values);
   *ret_planes = planes;
   return width;
 }

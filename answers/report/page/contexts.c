@@ -58,9 +58,9 @@ static bool join_steps(const struct contexts *contexts, const struct page_spans 
 static bool fill_contexts(const struct page_spans *spans, const struct page_rows *rows,
                           const struct context_paths *paths, struct page_names *names, struct contexts *contexts)
 {
-  int64_t *own_ns = memory_new(spans->count, sizeof *own_ns);
-  uint32_t *scratch = memory_new(spans->count, sizeof *scratch);
-  uint8_t *level = memory_new(spans->count, sizeof *level);
+  int64_t *own_ns SCOPED(scoped_free) = memory_new(spans->count, sizeof *own_ns);
+  uint32_t *scratch SCOPED(scoped_free) = memory_new(spans->count, sizeof *scratch);
+  uint8_t *level SCOPED(scoped_free) = memory_new(spans->count, sizeof *level);
   fill_own(spans, rows, scratch, own_ns);
   for (size_t i = 0; i < spans->count; i++)
     level[i] = PAGE_LEVEL(spans->attributes[i]);
@@ -81,9 +81,6 @@ static bool fill_contexts(const struct page_spans *spans, const struct page_rows
     input.name = scratch;
     contexts_add(contexts, &input);
   }
-  free(own_ns);
-  free(scratch);
-  free(level);
   return are_joined;
 }
 
@@ -165,7 +162,7 @@ static void put_totals(struct json_writer *json, const struct totals *totals)
 // Replaces places of parents by those of parents for contexts. Spans that are not shown take no part.
 static void nest(const struct timeline_run *run, const struct page_rows *rows, uint32_t *parent)
 {
-  uint32_t *by_row = memory_new(run->spans.count, sizeof *by_row);
+  uint32_t *by_row SCOPED(scoped_free) = memory_new(run->spans.count, sizeof *by_row);
   memset(by_row, 0xff, run->spans.count * sizeof *by_row);
   for (size_t i = 0; i < rows->span_count; i++)
     if (parent[i] != PAGE_NOWHERE)
@@ -176,7 +173,6 @@ static void nest(const struct timeline_run *run, const struct page_rows *rows, u
     if (around != TIMELINE_NO_ROW && rows->place[around] != PAGE_NOWHERE)
       parent[i] = rows->place[around];
   }
-  free(by_row);
 }
 
 void page_put_folded(const struct stacks *stacks, int64_t run_id, const struct context_paths *paths, struct buf *out)

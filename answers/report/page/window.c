@@ -170,12 +170,11 @@ bool report_parts_window(const struct report_parts *parts, const struct report_w
   if (run == NULL || window->from_ns > window->to_ns)
     return false;
   const struct parts_level *level = run->levels;
-  struct within *within = memory_new(level->rows.row_count, sizeof *within);
+  struct within *within SCOPED(scoped_free) = memory_new(level->rows.row_count, sizeof *within);
   size_t count = find_within(level, window->from_ns, window->to_ns, within);
   while (count > window->most && level + 1 < run->levels + run->level_count)
     count = find_within(++level, window->from_ns, window->to_ns, within);
   put_window(level, window, within, count, out);
-  free(within);
   return true;
 }
 
@@ -286,7 +285,7 @@ static void find_match(const struct parts_level *level, const struct report_find
                        const struct name_ranges *ranges, struct buf *out)
 {
   const uint32_t *name = level->spans.name;
-  struct within *within = memory_new(level->rows.row_count, sizeof *within);
+  struct within *within SCOPED(scoped_free) = memory_new(level->rows.row_count, sizeof *within);
   struct finding finding = {.spans = &level->spans,
                             .at_ns = as_stored(level, find->at_ns),
                             .place = find->place,
@@ -294,7 +293,7 @@ static void find_match(const struct parts_level *level, const struct report_find
                             .outermost = SIZE_MAX};
   uint32_t names;
   (void)find_within(level, find->from_ns, find->to_ns, within);
-  uint64_t *bits = wanted_names(level, within, ranges, &names);
+  uint64_t *bits SCOPED(scoped_free) = wanted_names(level, within, ranges, &names);
 #define FOR_EACH_MATCH(i)                                                                                              \
   for (size_t row = 0; row < level->rows.row_count; row++)                                                             \
     for (size_t i = within[row].first; i < within[row].first + within[row].count; i++)                                 \
@@ -306,8 +305,6 @@ static void find_match(const struct parts_level *level, const struct report_find
   finding.before += is_later(&level->spans, found, i);
 #undef FOR_EACH_MATCH
   put_found(level, &finding, out);
-  free(within);
-  free(bits);
 }
 
 bool report_parts_find(const struct report_parts *parts, const struct report_find *find, struct buf *out)

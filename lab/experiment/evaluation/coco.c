@@ -218,8 +218,8 @@ static enum status put_categories(struct coco *coco, struct data_set *set)
 static enum status put_boxes(struct coco *coco, struct data_set *set)
 {
   size_t count = coco->boxes.count;
-  struct data_box *boxes = memory_new(count + 1, sizeof *boxes);
-  size_t *starts = memory_new(set->count + 1, sizeof *starts);
+  struct data_box *boxes SCOPED(scoped_free) = memory_new(count + 1, sizeof *boxes);
+  size_t *starts SCOPED(scoped_free) = memory_new(set->count + 1, sizeof *starts);
   enum status status = STATUS_OK;
   for (size_t i = 0; i < count && status == STATUS_OK; i++) {
     const struct coco_box *box = &coco->boxes.items[i];
@@ -249,8 +249,6 @@ static enum status put_boxes(struct coco *coco, struct data_set *set)
     starts[i] += starts[i - 1];
   for (size_t i = 0; i < count && status == STATUS_OK; i++)
     set->boxes[starts[boxes[i].item]++] = boxes[i];
-  free(starts);
-  free(boxes);
   return status;
 }
 

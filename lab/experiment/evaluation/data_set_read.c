@@ -120,7 +120,7 @@ static enum status read_line(struct reading *reading, char *line, size_t number,
 static enum status read_table(struct reading *reading)
 {
   FILE *file = NULL;
-  char *line = memory_new(LINE_BYTES_MOST, 1);
+  char *line SCOPED(scoped_free) = memory_new(LINE_BYTES_MOST, 1);
   const char *slash = strrchr(reading->path, '/');
   const char *folder =
       arena_copy(reading->arena, reading->path, slash != NULL ? (size_t)(slash + 1 - reading->path) : 0);
@@ -136,7 +136,6 @@ static enum status read_table(struct reading *reading)
   }
   if (file != NULL)
     fclose(file);
-  free(line);
   return status;
 }
 

@@ -105,7 +105,7 @@ void divergence_add(struct divergence *divergence, size_t item, const double *fi
     divergence->is_first_softmaxed = !is_distribution(first, first_count);
     divergence->is_other_softmaxed = !is_distribution(other, other_count);
   }
-  double *parts = memory_new(2 * first_count + 1, sizeof *parts);
+  double *parts SCOPED(scoped_free) = memory_new(2 * first_count + 1, sizeof *parts);
   if (normalise(first, first_count, divergence->is_first_softmaxed, parts) &&
       normalise(other, other_count, divergence->is_other_softmaxed, parts + first_count)) {
     divergence->items++;
@@ -114,7 +114,6 @@ void divergence_add(struct divergence *divergence, size_t item, const double *fi
   } else {
     divergence->left_out++;
   }
-  free(parts);
 }
 
 static double mean(double sum, size_t count)

@@ -21,7 +21,7 @@ enum status data_labels_read(const char *path, struct arena *arena, const char *
   static const char what[] = "cannot read the labels";
   FILE *file = NULL;
   VECTOR(const char *) labels SCOPED(vector_end) = {0};
-  char *line = memory_new(LINE_BYTES_MOST, 1);
+  char *line SCOPED(scoped_free) = memory_new(LINE_BYTES_MOST, 1);
   enum status status = input_file_stream(path, INPUT_FILE_REGULAR, what, &file, err);
   while (status == STATUS_OK && fgets(line, LINE_BYTES_MOST, file) != NULL) {
     size_t length = strcspn(line, "\r\n");
@@ -39,7 +39,6 @@ enum status data_labels_read(const char *path, struct arena *arena, const char *
   *ret_labels = arena_alloc_array(arena, labels.count + 1, sizeof **ret_labels);
   if (labels.count > 0)
     memcpy(*ret_labels, labels.items, labels.count * sizeof *labels.items);
-  free(line);
   if (file != NULL)
     fclose(file);
   return status;
@@ -76,7 +75,7 @@ static size_t place_by_number(const char *label)
 
 enum data_resolution data_set_resolve(struct data_set *set, const char *const *labels, size_t label_count)
 {
-  size_t *places = memory_new(set->label_count + 1, sizeof *places);
+  size_t *places SCOPED(scoped_free) = memory_new(set->label_count + 1, sizeof *places);
   size_t known = 0, numbers = 0;
   for (size_t i = 0; i < set->label_count; i++) {
     places[i] = place_by_name(set->labels[i], labels, label_count);
@@ -98,6 +97,5 @@ enum data_resolution data_set_resolve(struct data_set *set, const char *const *l
                       : category->id < 0 ? DATA_NO_CLASS
                                          : (size_t)category->id;
   }
-  free(places);
   return how;
 }

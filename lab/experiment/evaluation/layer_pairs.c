@@ -17,7 +17,7 @@ static size_t pair_by_name(const struct layer_name *first, size_t first_count, c
 {
   struct interner names SCOPED(interner_done) = {0};
   size_t found = 0;
-  size_t *places = memory_new(other_count + 1, sizeof *places);
+  size_t *places SCOPED(scoped_free) = memory_new(other_count + 1, sizeof *places);
   for (size_t i = 0; i < other_count; i++)
     places[interner_at(&names, other[i].name, strlen(other[i].name))] = i;
   for (size_t i = 0; i < first_count; i++) {
@@ -26,7 +26,6 @@ static size_t pair_by_name(const struct layer_name *first, size_t first_count, c
     partners[i] = has_one ? places[id] : SIZE_MAX;
     found += has_one;
   }
-  free(places);
   return found;
 }
 
@@ -41,7 +40,8 @@ static void pair_by_order(const struct layer_name *first, size_t first_count, co
                           size_t other_count, size_t *partners)
 {
   size_t width = other_count + 1;
-  uint16_t *longest = memory_new((first_count + 1) * width, sizeof *longest); // of what follows both places
+  uint16_t *longest SCOPED(scoped_free) =
+      memory_new((first_count + 1) * width, sizeof *longest); // of what follows both places
   for (size_t i = first_count; i-- > 0;)
     for (size_t k = other_count; k-- > 0;) {
       uint16_t down = longest[(i + 1) * width + k], right = longest[i * width + k + 1];
@@ -57,7 +57,6 @@ static void pair_by_order(const struct layer_name *first, size_t first_count, co
     else
       k++;
   }
-  free(longest);
 }
 
 const size_t *layer_pairs(const struct layer_name *first, size_t first_count, const struct layer_name *other,

@@ -73,17 +73,14 @@ static enum status compare(struct outputs *outputs, size_t item, const struct ru
 {
   size_t first_count = outputs->item_bytes / tensor_type_facts(outputs->type)->bytes;
   size_t other_count = item_bytes / tensor_type_facts(tensor->type)->bytes;
-  char *bytes = memory_new(outputs->item_bytes + 1, 1);
-  enum status status = get(outputs, item, bytes, err);
-  if (status == STATUS_OK) {
-    make_room(&outputs->first, &outputs->first_count, first_count);
-    make_room(&outputs->other, &outputs->other_count, other_count);
-    (void)tensor_values(outputs->type, bytes, first_count, outputs->first);
-    (void)tensor_values(tensor->type, values, other_count, outputs->other);
-    divergence_add(divergence, item, outputs->first, first_count, outputs->other, other_count);
-  }
-  free(bytes);
-  return status;
+  char *bytes SCOPED(scoped_free) = memory_new(outputs->item_bytes + 1, 1);
+  XSP_TRY(get(outputs, item, bytes, err));
+  make_room(&outputs->first, &outputs->first_count, first_count);
+  make_room(&outputs->other, &outputs->other_count, other_count);
+  (void)tensor_values(outputs->type, bytes, first_count, outputs->first);
+  (void)tensor_values(tensor->type, values, other_count, outputs->other);
+  divergence_add(divergence, item, outputs->first, first_count, outputs->other, other_count);
+  return STATUS_OK;
 }
 
 // ---- kept ------------------------------------------------------------------------------------------------------------

@@ -43,15 +43,13 @@ bool scenario_parse(const char *name, enum scenario_kind *ret_kind)
 
 enum status scenario_load(struct scenario_lane *lane, int64_t batch, struct error *err)
 {
-  struct runner_picture *pictures = memory_new((size_t)batch, sizeof *pictures);
-  enum status status = STATUS_OK;
-  for (size_t first = 0; first < lane->sample_count && status == STATUS_OK; first += (size_t)batch) {
+  struct runner_picture *pictures SCOPED(scoped_free) = memory_new((size_t)batch, sizeof *pictures);
+  for (size_t first = 0; first < lane->sample_count; first += (size_t)batch) {
     for (size_t i = 0; i < (size_t)batch; i++)
       pictures[i] = data_item_picture(&lane->set->items[(first + i) % lane->item_count]);
-    status = runner_load(&lane->lane->runner, pictures, (size_t)batch, err);
+    XSP_TRY(runner_load(&lane->lane->runner, pictures, (size_t)batch, err));
   }
-  free(pictures);
-  return status;
+  return STATUS_OK;
 }
 
 // ---- a run -----------------------------------------------------------------------------------------------------------

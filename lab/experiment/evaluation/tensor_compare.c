@@ -73,7 +73,7 @@ const char *tensor_compare(const struct runner_tensor *first, const struct runne
   *ret_difference = (struct tensor_difference){0};
   if (order == ORDER_UNLIKE)
     return arena_format(arena, "shapes %s and %s", tensor_shape(first, arena), tensor_shape(other, arena));
-  double *values = memory_new(2 * count + 1, sizeof *values), *others = values + count, scale = 0;
+  double *values SCOPED(scoped_free) = memory_new(2 * count + 1, sizeof *values), *others = values + count, scale = 0;
   (void)tensor_values(first->type, first->data, count, values);
   (void)tensor_values(other->type, other->data, count, others);
   for (size_t i = 0; i < count; i++) {
@@ -84,6 +84,5 @@ const char *tensor_compare(const struct runner_tensor *first, const struct runne
       scale = fmax(scale, fabs(values[i]));
   }
   ret_difference->relative = ret_difference->largest > 0 ? ret_difference->largest / scale : 0; // infinite of zeros
-  free(values);
   return NULL;
 }

@@ -250,7 +250,7 @@ void plot_put(const struct plot *plot, struct buf *out)
     return;
   struct interner names SCOPED(interner_done) = {0};
   struct axis x = axis_of(plot, true), y = axis_of(plot, false);
-  size_t *series_of = memory_new(plot->count, sizeof *series_of);
+  size_t *series_of SCOPED(scoped_free) = memory_new(plot->count, sizeof *series_of);
   for (size_t i = 0; i < plot->count; i++)
     series_of[i] = interner_at(&names, plot->points[i].name, strlen(plot->points[i].name));
   buf_format(out,
@@ -265,5 +265,4 @@ void plot_put(const struct plot *plot, struct buf *out)
   put_legend(&names, out);
   put_numbers(plot, out);
   buf_text(out, "</figure>\n");
-  free(series_of);
 }

@@ -190,7 +190,7 @@ static enum status take_row(void *context, const struct store_cell *cells, size_
 static enum status run_query(struct own *own, int file, struct store *store, struct error *err)
 {
   const struct store_query_sink sink = {own, take_names, take_row, own->timeout_s};
-  char *text = memory_new(QUERY_BYTES_MOST + 1, 1);
+  char *text SCOPED(scoped_free) = memory_new(QUERY_BYTES_MOST + 1, 1);
   ssize_t length = read(file, text, QUERY_BYTES_MOST + 1);
   enum status status;
   if (length < 0)
@@ -203,7 +203,6 @@ static enum status run_query(struct own *own, int file, struct store *store, str
     if (status != STATUS_OK && err != NULL)
       error_prefix(err, arena_format(own->arena, "%s: ", own->path));
   }
-  free(text);
   return status;
 }
 

@@ -2,6 +2,7 @@
 // Reads /proc and /sys for `xsp check`. Unreadable values are printed as unknown, never guessed.
 #include "programs/xsp/verb_check/check.h"
 
+#include "base/scoped.h"
 #include "base/small_file.h"
 #include "report/display.h"
 
@@ -33,7 +34,7 @@ static bool clock_is_invariant(void)
   FILE *file = fopen("/proc/cpuinfo", "re");
   if (file == NULL)
     return false;
-  char *line = NULL;
+  char *line SCOPED(scoped_free) = NULL;
   size_t size = 0;
   bool is_invariant = false;
   while (getline(&line, &size, file) > 0)
@@ -42,7 +43,6 @@ static bool clock_is_invariant(void)
       is_invariant = strstr(line, " constant_tsc ") != NULL && strstr(line, " nonstop_tsc ") != NULL;
       break;
     }
-  free(line);
   fclose(file);
   return is_invariant;
 }

@@ -277,7 +277,7 @@ static enum status recover(struct recovery *recovery, const struct invocation *i
 
 static enum status run(const struct invocation *invocation, struct error *err)
 {
-  struct recovery *recovery = memory_new(1, sizeof *recovery);
+  struct recovery *recovery SCOPED(scoped_free) = memory_new(1, sizeof *recovery);
   enum status status = recover(recovery, invocation, err);
   bool remove = status == STATUS_OK && !recovery->keeps;
   for (size_t i = 0; i < recovery->session_count; i++) {
@@ -290,7 +290,6 @@ static enum status run(const struct invocation *invocation, struct error *err)
   store_close(recovery->from);
   store_close(recovery->to);
   arena_done(&recovery->arena);
-  free(recovery);
   return status;
 }
 

@@ -88,7 +88,7 @@ static enum status write_page(const struct invocation *invocation, const char *p
                               const struct report_page_options *options, struct error *err)
 {
   size_t count = 0;
-  struct report_page_file *files = memory_new(invocation->argument_count, sizeof *files);
+  struct report_page_file *files SCOPED(scoped_free) = memory_new(invocation->argument_count, sizeof *files);
   enum status status = STATUS_OK;
   for (; status == STATUS_OK && count < invocation->argument_count; count++) {
     files[count].name = basename(invocation->arguments[count]);
@@ -98,7 +98,6 @@ static enum status write_page(const struct invocation *invocation, const char *p
     status = report_page_write(files, count, options, path, invocation_has(invocation, "force"), err);
   for (size_t i = 0; i < count; i++)
     store_close(files[i].store);
-  free(files);
   return status;
 }
 

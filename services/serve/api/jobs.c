@@ -57,7 +57,7 @@ static void refuse_unknown(struct exchange *exchange)
 void jobs_answer_list(struct exchange *exchange)
 {
   struct json_writer json;
-  struct job *jobs = memory_new(JOBS_MOST, sizeof *jobs);
+  struct job *jobs SCOPED(scoped_free) = memory_new(JOBS_MOST, sizeof *jobs);
   size_t count = jobs_list(serve_of(exchange)->jobs, now_ns(), jobs, JOBS_MOST);
   struct buf *text = exchange_reply(exchange, 200, "application/json");
   json_start(&json, text);
@@ -68,7 +68,6 @@ void jobs_answer_list(struct exchange *exchange)
   json_array_end(&json);
   json_object_end(&json);
   buf_text(text, "\n");
-  free(jobs);
 }
 
 void jobs_answer_one(struct exchange *exchange)

@@ -244,7 +244,7 @@ static enum status read_line(void *context, struct buf *line, struct error *err)
 
 static enum status read_file(struct import *import, struct error *err)
 {
-  struct reading *reading = memory_new(1, sizeof *reading);
+  struct reading *reading SCOPED(scoped_free) = memory_new(1, sizeof *reading);
   reading->import = import;
   import_run(import, &(struct store_run){.levels.metrics = true});
   enum status status = import_each_line(import, read_line, reading, err);
@@ -258,7 +258,6 @@ static enum status read_file(struct import *import, struct error *err)
                 "kernels have no starts: they are one after the other, as long as Nsight Compute measured them with "
                 "locked clocks and empty caches");
   map_done(&reading->tracks);
-  free(reading);
   return status;
 }
 

@@ -84,11 +84,9 @@ enum status nsys_read_stacks(struct nsys_reader *reader, struct error *err)
 {
   static const struct import_column columns[COLUMNS] = {
       {"id", true}, {"symbol", true}, {"module", false}, {"stackDepth", true}, {"unresolved", false}};
-  struct stack *stack = memory_new(1, sizeof *stack);
+  struct stack *stack SCOPED(scoped_free) = memory_new(1, sizeof *stack);
   stack->reader = reader;
-  enum status status = import_read_rows(&reader->database, "CUDA_CALLCHAINS", columns, COLUMNS, read_frame, stack, err);
-  if (status == STATUS_OK)
-    finish(stack);
-  free(stack);
-  return status;
+  XSP_TRY(import_read_rows(&reader->database, "CUDA_CALLCHAINS", columns, COLUMNS, read_frame, stack, err));
+  finish(stack);
+  return STATUS_OK;
 }

@@ -64,7 +64,7 @@ static enum status read_line(void *context, struct buf *text, struct error *err)
 
 static enum status read_file(struct import *import, struct error *err)
 {
-  struct nvprof_reading *reading = memory_new(1, sizeof *reading);
+  struct nvprof_reading *reading SCOPED(scoped_free) = memory_new(1, sizeof *reading);
   *reading = (struct nvprof_reading){.import = import, .process_id = STORE_NONE};
   enum status status = import_each_line(import, read_line, reading, err);
   if (reading->runs[1].run_id != 0)
@@ -77,7 +77,6 @@ static enum status read_file(struct import *import, struct error *err)
     import_run(import, &(struct store_run){0});
   map_done(&reading->tracks);
   map_done(&reading->processes);
-  free(reading);
   return status;
 }
 

@@ -128,7 +128,7 @@ static void find_calls(struct otlp_join *join)
 // Of the runs of an experiment that take part, all but the one with most levels (of equal ones the first) are left out.
 static void leave_out_alternatives(struct otlp_join *join, const struct otlp_model *model)
 {
-  bool *takes_part = memory_new(model->all_runs.count + 1, sizeof *takes_part);
+  bool *takes_part SCOPED(scoped_free) = memory_new(model->all_runs.count + 1, sizeof *takes_part);
   for (size_t i = 0; i < join->calls.count; i++)
     takes_part[join->calls.items[i].parent_run] = takes_part[join->calls.items[i].child_run] = true;
   for (size_t i = 0; i < model->all_runs.count; i++)
@@ -139,7 +139,6 @@ static void leave_out_alternatives(struct otlp_join *join, const struct otlp_mod
       int difference = __builtin_popcount(other->row.levels.mask) - __builtin_popcount(run->row.levels.mask);
       join->is_left_out[i] = difference > 0 || (difference == 0 && j < i);
     }
-  free(takes_part);
 }
 
 static uint32_t group_of(const struct otlp_join *join, uint32_t run)
@@ -184,7 +183,8 @@ static uint32_t *choose_hosts(const struct otlp_join *join, const struct otlp_mo
 {
   size_t count = model->all_runs.count;
   uint32_t *host = memory_new(count + 1, sizeof *host);
-  unsigned *rank = memory_new(count + 1, sizeof *rank), *best = memory_new(count + 1, sizeof *best);
+  unsigned *rank SCOPED(scoped_free) = memory_new(count + 1, sizeof *rank);
+  unsigned *best SCOPED(scoped_free) = memory_new(count + 1, sizeof *best);
   for (size_t i = 0; i < count; i++)
     rank[i] = 2;
   for (size_t i = 0; i < join->calls.count; i++)
@@ -201,8 +201,6 @@ static uint32_t *choose_hosts(const struct otlp_join *join, const struct otlp_mo
       host[group] = i;
     }
   }
-  free(rank);
-  free(best);
   return host;
 }
 

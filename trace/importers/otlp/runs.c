@@ -286,7 +286,8 @@ static int by_attribute_key(const void *a, const void *b)
 // A text that is equal for resources with equal attributes, in whatever order they come.
 static void write_canonical(struct otlp_model *model, const struct otlp_attribute *attributes, size_t count)
 {
-  const struct otlp_attribute **order = memory_new(count + 1, sizeof(const struct otlp_attribute *));
+  const struct otlp_attribute **order SCOPED(scoped_free) =
+      memory_new(count + 1, sizeof(const struct otlp_attribute *));
   for (size_t i = 0; i < count; i++)
     order[i] = &attributes[i];
   qsort(order, count, sizeof(const struct otlp_attribute *), by_attribute_key);
@@ -305,7 +306,6 @@ static void write_canonical(struct otlp_model *model, const struct otlp_attribut
       buf_put(&model->text, &value->integer, sizeof value->integer); // or the double's bits
     }
   }
-  free(order);
 }
 
 enum status import_otlp_take_resource(void *context, const struct otlp_attribute *attributes, size_t count,

@@ -61,8 +61,8 @@ void accuracy_of_boxes(const struct predictions *predictions, const struct data_
   if (!set->has_boxes)
     return;
   struct average_precision precision;
-  struct rated_box *wanted = memory_new(set->box_count + 1, sizeof *wanted);
-  struct rated_box *rated = memory_new(predictions->boxes.count + 1, sizeof *rated);
+  struct rated_box *wanted SCOPED(scoped_free) = memory_new(set->box_count + 1, sizeof *wanted);
+  struct rated_box *rated SCOPED(scoped_free) = memory_new(predictions->boxes.count + 1, sizeof *rated);
   size_t wanted_count = rate_wanted(set, item_count, wanted), rated_count = rate_found(predictions, set, rated);
   average_precision_measure(wanted, wanted_count, rated, rated_count, set->category_count, arena, &precision);
   ret_accuracy->labelled = item_count;
@@ -79,8 +79,6 @@ void accuracy_of_boxes(const struct predictions *predictions, const struct data_
                                                        .iou = NAN};
   for (size_t i = 0; i < wanted_count; i++)
     ret_accuracy->classes[wanted[i].category].wanted += !wanted[i].is_crowd;
-  free(wanted);
-  free(rated);
 }
 
 // ---- masks -----------------------------------------------------------------------------------------------------------

@@ -99,8 +99,8 @@ static size_t find_match(const struct group *group, const double *overlaps, cons
 static void match_group(const struct group *group)
 {
   size_t count = group->wanted_count;
-  double *overlaps = memory_new(group->found_count * count + 1, sizeof *overlaps);
-  bool *taken = memory_new(count + 1, sizeof *taken);
+  double *overlaps SCOPED(scoped_free) = memory_new(group->found_count * count + 1, sizeof *overlaps);
+  bool *taken SCOPED(scoped_free) = memory_new(count + 1, sizeof *taken);
   for (size_t i = 0; i < group->found_count; i++)
     for (size_t k = 0; k < count; k++)
       overlaps[i * count + k] = overlap(group->found[i].box, group->wanted[k].box);
@@ -117,8 +117,6 @@ static void match_group(const struct group *group)
         group->found[i].ignored |= (uint16_t)(1u << number);
     }
   }
-  free(taken);
-  free(overlaps);
 }
 
 // ---- a category ------------------------------------------------------------------------------------------------------

@@ -30,7 +30,7 @@ static bool are_equal(const struct characters *a, size_t i, const struct charact
 size_t edit_distance(const char *text, const char *other)
 {
   struct characters a = split(text), b = split(other);
-  size_t *row = memory_new(b.count + 1, sizeof *row);
+  size_t *row SCOPED(scoped_free) = memory_new(b.count + 1, sizeof *row);
   for (size_t k = 0; k <= b.count; k++)
     row[k] = k;
   for (size_t i = 0; i < a.count; i++) {
@@ -43,7 +43,6 @@ size_t edit_distance(const char *text, const char *other)
     }
   }
   size_t distance = row[b.count];
-  free(row);
   free(a.starts);
   free(b.starts);
   return distance;
