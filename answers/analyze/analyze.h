@@ -90,6 +90,8 @@ struct analysis {
 extern const struct analysis *const analyses[]; // ends with NULL
 bool analysis_is_over_all(const struct analysis *analysis, const struct analyze_request *request);
 const struct analysis *analyze_find(const char *id); // or name; case-insensitive; NULL
+// Names are the same where their letters and digits are, in any case: "ResNet50 v1", "resnet50_v1".
+bool analyze_is_same_model(const char *a, const char *b);
 
 // Runs one analysis, applies --sort and --top. Stores must be correlated (correlate_ensure). STATUS_NO where the files lack
 // what it needs, STATUS_USE for a bad statistic, key or layer mode.

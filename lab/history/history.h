@@ -69,9 +69,11 @@ struct history_request {
   // always are.
   const char *by;
   struct series_limits limits;
-  size_t limit;      // of the list: only the latest ones, which are judged against all; 0: all
-  const char *sort;  // a column; NULL: the table's own order
-  const char *base;  // of the table of systems: the host that others are relative to; NULL: the first by name
+  size_t limit;     // of the list: only the latest ones, which are judged against all; 0: all
+  const char *sort; // a column; NULL: the table's own order
+  // What others are relative to: of the table of systems a host (NULL: the first by name), of that of frameworks a framework (NULL: the
+  // one with most models).
+  const char *base;
   bool for_programs; // all columns
 };
 enum history_table_kind {
@@ -80,10 +82,12 @@ enum history_table_kind {
   HISTORY_ACCURACY,
   HISTORY_LATENCY,
   HISTORY_SYSTEMS,
-  HISTORY_MODELS
+  HISTORY_MODELS,
+  HISTORY_DEPTH,
+  HISTORY_FRAMEWORKS
 };
 bool history_table_find(const char *name, enum history_table_kind *ret_kind); // "list", "series", …
-// Of selected records; lives in `arena`. STATUS_USE: request->by names no fact, request->base no host, or
+// Of selected records; lives in `arena`. STATUS_USE: request->by names no fact, request->base no host or framework, or
 // request->sort no column.
 enum status history_table(const struct history *history, enum history_table_kind kind,
                           const struct history_request *request, struct arena *arena, struct table *ret_table,

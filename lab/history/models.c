@@ -71,7 +71,7 @@ static bool has_later(const struct history_model *model, size_t number)
   return false;
 }
 
-static const struct history_record *history_model_fastest(const struct history_model *model)
+const struct history_record *history_model_fastest(const struct history_model *model)
 {
   const struct history_record *fastest = NULL;
   double most = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Makes records of the experiments of .xsp files: facts, figures, the content's id. Called by the verbs history and publish.
-#include "history/figures.h"
+#include "history/tables.h"
 
 #include "assets/checksum.h"
 
@@ -40,6 +40,8 @@ struct making {
   size_t evaluation_count;
   struct store_system_value *workload, *system;
   size_t workload_count, system_count;
+  const struct table *depth; // T9 of the file
+  size_t number;             // of the experiment in it
 };
 
 static const char *valid_text(struct arena *arena, const char *text)
@@ -98,9 +100,9 @@ static void add_figure(struct store_system_value value, struct arena *arena, str
     figures[(*count)++] = value;
 }
 
-// Figures of the table, of the model, and of the latency those that the table does not have. In the history's arena, by key.
+// Figures of the table, of the model, in depth, and of the latency those that the table does not have. In the history's arena, by key.
 static const struct store_system_value *figures_of(const struct making *making, const struct latency_point *point,
-                                                   size_t *ret_count)
+                                                   int64_t batch, size_t *ret_count)
 {
   const struct {
     const char *key;
@@ -113,14 +115,18 @@ static const struct store_system_value *figures_of(const struct making *making, 
                   {"has_drift", point->has_drift ? 1 : NAN}};
   size_t most = sizeof of_point / sizeof of_point[0], count = 0;
   struct arena *arena = &making->history->arena;
+  struct store_system_value depth[DEPTH_KEYS];
+  size_t depth_count = history_depth_figures(making->depth, making->number, batch, arena, depth);
   struct store_system_value *figures =
-      arena_alloc_array(arena, making->evaluation_count + making->workload_count + most, sizeof *figures);
+      arena_alloc_array(arena, making->evaluation_count + making->workload_count + most + depth_count, sizeof *figures);
   for (size_t i = 0; i < making->evaluation_count; i++)
     add_figure(making->evaluation[i], arena, figures, &count);
   for (size_t i = 0; i < making->workload_count; i++)
     if (is_of_model(making->workload[i].key) &&
         figures_find(making->evaluation, making->evaluation_count, making->workload[i].key) == NULL)
       add_figure(making->workload[i], arena, figures, &count);
+  for (size_t i = 0; i < depth_count; i++)
+    add_figure(depth[i], arena, figures, &count);
   for (size_t i = 0; i < most; i++)
     if (isfinite(of_point[i].number) &&
         figures_find(making->evaluation, making->evaluation_count, of_point[i].key) == NULL)
@@ -153,7 +159,7 @@ static void add_record(const struct making *making, int64_t batch, const struct 
                                   .levels = valid_text(arena, point->levels),
                                   .file = valid_text(arena, name != NULL ? name + 1 : path),
                                   .path = arena_format(arena, "%s", path)};
-  record.figures = figures_of(making, point, &record.figure_count);
+  record.figures = figures_of(making, point, batch, &record.figure_count);
   record.id = content_id(making, &record);
   *vector_add(&making->history->records) = record;
 }
@@ -188,14 +194,17 @@ enum status history_read(struct history *history, struct store *store, struct er
   struct compare_request request;
   struct latency_point *points;
   struct store_experiment *experiments;
+  struct table depth;
   size_t point_count = 0, count;
   compare_request_init(&request);
   XSP_TRY(store_experiments(store, &scratch, &experiments, &count, err));
   if (count == 0)
     return STATUS_OK;
   XSP_TRY(analyze_latencies(&store, 1, &request, &scratch, &points, &point_count, err));
+  XSP_TRY(history_depth_read(store, &scratch, &depth, err));
   for (size_t i = 0; i < count; i++) {
-    struct making making = {.history = history, .store = store, .experiment = &experiments[i]};
+    struct making making = {
+        .history = history, .store = store, .experiment = &experiments[i], .depth = &depth, .number = i};
     XSP_TRY(add_experiment(&making, points, point_count, &scratch, err));
   }
   return STATUS_OK;

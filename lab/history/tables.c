@@ -189,6 +189,8 @@ static const struct {
     [HISTORY_LATENCY] = {"latency", "batch sizes over frameworks"},
     [HISTORY_SYSTEMS] = {"systems", "latencies over hosts"},
     [HISTORY_MODELS] = {"models", "models: accuracy, latency, throughput"},
+    [HISTORY_DEPTH] = {"depth", "models at their optimal batch sizes"},
+    [HISTORY_FRAMEWORKS] = {"frameworks", "framework against framework"},
 };
 
 bool history_table_find(const char *name, enum history_table_kind *ret_kind)
@@ -213,10 +215,14 @@ enum status history_table(const struct history *history, enum history_table_kind
     XSP_TRY(series_table(history, request, &table, err));
   else if (kind == HISTORY_MODELS)
     history_models_put(history, &table);
+  else if (kind == HISTORY_DEPTH)
+    history_depth_put(history, &table);
+  else if (kind == HISTORY_FRAMEWORKS)
+    XSP_TRY(history_frameworks_put(history, request->base, &table, err));
   else
     XSP_TRY(cross_table(history, kind, request, &table, err));
   *ret_table = (struct table){.id = kinds[kind].name, .title = kinds[kind].title};
   table_answer(&table, ret_table);
-  const char *sort = request->sort != NULL ? request->sort : kind == HISTORY_MODELS ? "model" : NULL;
+  const char *sort = request->sort != NULL ? request->sort : kind >= HISTORY_MODELS ? "model" : NULL;
   return sort != NULL && ret_table->row_count > 0 ? table_sort_by(ret_table, sort, arena, err) : STATUS_OK;
 }

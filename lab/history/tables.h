@@ -23,9 +23,26 @@ double history_model_number(const struct history_model *model, const char *key);
 // The latest latency at batch size 1, and the largest of the latest throughputs at each batch size, at the smallest one that has it.
 // NULL: unknown.
 const struct history_record *history_model_online(const struct history_model *model);
+const struct history_record *history_model_fastest(const struct history_model *model);
 // The key of the first metric that was evaluated, else of the first that is reported, and its figures (NaN: unknown). NULL: none.
 const char *history_model_accuracy(const struct history_model *model, double *ret_reported_pct,
                                    double *ret_evaluated_pct);
 void history_models_put(const struct history *history, struct table_builder *table); // a row for each
+
+// depth.c: figures of T9, at the optimal batch size of an experiment.
+#define DEPTH_KEYS 25
+// T9 of a file, a row for each experiment; without rows where it has none of the levels.
+enum status history_depth_read(struct store *store, struct arena *arena, struct table *ret_table,
+                               struct error *err) MUST_CHECK;
+// The row's figures, if it is of this batch size: at most DEPTH_KEYS. Returns how many.
+size_t history_depth_figures(const struct table *depth, size_t experiment, int64_t batch, struct arena *arena,
+                             struct store_system_value *ret_figures);
+const struct history_record *history_model_deep(const struct history_model *model); // the latest with them; NULL: none
+// "arithmetic_intensity" of such a record; NaN: unknown.
+double history_depth_number(const struct history_record *record, const char *name, struct arena *arena);
+void history_depth_put(const struct history *history, struct table_builder *table); // a row for each model
+// A row for each model in another framework than the base, on a host that has both. NULL: the base has most models.
+enum status history_frameworks_put(const struct history *history, const char *base, struct table_builder *table,
+                                   struct error *err) MUST_CHECK;
 
 #endif

@@ -13,8 +13,7 @@
 #define FLOPS_DIFFER 0.05 // of the larger: above it two models of one name do not compute the same
 
 // ---- who is compared with whom --------------------------------------------------------------------------------------
-// Names are the same where their letters and digits are, in any case: "ResNet50 v1", "resnet50_v1".
-static bool are_same_model(const char *a, const char *b)
+bool analyze_is_same_model(const char *a, const char *b)
 {
   for (;;) {
     while (*a != 0 && !isalnum((unsigned char)*a) && (unsigned char)*a < 0x80)
@@ -53,7 +52,7 @@ static size_t count_models(const struct survey *survey, const char *framework)
     bool is_new = is_base(&survey->items[i], framework);
     for (size_t k = 0; k < i && is_new; k++)
       is_new = !is_base(&survey->items[k], framework) ||
-               !are_same_model(survey->items[k].model_name, survey->items[i].model_name);
+               !analyze_is_same_model(survey->items[k].model_name, survey->items[i].model_name);
     models += is_new;
   }
   return models;
@@ -89,7 +88,7 @@ static const struct survey_item *find_pair(const struct survey *survey, const st
   for (size_t i = 0; i < survey->count; i++) {
     const struct survey_item *other = &survey->items[i];
     if (is_base(other, base) && other->system_number == item->system_number &&
-        are_same_model(other->model_name, item->model_name))
+        analyze_is_same_model(other->model_name, item->model_name))
       return other;
   }
   return NULL;

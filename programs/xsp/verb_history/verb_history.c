@@ -12,15 +12,20 @@ static const struct option_description options[] = {
     OPTIONS_HISTORY,
     {"table", 0, "NAME", "list", 0,
      "list: an evaluation a row. series: their latencies over time, a verdict for each. models: accuracy next to "
-     "latency and throughput. accuracy: models over frameworks. latency: batch sizes over frameworks. systems: "
-     "latency relative to one host's."},
+     "latency and throughput. depth: at the optimal batch size the GPU's share, flops, traffic, bound, thirds. "
+     "accuracy: "
+     "models over frameworks. latency: batch sizes over frameworks. frameworks: each relative to one. systems: latency "
+     "relative to one host's."},
     {"sort", 0, "COLUMN", NULL, 0,
      "Sort by this column, named by its key (latency_ms) or its heading (latency): numbers falling, text rising."},
     {"by", 0, "FACT,...", NULL, 0,
      "What a series has in common: model, version, framework, framework_version, host, cpu, gpu, data_set. Without it: "
      "model, "
      "version, framework, host and data_set. Kind, batch size and levels always are."},
-    {"base", 0, "HOST", NULL, 0, "Of --table systems: the host that others are relative to. Without it: the first."},
+    {"base", 0, "NAME", NULL, 0,
+     "What others are relative to: of --table systems a host, of frameworks a framework. Without it: the first host, "
+     "the "
+     "framework with most models."},
     {"threshold", 0, "PERCENT", "1", 0, "The smallest difference that counts, as in xsp compare."},
     {"same-within", 0, "PERCENT", "5", 0, "The same, where the whole interval is within this, as in xsp compare."},
     {"to", 0, "ADDRESS", NULL, 0,
@@ -54,8 +59,8 @@ static enum status print(const struct invocation *invocation, const struct histo
   XSP_TRY(invocation_percent(invocation, "threshold", 0, 1e6, &request.limits.least_pct, err));
   XSP_TRY(invocation_percent(invocation, "same-within", 0, 1e6, &request.limits.same_within_pct, err));
   if (!history_table_find(name, &kind))
-    return error_set(err, STATUS_USE, "wrong use", "--table", "list, series, models, accuracy, latency or systems",
-                     "there is no '%s'", name);
+    return error_set(err, STATUS_USE, "wrong use", "--table",
+                     "list, series, models, depth, accuracy, latency, frameworks or systems", "there is no '%s'", name);
   request.for_programs = format != REPORT_TEXT && format != REPORT_MARKDOWN;
   XSP_TRY(history_table(history, kind, &request, &arena, &table, err));
   return output_tables(&table, 1, format, false, err);
