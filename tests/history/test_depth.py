@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tables IX and X of the XSP paper, entered as files, come back from a history of them, and from T9 and T10 alike."""
+import math
 import unittest
+import xml.etree.ElementTree
 
 import paper_depth
-from history_files import HistoryTest
+from history_files import HistoryTest, write
 from scripted import xsp_json
+from site_files import HOSTILE, Page
 
 COLUMNS = ("latency_ms", "gpu_pct", "flops", "dram_read_bytes", "dram_write_bytes", "achieved_occupancy_pct", "arithmetic_intensity",
            "arithmetic_throughput_flops_per_s", "bound", "precision", "peak_flops_per_s", "memory_bandwidth_bytes_per_s")
@@ -40,6 +43,42 @@ class Papers(HistoryTest):
         reverse = self.rows(self.files, "--table", "frameworks", "--base", "mxnet")
         self.assertEqual([row["framework"] for row in reverse], ["TensorFlow"] * len(rows))
         self.refused("'JAX'", "history", self.files, "--table", "frameworks", "--base", "JAX")
+
+    def test_rooflines(self):
+        """A point for each model, on or below the roof in the picture; the same on the site's page."""
+        for row in paper_depth.TABLE_IX:
+            paper_depth.write_tensorflow(row, self.files)
+        path = self.folder / "roofline.svg"
+        self.run_xsp("history", self.files, "--plot", "roofline", "-o", path)
+        self.refused("exists", "history", self.files, "--plot", "roofline", "-o", path)
+        root = xml.etree.ElementTree.parse(path).getroot()
+        name = "{http://www.w3.org/2000/svg}"
+        roof, = (line.get("points") for line in root.iter(f"{name}polyline"))
+        (left, low), (corner, top), (_, end) = [tuple(map(float, point.split(","))) for point in roof.split()]
+        points = [(float(circle.get("cx")), float(circle.get("cy"))) for circle in root.iter(f"{name}circle") if circle.find(f"{name}title") is not None]
+        self.assertEqual((len(points), top), (len(paper_depth.TABLE_IX), end))
+        for x, y in points:  # y grows downwards
+            self.assertGreater(y, top if x > corner else low + (top - low) * (x - left) / (corner - left))
+        titles = [circle.findtext(f"{name}title") for circle in root.iter(f"{name}circle")]
+        alexnet, = (title for title in titles if title and "AlexNet" in title)
+        *_, intensity, throughput, _ = next(row for row in paper_depth.TABLE_IX if paper_depth.NAMES[row[0]].startswith("BVLC AlexNet"))
+        found = alexnet.split(": ")[1].split(", ")
+        self.assertTrue(math.isclose(float(found[1].split()[0]), intensity, rel_tol=0.01), alexnet)
+        self.assertTrue(math.isclose(float(found[2].split()[0]), throughput * 1000, rel_tol=0.01), alexnet)
+        self.run_xsp("publish", self.folder / "site", self.files, "--without-reports")
+        page = Page(self.folder / "site" / "index.html")
+        self.assertEqual(sum(tag == "polyline" for tag, _ in page.tags), 1)
+        self.assertEqual(len(page.tables["depth"]), 1 + len(paper_depth.TABLE_IX))
+
+    def test_plots_of_strangers_and_none(self):
+        for number, name in enumerate(HOSTILE):
+            write(self.files / f"{number}.xsp", [3.0] * 9, name=name[:200], batch=number + 1)
+        root = xml.etree.ElementTree.fromstring(self.run_xsp("history", self.files, "--plot", "batches").stdout)
+        self.assertEqual({element.tag.split("}")[1] for element in root.iter()},
+                         {"svg", "title", "style", "rect", "line", "text", "polyline", "circle"})
+        self.refused("no plot", "history", self.files, "--plot", "roofline", status=1)
+        self.refused("'none'", "history", self.files, "--plot", "none")
+        self.refused("-o", "history", self.files, "-o", self.folder / "x.svg")
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ __asm__(".pushsection .rodata\n"
         ".incbin \"" XSP_SITE_SCRIPT "\"\n"
         ".byte 0\n"
         ".popsection\n");
-extern const char history_site_style[], history_site_script[];
+extern const char history_site_script[];
 
 // ---- the frame -------------------------------------------------------------------------------------------------------
 static void put_hash(struct buf *out, const char *text)

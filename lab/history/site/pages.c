@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The pages of a site: the index, a page for each model and each host, the report page of each file. Called by the verb publish.
 #include "base/time_text.h"
-#include "history/series.h"
 #include "history/site/site.h"
-#include "history/tables.h"
 #include "report/report.h"
 
-#include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 
 // ---- the site --------------------------------------------------------------------------------------------------------
@@ -72,139 +68,6 @@ static struct history part_of(const struct history *history, const char *fact, c
   return part;
 }
 
-static const char *series_name(const struct history_record *record, bool with_model, struct arena *arena)
-{
-  return arena_format(arena, "%s%s%s on %s", with_model ? text_or(record->model) : "", with_model ? ", " : "",
-                      text_or(record->framework), text_or(record->host));
-}
-
-// ---- plots -----------------------------------------------------------------------------------------------------------
-struct plotting {
-  const struct history *history;
-  const struct all_series *series;
-  struct arena *arena;
-  bool with_model; // in the names of series
-};
-
-static const struct history_record *latest_of(const struct plotting *plotting, size_t number)
-{
-  const struct history_series *series = &plotting->series->items[number];
-  return &plotting->history->records.items[series->records[series->count - 1]];
-}
-
-#define ACCURACY_LABEL "top 1, mAP, mIoU or exact (%)"
-
-// The papers' figure: models to the left are faster, above more accurate, small ones take less memory.
-static void put_latency(const struct plotting *plotting, struct buf *out)
-{
-  struct plot plot = {.title = "Accuracy against latency at batch size 1; areas are graph sizes",
-                      .x_label = "latency (ms)",
-                      .y_label = ACCURACY_LABEL,
-                      .size_label = "graph size (MB)",
-                      .x_scale = PLOT_LOG};
-  size_t count;
-  const struct history_model *models = history_models(plotting->history, plotting->arena, &count);
-  plot.points = arena_alloc_array(plotting->arena, count + 1, sizeof *plot.points);
-  for (size_t i = 0; i < count; i++) {
-    double reported, accuracy, size = history_model_number(&models[i], "graph_bytes") / 1e6;
-    const struct history_record *online = history_model_online(&models[i]);
-    double latency = online != NULL ? history_number(online, "latency_ms") : NAN;
-    if (history_model_accuracy(&models[i], &reported, &accuracy) == NULL || isnan(accuracy) || !(latency > 0))
-      continue;
-    const char *label = arena_format(plotting->arena, "%.2f %%, %.4g ms", accuracy, latency);
-    if (!isnan(size))
-      label = arena_format(plotting->arena, "%s, %.4g MB", label, size);
-    plot.points[plot.count++] = (struct plot_point){.x = latency,
-                                                    .y = accuracy,
-                                                    .name = series_name(online, plotting->with_model, plotting->arena),
-                                                    .label = label,
-                                                    .size = size};
-  }
-  plot_put(&plot, out);
-}
-
-static void put_accuracy(const struct plotting *plotting, struct buf *out)
-{
-  struct plot plot = {.title = "Accuracy against throughput, of the latest evaluations",
-                      .x_label = "inputs a second",
-                      .y_label = ACCURACY_LABEL,
-                      .x_scale = PLOT_LOG};
-  plot.points = arena_alloc_array(plotting->arena, plotting->series->count + 1, sizeof *plot.points);
-  for (size_t i = 0; i < plotting->series->count; i++) {
-    const struct history_record *record = latest_of(plotting, i);
-    const struct history_model model = {&record, 1};
-    double reported, accuracy = NAN, throughput = history_number(record, "throughput_per_s");
-    (void)history_model_accuracy(&model, &reported, &accuracy);
-    if (!isnan(accuracy) && throughput > 0)
-      plot.points[plot.count++] =
-          (struct plot_point){.x = throughput,
-                              .y = accuracy,
-                              .name = series_name(record, plotting->with_model, plotting->arena),
-                              .label = arena_format(plotting->arena, "%.2f %%, %.4g/s, batch %" PRId64, accuracy,
-                                                    throughput, record->batch)};
-  }
-  plot_put(&plot, out);
-}
-
-static int by_batch(const void *left, const void *right)
-{
-  const struct plot_point *a = left, *b = right;
-  int order = strcmp(a->name, b->name);
-  return order != 0 ? order : (a->x > b->x) - (a->x < b->x);
-}
-
-static void put_batches(const struct plotting *plotting, struct buf *out)
-{
-  struct plot plot = {.title = "Latency over batch sizes, of the latest evaluations",
-                      .x_label = "batch size",
-                      .y_label = "latency (ms)",
-                      .x_scale = PLOT_LOG,
-                      .y_scale = PLOT_LOG,
-                      .has_lines = true,
-                      .has_ticks_at_x = true};
-  plot.points = arena_alloc_array(plotting->arena, plotting->series->count + 1, sizeof *plot.points);
-  for (size_t i = 0; i < plotting->series->count; i++) {
-    const struct history_record *last = latest_of(plotting, i);
-    if (last->batch > 0)
-      plot.points[plot.count++] =
-          (struct plot_point){.x = (double)last->batch,
-                              .y = history_number(last, "latency_ms"),
-                              .name = series_name(last, plotting->with_model, plotting->arena),
-                              .label = arena_format(plotting->arena, "batch %" PRId64 ", %.4g ms", last->batch,
-                                                    history_number(last, "latency_ms"))};
-  }
-  if (plot.count > 0)
-    qsort(plot.points, plot.count, sizeof *plot.points, by_batch);
-  plot_put(&plot, out);
-}
-
-static void put_time(const struct plotting *plotting, struct buf *out)
-{
-  struct plot plot = {.title = "Latency over time",
-                      .x_label = "time (UTC)",
-                      .y_label = "latency (ms)",
-                      .x_scale = PLOT_TIME,
-                      .y_scale = PLOT_LOG,
-                      .has_lines = true};
-  plot.points = arena_alloc_array(plotting->arena, plotting->history->records.count + 1, sizeof *plot.points);
-  for (size_t i = 0; i < plotting->series->count; i++) {
-    const struct history_series *series = &plotting->series->items[i];
-    for (size_t k = 0; k < series->count && series->count > 1; k++) {
-      const struct history_record *record = &plotting->history->records.items[series->records[k]];
-      const char *name = arena_format(plotting->arena, "%s, batch %" PRId64,
-                                      series_name(record, plotting->with_model, plotting->arena), record->batch);
-      const char *time = time_text(record->created_ns, plotting->arena);
-      if (time != NULL)
-        plot.points[plot.count++] = (struct plot_point){
-            .x = (double)record->created_ns / 1e9,
-            .y = history_number(record, "latency_ms"),
-            .name = name,
-            .label = arena_format(plotting->arena, "%s, %.4g ms", time, history_number(record, "latency_ms"))};
-    }
-  }
-  plot_put(&plot, out);
-}
-
 // ---- pages -----------------------------------------------------------------------------------------------------------
 struct publishing {
   struct site *site;
@@ -240,17 +103,13 @@ static enum status put_kind(const struct publishing *publishing, const struct hi
 static enum status put_records(const struct publishing *publishing, const struct history *history, unsigned depth,
                                bool is_of_model, struct arena *arena, struct buf *out, struct error *err)
 {
-  static const enum history_table_kind kinds[] = {HISTORY_LIST,    HISTORY_MODELS,  HISTORY_ACCURACY,
-                                                  HISTORY_LATENCY, HISTORY_SYSTEMS, HISTORY_SERIES};
+  static const enum history_table_kind kinds[] = {HISTORY_LIST,     HISTORY_MODELS,  HISTORY_DEPTH,
+                                                  HISTORY_ACCURACY, HISTORY_LATENCY, HISTORY_FRAMEWORKS,
+                                                  HISTORY_SYSTEMS,  HISTORY_SERIES};
   struct all_series series;
   XSP_TRY(history_series_of(history, publishing->request, arena, &series, err));
   const struct plotting plotting = {history, &series, arena, !is_of_model};
-  put_latency(&plotting, out);
-  put_accuracy(&plotting, out);
-  if (depth > 0) {
-    put_batches(&plotting, out);
-    put_time(&plotting, out);
-  }
+  plots_put(&plotting, depth > 0, out);
   for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
     XSP_TRY(put_kind(publishing, history, kinds[i], depth, arena, out, err));
   return STATUS_OK;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Draws a plot as SVG in the page: points, lines, axes, a legend; below it all numbers. Colours are classes of the style. Called by
-// pages.c.
+// Draws a plot as SVG, in a page or as a file: points, lines, roofs, axes, a legend; in a page all numbers below it. Colours are classes
+// of the style. Called by plots.c.
 #include "base/interner.h"
 #include "history/site/site.h"
 
@@ -15,6 +15,7 @@
 #define BOTTOM 44.0
 #define COLOURS 8u // classes c0 to c7; further series share the last one
 #define TICKS_MOST 8u
+#define LINE 18.0 // of a legend in a file
 #define RADIUS 4.0
 #define RADIUS_MOST 18.0
 
@@ -88,6 +89,11 @@ static struct axis axis_of(const struct plot *plot, bool is_x)
     axis.low = fmin(axis.low, value);
     axis.high = fmax(axis.high, value);
   }
+  for (size_t i = 0; i < plot->roof_count; i++) { // with the roof's corner
+    double value = on_scale(&axis, is_x ? plot->roofs[i].height / plot->roofs[i].slope : plot->roofs[i].height);
+    axis.low = fmin(axis.low, value);
+    axis.high = fmax(axis.high, value);
+  }
   double margin = axis.high > axis.low     ? (axis.high - axis.low) * 0.05
                   : axis.scale == PLOT_LOG ? 0.3
                                            : fmax(fabs(axis.high) * 0.1, 1e-9);
@@ -155,6 +161,13 @@ static void put_axes(const struct plot *plot, const struct axis *x, const struct
 }
 
 // ---- points ----------------------------------------------------------------------------------------------------------
+struct drawing {
+  const struct plot *plot;
+  struct axis x, y;
+  struct interner names; // of series
+  size_t *series_of;     // of each point
+};
+
 static unsigned colour_of(size_t series)
 {
   return series < COLOURS ? (unsigned)series : COLOURS - 1;
@@ -168,6 +181,16 @@ static void put_line(const struct plot *plot, const struct axis *x, const struct
     if (series_of[i] == series)
       buf_format(out, "%.1f,%.1f ", x_of(x, plot->points[i].x), y_of(y, plot->points[i].y));
   buf_text(out, "\"/>\n");
+}
+
+static void put_roof(const struct plot_roof *roof, const struct axis *x, const struct axis *y, struct buf *out)
+{
+  double first = fmax(pow(10, x->low), pow(10, y->low) / roof->slope), corner = roof->height / roof->slope;
+  buf_format(out, "<polyline class=\"line roof\" points=\"%.1f,%.1f %.1f,%.1f %.1f,%.1f\"><title>", x_of(x, first),
+             y_of(y, first * roof->slope), x_of(x, corner), y_of(y, roof->height), x_of(x, pow(10, x->high)),
+             y_of(y, roof->height));
+  html_put_short(out, roof->label, SITE_TEXT_MOST);
+  buf_text(out, "</title></polyline>\n");
 }
 
 static double radius_of(const struct plot *plot, const struct plot_point *point)
@@ -190,19 +213,29 @@ static void put_point(const struct plot *plot, const struct plot_point *point, c
   buf_text(out, "</title></circle>\n");
 }
 
-static void put_legend(const struct interner *names, struct buf *out)
+// Of the series in one colour.
+static void put_series_name(const struct interner *names, uint32_t series, struct buf *out)
+{
+  if (series == COLOURS - 1 && interner_count(names) > COLOURS)
+    buf_format(out, "%u others", interner_count(names) - series);
+  else
+    html_put_short(out, interner_text(names, series).data, SITE_TEXT_MOST);
+}
+
+static void put_legend(const struct drawing *drawing, struct buf *out)
 {
   buf_text(out, "<ul class=\"legend\">\n");
-  for (uint32_t i = 0; i < interner_count(names) && i < COLOURS; i++) {
-    bool is_rest = i == COLOURS - 1 && interner_count(names) > COLOURS;
+  for (uint32_t i = 0; i < interner_count(&drawing->names) && i < COLOURS; i++) {
     buf_format(
         out,
         "<li><svg viewBox=\"0 0 10 10\" aria-hidden=\"true\"><circle class=\"c%u\" cx=\"5\" cy=\"5\" r=\"4\"/></svg> ",
-        colour_of(i));
-    if (is_rest)
-      buf_format(out, "%u others", interner_count(names) - i);
-    else
-      html_put_short(out, interner_text(names, i).data, SITE_TEXT_MOST);
+        i);
+    put_series_name(&drawing->names, i, out);
+    buf_text(out, "</li>\n");
+  }
+  for (size_t i = 0; i < drawing->plot->roof_count; i++) {
+    buf_text(out, "<li>— ");
+    html_put_short(out, drawing->plot->roofs[i].label, SITE_TEXT_MOST);
     buf_text(out, "</li>\n");
   }
   buf_text(out, "</ul>\n");
@@ -244,25 +277,87 @@ static void put_numbers(const struct plot *plot, struct buf *out)
   buf_text(out, "</tbody></table></div></details>\n");
 }
 
+static bool start(const struct plot *plot, struct drawing *ret)
+{
+  *ret = (struct drawing){.plot = plot};
+  if (plot->count < (plot->has_lines ? 2 : 1))
+    return false;
+  ret->x = axis_of(plot, true);
+  ret->y = axis_of(plot, false);
+  ret->series_of = memory_new(plot->count, sizeof *ret->series_of);
+  for (size_t i = 0; i < plot->count; i++)
+    ret->series_of[i] = interner_at(&ret->names, plot->points[i].name, strlen(plot->points[i].name));
+  return true;
+}
+
+static void end(struct drawing *drawing)
+{
+  free(drawing->series_of);
+  interner_done(&drawing->names);
+}
+
+static void put_shapes(const struct drawing *drawing, struct buf *out)
+{
+  const struct plot *plot = drawing->plot;
+  put_axes(plot, &drawing->x, &drawing->y, out);
+  for (size_t i = 0; i < plot->roof_count; i++)
+    put_roof(&plot->roofs[i], &drawing->x, &drawing->y, out);
+  for (size_t i = 0; plot->has_lines && i < interner_count(&drawing->names); i++)
+    put_line(plot, &drawing->x, &drawing->y, drawing->series_of, i, out);
+  for (size_t i = 0; i < plot->count; i++)
+    put_point(plot, &plot->points[i], &drawing->x, &drawing->y, drawing->series_of[i], out);
+}
+
 void plot_put(const struct plot *plot, struct buf *out)
 {
-  if (plot->count < (plot->has_lines ? 2 : 1))
+  struct drawing drawing;
+  if (!start(plot, &drawing))
     return;
-  struct interner names SCOPED(interner_done) = {0};
-  struct axis x = axis_of(plot, true), y = axis_of(plot, false);
-  size_t *series_of SCOPED(scoped_free) = memory_new(plot->count, sizeof *series_of);
-  for (size_t i = 0; i < plot->count; i++)
-    series_of[i] = interner_at(&names, plot->points[i].name, strlen(plot->points[i].name));
   buf_format(out,
              "<figure>\n<figcaption>%s</figcaption>\n<svg viewBox=\"0 0 %.0f %.0f\" role=\"img\" aria-label=\"%s\">\n",
              plot->title, WIDTH, HEIGHT, plot->title);
-  put_axes(plot, &x, &y, out);
-  for (size_t i = 0; plot->has_lines && i < interner_count(&names); i++)
-    put_line(plot, &x, &y, series_of, i, out);
-  for (size_t i = 0; i < plot->count; i++)
-    put_point(plot, &plot->points[i], &x, &y, series_of[i], out);
+  put_shapes(&drawing, out);
   buf_text(out, "</svg>\n");
-  put_legend(&names, out);
+  put_legend(&drawing, out);
   put_numbers(plot, out);
   buf_text(out, "</figure>\n");
+  end(&drawing);
+}
+
+static void put_svg_legend(const struct drawing *drawing, struct buf *out)
+{
+  double at = HEIGHT + LINE;
+  for (uint32_t i = 0; i < interner_count(&drawing->names) && i < COLOURS; i++, at += LINE) {
+    buf_format(out, "<circle class=\"c%u\" cx=\"%.0f\" cy=\"%.0f\" r=\"4\"/><text x=\"%.0f\" y=\"%.0f\">", i, LEFT,
+               at - 4, LEFT + 10, at);
+    put_series_name(&drawing->names, i, out);
+    buf_text(out, "</text>\n");
+  }
+  for (size_t i = 0; i < drawing->plot->roof_count; i++, at += LINE) {
+    buf_format(out, "<text x=\"%.0f\" y=\"%.0f\">— ", LEFT - 4, at);
+    html_put_short(out, drawing->plot->roofs[i].label, SITE_TEXT_MOST);
+    buf_text(out, "</text>\n");
+  }
+}
+
+void plot_put_svg(const struct plot *plot, struct buf *out)
+{
+  struct drawing drawing;
+  size_t first = out->length;
+  if (!start(plot, &drawing))
+    return;
+  size_t series = interner_count(&drawing.names) < COLOURS ? interner_count(&drawing.names) : COLOURS;
+  double height = HEIGHT + LINE * (double)(series + plot->roof_count + 1);
+  buf_format(out,
+             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %.0f %.0f\" width=\"%.0f\" height=\"%.0f\">\n"
+             "<title>%s</title>\n<style><![CDATA[\n%s]]></style>\n"
+             "<rect width=\"100%%\" height=\"100%%\" style=\"fill: var(--raised)\"/>\n",
+             WIDTH, height, WIDTH, height, plot->title, history_site_style);
+  put_shapes(&drawing, out);
+  put_svg_legend(&drawing, out);
+  buf_text(out, "</svg>\n");
+  end(&drawing);
+  for (size_t i = first; i < out->length; i++) // XML has no others
+    if ((unsigned char)out->data[i] < ' ' && out->data[i] != '\n')
+      out->data[i] = ' ';
 }

@@ -6,6 +6,7 @@
 #include "base/html.h"
 #include "base/interner.h"
 #include "history/history.h"
+#include "history/series.h"
 
 #define SITE_TEXT_MOST 120 // bytes of a text of a file, as it is shown
 
@@ -45,6 +46,7 @@ void history_page_end(const struct site *site, struct buf *out);
 void history_page_put_table(struct site *site, struct buf *out, const struct table *table, const char *const *reports,
                             bool is_latest_first, unsigned depth);
 void history_page_put_number(struct buf *out, double number); // rounded, for people
+extern const char history_site_style[];
 
 // ---- plot.c -----------------------------------------------------------------------------------------------------------
 enum plot_scale { PLOT_LINEAR, PLOT_LOG, PLOT_TIME };
@@ -54,6 +56,10 @@ struct plot_point {
   const char *label;
   double size; // with plot.size_label: its area; NaN: unknown, as small as a circle gets
 };
+struct plot_roof {
+  double slope, height; // of y over x
+  const char *label;
+};
 struct plot {
   const char *title, *x_label, *y_label;
   const char *size_label; // of what the circles' areas show; NULL: nothing
@@ -62,8 +68,20 @@ struct plot {
   bool has_ticks_at_x; // where points are, if they are few
   struct plot_point *points;
   size_t count;
+  struct plot_roof *roofs; // of both logarithmic scales
+  size_t roof_count;
 };
 // An image with axes and a legend, and its numbers as a table. Nothing without points.
 void plot_put(const struct plot *plot, struct buf *out);
+void plot_put_svg(const struct plot *plot, struct buf *out); // the image alone, as a file
+
+// ---- plots.c ----------------------------------------------------------------------------------------------------------
+struct plotting {
+  const struct history *history;
+  const struct all_series *series;
+  struct arena *arena;
+  bool with_model; // in the names of series
+};
+void plots_put(const struct plotting *plotting, bool is_part, struct buf *out);
 
 #endif

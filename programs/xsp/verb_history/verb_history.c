@@ -16,6 +16,12 @@ static const struct option_description options[] = {
      "accuracy: "
      "models over frameworks. latency: batch sizes over frameworks. frameworks: each relative to one. systems: latency "
      "relative to one host's."},
+    {"plot", 0, "NAME", NULL, 0,
+     "Print a plot as SVG instead: accuracy against latency with circles by graph size; throughput; roofline, of "
+     "models at "
+     "their optimal batch sizes; latency over batches; latency over time."},
+    {"output", 'o', "OUT", NULL, 0, "The file of --plot to write, in place of stdout."},
+    {"force", 'f', NULL, NULL, 0, "Replace an existing OUT."},
     {"sort", 0, "COLUMN", NULL, 0,
      "Sort by this column, named by its key (latency_ms) or its heading (latency): numbers falling, text rising."},
     {"by", 0, "FACT,...", NULL, 0,
@@ -37,11 +43,26 @@ static const struct verb_example examples[] = {
     {"xsp history results/ --table series --by model,framework", "what became slower, by model and framework"},
     {"xsp history results/ --table accuracy --model 'resnet*'", "accuracy over frameworks, as in the paper's Table 3"},
     {"xsp history results/ --table models --sort accuracy_pct", "models by accuracy, with their latencies"},
+    {"xsp history results/ --plot roofline -o roofline.svg", "each model below the roof of its machine"},
     {"xsp history --to postgresql://db/results nightly/*.xsp", "into a database; the same file twice is stored once"},
     {"xsp history postgresql://db/results --framework 'onnxruntime>=1.20' --since 2026-11-01",
      "the same questions to it"},
     {0},
 };
+
+static enum status print_plot(const struct invocation *invocation, const struct history *history, const char *name,
+                              const struct history_request *request, struct error *err)
+{
+  const char *path = invocation_value(invocation, "output");
+  struct buf svg = {0};
+  enum status status = history_plot(history, name, request, &svg, err);
+  if (status == STATUS_OK && path == NULL)
+    return output_buf(&svg, err);
+  if (status == STATUS_OK)
+    status = output_file(path, svg.data, svg.length, invocation_has(invocation, "force"), err);
+  buf_done(&svg);
+  return status;
+}
 
 static enum status print(const struct invocation *invocation, const struct history *history, int64_t limit,
                          struct error *err)
@@ -54,10 +75,14 @@ static enum status print(const struct invocation *invocation, const struct histo
                                     .limit = (size_t)limit,
                                     .sort = invocation_value(invocation, "sort"),
                                     .base = invocation_value(invocation, "base")};
-  const char *name = invocation_value(invocation, "table");
+  const char *name = invocation_value(invocation, "table"), *plot = invocation_value(invocation, "plot");
   XSP_TRY(verb_reader_format(invocation, &format, err));
   XSP_TRY(invocation_percent(invocation, "threshold", 0, 1e6, &request.limits.least_pct, err));
   XSP_TRY(invocation_percent(invocation, "same-within", 0, 1e6, &request.limits.same_within_pct, err));
+  if (plot != NULL)
+    return print_plot(invocation, history, plot, &request, err);
+  if (invocation_has(invocation, "output"))
+    return error_set(err, STATUS_USE, "wrong use", "-o", "--plot NAME -o OUT, or > OUT", "it is the file of a plot");
   if (!history_table_find(name, &kind))
     return error_set(err, STATUS_USE, "wrong use", "--table",
                      "list, series, models, depth, accuracy, latency, frameworks or systems", "there is no '%s'", name);
