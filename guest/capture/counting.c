@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Counts within spans of the calling thread, where XSP_COUNTERS names counters: tags of each span that starts and finishes here.
-// Called by ring.c and span.c. No descriptor is kept, since programs close what they do not know: hardware counters are read from
-// their mapped pages, by the processor's instruction; the kernel is asked for the others.
+// Called by ring.c and span.c, and by tracers for intervals. No descriptor is kept, since programs close what they do not know: hardware
+// counters are read from their mapped pages, by the processor's instruction, system calls from how far the kernel has written; it is
+// asked for the others.
 #include "capture/capture.h"
 
 #include "base/clock.h"
+#include "base/small_file.h"
 #include "format/span_counters.h"
 
-#include <linux/perf_event.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -15,6 +16,7 @@
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
+#include <xsp/tracer.h>
 
 #define HARDWARE (SPAN_COUNTERS - SPAN_OF_HARDWARE)
 
@@ -26,6 +28,9 @@ struct reading {
 struct span_counters { // of a thread
   uint32_t mask;
   struct perf_event_mmap_page *pages[HARDWARE]; // NULL: not counted
+  struct perf_event_mmap_page *calls;           // of system calls; NULL: not counted
+  uint64_t own_calls;                           // that reading took
+  struct reading marks[XSP_COUNT_PLACES];
   struct {
     uint32_t id; // of a span; 0: none
     struct reading at_start;
@@ -88,6 +93,23 @@ static void open_hardware(struct span_counters *counters)
     (void)close(group);
 }
 
+static void open_calls(struct span_counters *counters)
+{
+  static const char *const files[] = {SPAN_SYSTEM_CALLS_FILES};
+  char text[32];
+  size_t length = 0;
+  if ((counters->mask & UINT32_C(1) << SPAN_SYSTEM_CALLS) == 0)
+    return;
+  for (size_t i = 0; i < sizeof files / sizeof files[0] && length == 0; i++)
+    length = small_file_read(files[i], text, sizeof text);
+  struct perf_event_attr attr = SPAN_SYSTEM_CALLS_ATTR(strtoull(text, NULL, 10));
+  int event = length == 0 ? -1 : (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+  void *page = event < 0 ? MAP_FAILED : mmap(NULL, 2 * page_bytes(), PROT_READ, MAP_SHARED, event, 0);
+  counters->calls = page == MAP_FAILED ? NULL : page;
+  if (event >= 0)
+    (void)close(event);
+}
+
 void counting_open(void)
 {
   const uint32_t mask = wanted_mask();
@@ -99,6 +121,7 @@ void counting_open(void)
     return;
   counters->mask = mask;
   open_hardware(counters);
+  open_calls(counters);
   __atomic_signal_fence(__ATOMIC_SEQ_CST); // a handler sees all of it or none
   capture_thread.counters = counters;
 }
@@ -113,6 +136,8 @@ static void close_counters(bool has_pages)
   for (unsigned i = 0; i < HARDWARE && has_pages; i++)
     if (counters->pages[i] != NULL)
       (void)munmap(counters->pages[i], page_bytes());
+  if (counters->calls != NULL && has_pages)
+    (void)munmap(counters->calls, 2 * page_bytes());
   (void)munmap(counters, sizeof *counters);
 }
 
@@ -157,12 +182,20 @@ static bool read_page(const volatile struct perf_event_mmap_page *page, uint64_t
   return true;
 }
 
-static void read_all(const struct span_counters *counters, struct reading *ret_reading)
+#define BIT(counter) (UINT32_C(1) << (counter))
+static void read_all(struct span_counters *counters, struct reading *ret_reading)
 {
   struct rusage used;
   uint64_t *values = ret_reading->values;
-  ret_reading->mask = counters->mask & ((UINT32_C(1) << SPAN_OF_HARDWARE) - 1);
-  if ((ret_reading->mask & ~(UINT32_C(1) << SPAN_CPU_NS)) != 0 && getrusage(RUSAGE_THREAD, &used) == 0) {
+  ret_reading->mask = counters->mask & (BIT(SPAN_CPU_NS) | BIT(SPAN_PAGE_FAULTS) | BIT(SPAN_CONTEXT_SWITCHES));
+  if (counters->calls != NULL) {
+    ret_reading->mask |= BIT(SPAN_SYSTEM_CALLS);
+    values[SPAN_SYSTEM_CALLS] =
+        __atomic_load_n(&counters->calls->data_head, __ATOMIC_RELAXED) / SPAN_SYSTEM_CALL_BYTES - counters->own_calls;
+  }
+  if ((ret_reading->mask & (BIT(SPAN_PAGE_FAULTS) | BIT(SPAN_CONTEXT_SWITCHES))) != 0 &&
+      getrusage(RUSAGE_THREAD, &used) == 0) {
+    counters->own_calls++;
     values[SPAN_PAGE_FAULTS] = (uint64_t)used.ru_minflt + (uint64_t)used.ru_majflt;
     values[SPAN_CONTEXT_SWITCHES] = (uint64_t)used.ru_nvcsw + (uint64_t)used.ru_nivcsw;
   }
@@ -170,8 +203,10 @@ static void read_all(const struct span_counters *counters, struct reading *ret_r
     if (counters->pages[i] != NULL &&
         read_page(counters->pages[i], &values[SPAN_OF_HARDWARE + i], &ret_reading->away_ns[i]))
       ret_reading->mask |= UINT32_C(1) << (SPAN_OF_HARDWARE + i);
-  if ((counters->mask & UINT32_C(1) << SPAN_CPU_NS) != 0)
+  if ((counters->mask & BIT(SPAN_CPU_NS)) != 0) {
     values[SPAN_CPU_NS] = clock_now_ns(CLOCK_THREAD_CPUTIME_ID);
+    counters->own_calls++;
+  }
 }
 
 void counting_start(uint32_t depth, uint32_t id)
@@ -189,10 +224,19 @@ void counting_start(uint32_t depth, uint32_t id)
 // Whether the difference is all that happened between the readings: a counter that made room for others missed a part.
 static bool is_whole(const struct reading *start, const struct reading *end, unsigned counter)
 {
-  if ((start->mask & end->mask & UINT32_C(1) << counter) == 0)
+  if ((start->mask & end->mask & BIT(counter)) == 0)
     return false;
   return counter < SPAN_OF_HARDWARE ||
          start->away_ns[counter - SPAN_OF_HARDWARE] == end->away_ns[counter - SPAN_OF_HARDWARE];
+}
+
+static void put_tags(const struct reading *start, const struct reading *end, uint32_t id)
+{
+  for (unsigned i = 0; i < SPAN_COUNTERS; i++) {
+    const uint32_t key = is_whole(start, end, i) ? catalog_text(span_counter_facts[i].name) : 0;
+    if (key != 0 && ring_room(1))
+      ring_put(end->values[i] - start->values[i], 0, key | (uint64_t)id << 32, RECORD_TAG_INT);
+  }
 }
 
 void counting_finish(uint32_t id)
@@ -207,11 +251,21 @@ void counting_finish(uint32_t id)
     at++;
   if (at == RING_OPEN_SPANS) // too deep, or its place was taken: it finishes out of order
     return;
-  const struct reading *start = &counters->open[at].at_start;
-  for (unsigned i = 0; i < SPAN_COUNTERS; i++) {
-    const uint32_t key = is_whole(start, &end, i) ? catalog_text(span_counter_facts[i].name) : 0;
-    if (key != 0 && ring_room(1))
-      ring_put(end.values[i] - start->values[i], 0, key | (uint64_t)id << 32, RECORD_TAG_INT);
-  }
+  put_tags(&counters->open[at].at_start, &end, id);
   counters->open[at].id = 0;
+}
+
+// ---- of intervals
+void xsp_count(unsigned place)
+{
+  struct span_counters *counters = capture_thread.counters;
+  if (counters != NULL && place < XSP_COUNT_PLACES)
+    read_all(counters, &counters->marks[place]);
+}
+
+void xsp_count_tag(const struct xsp_span *span, unsigned from, unsigned to)
+{
+  const struct span_counters *counters = capture_thread.counters;
+  if (counters != NULL && span->id != 0 && from < to && to < XSP_COUNT_PLACES)
+    put_tags(&counters->marks[from], &counters->marks[to], span->id);
 }

@@ -81,6 +81,13 @@ enum xsp_sample_kind {
 // which is counted.
 XSP_API int xsp_sample(enum xsp_sample_kind kind, uint32_t call_path, uint64_t duration_ns);
 
+// For intervals whose beginning and end the tracer sees on the thread that runs them: xsp_count keeps the thread's counters (`--counters`)
+// at a place of its own, xsp_count_tag adds what they counted between two places (`from` < `to`) to a span that was emitted on this
+// thread. Nothing where none are wanted.
+#define XSP_COUNT_PLACES 33u
+XSP_API void xsp_count(unsigned place);
+XSP_API void xsp_count_tag(const struct xsp_span *span, unsigned from, unsigned to);
+
 // What the tracers of this process have seen and not yet published becomes spans now: a device's work that has ended. For
 // programs that look at their trace while they run. Any thread, outside of callbacks of a profiler; may take milliseconds.
 XSP_API void xsp_tracers_flush(void);

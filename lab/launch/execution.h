@@ -66,8 +66,8 @@ struct launch_result {
 enum status launch_execute(const struct launch_options *options, struct store *store, struct store_run *run,
                            struct launch_result *ret_result, struct error *err) MUST_CHECK;
 
-// Whether this list of counters is valid, and can be counted here.
-enum status launch_check_span_counters(const char *list, struct error *err) MUST_CHECK;
+// Whether this list of counters is valid, and can be counted here. `say`: why system calls are left out, where the list has `os`.
+enum status launch_check_span_counters(const char *list, message_fn say, struct error *err) MUST_CHECK;
 
 // 128 + signal, or the exit status.
 int launch_exit_status(int wait_status);

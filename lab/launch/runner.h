@@ -34,7 +34,7 @@ struct runner_options {
   bool unfused;
   bool pin_algorithms;               // also the variables for it
   bool layer_outputs;                // tensors between layers can be read, where the framework hands them out
-  const char *call_paths;            // as in struct launch_options
+  const char *call_paths, *counters; // as in struct launch_options
   const char *cuda;                  // the same
   unsigned timeout_s;                // per answer; 0: none
   const struct isolation *isolation; // NULL: it runs as xsp does

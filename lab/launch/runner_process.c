@@ -2,6 +2,7 @@
 // Starts a runner: its folder, arguments and environment (trace/format/protocol.h lists them). runner.c talks with it afterwards.
 #include "base/debug.h"
 #include "base/vector.h"
+#include "format/span_counters.h"
 #include "launch/runner.h"
 #include "launch/tracer_table.h"
 #include "launch/variables.h"
@@ -120,6 +121,7 @@ static void put_variables(struct arguments *arguments, const struct runner_optio
   set_variable(arguments, "XSP_SESSION_JOIN", "1");
   set_variable(arguments, "XSP_TRACERS", tracers);
   set_variable(arguments, "XSP_CALL_PATHS", options->call_paths);
+  set_variable(arguments, SPAN_COUNTERS_VARIABLE, options->counters);
   put_annotations(arguments, options, levels);
   set_variable(arguments, "XSP_CUDA", options->cuda);
   set_variable(arguments, METRICS_VARIABLE, levels.metrics ? "0" : NULL);

@@ -126,6 +126,14 @@ enum status option_level_sets(const char *text, struct level_set *sets, size_t m
         "Python "                                                                                                      \
         "callers."                                                                                                     \
   }
+#define OPTION_COUNTERS                                                                                                \
+  {                                                                                                                    \
+    "counters", 0, "NAME,...", NULL, OPTION_AT_START | OPTION_BY_SPAN,                                                 \
+        "Count within each span that begins and ends on one thread, as its tags: cpu_ns, page_faults, "                \
+        "context_switches, system_calls, or os, which is all four of them; of hardware, where the machine gives it "   \
+        "to programs, instructions, cycles, cache_references, cache_misses, branches, branch_misses, or PAPI's "       \
+        "PAPI_TOT_INS, PAPI_TOT_CYC, PAPI_BR_INS, PAPI_BR_MSP."                                                        \
+  }
 #define OPTION_CUDA_TEXT                                                                                               \
   "What the tracer of CUDA records: api=some|all|none (calls); activities= of kernel, memcpy, memset, sync, memory "   \
   "with + between them; metrics=xsp, or names of CUPTI's metrics with + between them, in runs of their own "           \

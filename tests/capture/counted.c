@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Spans with known counts, above tests/capture/perf_simulator.c. Argument "daemon": closes descriptors that it does not know.
+// Spans with known counts, above tests/capture/perf_simulator.c. Argument "daemon": closes descriptors that it does not know;
+// "calls": calls the system.
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -51,6 +53,20 @@ static void nested(void)
   xsp_span_finish(&span);
 }
 
+// Seven calls of the system, three of them in a span within.
+static void calls(void)
+{
+  struct xsp_site *inner_site = xsp_site_create(NULL, XSP_LEVEL_APPLICATION, "inner calls", NULL);
+  struct xsp_span outer = xsp_span_start(xsp_site_create(NULL, XSP_LEVEL_APPLICATION, "calls", NULL));
+  for (int i = 0; i < 4; i++)
+    (void)getppid();
+  struct xsp_span inner = xsp_span_start(inner_site);
+  for (int i = 0; i < 3; i++)
+    (void)getppid();
+  xsp_span_finish(&inner);
+  xsp_span_finish(&outer);
+}
+
 // The first one that started finishes first.
 static void crossed(void)
 {
@@ -67,6 +83,10 @@ int main(int count, char **arguments)
 {
   pthread_t thread;
   works("warm", 1);
+  if (count > 1 && strcmp(arguments[1], "calls") == 0) {
+    calls();
+    return 0;
+  }
   if (count > 1)
     for (int i = 3; i < 1024; i++)
       close(i);
@@ -79,6 +99,5 @@ int main(int count, char **arguments)
     works("in a child", 2);
     exit(0);
   }
-  (void)arguments;
   return child < 0 || waitpid(child, NULL, 0) != child;
 }

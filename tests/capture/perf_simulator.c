@@ -41,7 +41,7 @@ static int open_event(const struct perf_event_attr *attr)
   const char *error = getenv("XSP_TEST_PERF_ERROR");
   const size_t bytes = (size_t)sysconf(_SC_PAGESIZE);
   errno = error != NULL ? atoi(error) : EMFILE;
-  if (error != NULL || attr->type != PERF_TYPE_HARDWARE || !attr->exclude_kernel || event_count == EVENTS_MOST)
+  if (error != NULL || !attr->exclude_kernel || event_count == EVENTS_MOST)
     return -1;
   int file = memfd_create("perf", MFD_CLOEXEC);
   if (file < 0 || ftruncate(file, (off_t)bytes) != 0)
@@ -66,7 +66,7 @@ long syscall(long number, ...)
   for (int i = 0; i < 6; i++)
     arguments[i] = va_arg(list, long);
   va_end(list);
-  if (number == SYS_perf_event_open)
+  if (number == SYS_perf_event_open && ((const struct perf_event_attr *)arguments[0])->type == PERF_TYPE_HARDWARE)
     return open_event((const struct perf_event_attr *)arguments[0]);
   return next(number, arguments[0], arguments[1], arguments[2], arguments[3], arguments[4], arguments[5]);
 }

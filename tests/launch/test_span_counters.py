@@ -17,13 +17,15 @@ SIMULATOR = PROGRAMS / "libtest-perf-simulator.so"
 @unittest.skipIf(os.environ.get("XSP_SANITIZE"), "preloading into programs that are not sanitized")
 @unittest.skipUnless(SIMULATOR.exists(), "the simulated counters are those of x86-64")
 class SpanCounters(unittest.TestCase):
+    around = []
+
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.out = pathlib.Path(folder.name) / "out.xsp"
 
     def run_xsp(self, counters, *arguments, **environment):
-        return subprocess.run([XSP, "run", "-q", "-f", "--sample-rate", "0", "--counters", counters, "-o", self.out, "--",
+        return subprocess.run([*self.around, XSP, "run", "-q", "-f", "--sample-rate", "0", "--counters", counters, "-o", self.out, "--",
                                PROGRAMS / "test-counted", *arguments], capture_output=True, text=True, timeout=600,
                               env={**os.environ, "LD_PRELOAD": str(SIMULATOR), **environment})
 
@@ -55,6 +57,28 @@ class SpanCounters(unittest.TestCase):
         self.assertLess(found["outer"]["page_faults"], 60)
         self.assertLess(found["inner"]["page_faults"], 5)
         self.assertGreater(found["outer"]["cpu_ns"], found["inner"]["cpu_ns"])
+
+    def test_system_calls(self):
+        """Those of the program alone, exactly: reading the other counters asks the system, too."""
+        mounting = ["unshare", "-m", "sh", "-c", 'mount -t tracefs tracefs /sys/kernel/tracing && "$@"', "sh"]
+        if os.geteuid() != 0 or subprocess.run([*mounting, "cat", "/sys/kernel/tracing/events/raw_syscalls/sys_enter/id"], capture_output=True).returncode != 0:
+            self.skipTest("trace points of the kernel need root, and a kernel that has them")
+        self.around = mounting
+        for counters in ("system_calls", "os"):
+            found = self.counted(counters, "calls")
+            self.assertEqual({name: found[name]["system_calls"] for name in ("calls", "inner calls")}, {"calls": 7, "inner calls": 3})
+        self.assertEqual(set(found["calls"]), {"cpu_ns", "page_faults", "context_switches", "system_calls"})
+
+    def test_system_calls_where_the_kernel_has_none(self):
+        """Asked for by name it is an error, of all of the system they are left out with a line."""
+        if os.geteuid() != 0 or subprocess.run(["unshare", "-m", "true"], capture_output=True).returncode != 0:
+            self.skipTest("needs root, to hide the kernel's trace points")
+        self.around = ["unshare", "-m", "sh", "-c", 'mount -t tmpfs none /sys/kernel && "$@"', "sh"]
+        done = self.run_xsp("system_calls", "calls")
+        self.assertEqual((done.returncode, self.out.exists()), (3, False), done.stderr)
+        self.assertIn("system_calls", done.stderr)
+        self.assertEqual(set(self.counted("os", "calls")["calls"]), {"cpu_ns", "page_faults", "context_switches"})
+        self.assertIn("not counted", self.run_xsp("os", "calls").stderr)
 
     def test_none_by_default(self):
         subprocess.run([XSP, "run", "-q", "-f", "-o", self.out, "--", PROGRAMS / "test-counted"], check=True,

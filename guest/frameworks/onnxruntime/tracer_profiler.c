@@ -158,6 +158,7 @@ static struct ort_status *start_event(struct ort_profiler *profiler, uint64_t ev
   uint32_t depth = open_nodes.depth++;
   if (depth < DEPTH_MAXIMUM) {
     struct open_node *node = &open_nodes.nodes[depth];
+    xsp_count(depth);
     node->start = xsp_clock_ticks();
     node->own_ticks = node->start - entered;
   }
@@ -173,6 +174,7 @@ static struct ort_status *stop_event(struct ort_profiler *profiler, uint64_t eve
   uint32_t depth = --open_nodes.depth;
   if (depth >= DEPTH_MAXIMUM)
     return NULL;
+  xsp_count(XSP_COUNT_PLACES - 1);
   const struct open_node *node = &open_nodes.nodes[depth];
   const struct listener_profiler *listener = (const struct listener_profiler *)profiler;
   const char *name = NULL;
@@ -187,7 +189,8 @@ static struct ort_status *stop_event(struct ort_profiler *profiler, uint64_t eve
     };
     if (depth == 0 && listener->thread != &open_nodes) // the nodes of a sub-graph lie in the one that runs them
       interval.parent = listener->model;
-    xsp_span_emit(site_of(listener->runtime, event, name), &interval);
+    struct xsp_span span = xsp_span_emit(site_of(listener->runtime, event, name), &interval);
+    xsp_count_tag(&span, depth, XSP_COUNT_PLACES - 1);
   }
   __atomic_fetch_add(&own_ticks_total, node->own_ticks + (xsp_clock_ticks() - stopped), __ATOMIC_RELAXED);
   return NULL;

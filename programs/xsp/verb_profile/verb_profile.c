@@ -65,6 +65,7 @@ static const struct option_description options[] = {
     {"pin-algorithms", 0, NULL, NULL, 0,
      "Ask the framework for the same algorithms in every process, where it has a switch for that, so that level sets "
      "run the same kernels. They may be slower ones."},
+    OPTION_COUNTERS,
     {"no-peaks", 0, NULL, NULL, 0,
      "Do not measure first what the CPUs can do at best (a quarter of a second), which rooflines need; also by the "
      "environment variable XSP_PEAKS=skip."},
@@ -215,6 +216,8 @@ static enum status fill_runner(const struct invocation *invocation, struct profi
   XSP_TRY(invocation_int64(invocation, "seed", 0, INT64_MAX, &seed, err));
   runner->seed = (uint64_t)seed;
   runner->affinity = invocation_value(invocation, "affinity");
+  runner->counters = invocation_value(invocation, "counters");
+  XSP_TRY(launch_check_span_counters(runner->counters, output_message, err));
   runner->profile_file = invocation_has(invocation, "profile-file");
   runner->unfused = invocation_has(invocation, "unfused");
   runner->pin_algorithms = invocation_has(invocation, "pin-algorithms");

@@ -63,12 +63,7 @@ static const struct option_description options[] = {
      "none. Default: 99, of several level sets 0."},
     {"sample-mode", 0, "cpu|real", "real", OPTION_AT_START,
      "cpu: a thread's time on a CPU. real: also its waits of a millisecond and more, each with its kind."},
-    {"counters", 0, "NAME,...", NULL, OPTION_AT_START | OPTION_BY_SPAN,
-     "Count within each span that begins and ends on one thread, as its tags: cpu_ns, page_faults, context_switches; "
-     "of "
-     "hardware, where the machine gives it to programs, instructions, cycles, cache_references, cache_misses, "
-     "branches, "
-     "branch_misses, or PAPI's PAPI_TOT_INS, PAPI_TOT_CYC, PAPI_BR_INS, PAPI_BR_MSP."},
+    OPTION_COUNTERS,
     OPTION_CALL_PATHS,
     {"cuda", 0, "KEY=VALUE,...", NULL, OPTION_AT_START, OPTION_CUDA_TEXT},
     {"aggregate", 0, NULL, NULL, 0,
@@ -284,7 +279,7 @@ static enum status fill(struct request *request, struct error *err)
   XSP_TRY(run_sampling(request->invocation, experiment, err));
   XSP_TRY(fill_program(request, err));
   experiment->run.counters = invocation_value(request->invocation, "counters");
-  XSP_TRY(launch_check_span_counters(experiment->run.counters, err));
+  XSP_TRY(launch_check_span_counters(experiment->run.counters, output_message, err));
   XSP_TRY(fill_ranges(request, err));
   XSP_TRY(invocation_bytes(request->invocation, "flight-recorder", 64 << 10, UINT64_C(2) << 30,
                            &experiment->run.flight_recorder_bytes, err));

@@ -106,6 +106,19 @@ class OnnxRuntimeTest(unittest.TestCase):
                 self.assertGreater(statistics.median(differences), -1.05)
                 self.assertLess(statistics.median(differences), 0.5)
 
+    def test_layers_have_counts(self):
+        """Also nodes of nested graphs."""
+        folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
+        subprocess.run([BUILD / "xsp", "profile", self.models / "branches.onnx", "--levels", "M,M/L", "--runs", "3", "-q", "--counters",
+                        "page_faults,cpu_ns", "-o", folder / "out.xsp"], check=True, capture_output=True, timeout=600)
+        rows = json.loads(subprocess.run([BUILD / "xsp", "sql", folder / "out.xsp", "--json", "select name, sum(key = 'page_faults') as faults, "
+                                          "sum(key = 'cpu_ns' and value > 0) as cpu, count(distinct run_id || ' ' || span_id) as spans "
+                                          "from span left join tag using (run_id, span_id) where level = 'layer' group by 1"],
+                                         check=True, capture_output=True, timeout=600).stdout)
+        self.assertGreater(len(rows), 2)
+        for row in rows:
+            self.assertEqual((row["faults"], row["cpu"]), (row["spans"], row["spans"]), row)
+
     def test_the_profile_file_route_publishes_the_same_layers(self):
         _, by_listener, _ = self.run_model("squeezenet.onnx")
         runner, by_file, left = self.run_model("squeezenet.onnx", options=["--profile-file"])
