@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+#define LIST_BYTES 160
+
 size_t display_decode(const char *text, size_t length, uint32_t *ret_code_point)
 {
   const unsigned char *bytes = (const unsigned char *)text;
@@ -143,4 +145,20 @@ void display_wrap(struct buf *out, const char *text, size_t column, size_t inden
     word += length + strspn(word + length, " ");
   }
   buf_text(out, "\n");
+}
+
+void display_list(struct buf *out, const char *text)
+{
+  size_t shown = 0, left = 0;
+  for (const char *item = text; item != NULL;) {
+    const char *end = strstr(item, ", ");
+    if (item - text < LIST_BYTES)
+      shown = end != NULL ? (size_t)(end - text) : strlen(text);
+    else
+      left++;
+    item = end != NULL ? end + 2 : NULL;
+  }
+  buf_put(out, text, shown);
+  if (left > 0)
+    buf_format(out, " and %zu more", left);
 }

@@ -17,6 +17,8 @@ void display_escape(struct buf *out, const char *text, size_t length);
 size_t display_columns(const char *text, size_t length);
 // Appends escaped text, cut in the middle ("resnet…Conv_3") to at most `columns` (>= 1).
 void display_cut(struct buf *out, const char *text, size_t length, size_t columns);
+// Appends a list of items with ", " between them: those of its first bytes, then how many more there are.
+void display_list(struct buf *out, const char *text);
 // Appends `text`, escaped, broken between words at `width` columns (0: unlimited); further lines begin with `indent`
 // spaces. `column` is where the first word starts. Ends with a newline.
 void display_wrap(struct buf *out, const char *text, size_t column, size_t indent, size_t width);

@@ -2,7 +2,7 @@
 // Describes the software of a root file system; see software.h. Its files are the container's: bounded, and never trusted.
 #include "experiment/software.h"
 
-#include "assets/checksum.h"
+#include "base/buf.h"
 #include "base/root.h"
 #include "base/slice.h"
 #include "experiment/system.h"
@@ -17,7 +17,8 @@
 #include <unistd.h>
 
 #define STATUS_FILE_MOST (64 << 20) // of dpkg
-#define PACKAGES_MOST 512           // of Python
+#define DPKG_MOST 16384             // packages
+#define PACKAGES_MOST 1024          // of Python
 #define ENTRIES_MOST 65536          // of their folder
 #define NOTES_MOST 4096u            // bytes
 #define LIBRARY_MOST INT64_MAX      // a few pages of it are read
@@ -35,25 +36,46 @@ static void put(struct facts *facts, const char *key, const char *text)
 
 // ---- packages ----------------------------------------------------------------------------------------------------------
 
-// How many packages dpkg lists, and a digest of their list: a change of any version changes it.
+static const char *joined(const struct buf *list, struct arena *arena) // without the ", " at its end
+{
+  return list->length > 2 ? arena_copy(arena, list->data, list->length - 2) : NULL;
+}
+
+// The value of a line of dpkg's file; NULL: it has another key.
+static const char *value_of(char *line, const char *key)
+{
+  if (!text_begins_with(line, key))
+    return NULL;
+  line[strcspn(line, "\n")] = 0;
+  return line + strlen(key);
+}
+
+// "adduser=3.134, apt=2.6.1, …": what dpkg has installed, in the order of its file.
 static const char *dpkg_packages(int root, struct arena *arena)
 {
-  char hex[CHECKSUM_TEXT_SIZE], line[8192];
-  struct checksum *checksum = checksum_start();
+  char line[8192], name[256] = "";
   struct stat facts;
+  struct buf list = {0};
   int file = root_file(root, "/var/lib/dpkg/status", STATUS_FILE_MOST, &facts);
   FILE *stream = file >= 0 ? fdopen(file, "r") : NULL;
-  size_t count = 0, bytes = 0;
-  if (stream != NULL) {
-    while (fgets(line, sizeof line, stream) != NULL && (bytes += strlen(line)) < STATUS_FILE_MOST)
-      if (text_begins_with(line, "Package: ") || text_begins_with(line, "Version: ")) {
-        checksum_add(checksum, line, strlen(line));
-        count += line[0] == 'P';
-      }
-    fclose(stream);
+  bool is_installed = false;
+  size_t bytes = 0, count = 0;
+  while (stream != NULL && count < DPKG_MOST && fgets(line, sizeof line, stream) != NULL &&
+         (bytes += strlen(line)) < STATUS_FILE_MOST) {
+    const char *package = value_of(line, "Package: "), *status = value_of(line, "Status: "),
+               *version = value_of(line, "Version: ");
+    if (package != NULL)
+      snprintf(name, sizeof name, "%s", package);
+    else if (status != NULL)
+      is_installed = text_ends_with(status, " installed");
+    else if (version != NULL && is_installed && ++count > 0)
+      buf_format(&list, "%s=%.200s, ", name, version);
   }
-  checksum_finish(checksum, hex);
-  return count > 0 ? arena_format(arena, "%zu, sha256:%.16s", count, hex) : NULL;
+  if (stream != NULL)
+    fclose(stream);
+  const char *text = joined(&list, arena);
+  buf_done(&list);
+  return text;
 }
 
 static int compare_texts(const void *a, const void *b)
@@ -61,16 +83,12 @@ static int compare_texts(const void *a, const void *b)
   return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-// Names and versions of the distributions in the site-packages folder that the framework's library is in.
-static const char *python_packages(int root, const char *library, struct arena *arena)
+// Names of the entries of a folder with this ending, without it, sorted, ", " between them; NULL: none.
+static const char *entries_of(int root, const char *path, const char *ending, struct arena *arena)
 {
-  static const char site[] = "-packages/", ending[] = ".dist-info";
-  const char *end = library != NULL ? strstr(library, site) : NULL;
-  const char *names[PACKAGES_MOST], *text = NULL;
+  const char *names[PACKAGES_MOST];
+  struct buf list = {0};
   size_t count = 0, seen = 0;
-  if (end == NULL)
-    return NULL;
-  const char *path = arena_copy(arena, library, (size_t)(end - library) + strlen(site));
   int file = root_open(root, path, O_RDONLY | O_DIRECTORY);
   DIR *folder = file >= 0 ? fdopendir(file) : NULL;
   if (folder == NULL)
@@ -81,8 +99,25 @@ static const char *python_packages(int root, const char *library, struct arena *
   closedir(folder);
   qsort(names, count, sizeof *names, compare_texts);
   for (size_t i = 0; i < count; i++)
-    text = arena_format(arena, "%s%s%s", text != NULL ? text : "", text != NULL ? ", " : "", names[i]);
+    buf_format(&list, "%s, ", names[i]);
+  const char *text = joined(&list, arena);
+  buf_done(&list);
   return text;
+}
+
+// Of the site-packages folder that the framework's library is in: its distributions, and what conda installed into the environment
+// around it, "NAME-VERSION-BUILD".
+static void put_environment(struct facts *facts, int root, const char *library, struct arena *arena)
+{
+  static const char site[] = "-packages/", python[] = "/lib/python";
+  const char *end = library != NULL ? strstr(library, site) : NULL;
+  if (end == NULL)
+    return;
+  const char *path = arena_copy(arena, library, (size_t)(end - library) + strlen(site)), *around = strstr(path, python);
+  put(facts, "python_packages", entries_of(root, path, ".dist-info", arena));
+  if (around != NULL)
+    put(facts, "conda_packages",
+        entries_of(root, arena_format(arena, "%.*s/conda-meta", (int)(around - path), path), ".json", arena));
 }
 
 // ---- the framework's library -------------------------------------------------------------------------------------------
@@ -156,7 +191,7 @@ size_t software_describe(const struct isolation *isolation, const char *library,
   const char *os = system_os_name(root, arena);
   put(&facts, "os", os == NULL && is_container ? "unknown" : os); // not that of the host, which is recorded, too
   put(&facts, "dpkg_packages", dpkg_packages(root, arena));
-  put(&facts, "python_packages", python_packages(root, library, arena));
+  put_environment(&facts, root, library, arena);
   if (library[0] == '/')
     put(&facts, "framework_build_id", build_id(root, library, arena));
   if (root >= 0)

@@ -353,6 +353,24 @@ class Sides(CompareTest):
         self.assertEqual([(row["experiment"], row["verdict"]) for row in answer["rows"] if row["kind"] == "model"],
                          [("net in onnxruntime 1.31.1", "same"), ("net in openvino 1.31.1", "same")])
 
+    def test_packages_that_differ(self):
+        """One row for each, with its two versions; names and versions with hyphens."""
+        lists = [{"dpkg_packages": "apt=2.6.1, libc6=2.36-9, libstdc++-12-dev=12.2.0-14", "python_packages": "numpy-1.26.4, onnxruntime-1.25.0",
+                  "conda_packages": "ca-certificates-2026.1-0, numpy-base-1.26.4-py311_0"},
+                 {"dpkg_packages": "apt=2.6.1, libc6=2.39-1, zlib1g=1.3", "python_packages": "numpy-2.4.0, onnxruntime-1.25.0",
+                  "conda_packages": "ca-certificates-2026.1-1, numpy-base-1.26.4-py311_0"}]
+        paths = []
+        for number, packages in enumerate(lists):
+            side = Side(**packages)
+            side.run([{"model": 3 + 0.01 * step} for step in range(9)], levels="M")
+            paths.append(side.write(self.folder / f"packages{number}.xsp"))
+        rows = {row["key"]: (row["a"], row["b"]) for row in xsp_json("compare", *paths, "--json", check=None)["systems"]}
+        self.assertEqual(rows, {
+            "dpkg_packages": (3, 3), "dpkg: libc6": ("2.36-9", "2.39-1"), "dpkg: libstdc++-12-dev": ("12.2.0-14", None), "dpkg: zlib1g": (None, "1.3"),
+            "python_packages": (2, 2), "python: numpy": ("1.26.4", "2.4.0"),
+            "conda_packages": (2, 2), "conda: ca-certificates": ("2026.1-0", "2026.1-1")})
+        self.assertIn(b"apt=2.6.1", xsp("info", paths[0]).stdout)
+
     def test_facts_of_all_files(self):
         """Of a folder: a driver that changed within one is a difference, one that changed within both alike is none."""
         def folder(name, drivers, numbers):

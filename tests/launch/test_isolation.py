@@ -483,6 +483,22 @@ class InContainers(IsolationTest):
             facts = self.facts("isolated.xsp")
             self.assertEqual((facts["os"], facts.get("dpkg_packages")), (expected, None))
 
+    def test_packages_of_two_images(self):
+        """What is installed, by name and version; compare has those that differ."""
+        self.manifest()
+        for name, version in (("a", "2.36-9"), ("b", "2.39-1")):
+            root = self.folder / name
+            for image in (system_layer("A small system"), framework_layer()):
+                with tarfile.open(fileobj=io.BytesIO(image)) as archive:
+                    archive.extractall(root)
+            (root / "var" / "lib" / "dpkg").mkdir(parents=True)
+            (root / "var" / "lib" / "dpkg" / "status").write_text("".join(
+                f"Package: {package}\nStatus: {status}\nVersion: {of}\n\n" for package, status, of in (
+                    ("apt", "install ok installed", "2.6.1"), ("libc6", "install ok installed", version), ("gone", "deinstall ok config-files", "1"))))
+            self.evaluate("--container", root, "--time-limit", 60, output=f"{name}.xsp", XSP_LIBRARY_ONNXRUNTIME=FRAMEWORK_IN_IT)
+            self.assertEqual(self.facts(f"{name}.xsp")["dpkg_packages"], f"apt=2.6.1, libc6={version}")
+        self.assertEqual(self.differences("a.xsp", "b.xsp"), {"command", "container", "dpkg_packages", "dpkg: libc6"})
+
     def test_links_of_a_layout_stay_in_it(self):
         self.manifest()
         for part in ("index.json", "blobs"):

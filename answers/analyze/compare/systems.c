@@ -7,6 +7,7 @@
 #include <string.h>
 
 #define SHOWN_MOST 8u // values of one fact
+#define PACKAGES_SHOWN 200u
 
 struct facts { // of one side: each value of a key once
   VECTOR(struct store_system_value) list;
@@ -106,12 +107,106 @@ static struct table_cell cell_of(const struct facts *facts, const char *key, str
                                           : text);
 }
 
+// ---- lists of packages -----------------------------------------------------------------------------------------------
+struct package {
+  struct slice name, version;
+};
+struct packages {
+  VECTOR(struct package) list; // by name
+};
+
+static int compare_packages(const void *left, const void *right)
+{
+  const struct package *a = left, *b = right;
+  size_t length = a->name.length < b->name.length ? a->name.length : b->name.length;
+  int order = memcmp(a->name.data, b->name.data, length);
+  return order != 0 ? order : (a->name.length > b->name.length) - (a->name.length < b->name.length);
+}
+
+// Of one item: NAME=VERSION as dpkg's, NAME-VERSION as Python's, NAME-VERSION-BUILD as conda's.
+static struct package split(const char *key, const char *item, size_t length)
+{
+  bool is_conda = strcmp(key, "conda_packages") == 0;
+  const char *at = memchr(item, '=', length);
+  if (at == NULL && is_conda)
+    at = memrchr(item, '-', length);
+  if (at != NULL && is_conda && memrchr(item, '-', (size_t)(at - item)) != NULL)
+    at = memrchr(item, '-', (size_t)(at - item));
+  if (at == NULL)
+    at = memchr(item, '-', length);
+  size_t name = at != NULL ? (size_t)(at - item) : length;
+  return (struct package){{item, name}, {item + name + (at != NULL), length - name - (at != NULL)}};
+}
+
+static void read_packages(const struct facts *facts, const char *key, struct packages *ret)
+{
+  size_t at = 0;
+  const struct store_system_value *value = next_of(facts, key, &at);
+  *ret = (struct packages){0};
+  for (const char *item = value != NULL ? value->text : NULL; item != NULL;) {
+    const char *end = strstr(item, ", ");
+    *vector_add(&ret->list) = split(key, item, end != NULL ? (size_t)(end - item) : strlen(item));
+    item = end != NULL ? end + 2 : NULL;
+  }
+  if (ret->list.count > 0)
+    qsort(ret->list.items, ret->list.count, sizeof *ret->list.items, compare_packages);
+}
+
 static void put_row(struct table_builder *table, const char *key, struct table_cell a, struct table_cell b)
 {
   table_row(table);
   table_put(table, "key", cell_text(key));
   table_put(table, "a", a);
   table_put(table, "b", b);
+}
+
+static struct table_cell version_of(const struct package *package, struct arena *arena)
+{
+  return cell_text(package != NULL ? arena_copy(arena, package->version.data, package->version.length) : NULL);
+}
+
+// How many packages each side has, then those that differ.
+static void put_packages(const struct facts facts[2], const char *key, struct arena *arena, struct table_builder *table)
+{
+  struct packages of[2];
+  size_t at[2] = {0, 0}, shown = 0;
+  for (int side = 0; side < 2; side++)
+    read_packages(&facts[side], key, &of[side]);
+  put_row(table, key, cell_int((int64_t)of[0].list.count), cell_int((int64_t)of[1].list.count));
+  while (at[0] < of[0].list.count || at[1] < of[1].list.count) {
+    const struct package *a = at[0] < of[0].list.count ? &of[0].list.items[at[0]] : NULL;
+    const struct package *b = at[1] < of[1].list.count ? &of[1].list.items[at[1]] : NULL;
+    int order = a == NULL ? 1 : b == NULL ? -1 : compare_packages(a, b);
+    a = order <= 0 ? a : NULL;
+    b = order >= 0 ? b : NULL;
+    at[0] += a != NULL;
+    at[1] += b != NULL;
+    if (a != NULL && b != NULL && a->version.length == b->version.length &&
+        memcmp(a->version.data, b->version.data, a->version.length) == 0)
+      continue;
+    const struct slice name = a != NULL ? a->name : b->name;
+    if (shown++ < PACKAGES_SHOWN)
+      put_row(table, arena_format(arena, "%.*s: %.*s", (int)strcspn(key, "_"), key, (int)name.length, name.data),
+              version_of(a, arena), version_of(b, arena));
+  }
+  if (shown > PACKAGES_SHOWN)
+    table_note(table, "%zu further packages differ: xsp sql FILE \"select value from system where key = '%s'\"",
+               shown - PACKAGES_SHOWN, key);
+  for (int side = 0; side < 2; side++)
+    vector_done(&of[side].list);
+}
+
+// One list on each side: of pooled runs on several systems the lists are texts as any.
+static bool are_packages(const struct facts facts[2], const char *key)
+{
+  bool is_list = text_ends_with(key, "_packages");
+  for (int side = 0; side < 2 && is_list; side++) {
+    size_t at = 0;
+    const struct store_system_value *one = next_of(&facts[side], key, &at);
+    is_list = one != NULL && !one->is_number && strstr(one->text, ", sha256:") == NULL /* of earlier files */ &&
+              next_of(&facts[side], key, &at) == NULL;
+  }
+  return is_list;
 }
 
 // Keys of a, then those that b has alone.
@@ -129,6 +224,8 @@ static void put_rows(const struct facts facts[2], struct arena *arena, struct ta
         continue;
       if (has_all(&facts[0], &facts[1], key) && has_all(&facts[1], &facts[0], key))
         same++;
+      else if (are_packages(facts, key))
+        put_packages(facts, key, arena, table);
       else
         put_row(table, key, cell_of(&facts[0], key, arena), cell_of(&facts[1], key, arena));
     }

@@ -1,19 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 // Experiments and notes of all files, as the page shows them. Called by page.c.
+#include "report/display.h"
 #include "report/page/page.h"
 
 static enum status put_system(struct json_writer *json, struct store *store, int64_t system_id, struct arena *arena,
                               struct error *err)
 {
   struct store_system_value *values = NULL;
+  struct buf list SCOPED(buf_done) = {0};
   size_t count = 0;
   XSP_TRY(store_system(store, system_id, arena, &values, &count, err));
   json_member_object(json, "system");
   for (size_t i = 0; i < count; i++) {
-    if (values[i].is_number)
+    if (values[i].is_number) {
       json_member_double(json, values[i].key, values[i].number);
-    else
+    } else if (values[i].text != NULL && text_ends_with(values[i].key, "_packages")) { // hundreds; xsp compare has them
+      buf_clear(&list);
+      display_list(&list, values[i].text);
+      json_member_string(json, values[i].key, list.data);
+    } else {
       json_member_string(json, values[i].key, values[i].text);
+    }
   }
   json_object_end(json);
   return STATUS_OK;

@@ -90,6 +90,8 @@ static void put_values(struct buf *out, const char *label, const struct store_sy
     buf_clear(&key);
     if (value->is_number)
       put_number(&text, value);
+    else if (value->text != NULL && text_ends_with(value->key, "_packages"))
+      display_list(&text, value->text);
     else
       buf_text(&text, value->text != NULL ? value->text : "");
     display_escape(&key, value->key, strlen(value->key));
