@@ -127,7 +127,8 @@ static void put_number(struct store *store, struct store_tag *tag, const char *k
   tag->value.integer = number;
 }
 
-static size_t make_tags(struct store *store, const struct operator_window *window, struct store_tag tags[4])
+static size_t make_tags(struct store *store, const struct operator_window *window, const char *layer,
+                        struct store_tag tags[5])
 {
   size_t count = 0;
   if (window->kernel_rank > 0) {
@@ -145,6 +146,8 @@ static size_t make_tags(struct store *store, const struct operator_window *windo
     put_number(store, &tags[count++], "size", window->size);
   if (window->mode != NULL)
     put_text(store, &tags[count++], "mode", window->mode);
+  if (window->sources != NULL && strcmp(window->sources, layer) != 0)
+    put_text(store, &tags[count++], "source_layers", window->sources);
   return count;
 }
 
@@ -157,8 +160,9 @@ static enum status tag_run(struct store *store, int64_t run_id, const struct map
   XSP_TRY(store_load_spans(store, run_id, columns, &arena, &spans, err));
   for (size_t i = 0; i < spans.count; i++) {
     const uint64_t *number = spans.level[i] == XSP_LEVEL_LAYER ? map_find(names, map_number(spans.name[i])) : NULL;
-    struct store_tag tags[4];
-    size_t count = number == NULL ? 0 : make_tags(store, &windows[*number - 1], tags);
+    struct store_tag tags[5];
+    size_t count =
+        number == NULL ? 0 : make_tags(store, &windows[*number - 1], store_text(store, spans.name[i], NULL), tags);
     for (size_t k = 0; k < count; k++)
       tags[k].span_id = spans.span_id[i];
     if (count > 0)

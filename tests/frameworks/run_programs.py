@@ -19,11 +19,11 @@ XSP = BUILD / "xsp"
 WAIT_S = 600
 COMPILER = shutil.which(os.environ.get("CC", "cc"))
 SANITIZED = bool(os.environ.get("XSP_SANITIZE"))
-# kernel_shape: xsp profile reads it from the model file.
+# kernel_shape, source_layers: xsp profile reads them from the model's file.
 LAYERS = """
     select s.span_id, s.parent_id, s.name, p.name as parent, p.level as parent_level,
            (select group_concat(key || '=' || value, ' ') from tag t where t.run_id = s.run_id and t.span_id = s.span_id
-              and key != 'kernel_shape') as tags
+              and key not in ('kernel_shape', 'source_layers')) as tags
     from span s left join span p on p.run_id = s.run_id and p.span_id = s.parent_id
     where s.level = 'layer' order by s.start_ns, s.span_id"""
 MODELS = """

@@ -63,6 +63,7 @@ struct operator_window {
   int64_t kernel[OPERATOR_WINDOW_RANK];
   size_t kernel_rank;  // 0: unknown
   int64_t group, size; // -1: unknown
+  const char *sources; // the model's nodes that became the layer, where its name is another; NULL: unknown
   const char *mode;    // of a Resize; "causal" of an attention whose mask is; NULL: unknown
 };
 // `name` is relative to the model's folder and leads nowhere out of it; not NUL-terminated. Names may repeat, and files

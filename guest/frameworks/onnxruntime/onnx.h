@@ -4,6 +4,7 @@
 #ifndef XSP_FRAMEWORKS_ONNXRUNTIME_ONNX_H
 #define XSP_FRAMEWORKS_ONNXRUNTIME_ONNX_H
 
+#include "base/wire.h"
 #include "frameworks/common/predictor.h"
 
 // Field numbers of onnx.proto that more than one reader needs.
@@ -27,6 +28,10 @@ void onnx_file_external(const char *path, model_file_fn visit, void *context); /
 bool onnx_windows(const uint8_t *bytes, size_t size, struct arena *arena, struct operator_window **ret_windows,
                   size_t *ret_count);
 bool onnx_file_windows(const char *path, struct arena *arena, struct operator_window **ret_windows, size_t *ret_count);
+
+// ---- onnx_sources.c: for each convolution that nodes of a graph may become, a layer "OUTPUT_nchwc", these nodes: "conv1, relu1"
+typedef void (*onnx_source_fn)(void *context, const char *layer, const char *sources);
+void onnx_sources(struct wire graph, struct arena *arena, onnx_source_fn visit, void *context);
 
 // ---- onnx_layers.c: the tensors between layers of the model's own graph, in the order of its nodes
 struct onnx_layer {

@@ -165,6 +165,7 @@ static bool read_node(struct list *list, struct wire node, unsigned *index)
                                     : arena_format(list->arena, "%.*s_%u", (int)type.length, type.data, *index - 1);
   entry.window.layer_names[1] =
       output.length > 0 ? arena_format(list->arena, "%.*s_nchwc", (int)output.length, output.data) : "";
+  entry.window.sources = name.length > 0 ? entry.window.layer_names[0] : NULL;
   walk = node;
   while (wire_find(&walk, NODE_ATTRIBUTE, WIRE_BYTES, &field))
     read_attribute(wire_inside(&field), &entry.window, list->arena);
@@ -195,6 +196,13 @@ static void read_weights(struct list *list, struct wire tensor)
   }
 }
 
+static void add_sources(void *context, const char *layer, const char *sources)
+{
+  struct list *list = context;
+  (void)add_entry(list,
+                  &(struct entry){.window = {.layer_names = {"", layer}, .group = -1, .size = -1, .sources = sources}});
+}
+
 static bool read_graph(struct list *list, struct wire graph)
 {
   struct wire_field field;
@@ -204,6 +212,7 @@ static bool read_graph(struct list *list, struct wire graph)
     if (!read_node(list, wire_inside(&field), &index))
       return false;
   bool is_whole = walk.problem == NULL;
+  onnx_sources(graph, list->arena, add_sources, list);
   bool has_open = false;
   for (size_t i = 0; i < list->items.count; i++)
     has_open |= list->items.items[i].weights.length > 0;

@@ -114,6 +114,64 @@ static bool read_cut(const struct message *model, size_t size, struct arena *are
   return is_good;
 }
 
+// ---- which nodes became a layer --------------------------------------------------------------------------------------
+static void add_node(struct message *graph, const char *type, const char *name, const char *inputs, const char *output)
+{
+  struct message node = {.size = 0};
+  for (size_t length; *inputs != 0; inputs += length + (inputs[length] == ' ')) {
+    length = strcspn(inputs, " ");
+    put(&node, 1, inputs, length);
+  }
+  put_text(&node, 2, output);
+  put_text(&node, 3, name);
+  put_text(&node, 4, type);
+  put(graph, 1, node.bytes, node.size);
+}
+
+static void nodes_of_layers(void **state)
+{
+  static const struct {
+    const char *layer, *sources; // NULL: not known
+  } expected[] = {{"r1_nchwc", "conv1, bn1, relu1"},
+                  {"c2_nchwc", "conv2"},
+                  {"r3_nchwc", "conv3, add, relu3"},
+                  {"s4_nchwc", NULL},
+                  {"c6_nchwc", "conv6"},
+                  {"r6_nchwc", NULL}};
+  struct arena arena = {0};
+  struct operator_window *windows;
+  size_t count;
+  struct message graph = {.size = 0}, model = {.size = 0};
+  add_node(&graph, "Conv", "conv1", "x w", "c1");
+  add_node(&graph, "BatchNormalization", "bn1", "c1 s", "b1");
+  add_node(&graph, "Relu", "relu1", "b1", "r1");
+  add_node(&graph, "Conv", "conv2", "r1 w", "c2"); // taken twice
+  add_node(&graph, "Conv", "conv3", "c2 w", "c3");
+  add_node(&graph, "Add", "add", "c2 c3", "a3");
+  add_node(&graph, "Relu", "relu3", "a3", "r3");
+  add_node(&graph, "Conv", "conv4", "r3 w", "c4");
+  add_node(&graph, "Conv", "conv5", "r3 w", "c5");
+  add_node(&graph, "Add", "either", "c4 c5", "s4");
+  add_node(&graph, "Conv", "conv6", "s4 w", "c6"); // an output of the model
+  add_node(&graph, "Relu", "relu6", "c6", "r6");
+  struct message output = {.size = 0};
+  put_text(&output, 1, "c6");
+  put(&graph, 12, output.bytes, output.size);
+  put(&model, 7, graph.bytes, graph.size);
+  assert_true(onnx_windows(model.bytes, model.size, &arena, &windows, &count));
+  for (size_t i = 0; i < sizeof expected / sizeof expected[0]; i++) {
+    const char *sources = NULL;
+    for (size_t k = 0; k < count; k++)
+      if (strcmp(windows[k].layer_names[1], expected[i].layer) == 0)
+        sources = windows[k].sources;
+    if (expected[i].sources == NULL)
+      assert_null(sources);
+    else
+      assert_string_equal(sources, expected[i].sources);
+  }
+  arena_done(&arena);
+}
+
 static void windows_of_a_model(void **state)
 {
   struct arena arena = {0};
@@ -194,6 +252,7 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(windows_of_a_model),
+      cmocka_unit_test(nodes_of_layers),
       cmocka_unit_test(a_name_that_may_be_anothers_is_none),
       cmocka_unit_test(every_cut_is_survived),
       cmocka_unit_test(no_file_has_none),
