@@ -4,6 +4,7 @@
 
 #include "base/scoped.h"
 #include "base/small_file.h"
+#include "launch/launch.h"
 #include "report/display.h"
 
 #include <math.h>
@@ -83,6 +84,15 @@ static void put_perf(struct buf *out, unsigned width)
                                : "");
 }
 
+static void put_system_calls(struct buf *out, unsigned width)
+{
+  struct error err = {0};
+  if (launch_check_span_counters("system_calls", NULL, &err) == STATUS_OK)
+    put_fact(out, "system calls", width, "can be counted within spans (--counters)");
+  else
+    put_fact(out, "system calls", width, "not counted by --counters: %s", err.why);
+}
+
 static void put_cpus(struct buf *out, unsigned width)
 {
   double quota = system_cpu_quota();
@@ -118,6 +128,7 @@ void check_machine(struct buf *out, unsigned width, const struct peaks *peaks)
   put_clock(out, width);
   put_shared_memory(out, width);
   put_perf(out, width);
+  put_system_calls(out, width);
   if (peaks != NULL)
     put_peaks(out, peaks, width);
 }
