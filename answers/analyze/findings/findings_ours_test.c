@@ -323,6 +323,16 @@ static void test_f9(void **unused)
   ASSERT_NEAR(found_number(0, "saving_ms"), 0.052);
 }
 
+static void test_f9_of_a_graph_has_no_advice_of_pytorch(void **unused)
+{
+  (void)unused;
+  fixture_run(&fixture, "M/L", 1);
+  fixture_model(&fixture, MS, false);
+  fixture_span_in(&fixture, XSP_LEVEL_LAYER, "onnxruntime", "ReorderOutput", 0, 90 * US);
+  assert_int_equal(ask_rule("F9"), 1);
+  assert_null(strstr(found_text(0, "advice"), "torch"));
+}
+
 static void test_f9_is_silent(void **unused)
 {
   (void)unused;
@@ -747,6 +757,7 @@ int main(void)
       TEST(test_f8_sees_waits_among_those_of_other_threads),
       TEST(test_foreign_clocks),
       TEST(test_f9),
+      TEST(test_f9_of_a_graph_has_no_advice_of_pytorch),
       TEST(test_f9_is_silent),
       TEST(test_f9_is_silent_about_xla),
       TEST(test_f9_on_the_host_beside_a_device),
