@@ -93,7 +93,7 @@ enum status history_table(const struct history *history, enum history_table_kind
                           const struct history_request *request, struct arena *arena, struct table *ret_table,
                           struct error *err) MUST_CHECK;
 
-#define HISTORY_PLOTS "accuracy, throughput, roofline, batches or time"
+#define HISTORY_PLOTS "accuracy, throughput, roofline, systems, batches or time"
 // Appends a plot as SVG. STATUS_USE: there is no such plot; STATUS_NO: no record has its figures.
 enum status history_plot(const struct history *history, const char *name, const struct history_request *request,
                          struct buf *out, struct error *err) MUST_CHECK;

@@ -70,6 +70,17 @@ class Papers(HistoryTest):
         self.assertEqual(sum(tag == "polyline" for tag, _ in page.tags), 1)
         self.assertEqual(len(page.tables["depth"]), 1 + len(paper_depth.TABLE_IX))
 
+    def test_heat_map(self):
+        self.zoo()
+        svg = self.run_xsp("history", self.files, "--plot", "systems", "--framework", "openvino", "--model", "resnet").stdout
+        name = "{http://www.w3.org/2000/svg}"
+        root = xml.etree.ElementTree.fromstring(svg)
+        self.assertEqual([cell.get("class") for cell in root.iter(f"{name}rect") if cell.get("class")], ["slower3"] * 3)
+        texts = [text.text for text in root.iter(f"{name}text")]
+        self.assertEqual(texts, ["relative to alpha", "beta", "resnet, openvino, batch 1", "3", "resnet, openvino, batch 2", "3",
+                                 "resnet, openvino, batch 4", "3"])
+        self.refused("no plot", "history", self.files, "--plot", "systems", "--system", "beta", status=1)
+
     def test_plots_of_strangers_and_none(self):
         for number, name in enumerate(HOSTILE):
             write(self.files / f"{number}.xsp", [3.0] * 9, name=name[:200], batch=number + 1)

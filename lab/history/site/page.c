@@ -128,12 +128,6 @@ static const bool *numeric_columns(struct site *site, const struct table *table)
   return are_numeric;
 }
 
-// How much faster (negative) or slower than the base: each step is half a doubling, at most three.
-static int heat_of(double relative)
-{
-  return relative > 0 ? (int)round(fmin(fmax(2 * log2(relative), -3), 3)) : 0;
-}
-
 static void put_cell(struct site *site, struct buf *out, const struct table_column *column,
                      const struct table_cell *cell, bool is_numeric, unsigned depth)
 {
@@ -141,7 +135,7 @@ static void put_cell(struct site *site, struct buf *out, const struct table_colu
   if (cell->type == CELL_TEXT) {
     put_text_cell(site, out, column->key, cell->value.text, depth);
   } else if (!isnan(number)) {
-    int heat = text_ends_with(column->key, "_relative") ? heat_of(number) : 0;
+    int heat = text_ends_with(column->key, "_relative") ? history_heat_of(number) : 0;
     buf_text(out, "<td class=\"number");
     if (heat != 0)
       buf_format(out, " %s%d", heat < 0 ? "faster" : "slower", abs(heat));

@@ -340,6 +340,23 @@ static void put_svg_legend(const struct drawing *drawing, struct buf *out)
   }
 }
 
+void history_svg_begin(struct buf *out, double width, double height, const char *title)
+{
+  buf_format(out,
+             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %.0f %.0f\" width=\"%.0f\" height=\"%.0f\">\n"
+             "<title>%s</title>\n<style><![CDATA[\n%s]]></style>\n"
+             "<rect width=\"100%%\" height=\"100%%\" style=\"fill: var(--raised)\"/>\n",
+             width, height, width, height, title, history_site_style);
+}
+
+void history_svg_end(struct buf *out, size_t first)
+{
+  buf_text(out, "</svg>\n");
+  for (size_t i = first; i < out->length; i++)
+    if ((unsigned char)out->data[i] < ' ' && out->data[i] != '\n')
+      out->data[i] = ' ';
+}
+
 void plot_put_svg(const struct plot *plot, struct buf *out)
 {
   struct drawing drawing;
@@ -347,17 +364,9 @@ void plot_put_svg(const struct plot *plot, struct buf *out)
   if (!start(plot, &drawing))
     return;
   size_t series = interner_count(&drawing.names) < COLOURS ? interner_count(&drawing.names) : COLOURS;
-  double height = HEIGHT + LINE * (double)(series + plot->roof_count + 1);
-  buf_format(out,
-             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %.0f %.0f\" width=\"%.0f\" height=\"%.0f\">\n"
-             "<title>%s</title>\n<style><![CDATA[\n%s]]></style>\n"
-             "<rect width=\"100%%\" height=\"100%%\" style=\"fill: var(--raised)\"/>\n",
-             WIDTH, height, WIDTH, height, plot->title, history_site_style);
+  history_svg_begin(out, WIDTH, HEIGHT + LINE * (double)(series + plot->roof_count + 1), plot->title);
   put_shapes(&drawing, out);
   put_svg_legend(&drawing, out);
-  buf_text(out, "</svg>\n");
+  history_svg_end(out, first);
   end(&drawing);
-  for (size_t i = first; i < out->length; i++) // XML has no others
-    if ((unsigned char)out->data[i] < ' ' && out->data[i] != '\n')
-      out->data[i] = ' ';
 }

@@ -206,24 +206,39 @@ void plots_put(const struct plotting *plotting, bool is_part, struct buf *out)
     }
 }
 
+static enum status put_systems(const struct history *history, const struct history_request *request,
+                               struct arena *arena, struct buf *out, struct error *err)
+{
+  struct table table;
+  XSP_TRY(history_table(history, HISTORY_SYSTEMS, request, arena, &table, err));
+  history_heat_put_svg(&table, arena, out);
+  return STATUS_OK;
+}
+
+static enum status put_named(const struct history *history, const char *name, const struct history_request *request,
+                             struct arena *arena, struct buf *out, struct error *err)
+{
+  struct all_series series;
+  XSP_TRY(history_series_of(history, request, arena, &series, err));
+  if (strcmp(name, "systems") == 0)
+    return put_systems(history, request, arena, out, err);
+  for (size_t i = 0; i < sizeof all_plots / sizeof all_plots[0]; i++)
+    if (strcmp(all_plots[i].name, name) == 0) {
+      struct plot plot = all_plots[i].make(&(struct plotting){history, &series, arena, true});
+      plot_put_svg(&plot, out);
+      return STATUS_OK;
+    }
+  return error_set(err, STATUS_USE, "wrong use", "--plot", HISTORY_PLOTS, "there is no '%s'", name);
+}
+
 enum status history_plot(const struct history *history, const char *name, const struct history_request *request,
                          struct buf *out, struct error *err)
 {
   struct arena arena = {0};
-  struct all_series series;
-  enum status status = history_series_of(history, request, &arena, &series, err);
-  size_t at = 0;
-  while (at < sizeof all_plots / sizeof all_plots[0] && strcmp(all_plots[at].name, name) != 0)
-    at++;
-  if (status == STATUS_OK && at == sizeof all_plots / sizeof all_plots[0])
-    status = error_set(err, STATUS_USE, "wrong use", "--plot", HISTORY_PLOTS, "there is no '%s'", name);
-  if (status == STATUS_OK) {
-    struct plot plot = all_plots[at].make(&(struct plotting){history, &series, &arena, true});
-    plot_put_svg(&plot, out);
-    if (out->length == 0)
-      status = error_set(err, STATUS_NO, "no plot", name, "xsp history --json shows which figures there are",
-                         "no evaluation has both figures");
-  }
+  enum status status = put_named(history, name, request, &arena, out, err);
+  if (status == STATUS_OK && out->length == 0)
+    status = error_set(err, STATUS_NO, "no plot", name, "xsp history --json shows which figures there are",
+                       "no evaluation has both figures");
   arena_done(&arena);
   return status;
 }

@@ -75,6 +75,16 @@ struct plot {
 void plot_put(const struct plot *plot, struct buf *out);
 void plot_put_svg(const struct plot *plot, struct buf *out); // the image alone, as a file
 
+// A file's head, and its end: of what was appended from `first` on, characters that XML lacks become spaces.
+void history_svg_begin(struct buf *out, double width, double height, const char *title);
+void history_svg_end(struct buf *out, size_t first);
+
+// ---- heat.c -----------------------------------------------------------------------------------------------------------
+// How much faster (negative) or slower than the base: each step is half a doubling, at most three.
+int history_heat_of(double relative);
+void history_heat_put_svg(const struct table *table, struct arena *arena,
+                          struct buf *out); // of systems; nothing of one host
+
 // ---- plots.c ----------------------------------------------------------------------------------------------------------
 struct plotting {
   const struct history *history;

@@ -19,7 +19,8 @@ static const struct option_description options[] = {
     {"plot", 0, "NAME", NULL, 0,
      "Print a plot as SVG instead: accuracy against latency with circles by graph size; throughput; roofline, of "
      "models at "
-     "their optimal batch sizes; latency over batches; latency over time."},
+     "their optimal batch sizes; systems, latencies relative to one host's as a heat map; latency over batches; over "
+     "time."},
     {"output", 'o', "OUT", NULL, 0, "The file of --plot to write, in place of stdout."},
     {"force", 'f', NULL, NULL, 0, "Replace an existing OUT."},
     {"sort", 0, "COLUMN", NULL, 0,
