@@ -88,71 +88,80 @@ static inline void keep_value(struct xplane_event *event, enum xplane_stat which
     event->others[event->other_count++] = *value;
 }
 
-// The number of so many bytes, at most eight. False: it has fewer or more.
-static inline bool short_number(const char *at, unsigned bytes, uint64_t *ret_number)
+// The number at `at`. Returns how many bytes it has; 0: more than eight. What is read after its message is the window's.
+static inline unsigned short_number(const char *at, uint64_t *ret_number)
 {
-  uint64_t number, goes_on = ENDS_OF_NUMBERS >> (64 - 8 * bytes);
+  uint64_t word;
   *ret_number = (unsigned char)*at;
-  if (bytes == 1)
-    return *ret_number < 0x80;
-  memcpy(&number, at, sizeof number); // x86-64 and aarch64 are little-endian, as the format is
-  number &= UINT64_MAX >> (64 - 8 * bytes);
-  if ((number & goes_on) != goes_on >> 8)
-    return false;
-  number = (number & UINT64_C(0x007f007f007f007f)) | (number & UINT64_C(0x7f007f007f007f00)) >> 1;
-  number = (number & UINT64_C(0x00003fff00003fff)) | (number & UINT64_C(0x3fff00003fff0000)) >> 2;
-  *ret_number = (number & UINT64_C(0x000000000fffffff)) | (number & UINT64_C(0x0fffffff00000000)) >> 4;
-  return true;
+  if (*ret_number < 0x80)
+    return 1;
+  memcpy(&word, at, sizeof word); // x86-64 and aarch64 are little-endian, as the format is
+  uint64_t ends = ~word & ENDS_OF_NUMBERS;
+  if (ends == 0)
+    return 0;
+  word &= (ends ^ (ends - 1)) & ~ENDS_OF_NUMBERS;
+  word -= (word & UINT64_C(0x7f007f007f007f00)) >> 1;
+  word = (word & UINT64_C(0x00003fff00003fff)) | (word & UINT64_C(0x3fff00003fff0000)) >> 2;
+  *ret_number = (word & UINT64_C(0x000000000fffffff)) | (word & UINT64_C(0x0fffffff00000000)) >> 4;
+  return (unsigned)__builtin_ctzll(ends) / 8 + 1;
 }
 
-// An event's own field, a number of at most eight bytes. Reads it, and goes on after it.
-static inline bool read_short_number(struct wire *wire, uint64_t *numbers)
+// Reads an event's own fields as long as they are numbers of at most eight bytes, as most are.
+static inline void read_short_numbers(struct wire *wire, uint64_t *numbers)
 {
   const char *at = wire->at;
-  unsigned key = at < wire->end ? (unsigned char)*at : WIRE_BYTES;
-  uint64_t word, number, ends;
-  if ((key & 7) != WIRE_VARINT || key < WIRE_KEY(EVENT_NAME, WIRE_VARINT) ||
-      key > WIRE_KEY(EVENT_DURATION, WIRE_VARINT))
-    return false;
-  memcpy(&word, at + 1, sizeof word);
-  ends = ~word & ENDS_OF_NUMBERS;
-  unsigned bytes = ends != 0 ? (unsigned)__builtin_ctzll(ends) / 8 + 1 : 0;
-  if (bytes == 0 || bytes >= (size_t)(wire->end - at) || !short_number(at + 1, bytes, &number))
-    return false;
-  numbers[key >> 3] = number;
-  wire->at = at + 1 + bytes;
-  return true;
+  while (at < wire->end) {
+    unsigned key = (unsigned char)*at;
+    uint64_t number;
+    if ((key & ~(unsigned)WIRE_KEY(EVENT_DURATION, WIRE_VARINT)) != 0 || key == 0)
+      break;
+    unsigned bytes = short_number(at + 1, &number);
+    if (bytes == 0 || bytes >= (size_t)(wire->end - at))
+      break;
+    numbers[key >> 3] = number;
+    at += 1 + bytes;
+  }
+  wire->at = at;
 }
 
-// A value as most are: a name's number below 128, and a number of at most eight bytes. Reads it, and goes on after it.
-static inline bool read_short_stat(const struct xplane *x, const struct xplane_line *line, struct wire *wire,
-                                   struct xplane_event *event)
+static inline void set_short_value(const struct xplane *x, const struct xplane_line *line, uint32_t place,
+                                   bool is_number, uint64_t number, struct xplane_event *event)
 {
-  const char *at =
-      wire->at; // EVENT_STATS, length, STAT_NAME, name, kind, number; what is read after `end` is the window's
-  if (at == wire->end || *at != (char)WIRE_KEY(EVENT_STATS, WIRE_BYTES) ||
-      at[2] != (char)WIRE_KEY(STAT_NAME, WIRE_VARINT))
-    return false;
-  unsigned name = (unsigned char)at[3], kind = (unsigned char)at[4], bytes = (unsigned char)at[1] - 3u;
-  bool is_number = kind == WIRE_KEY(STAT_INT64, WIRE_VARINT) || kind == WIRE_KEY(STAT_UINT64, WIRE_VARINT);
-  if (bytes - 1 > 7 || name >= line->plane->stats.direct_count || name > 127 ||
-      (!is_number && kind != WIRE_KEY(STAT_REFERENCE, WIRE_VARINT)) || bytes + 5 > (size_t)(wire->end - at))
-    return false;
-  uint64_t number;
-  if (!short_number(at + 5, bytes, &number))
-    return false;
-  wire->at = at + 5 + bytes;
-  uint32_t place = line->plane->stats.direct[name];
-  if (place == 0)
-    return true;
   const struct xplane_stat_name *stat = &x->stat_names.items[place - 1];
-  struct xplane_value value = {.type = VALUE_INT, .integer = (int64_t)number, .name = stat->text};
-  if (!is_number) {
-    value.type = VALUE_NONE;
-    set_reference(x, line->plane, &value, number);
+  struct xplane_value other = {.name = stat->text}, *value = &other;
+  if (stat->stat != STAT_OTHER)
+    value = &event->values[stat->stat];
+  value->type = is_number ? VALUE_INT : VALUE_NONE;
+  value->integer = (int64_t)number;
+  if (!is_number)
+    set_reference(x, line->plane, value, number);
+  if (stat->stat == STAT_OTHER)
+    keep_value(event, STAT_OTHER, &other);
+}
+
+#define SHORT_KIND(stat) (UINT64_C(1) << WIRE_KEY(stat, WIRE_VARINT))
+#define SHORT_KINDS (SHORT_KIND(STAT_INT64) | SHORT_KIND(STAT_UINT64) | SHORT_KIND(STAT_REFERENCE))
+
+// Reads values as long as they are as most are: a name's number below 128, and a number of at most eight bytes.
+// EVENT_STATS, length, STAT_NAME, name, kind, number.
+static inline void read_short_stats(const struct xplane *x, const struct xplane_line *line, struct wire *wire,
+                                    struct xplane_event *event)
+{
+  const struct xplane_numbers *names = &line->plane->stats;
+  const char *at = wire->at;
+  uint32_t head;
+  uint64_t number;
+  for (; at < wire->end; at += 5 + (head >> 8 & 0xff) - 3) {
+    memcpy(&head, at, sizeof head);
+    unsigned bytes = (head >> 8 & 0xff) - 3, name = head >> 24, kind = (unsigned char)at[4];
+    if ((head & 0x80ff00ff) != (WIRE_KEY(STAT_NAME, WIRE_VARINT) << 16 | WIRE_KEY(EVENT_STATS, WIRE_BYTES)) ||
+        name >= names->direct_count || kind > 63 || (SHORT_KINDS >> kind & 1) == 0 || bytes == 0 ||
+        short_number(at + 5, &number) != bytes || bytes + 5 > (size_t)(wire->end - at))
+      break;
+    if (names->direct[name] != 0)
+      set_short_value(x, line, names->direct[name], kind != WIRE_KEY(STAT_REFERENCE, WIRE_VARINT), number, event);
   }
-  keep_value(event, (enum xplane_stat)stat->stat, &value);
-  return true;
+  wire->at = at;
 }
 
 static bool read_stat(const struct xplane *x, const struct xplane_line *line, struct wire stat,
@@ -185,6 +194,7 @@ static const char *set_times(const struct xplane_line *line, int64_t offset_ps, 
 enum status xplane_read_event(struct xplane *x, struct xplane_line *line, struct slice bytes, struct error *err)
 {
   struct xplane_event event; // not cleared: an event has few of the values that there are
+#pragma GCC unroll 16
   for (size_t i = 0; i < STAT_OTHER; i++)
     event.values[i].type = VALUE_NONE;
   event.other_count = 0;
@@ -193,8 +203,8 @@ enum status xplane_read_event(struct xplane *x, struct xplane_line *line, struct
   uint64_t numbers[EVENT_DURATION + 1] = {0};
   bool is_sum = false;
   for (;;) {
-    while (read_short_number(&wire, numbers) || read_short_stat(x, line, &wire, &event))
-      ;
+    read_short_numbers(&wire, numbers);
+    read_short_stats(x, line, &wire, &event);
     if (!wire_next_quick(&wire, &field))
       break;
     if (field.type == WIRE_VARINT && field.number <= EVENT_DURATION)
