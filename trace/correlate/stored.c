@@ -233,9 +233,10 @@ static enum status load_names(struct run *run, const struct parents *parents, st
   XSP_TRY(store_load_spans(run->store, run->run_id, STORE_BIT(STORE_NAME), &run->arena, &names, err));
   struct interner stems = {0};
   for (size_t i = 0; i < names.count; i++) {
-    size_t length = 0;
-    const char *name = run->spans.level[i] == XSP_LEVEL_MODEL ? store_text(run->store, names.name[i], &length) : "";
-    names.name[i] = stems_at(&stems, name, length);
+    bool is_model = run->spans.level[i] == XSP_LEVEL_MODEL;
+    size_t length;
+    const char *name = is_model ? store_text(run->store, names.name[i], &length) : NULL;
+    names.name[i] = is_model ? stems_at(&stems, name, length) + 1 : 0;
   }
   interner_done(&stems);
   run->spans.name = names.name;
