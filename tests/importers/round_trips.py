@@ -53,8 +53,10 @@ def everything():
         start = UNIX_START + 100_000 * run_id
         script.run(run_id, "A/M/L/K", batch=batch)
         script.track(1, "main thread", run_id=run_id)
+        script.track(3, "pool", thread=3_781_665_406, run_id=run_id)  # a number that no viewer can have
         script.track(2, "GPU 0 stream 7", process=None, thread=None, device=0, stream=7, run_id=run_id)
         script.span("program", start, 9000, level="application", run_id=run_id)
+        script.span("serve", start + 4000, 4500, level="application", track=3, run_id=run_id)
         for number in range(2):
             at = start + 4000 * number
             script.span("predict", at + 100, 3000, run_id=run_id, tags={"batch_size": batch})

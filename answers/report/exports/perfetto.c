@@ -198,13 +198,20 @@ static void put_process(struct timeline_writer *writer, size_t index)
   end_descriptor(out, places);
 }
 
+// A thread's track is one for viewers, also where they cannot have its number: else it would lie around all threads.
+static bool is_of_thread(const struct timeline_track *track)
+{
+  const struct store_track *source = track->track;
+  return source->thread_id != STORE_NONE && source->device_id == STORE_NONE && source->stream_id == STORE_NONE;
+}
+
 // Overlapping lanes are children of their track, so that they are drawn right below it.
 static void put_lane(struct timeline_writer *writer, const struct timeline_lane *lane)
 {
   const struct timeline_track *track = &writer->run.tracks[lane->track];
   struct buf *out = &writer->file.out;
   struct descriptor places = begin_descriptor(out, track_uuid(track->process, lane->tid));
-  if (lane->overlap == 0 && track->is_thread) {
+  if (lane->overlap == 0 && is_of_thread(track)) {
     size_t inner = protobuf_begin(out, TRACK_THREAD);
     protobuf_varint(out, THREAD_PID, (uint64_t)writer->timeline.processes[track->process].pid);
     protobuf_varint(out, THREAD_TID, (uint64_t)track->tid);

@@ -94,8 +94,7 @@ static void lay_tracks(const struct timeline_run_facts *facts, struct arena *are
   for (size_t i = 0; i < run->track_count; i++) {
     const struct timeline_place *place = &facts->places[i];
     const struct store_track *track = &facts->tracks[i];
-    run->tracks[i] = (struct timeline_track){
-        track, place->process, place->tid, place->is_thread, track_name(track, arena), place->role};
+    run->tracks[i] = (struct timeline_track){track, place->process, place->tid, track_name(track, arena), place->role};
   }
 }
 

@@ -28,7 +28,6 @@ struct timeline_track {
   const struct store_track *track;
   size_t process;   // index into timeline.processes
   int64_t tid;      // see timeline_place
-  bool is_thread;   // `tid` is the source's
   const char *name; // never empty
   const char *role; // "main", "pool"; NULL: nothing shows one
 };
@@ -76,7 +75,7 @@ struct timeline_run {
 };
 
 // Where a track is drawn. `tid` is the source's thread id if it is an int32, as viewers need it, and no other track of the
-// run has it in this process; else it is made up and no thread's. Runs of one process share its threads.
+// run has it in this process; else it is made up. Runs of one process share its threads.
 struct timeline_place {
   size_t process; // index into timeline.processes
   int64_t tid;
