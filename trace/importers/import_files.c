@@ -93,7 +93,7 @@ static enum status require_spans(const struct import_file *files, size_t count, 
       return STATUS_OK;
   struct buf text SCOPED(buf_done) = {0};
   put_account(&files[0], &text);
-  return error_set(err, STATUS_INPUT, "cannot import", files[0].path, "another --format, or another file",
+  return error_set(err, STATUS_INPUT, "cannot import", files[0].path, "another --from, or another file",
                    "no span in %s: %s", count == 1 ? "it" : "any of the files", text.data);
 }
 
