@@ -7,6 +7,7 @@ import os
 import subprocess
 import unittest
 
+import monitor_client
 from device_runs import BUILD, UNSANITIZED, XSP
 from rocm_runs import Counter, MODES, PLACE, RocmTest, TRACER, VERSIONS, executions_of
 
@@ -32,6 +33,20 @@ class VersionsTest(RocmTest):
 
     def test_many_threads(self):
         self.check("threads")
+
+    @UNSANITIZED
+    def test_events_for_a_client_in_the_process(self):
+        """A begin and an end for each call of HIP that is a span: launches, copies, allocations, waits."""
+        client = monitor_client.made_in(self.folder)
+        for version in VERSIONS:
+            for mode, options in (("devices", ""), ("devices", ":api=all"), ("errors", ":api=none")):
+                with self.subTest(version=version, mode=mode, options=options):
+                    self.start((XSP, "run", "-f", "-t", f"rocm{options},{client}", "-o", self.out, "--"), mode, self.environment(version, ""))
+                    calls = self.sql("select name, count(*) as n from span where category = 'api' group by name")
+                    self.assertEqual(Counter(monitor_client.calls(self.said, "rocm")), {row["name"]: row["n"] for row in calls})
+                    self.assertEqual({"hipModuleLaunchKernel", "hipGetDevice"} & {row["name"] for row in calls},
+                                     {"": {"hipModuleLaunchKernel"}, ":api=all": {"hipModuleLaunchKernel", "hipGetDevice"},
+                                      ":api=none": set()}[options])
 
     def test_names(self):
         """Long ones whole; without the ".kd" that the code's symbols end in; none."""

@@ -6,13 +6,7 @@
 #include "tracers/cuda/calls.h"
 #include "tracers/device/call_event.h"
 
-#include <xsp/tracer.h>
-
 static const char *names[CALLS_MOST]; // by number of the call; NULL: no events
-static _Thread_local struct {
-  unsigned depth; // calls inside a call are no events
-  bool is_begun;  // the level is on
-} current;
 
 void cuda_events_start(const struct cupti *cupti)
 {
@@ -36,14 +30,9 @@ bool cuda_events_has(uint32_t cbid)
 
 void cuda_events_callback(uint32_t domain, uint32_t cbid, const void *details)
 {
+  static _Thread_local struct device_call current;
   const struct cupti_call *call = details;
   if (domain != CUPTI_DOMAIN_DRIVER || cbid >= CALLS_MOST || call == NULL || !cuda_events_has(cbid))
     return;
-  if (!call->is_exit && current.depth++ == 0) {
-    current.is_begun = (xsp_tracer_levels(CUDA_TRACER) & XSP_LEVEL_MASK(XSP_LEVEL_KERNEL)) != 0;
-    if (current.is_begun)
-      device_call_report(XSP_PHASE_BEGIN, CUDA_TRACER, names[cbid], 0);
-  } else if (call->is_exit && current.depth > 0 && --current.depth == 0 && current.is_begun) {
-    device_call_report(XSP_PHASE_END, CUDA_TRACER, names[cbid], 0);
-  }
+  device_call_nested(&current, call->is_exit, CUDA_TRACER, names[cbid]);
 }

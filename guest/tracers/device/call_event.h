@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <xsp/monitor.h>
+#include <xsp/tracer.h>
 
 static inline bool device_call_is_wanted(void)
 {
@@ -21,6 +22,23 @@ static inline void device_call_report(enum xsp_phase phase, const char *tracer, 
                                   .id = id,
                                   .sequence = -1};
   xsp_monitor_report(&event);
+}
+
+// Of a tracer that is called at the beginning and end of each call: by thread.
+struct device_call {
+  unsigned depth; // calls inside a call are no events
+  bool is_begun;  // the level is on
+};
+
+static inline void device_call_nested(struct device_call *current, bool is_exit, const char *tracer, const char *name)
+{
+  if (!is_exit && current->depth++ == 0) {
+    current->is_begun = (xsp_tracer_levels(tracer) & XSP_LEVEL_MASK(XSP_LEVEL_KERNEL)) != 0;
+    if (current->is_begun)
+      device_call_report(XSP_PHASE_BEGIN, tracer, name, 0);
+  } else if (is_exit && current->depth > 0 && --current->depth == 0 && current->is_begun) {
+    device_call_report(XSP_PHASE_END, tracer, name, 0);
+  }
 }
 
 static inline void device_call_event(enum xsp_phase phase, const struct xsp_site *site, const struct xsp_span *span)

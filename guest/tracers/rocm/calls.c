@@ -7,9 +7,8 @@
 #include <string.h>
 
 #define KINDS_MOST 64u
-#define CALLS_MOST 1024u // of one kind; HIP of ROCm 7 has about 500
 
-static struct rocm_call_site calls[KINDS_MOST][CALLS_MOST];
+static struct rocm_call_site calls[KINDS_MOST][ROCM_CALLS_MOST];
 
 // Beginnings of names. Only with HSA's calls on do executions belong to them.
 static const char *const launches[] = {"hipLaunch",
@@ -78,7 +77,7 @@ static int note_if_chosen(uint32_t kind, uint32_t operation, void *data)
 {
   struct some *some = data;
   const char *name = name_of(some->rocm, kind, operation);
-  if (name != NULL && some->count < CALLS_MOST &&
+  if (name != NULL && some->count < ROCM_CALLS_MOST &&
       (begins_with_one(name, launches) || begins_with_one(name, others) || strstr(name, "Synchronize") != NULL))
     some->operations[some->count++] = operation;
   return ROCM_OK;
@@ -91,7 +90,7 @@ bool rocm_calls_wanted(const struct rocm *rocm, uint32_t kind, bool is_hsa, enum
   *ret_count = 0;
   if (is_hsa || choice != ROCM_CALLS_SOME)
     return choice == ROCM_CALLS_HSA || (choice == ROCM_CALLS_ALL && !is_hsa);
-  struct some some = {.rocm = rocm, .operations = malloc(CALLS_MOST * sizeof *some.operations)};
+  struct some some = {.rocm = rocm, .operations = malloc(ROCM_CALLS_MOST * sizeof *some.operations)};
   if (some.operations == NULL)
     return false;
   rocm->each_operation(kind, note_if_chosen, &some);
@@ -102,7 +101,7 @@ bool rocm_calls_wanted(const struct rocm *rocm, uint32_t kind, bool is_hsa, enum
 
 const struct rocm_call_site *rocm_call_of(const struct rocm *rocm, uint32_t kind, uint32_t operation)
 {
-  if (kind >= KINDS_MOST || operation >= CALLS_MOST)
+  if (kind >= KINDS_MOST || operation >= ROCM_CALLS_MOST)
     return NULL;
   struct rocm_call_site *call = &calls[kind][operation];
   if (call->site != NULL)

@@ -8,6 +8,8 @@
 #include <xsp/span.h>
 
 #define ROCM_TRACER "rocm"
+#define ROCM_HIP "HIP_RUNTIME_API" // the kind of HIP's calls
+#define ROCM_CALLS_MOST 1024u      // of one kind; HIP of ROCm 7 has about 500
 
 enum rocm_calls {
   ROCM_CALLS_SOME, // of HIP: those that give the device work, wait for it, allocate memory or load code

@@ -201,7 +201,7 @@ static const struct kind {
     {"MEMORY_COPY", sizeof(struct rocm_copy), offsetof(struct rocm_copy, start), ALWAYS, publish_copy},
     {"MEMORY_ALLOCATION", sizeof(struct rocm_record) + sizeof(struct rocm_allocation), 0, ALWAYS, publish_allocation},
     {"SCRATCH_MEMORY", sizeof(struct rocm_record) + sizeof(struct rocm_scratch), 0, ALWAYS, publish_scratch},
-    {"HIP_RUNTIME_API", sizeof(struct rocm_record) + sizeof(struct rocm_call), 0, HIP, publish_call},
+    {ROCM_HIP, sizeof(struct rocm_record) + sizeof(struct rocm_call), 0, HIP, publish_call},
     {"HSA_CORE_API", sizeof(struct rocm_record) + sizeof(struct rocm_call), 0, HSA, publish_call},
     {"HSA_AMD_EXT_API", sizeof(struct rocm_record) + sizeof(struct rocm_call), 0, HSA, publish_call},
     {"HSA_IMAGE_EXT_API", sizeof(struct rocm_record) + sizeof(struct rocm_call), 0, HSA, publish_call},

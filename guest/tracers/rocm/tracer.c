@@ -6,6 +6,7 @@
 #include "tracers/device/worker.h"
 #include "tracers/rocm/agents.h"
 #include "tracers/rocm/calls.h"
+#include "tracers/rocm/events.h"
 #include "tracers/rocm/library.h"
 #include "tracers/rocm/markers.h"
 #include "tracers/rocm/probe.h"
@@ -67,6 +68,18 @@ static bool trace_events(struct rocm_id context, const char *wanted, const uint3
   return false;
 }
 
+// For clients of <xsp/monitor.h>.
+static void report_calls(struct rocm_id context, enum rocm_calls choice)
+{
+  uint32_t *operations = NULL;
+  size_t count = 0;
+  if (!rocm_events_wanted(&rocm, choice, &operations, &count))
+    return;
+  if (!trace_events(context, ROCM_HIP, operations, count, rocm_events_note))
+    say("rocprofiler-sdk does not report calls here: clients of xsp/monitor.h get none");
+  free(operations);
+}
+
 // At a level set with metrics.
 static void measure(struct rocm_id context)
 {
@@ -96,6 +109,7 @@ static bool trace_records(struct rocm_id context, char *why, size_t why_size)
     return false;
   if (!trace_events(context, "CODE_OBJECT", kernels, 1, rocm_symbols_note))
     say("rocprofiler-sdk does not report loaded code: kernels have no names");
+  report_calls(context, choice);
   measure(context);
   rocm_records_enable(&rocm, context, buffer, choice, say);
   recording = getpid();

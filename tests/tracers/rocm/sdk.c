@@ -16,7 +16,8 @@
 
 #define TOOLS_MOST 8
 #define DEPTH_MOST 8
-#define MARKER_KIND 7 // of callbacks
+#define HIP_KIND 5 // of callbacks
+#define MARKER_KIND 7
 #define CODE_KIND 10
 #define LOCKED 24 // ROCPROFILER_STATUS_ERROR_CONFIGURATION_LOCKED, of 1.0
 
@@ -27,8 +28,9 @@ uint32_t sdk_version;
 static struct rocm_tool *tools[TOOLS_MOST];
 static unsigned tool_count;
 static bool is_configuring, is_recording;
-static rocm_event_callback *code_callback, *marker_callback;
-static void *code_data, *marker_data;
+static rocm_event_callback *code_callback, *marker_callback, *hip_callback;
+static void *code_data, *marker_data, *hip_data;
+static bool hip_is_called_back[SIMULATED_CALL_COUNT];
 static void (*wait_for_device)(void);
 static pid_t owner;
 static uint64_t last_id; // atomic
@@ -129,14 +131,31 @@ static void start(void (*wait)(void))
   free(list);
 }
 
+// What a callback gets: ids in front, whose number depends on the version.
+static void call_back(rocm_event_callback *callback, void *data, uint32_t kind, uint32_t operation, uint32_t phase,
+                      void *payload)
+{
+  struct {
+    uint64_t context, thread, correlation, external, numbers[4];
+  } event = {.context = 1, .thread = (uint64_t)syscall(SYS_gettid)};
+  struct rocm_event_end end = {kind, operation, phase, payload};
+  memcpy(&event.numbers[sdk_version >= 10000 ? 1 : 0], &end, sizeof end);
+  if (is_recording && callback)
+    callback((const void *)&event, NULL, data);
+}
+
 static void enter(enum simulated_call call)
 {
   if (is_recording && sdk_is_traced(SDK_HIP, call) && depth < DEPTH_MOST)
     calls[depth++] = (struct open_call){__atomic_add_fetch(&last_id, 1, __ATOMIC_RELAXED), sdk_now()};
+  if (hip_is_called_back[call])
+    call_back(hip_callback, hip_data, HIP_KIND, call, ROCM_PHASE_ENTER, NULL);
 }
 
 static void leave(enum simulated_call call)
 {
+  if (hip_is_called_back[call])
+    call_back(hip_callback, hip_data, HIP_KIND, call, ROCM_PHASE_EXIT, NULL);
   if (!is_recording || !sdk_is_traced(SDK_HIP, call))
     return;
   struct open_call *ended = &calls[--depth];
@@ -162,19 +181,6 @@ static void complete(const struct simulated_work *work)
     sdk_record_work(work);
   if (is_recording && owner == getpid() && !work->is_copy)
     sdk_end_dispatch(work);
-}
-
-// What a callback gets: ids in front, whose number depends on the version.
-static void call_back(rocm_event_callback *callback, void *data, uint32_t kind, uint32_t operation, uint32_t phase,
-                      void *payload)
-{
-  struct {
-    uint64_t context, thread, correlation, external, numbers[4];
-  } event = {.context = 1, .thread = (uint64_t)syscall(SYS_gettid)};
-  struct rocm_event_end end = {kind, operation, phase, payload};
-  memcpy(&event.numbers[sdk_version >= 10000 ? 1 : 0], &end, sizeof end);
-  if (is_recording && callback)
-    callback((const void *)&event, NULL, data);
 }
 
 static void mark(uint32_t operation, uint32_t phase, const char *message, uint64_t range, uint64_t started_range)
@@ -301,19 +307,27 @@ int rocprofiler_configure_buffer_tracing_service(struct rocm_id context, uint32_
 int rocprofiler_configure_callback_tracing_service(struct rocm_id context, uint32_t kind, const uint32_t *operations,
                                                    size_t operation_count, rocm_event_callback *callback, void *data)
 {
-  if (!is_configuring || context.handle != 1 || (kind != CODE_KIND && kind != MARKER_KIND) || fault("no-callbacks"))
+  rocm_event_callback **callbacks[] = {
+      [HIP_KIND] = &hip_callback, [MARKER_KIND] = &marker_callback, [CODE_KIND] = &code_callback};
+  void **all_data[] = {[HIP_KIND] = &hip_data, [MARKER_KIND] = &marker_data, [CODE_KIND] = &code_data};
+  if (!is_configuring || context.handle != 1 || kind > CODE_KIND || !callbacks[kind] || fault("no-callbacks"))
     return 5;
   if (kind == CODE_KIND && (operation_count != 1 || operations[0] != ROCM_CODE_KERNEL))
     return 6;
-  *(kind == CODE_KIND ? &code_callback : &marker_callback) = callback;
-  *(kind == CODE_KIND ? &code_data : &marker_data) = data;
+  *callbacks[kind] = callback;
+  *all_data[kind] = data;
+  for (uint32_t i = 0; kind == HIP_KIND && i < SIMULATED_CALL_COUNT; i++)
+    hip_is_called_back[i] = operation_count == 0;
+  for (size_t i = 0; kind == HIP_KIND && i < operation_count; i++)
+    hip_is_called_back[operations[i]] = true;
   return ROCM_OK;
 }
 
 int rocprofiler_query_callback_tracing_kind_name(uint32_t kind, const char **ret_name, uint64_t *ret_length)
 {
   (void)ret_length;
-  *ret_name = kind == MARKER_KIND                       ? "MARKER_CORE_API"
+  *ret_name = kind == HIP_KIND                          ? "HIP_RUNTIME_API"
+              : kind == MARKER_KIND                     ? "MARKER_CORE_API"
               : kind == CODE_KIND && !fault("nameless") ? "CODE_OBJECT"
                                                         : "OTHER";
   return kind < 14 ? ROCM_OK : 5;
