@@ -24,7 +24,8 @@ static struct interpreter python; // constant while `is_on`
 static struct hash_cache cache;
 static uint32_t is_on; // atomic: stacks are read
 static uint32_t generations[GENERATIONS];
-static uint64_t known_codes[GENERATIONS];  // atomic: a code object that lives, with its texts; 0: none is known
+static uint64_t known_codes[GENERATIONS];  // atomic: a code object that lives, with its texts; | WAS_CODE; 0: none
+#define WAS_CODE 1                         // it looked like a code object, and no end of it was seen since
 static void (*code_dealloc)(object *code); // PyCode_Type's own
 
 // ---- code objects that die
@@ -43,6 +44,11 @@ static bool is_known_code(uint64_t code)
   return code != 0 && __atomic_load_n(&known_codes[code_slot(code)], __ATOMIC_ACQUIRE) == code;
 }
 
+static bool was_code(uint64_t code)
+{
+  return code != 0 && (__atomic_load_n(&known_codes[code_slot(code)], __ATOMIC_RELAXED) & ~(uint64_t)WAS_CODE) == code;
+}
+
 // Of a code object that a frame of this thread holds: its end is seen.
 static void know_code(uint64_t code)
 {
@@ -53,9 +59,8 @@ static void know_code(uint64_t code)
 static void note_code_end(object *code)
 {
   __atomic_add_fetch(generation_of((uintptr_t)code), 1, __ATOMIC_RELAXED);
-  uint64_t known = (uintptr_t)code;
-  (void)__atomic_compare_exchange_n(&known_codes[code_slot(known)], &known, 0, false, __ATOMIC_RELAXED,
-                                    __ATOMIC_RELAXED);
+  if (was_code((uintptr_t)code))
+    __atomic_store_n(&known_codes[code_slot((uintptr_t)code)], 0, __ATOMIC_RELAXED);
   code_dealloc(code);
 }
 
@@ -180,8 +185,12 @@ static bool is_of_code(struct readable_pages *known, const char *frame)
   if (!is_readable_frame(known, frame))
     return false;
   const char *code = (const char *)(uintptr_t)interpreter_read(&python, frame).code;
-  return is_known_code((uintptr_t)code) || (is_readable_part(known, code + OBJECT_TYPE, sizeof(void *)) &&
-                                            word_at(code, OBJECT_TYPE) == python.code_type);
+  if (was_code((uintptr_t)code))
+    return true;
+  if (!is_readable_part(known, code + OBJECT_TYPE, sizeof(void *)) || word_at(code, OBJECT_TYPE) != python.code_type)
+    return false;
+  __atomic_store_n(&known_codes[code_slot((uintptr_t)code)], (uintptr_t)code | WAS_CODE, __ATOMIC_RELAXED);
+  return true;
 }
 
 // The state of the calling thread lives as long as the interpreter gives it: the kernel is asked once.
