@@ -36,7 +36,7 @@ class CallPaths(unittest.TestCase):
 
     @PRELOADS
     def test_processes_share_paths(self):
-        xsp("run", "-o", self.out, "--", "sh", "-c", f"{PROGRAM}; {PROGRAM}", check=0)
+        xsp("run", "--sample-rate", "0", "-o", self.out, "--", "sh", "-c", f"{PROGRAM}; {PROGRAM}", check=0)
         self.check(times=2)
         kinds = xsp_json("sql", self.out, "select name, kind from frame order by frame_id", "--json")
         self.assertEqual([tuple(row.values()) for row in kinds],
@@ -51,7 +51,7 @@ class CallPaths(unittest.TestCase):
 
     @PRELOADS
     def test_exported_to_sqlite(self):
-        xsp("run", "-o", self.out, "--", PROGRAM, check=0)
+        xsp("run", "--sample-rate", "0", "-o", self.out, "--", PROGRAM, check=0)
         xsp("export", self.out, "--to", "sqlite", "-o", self.folder / "out.db", check=0)
         data = sqlite3.connect(self.folder / "out.db")
         self.assertEqual(dict(data.execute(ASK).fetchall()), PATHS)
@@ -59,7 +59,7 @@ class CallPaths(unittest.TestCase):
 
     @PRELOADS
     def test_native_functions_have_names(self):
-        xsp("run", "-o", self.out, "--", BUILD / "test-programs" / "native_frames", check=0)
+        xsp("run", "--sample-rate", "0", "-o", self.out, "--", BUILD / "test-programs" / "native_frames", check=0)
         rows = xsp_json("sql", self.out, ASK + " having text like '%inner%'", "--json")
         self.assertEqual([row["n"] for row in rows], [1])
         frames = [frame.rpartition("/") for frame in rows[0]["text"].split(" > ")]
