@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <string.h>
 #include <xsp/call_path.h>
+#include <xsp/tracer.h>
 
 #define RECENT_PATHS 16384u
 static uint64_t recent[RECENT_PATHS]; // atomic: hash of the arguments << 32 | path
@@ -80,6 +81,32 @@ uint32_t xsp_call_path(uint32_t caller, const struct xsp_frame *frame)
   if (!capture_attached())
     session_attach_if_asked();
   uint32_t path = capture_attached() && frame != NULL ? find_path(caller, frame) : 0;
+  errno = saved_errno;
+  return path;
+}
+
+static uint32_t join(uint32_t caller, uint32_t inner)
+{
+  const struct catalog_path *called_by = catalog_entry(caller, CATALOG_PATH);
+  const struct catalog_path *frames = catalog_entry(inner, CATALOG_PATH);
+  if ((caller != 0 && called_by == NULL) || frames == NULL) {
+    session_count_misused();
+    return 0;
+  }
+  if (caller == 0)
+    return inner;
+  const uint32_t depth = called_by->depth + frames->depth;
+  const bool is_bounded = frames->depth <= CATALOG_JOINED_FRAMES_MOST && depth <= XSP_CALL_PATH_FRAMES;
+  const uint32_t path = is_bounded ? catalog_path(caller, inner, depth) : 0;
+  if (path == 0)
+    session_count_lost(1);
+  return path;
+}
+
+uint32_t xsp_sample_path(uint32_t caller, uint32_t inner)
+{
+  int saved_errno = errno;
+  uint32_t path = capture_attached() ? join(caller, inner) : 0;
   errno = saved_errno;
   return path;
 }

@@ -86,6 +86,35 @@ static void test_within_the_innermost_open_span(void **state)
   assert_int_equal(around->id, outer.id);
 }
 
+// One entry for frames that are a path already; the same arguments, the same path.
+static void test_joined_paths(void **state)
+{
+  (void)state;
+  struct xsp_frame line = {.size = sizeof line, .kind = XSP_FRAME_PYTHON, .name = "line"};
+  struct xsp_frame outer = {.size = sizeof outer, .kind = XSP_FRAME_NATIVE, .address = 1};
+  uint32_t caller = xsp_call_path(0, &line), inner = xsp_call_path(xsp_call_path(0, &outer), &outer), deep = inner;
+  uint32_t joined = xsp_sample_path(caller, inner);
+  assert_true(joined > caller && joined > inner);
+  assert_int_equal(xsp_sample_path(caller, inner), joined);
+  assert_int_equal(xsp_sample_path(0, inner), inner);
+  read_again();
+  const struct catalog_path *path = (const void *)(result.catalog + (size_t)joined * 8);
+  assert_int_equal(path->entry.type, CATALOG_PATH);
+  assert_int_equal(path->caller, caller);
+  assert_int_equal(path->frame, inner);
+  assert_int_equal(path->depth, 3);
+  const uint64_t misused = result.misused, lost = result.lost;
+  assert_int_equal(xsp_sample_path(caller, 0), 0);
+  assert_int_equal(xsp_sample_path(caller, 1), 0);
+  assert_int_equal(xsp_sample_path(1, inner), 0);
+  for (uint32_t i = 2; i <= CATALOG_JOINED_FRAMES_MOST; i++)
+    deep = xsp_call_path(deep, &outer);
+  assert_int_equal(xsp_sample_path(caller, deep), 0);
+  read_again();
+  assert_int_equal(result.misused - misused, 3);
+  assert_int_equal(result.lost - lost, 1);
+}
+
 static void test_deeper_than_the_open_list(void **state)
 {
   (void)state;
@@ -132,11 +161,9 @@ static void test_no_such_kind(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_without_a_session),
-      cmocka_unit_test(test_within_the_innermost_open_span),
-      cmocka_unit_test(test_deeper_than_the_open_list),
-      cmocka_unit_test(test_in_a_handler),
-      cmocka_unit_test(test_no_such_kind),
+      cmocka_unit_test(test_without_a_session), cmocka_unit_test(test_within_the_innermost_open_span),
+      cmocka_unit_test(test_joined_paths),      cmocka_unit_test(test_deeper_than_the_open_list),
+      cmocka_unit_test(test_in_a_handler),      cmocka_unit_test(test_no_such_kind),
   };
   return cmocka_run_group_tests(tests, make_folder, remove_session);
 }

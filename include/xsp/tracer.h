@@ -80,6 +80,9 @@ enum xsp_sample_kind {
 // xsp_tracer_levels whether its tracer is on. Any thread, in signal handlers too. 1: recorded; 0: no session, or no room,
 // which is counted.
 XSP_API int xsp_sample(enum xsp_sample_kind kind, uint32_t call_path, uint64_t duration_ns);
+// For xsp_sample alone: the path `caller` and then all frames of the path `inner`, at most 256, of which none is from here. It costs
+// as much as one new frame, so native functions that are below many callers are made once, as a path of their own. 0: as xsp_call_path.
+XSP_API uint32_t xsp_sample_path(uint32_t caller, uint32_t inner);
 
 // For intervals whose beginning and end the tracer sees on the thread that runs them: xsp_count keeps the thread's counters (`--counters`)
 // at a place of its own, xsp_count_tag adds what they counted between two places (`from` < `to`) to a span that was emitted on this

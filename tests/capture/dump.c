@@ -47,6 +47,10 @@ static void print_path(const struct session_read *read, uint32_t id)
   const struct catalog_path *path = entry_at(read, id);
   const struct catalog_frame *frame = entry_at(read, path->frame);
   print_path(read, path->caller);
+  if (frame->entry.type == CATALOG_PATH) {
+    print_path(read, path->frame);
+    return;
+  }
   if (frame->name != 0)
     printf("\t%s:%s:%u", read_text(read, frame->name), frame->file != 0 ? read_text(read, frame->file) : "",
            frame->line);

@@ -126,6 +126,32 @@ static bool read_path(struct names *names, uint32_t id, struct catalog_path *ret
          (names_refresh(names) && catalog_read_path(&names->catalog, id, ret_path));
 }
 
+// In place of a frame: those of a path, which has a frame in each place. 0: none, or not sound.
+static uint32_t add_inner(struct names *names, uint32_t context_id, uint32_t catalog_id)
+{
+  uint32_t frames[CATALOG_JOINED_FRAMES_MOST], count = 0; // innermost first
+  struct catalog_path path = {.caller = catalog_id};
+  do {
+    if (count == CATALOG_JOINED_FRAMES_MOST || !read_path(names, path.caller, &path))
+      return 0;
+    frames[count++] = path.frame;
+  } while (path.caller != 0);
+  while (count > 0) {
+    const uint32_t frame = add_frame(names, frames[--count]);
+    context_id = frame != 0 ? store_context_id(names->store, context_id, frame) : 0;
+    if (context_id == 0)
+      return 0;
+  }
+  return context_id;
+}
+
+// The context of a path's frame, or of those in place of it.
+static uint32_t add_context(struct names *names, uint32_t context_id, uint32_t catalog_id)
+{
+  const uint32_t frame = add_frame(names, catalog_id);
+  return frame != 0 ? store_context_id(names->store, context_id, frame) : add_inner(names, context_id, catalog_id);
+}
+
 // Up to a caller that is known, then down again. Without one of its frames a path would be another one: then it is none.
 uint32_t names_context(struct names *names, uint32_t catalog_id)
 {
@@ -148,8 +174,7 @@ uint32_t names_context(struct names *names, uint32_t catalog_id)
     id = path.caller;
   }
   for (size_t i = steps.count; i-- > 0;) {
-    uint32_t frame = is_sound ? add_frame(names, steps.items[i].frame) : 0;
-    context_id = frame != 0 ? store_context_id(names->store, context_id, frame) : 0;
+    context_id = is_sound ? add_context(names, context_id, steps.items[i].frame) : 0;
     is_sound = context_id != 0;
     *map_at(&names->contexts, map_number(steps.items[i].id), NULL) = context_id;
   }

@@ -100,6 +100,43 @@ static void test_rows(void **state)
   assert_int_equal(counts.malformed, 1);
 }
 
+static uint32_t joined_path(uint32_t caller, uint32_t inner)
+{
+  const struct catalog_path entry = {.entry = {0, CATALOG_PATH}, .caller = caller, .frame = inner};
+  return hand_entry(&hand, &entry, sizeof entry, NULL);
+}
+
+// Frames in place of one, below two callers: the same contexts as if each had been recorded. What is too deep, or has such a path
+// inside of one, is none.
+static void test_joined_paths(void **state)
+{
+  (void)state;
+  uint32_t program = hand_path(&hand, 0, "program", 1), other = hand_path(&hand, 0, "other", 1);
+  uint32_t inner = hand_path(&hand, hand_path(&hand, 0, "outer", 2), "inner", 3);
+  uint32_t joined = joined_path(program, inner), deep = 0;
+  for (uint32_t i = 0; i <= CATALOG_JOINED_FRAMES_MOST; i++)
+    deep = hand_path(&hand, deep, "deep", 4);
+  uint32_t single = hand_path(&hand, hand_path(&hand, other, "outer", 2), "inner", 3);
+  const uint32_t paths[] = {joined, joined_path(other, inner), single, joined_path(program, deep),
+                            joined_path(other, joined)};
+  for (uint32_t i = 0; i < 5; i++)
+    hand_put(&hand, sample_record(SAMPLE_CPU, paths[i], 0, i));
+  OK(collect_drain_final(session, store, RUN, err));
+  struct store_samples got = samples();
+  struct store_call_paths stored;
+  OK(store_call_paths(store, &arena, &stored, err));
+  assert_int_equal(got.count, 5);
+  assert_int_not_equal(got.context_id[0], got.context_id[1]);
+  assert_int_equal(got.context_id[1], got.context_id[2]);
+  assert_int_equal(got.context_id[3], 0);
+  assert_int_equal(got.context_id[4], 0);
+  const char *names[] = {"inner", "outer", "program"};
+  int64_t id = got.context_id[0];
+  for (uint32_t i = 0; i < 3; i++, id = stored.contexts[id - 1].parent_id)
+    assert_string_equal(stored.frames[stored.contexts[id - 1].frame_id - 1].name, names[i]);
+  assert_int_equal(id, 0);
+}
+
 // A sample that is later than the clock that the drain converts by waits for the next drain.
 static void test_later_ones_wait(void **state)
 {
@@ -142,6 +179,7 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(test_rows, setup, teardown),
+      cmocka_unit_test_setup_teardown(test_joined_paths, setup, teardown),
       cmocka_unit_test_setup_teardown(test_later_ones_wait, setup, teardown),
       cmocka_unit_test_setup_teardown(test_no_sample_is_stored_twice, setup, teardown),
   };

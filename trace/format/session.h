@@ -172,11 +172,12 @@ struct catalog_frame {
   uint32_t reserved;
   uint64_t address; // 0: unknown
 };
+#define CATALOG_JOINED_FRAMES_MOST 256u
 struct catalog_path { // a frame and the path of its caller, which is an earlier entry
   struct catalog_entry entry;
   uint32_t caller; // catalog id of a path; 0: the frame is the outermost
-  uint32_t frame;
-  uint32_t depth; // frames of the path, at most XSP_CALL_PATH_FRAMES
+  uint32_t frame;  // or of another path, of at most CATALOG_JOINED_FRAMES_MOST frames: all of these, outermost first
+  uint32_t depth;  // frames of the path, at most XSP_CALL_PATH_FRAMES
   uint32_t reserved;
 };
 

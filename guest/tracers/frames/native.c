@@ -9,6 +9,7 @@
 #include <limits.h>
 #include <unistd.h>
 #include <xsp/call_path.h>
+#include <xsp/tracer.h>
 
 static struct hash_cache paths;
 static char program[PATH_MAX];                                         // of the main program
@@ -102,6 +103,8 @@ static uint32_t append(uint32_t caller, uintptr_t pc)
   return path;
 }
 
+#define JOINED 2 // marks hashes of joined paths, with STOP_MOST as the lowest bit
+
 static uint32_t path_of_stack(uint32_t caller, const struct native_stack *stack)
 {
   uint32_t path = caller;
@@ -140,6 +143,19 @@ static uint32_t full_path(const struct frames_place *around, const void *inner)
                     &stack);
 }
 
+// The same for a sample: native functions are a path of their own, so a new line of Python above known ones is one entry.
+static uint32_t sample_path(uint32_t caller, struct native_stack *stack)
+{
+  if (caller == 0 || stack->count == 0)
+    return join_paths(caller, stack);
+  struct hash128 joined = stack->hash;
+  hash128_add(&joined, caller, JOINED | (stack->stop == STOP_MOST));
+  uint32_t path = hash_cache_find(&paths, &joined);
+  if (path == 0 && (path = join_paths(0, stack)) != 0 && (path = xsp_sample_path(caller, path)) != 0)
+    hash_cache_put(&paths, &joined, path);
+  return path;
+}
+
 uint32_t frames_path_at(const struct unwind_place *place)
 {
   struct native_stack stack;
@@ -147,7 +163,7 @@ uint32_t frames_path_at(const struct unwind_place *place)
     return python_frames_path_checked(place->sp, false);
   unwind_begin(place->sp);
   walk(*place, OWN_LEFT_OUT, 0, 0, &stack);
-  return join_paths(python_frames_path_checked(place->sp, stack.stop == STOP_INTERPRETER), &stack);
+  return sample_path(python_frames_path_checked(place->sp, stack.stop == STOP_INTERPRETER), &stack);
 }
 
 uint32_t frames_path(enum call_paths_mode mode, const struct frames_place *around, const void *inner)

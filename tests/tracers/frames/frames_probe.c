@@ -60,6 +60,20 @@ uint32_t xsp_call_path(uint32_t caller, const struct xsp_frame *frame)
   return path == PATHS ? 0 : path;
 }
 
+// Here each frame has a path, as it has in a file.
+uint32_t xsp_sample_path(uint32_t caller, uint32_t inner)
+{
+  const struct path of = paths[inner];
+  const struct xsp_frame frame = {.size = sizeof frame,
+                                  .kind = XSP_FRAME_NATIVE,
+                                  .name = of.name,
+                                  .file = of.file,
+                                  .module = of.module,
+                                  .line = of.line,
+                                  .address = of.address};
+  return xsp_call_path(of.caller == 0 ? caller : xsp_sample_path(caller, of.caller), &frame);
+}
+
 EXPORT bool probe_setup(const void *interpreter, char *why, size_t why_size)
 {
   return python_frames_setup(interpreter, why, why_size);
