@@ -13,7 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define CLOCK_KNOTS_MAXIMUM 65536u     // older knots are thinned out beyond it
+// 320 KiB. Beyond it older knots are thinned out; with a drain each second the last hour is kept in full.
+#define CLOCK_KNOTS_MAXIMUM 8192u
 #define CLOCK_STEP_LEAST_NS 10000      // smaller changes of the offset are reading noise
 #define CLOCK_NS_PER_TICK_LEAST 0.01   // 100 GHz: no such clock
 #define CLOCK_NS_PER_TICK_MOST 10000.0 // 100 kHz
