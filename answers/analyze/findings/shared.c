@@ -144,6 +144,8 @@ bool findings_matches(const char *name, const char *pattern, bool in_any_case)
     } else if (after_star != NULL) {
       pattern = after_star;
       name = ++again;
+      if (!in_any_case && *pattern != '*') // the rest cannot begin before its first character; it may be empty
+        name = again = strchrnul(again, *pattern);
     } else {
       return false;
     }
