@@ -3,8 +3,11 @@
 // the values of one key and type are together, which is a third of the size of an object per span. Called by run.c.
 #include "report/page/page.h"
 
+#include "base/memory.h"
+
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #define EXACT_MOST (INT64_C(1) << 52) // of integers within this, JavaScript has the differences exactly
 
@@ -20,6 +23,7 @@ struct tag_group { // one key and type, by place
 struct tag_block {
   VECTOR(struct tag_group) groups;
   struct map group_of; // by key and type
+  size_t next;         // group that mostly comes next: spans have the same keys one after the other
   size_t count;        // of tags
 };
 
@@ -30,16 +34,25 @@ static uint8_t type_of(const struct store_tag *tag)
   return is_exact ? tag->type : 0;
 }
 
-static void add_tag(struct tag_block *block, uint32_t place, const struct store_tag *tag)
+static size_t find_group(struct tag_block *block, uint32_t key, uint8_t type)
 {
   bool is_new;
-  uint8_t type = type_of(tag);
-  uint64_t *group = map_at(&block->group_of, (struct map_key){tag->key, type}, &is_new);
+  const size_t next = block->next < block->groups.count ? block->next : 0;
+  if (block->groups.count > 0 && block->groups.items[next].key == key && block->groups.items[next].type == type)
+    return next;
+  uint64_t *group = map_at(&block->group_of, (struct map_key){key, type}, &is_new);
   if (is_new) {
     *group = block->groups.count;
-    *vector_add(&block->groups) = (struct tag_group){.key = tag->key, .type = type};
+    *vector_add(&block->groups) = (struct tag_group){.key = key, .type = type};
   }
-  *vector_add(&block->groups.items[*group].entries) = (struct tag_entry){place, tag};
+  return (size_t)*group;
+}
+
+static void add_tag(struct tag_block *block, uint32_t place, const struct store_tag *tag)
+{
+  size_t group = find_group(block, tag->key, type_of(tag));
+  *vector_add(&block->groups.items[group].entries) = (struct tag_entry){place, tag};
+  block->next = group + 1;
   block->count++;
 }
 
@@ -75,20 +88,22 @@ static void put_places(struct json_writer *json, const struct tag_group *group)
 static void put_texts(struct json_writer *json, const struct tag_group *group, struct store *store)
 {
   struct map numbers SCOPED(map_done) = {0};
+  uint32_t *values SCOPED(scoped_free) = memory_new(group->entries.count, sizeof *values);
   json_member_array(json, "texts");
   for (size_t i = 0; i < group->entries.count; i++) {
     bool is_new;
     uint32_t string = group->entries.items[i].tag->value.string;
     uint64_t *number = map_at(&numbers, map_number(string), &is_new);
-    if (!is_new)
-      continue;
-    *number = numbers.count - 1;
-    timeline_json_text(json, store, string);
+    if (is_new) {
+      *number = numbers.count - 1;
+      timeline_json_text(json, store, string);
+    }
+    values[i] = (uint32_t)*number;
   }
   json_array_end(json);
   json_member_array(json, "values");
   for (size_t i = 0; i < group->entries.count; i++)
-    json_int(json, (int64_t)*map_find(&numbers, map_number(group->entries.items[i].tag->value.string)));
+    json_int(json, values[i]);
   json_array_end(json);
 }
 
