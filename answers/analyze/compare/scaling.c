@@ -50,7 +50,7 @@ static enum status add_job(struct question *question, struct job *job, struct er
 {
   struct ranks ranks;
   struct error why = {0};
-  enum status status = ranks_load(question, 1, &ranks, &why);
+  enum status status = ranks_load(question, 1, NULL, NULL, &ranks, &why);
   double batches = 0;
   for (size_t i = 0; status == STATUS_OK && i < ranks.items.count; i++)
     job->ranks = ranks.items.items[i].world_size > job->ranks ? ranks.items.items[i].world_size : job->ranks;

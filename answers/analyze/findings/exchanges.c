@@ -212,7 +212,7 @@ enum status findings_exchanges(struct findings *findings, struct exchanges *ret,
   *ret = (struct exchanges){.steps = 0};
   *ret_has = false;
   XSP_TRY(findings_ranks(findings, &of.ranks, err));
-  if (of.ranks == NULL || of.ranks->matches.count == 0)
+  if (of.ranks == NULL || of.ranks->matched == 0)
     return STATUS_OK;
   of.by_place = arena_alloc_array(arena, of.ranks->steps.count + 1, sizeof *of.by_place);
   of.sums = arena_alloc_array(arena, of.ranks->steps.count + 1, sizeof *of.sums);

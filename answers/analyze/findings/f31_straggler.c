@@ -84,7 +84,7 @@ static enum status find(struct findings *findings, struct error *err)
   XSP_TRY(findings_ranks(findings, &ranks, err));
   if (ranks == NULL) // nobody waits for others
     return STATUS_OK;
-  if (ranks->matches.count == 0 && ranks->sends == 0)
+  if (ranks->matched == 0 && ranks->sends == 0)
     return findings_lack(findings, err, "no collective was found on several ranks");
   double least_pct = findings_threshold(findings, "straggler-difference");
   ranks_slowest(ranks, least_pct, &slowest);

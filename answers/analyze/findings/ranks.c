@@ -10,6 +10,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+// Rules ask about all of them.
+static void keep_collectives(const struct ranks *ranks, void *context) // ranks_visit
+{
+  collective_list *all = context;
+  vector_reserve(all, ranks->collectives.count);
+  for (size_t i = 0; i < ranks->collectives.count; i++)
+    *vector_add(all) = ranks->collectives.items[i];
+}
+
 enum status findings_ranks(struct findings *findings, const struct ranks **ret_ranks, struct error *err)
 {
   *ret_ranks = NULL;
@@ -17,7 +26,12 @@ enum status findings_ranks(struct findings *findings, const struct ranks **ret_r
     struct error why = {0};
     findings->ranks_are_loaded = true;
     findings->ranks = arena_alloc(findings->question->scratch, sizeof *findings->ranks);
-    enum status status = ranks_load(findings->question, 2, findings->ranks, &why);
+    collective_list all = {0};
+    enum status status = ranks_load(findings->question, 2, keep_collectives, &all, findings->ranks, &why);
+    if (status == STATUS_OK && all.count > 1)
+      qsort(all.items, all.count, sizeof *all.items, ranks_compare_instances);
+    vector_done(&findings->ranks->collectives);
+    findings->ranks->collectives = all;
     if (status != STATUS_OK) {
       ranks_done(findings->ranks);
       findings->ranks = NULL;

@@ -91,7 +91,7 @@ static bool is_measured(const struct ranks *ranks, size_t figure)
          (figures[figure].of != bubble_ns || ranks->has_receives) &&
          ((figures[figure].of != communication_ns && figures[figure].of != exposed_ns &&
            figures[figure].of != waiting_ns) ||
-          ranks->collectives.count > 0);
+          ranks->collective_count > 0);
 }
 
 // A rank that is not in all that the others do: it died, hangs, or came later. NULL: it is.
@@ -185,20 +185,21 @@ static void summarize(const struct ranks *ranks)
   table_summary(table, "difference_high_ms", cell_real(slowest.high_ms));
   table_summary(table, "balance_pct", cell_real(slowest.balance_pct));
   table_summary(table, "verdict", cell_text(slowest.verdict));
-  if (ranks->unmatched > 0)
-    table_note(table, "collectives whose part on other ranks was not found: %zu of %zu", ranks->unmatched,
-               ranks->collectives.count - ranks->sends);
+  const size_t collectives = ranks->collective_count - ranks->sends;
+  if (ranks->matched < collectives)
+    table_note(table, "collectives whose part on other ranks was not found: %zu of %zu", collectives - ranks->matched,
+               collectives);
   if (ranks->clocks.aligned > 0)
     table_note(table, "clocks of %zu ranks are compared by the common end of %zu collectives, within ± %.3g ms",
                ranks->clocks.aligned, ranks->clocks.collectives, (double)ranks->clocks.error_ns / 1e6);
-  if (ranks->collectives.count == 0)
+  if (ranks->collective_count == 0)
     table_note(table, "no collectives are recorded: communication and waiting are not known");
 }
 
 static enum status answer(struct question *question, struct error *err)
 {
   struct ranks ranks;
-  enum status status = ranks_load(question, 2, &ranks, err);
+  enum status status = ranks_load(question, 2, NULL, NULL, &ranks, err);
   if (status == STATUS_OK) {
     question_uses(question, ranks.set);
     put_rows(&ranks);

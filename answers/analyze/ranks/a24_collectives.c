@@ -10,17 +10,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct row { // collectives of one key; they are together, those of a rank by their latency
-  const struct collective *first, *end;
-  int size_class;
-  double latency_ms, waiting_ms, transfer_ms; // of those that the statistic keeps
-  double run_ns, overlapped_ns, bus_bytes, bus_ns;
+struct row { // collectives of one key
+  struct collective first;
+  int64_t parameters; // the most; less than 0: unknown
+  double count, bytes, time_ms;
+  double run_ns, overlapped_ns, bus_bytes, bus_ns; // of those that the statistic keeps
+  struct row_figure {
+    double sum;
+    size_t count;
+    VECTOR(double) values; // where the statistic is of them
+  } latency_ms, waiting_ms, transfer_ms;
 };
 struct rows {
-  const struct ranks *ranks;
+  struct question *question;
   struct store_call_paths paths;
   VECTOR(struct row) items;
-  double *latencies, *waits, *transfers; // room for the values of all collectives
+  struct map groups, keys; // by name and group; by this and the rest of the key: place in `items`, from 1
+  collective_list of_run;  // sorted
 };
 
 static int size_class(int64_t bytes) // by powers of two; -1: unknown
@@ -62,48 +68,84 @@ static int compare_collectives(const void *left, const void *right)
   return order != 0 ? order : (a->start_ns > b->start_ns) - (a->start_ns < b->start_ns);
 }
 
-static double figure(const struct question *question, const double *values, size_t count)
+static void add_value(const struct rows *rows, struct row_figure *figure, double value)
 {
-  double sum = 0;
-  for (size_t i = 0; i < count; i++)
-    sum += values[i];
-  return count == 0                       ? NAN
-         : question_is_by_value(question) ? question_statistic(question, values, count)
-                                          : sum / (double)count;
+  figure->sum += value;
+  figure->count++;
+  if (question_is_by_value(rows->question))
+    *vector_add(&figure->values) = value;
 }
 
-// As A21 does among steps, the statistic chooses among the collectives of each rank by itself: else it would leave out those of the rank
-// that comes first, or last.
-static void add_row(struct rows *rows, const struct collective *first, const struct collective *end)
+static double figure_of(const struct rows *rows, const struct row_figure *figure)
 {
-  const struct ranks *ranks = rows->ranks;
-  const struct question *question = ranks->question;
-  struct row row = {.first = first, .end = end, .size_class = size_class(first->bytes)};
-  size_t count = 0, waits = 0;
-  for (const struct collective *of_rank = first, *next; of_rank < end; of_rank = next) {
-    for (next = of_rank + 1; next < end && next->rank == of_rank->rank;)
-      next++;
-    size_t cut = question_is_by_value(question) ? 0 : statistic_cut(&question->statistic, (size_t)(next - of_rank));
-    for (const struct collective *one = of_rank + cut; one < next - cut; one++) {
-      rows->latencies[count++] = (double)latency_ns(one) / 1e6;
-      row.run_ns += (double)saturate_subtract(one->end_ns, one->start_ns);
-      row.overlapped_ns += (double)one->overlapped_ns;
-      const struct collective_match *match = one->match != RANK_NONE ? &ranks->matches.items[one->match] : NULL;
-      if (match == NULL)
-        continue;
-      double transfer_ns = (double)collective_transfer_ns(one);
-      rows->transfers[waits] = transfer_ns / 1e6;
-      rows->waits[waits++] = (double)one->waiting_ns / 1e6;
-      if (one->bytes <= 0)
-        continue;
-      row.bus_bytes += (double)one->bytes * bus_factor(ranks_collective_kind(ranks, one), match->count);
-      row.bus_ns += transfer_ns;
-    }
+  return figure->count == 0 ? NAN
+         : question_is_by_value(rows->question)
+             ? question_statistic(rows->question, figure->values.items, figure->count)
+             : figure->sum / (double)figure->count;
+}
+
+static struct row *row_of(struct rows *rows, const struct collective *one)
+{
+  uint64_t *group = map_at(&rows->groups, (struct map_key){(uint64_t)one->name << 32 | one->group, one->module}, NULL);
+  if (*group == 0)
+    *group = rows->groups.count;
+  const uint64_t rest = *group << 8 | (uint64_t)(size_class(one->bytes) + 1) << 1 | one->is_scattered;
+  uint64_t *place = map_at(&rows->keys, (struct map_key){rest, one->context_id}, NULL);
+  if (*place == 0) {
+    *vector_add(&rows->items) = (struct row){.first = *one, .parameters = -1};
+    *place = rows->items.count;
   }
-  row.latency_ms = figure(question, rows->latencies, count);
-  row.waiting_ms = figure(question, rows->waits, waits);
-  row.transfer_ms = figure(question, rows->transfers, waits);
-  *vector_add(&rows->items) = row;
+  return &rows->items.items[*place - 1];
+}
+
+// Those of a rank in a run that have one key, by their latency. As A21 does among steps, the statistic chooses among them by themselves:
+// else it would leave out those of the rank that comes first, or last.
+static void add_to_row(struct rows *rows, const struct ranks *ranks, const struct collective *first, size_t count)
+{
+  struct row *row = row_of(rows, first);
+  size_t cut = question_is_by_value(rows->question) ? 0 : statistic_cut(&rows->question->statistic, count);
+  for (size_t i = 0; i < count; i++) {
+    const struct collective *one = &first[i];
+    row->count++;
+    row->bytes += (double)one->bytes;
+    row->parameters = one->parameters > row->parameters ? one->parameters : row->parameters;
+    if (i < cut || i >= count - cut)
+      continue;
+    add_value(rows, &row->latency_ms, (double)latency_ns(one) / 1e6);
+    row->run_ns += (double)saturate_subtract(one->end_ns, one->start_ns);
+    row->overlapped_ns += (double)one->overlapped_ns;
+    if (one->match == RANK_NONE)
+      continue;
+    double transfer_ns = (double)collective_transfer_ns(one);
+    add_value(rows, &row->transfer_ms, transfer_ns / 1e6);
+    add_value(rows, &row->waiting_ms, (double)one->waiting_ns / 1e6);
+    if (one->bytes <= 0)
+      continue;
+    row->bus_bytes +=
+        (double)one->bytes * bus_factor(ranks_collective_kind(ranks, one), ranks->matches.items[one->match].count);
+    row->bus_ns += transfer_ns;
+  }
+}
+
+static void add_run(const struct ranks *ranks, void *context) // ranks_visit
+{
+  struct rows *rows = context;
+  collective_list *all = &rows->of_run;
+  all->count = 0;
+  vector_reserve(all, ranks->collectives.count);
+  for (size_t i = 0; i < ranks->collectives.count; i++) {
+    struct collective *one = vector_add(all);
+    *one = ranks->collectives.items[i];
+    one->context_id = path_own_line(&rows->paths, one->context_id);
+  }
+  if (all->count > 1)
+    qsort(all->items, all->count, sizeof *all->items, compare_collectives);
+  for (size_t first = 0, end; first < all->count; first = end) {
+    for (end = first + 1; end < all->count && all->items[end].rank == all->items[first].rank &&
+                          compare_keys(&all->items[first], &all->items[end]) == 0;)
+      end++;
+    add_to_row(rows, ranks, &all->items[first], end - first);
+  }
 }
 
 static struct table_cell text_cell(const struct question *question, uint32_t string) // 0: unknown
@@ -112,29 +154,22 @@ static struct table_cell text_cell(const struct question *question, uint32_t str
   return cell_text(text != NULL ? arena_format(question->arena, "%s", text) : NULL);
 }
 
-static void put_row(const struct rows *rows, const struct row *row)
+static void put_row(const struct rows *rows, const struct ranks *ranks, const struct row *row)
 {
-  struct question *question = rows->ranks->question;
+  struct question *question = rows->question;
   struct table_builder *table = &question->table;
-  const struct collective *first = row->first;
+  const struct collective *first = &row->first;
   const struct store_frame *line = first->context_id != 0 ? path_frame(&rows->paths, first->context_id) : NULL;
-  int64_t parameters = -1; // the most
-  double bytes = 0, count = (double)(row->end - first);
-  for (const struct collective *one = first; one < row->end; one++) {
-    bytes += (double)one->bytes;
-    parameters = one->parameters > parameters ? one->parameters : parameters;
-  }
   table_row(table);
-  table_put(table, "collective",
-            cell_text(arena_format(table->arena, "%s", ranks_collective_kind(rows->ranks, first))));
+  table_put(table, "collective", cell_text(arena_format(table->arena, "%s", ranks_collective_kind(ranks, first))));
   table_put(table, "group", text_cell(question, first->group));
   table_put_optional(table, "module", text_cell(question, first->module));
-  table_put_optional(table, "parameters", cell_int_if(parameters >= 0, parameters));
-  table_put(table, "bytes", cell_real(row->size_class >= 0 ? bytes / count : NAN));
-  table_put(table, "count", cell_int(row->end - first));
-  table_put(table, "latency_ms", cell_real(row->latency_ms));
-  table_put(table, "waiting_ms", cell_real(row->waiting_ms));
-  table_put(table, "transfer_ms", cell_real(row->transfer_ms));
+  table_put_optional(table, "parameters", cell_int_if(row->parameters >= 0, row->parameters));
+  table_put(table, "bytes", cell_real(size_class(first->bytes) >= 0 ? row->bytes / row->count : NAN));
+  table_put(table, "count", cell_int((int64_t)row->count));
+  table_put(table, "latency_ms", cell_real(figure_of(rows, &row->latency_ms)));
+  table_put(table, "waiting_ms", cell_real(figure_of(rows, &row->waiting_ms)));
+  table_put(table, "transfer_ms", cell_real(figure_of(rows, &row->transfer_ms)));
   table_put_share(table, "overlap_pct", "collective", cell_real(analyze_share_pct(row->overlapped_ns, row->run_ns)));
   table_put(table, "bus_bandwidth_bytes_per_s", cell_real(row->bus_ns > 0 ? row->bus_bytes / row->bus_ns * 1e9 : NAN));
   table_put_optional(
@@ -146,49 +181,41 @@ static void put_row(const struct rows *rows, const struct row *row)
 static int compare_rows(const void *left, const void *right) // most time first
 {
   const struct row *a = left, *b = right;
-  double a_ms = a->latency_ms * (double)(a->end - a->first), b_ms = b->latency_ms * (double)(b->end - b->first);
-  if (a_ms != b_ms)
-    return a_ms > b_ms ? -1 : 1;
-  return compare_keys(a->first, b->first);
+  if (a->time_ms != b->time_ms)
+    return a->time_ms > b->time_ms ? -1 : 1;
+  return compare_keys(&a->first, &b->first);
 }
 
-// Sorts the collectives, whose contexts become those of the program's lines.
-static enum status put_rows(struct ranks *ranks, struct error *err)
+static void rows_done(struct rows *rows)
 {
-  struct collective *all = ranks->collectives.items;
-  size_t count = ranks->collectives.count;
-  struct rows rows = {.ranks = ranks};
-  XSP_TRY(store_call_paths(ranks->question->view->store, ranks->question->scratch, &rows.paths, err));
-  for (size_t i = 0; i < count; i++)
-    all[i].context_id = path_own_line(&rows.paths, all[i].context_id);
-  qsort(all, count, sizeof *all, compare_collectives);
-  double *room = memory_new(3 * count, sizeof *room);
-  rows.latencies = room;
-  rows.waits = room + count;
-  rows.transfers = room + 2 * count;
-  for (size_t first = 0, end; first < count; first = end) {
-    for (end = first + 1; end < count && compare_keys(&all[first], &all[end]) == 0;)
-      end++;
-    add_row(&rows, &all[first], &all[end]);
+  for (size_t i = 0; i < rows->items.count; i++) {
+    vector_done(&rows->items.items[i].latency_ms.values);
+    vector_done(&rows->items.items[i].waiting_ms.values);
+    vector_done(&rows->items.items[i].transfer_ms.values);
   }
-  free(room);
-  qsort(rows.items.items, rows.items.count, sizeof *rows.items.items, compare_rows);
-  for (size_t i = 0; i < rows.items.count; i++)
-    put_row(&rows, &rows.items.items[i]);
-  vector_done(&rows.items);
-  return STATUS_OK;
+  vector_done(&rows->items);
+  vector_done(&rows->of_run);
+  map_done(&rows->groups);
+  map_done(&rows->keys);
 }
 
 static enum status answer(struct question *question, struct error *err)
 {
   struct ranks ranks;
-  enum status status = ranks_load(question, 2, &ranks, err);
-  if (status == STATUS_OK && ranks.collectives.count == 0)
+  struct rows rows = {.question = question};
+  XSP_TRY(store_call_paths(question->view->store, question->scratch, &rows.paths, err));
+  enum status status = ranks_load(question, 2, add_run, &rows, &ranks, err);
+  if (status == STATUS_OK && ranks.collective_count == 0)
     status = question_lacks(question, err, "no collectives are recorded (docs/ranks.md says which are)");
   if (status == STATUS_OK) {
     question_uses(question, ranks.set);
-    status = put_rows(&ranks, err);
+    for (size_t i = 0; i < rows.items.count; i++)
+      rows.items.items[i].time_ms = figure_of(&rows, &rows.items.items[i].latency_ms) * rows.items.items[i].count;
+    qsort(rows.items.items, rows.items.count, sizeof *rows.items.items, compare_rows);
+    for (size_t i = 0; i < rows.items.count; i++)
+      put_row(&rows, &ranks, &rows.items.items[i]);
   }
+  rows_done(&rows);
   ranks_done(&ranks);
   return status;
 }

@@ -11,7 +11,7 @@ static void put_ms(struct table_builder *table, const char *key, bool is_known, 
 static void put_row(const struct ranks *ranks, const struct rank_step *step)
 {
   struct table_builder *table = &ranks->question->table;
-  bool has_collectives = ranks->collectives.count > 0;
+  bool has_collectives = ranks->collective_count > 0;
   table_row(table);
   table_put_optional(table, "job", cell_int_if(ranks->job_count > 1, step->job));
   table_put(table, "rank", cell_int(ranks->items.items[step->rank].rank));
@@ -27,7 +27,7 @@ static void put_row(const struct ranks *ranks, const struct rank_step *step)
 static enum status answer(struct question *question, struct error *err)
 {
   struct ranks ranks;
-  enum status status = ranks_load(question, 2, &ranks, err);
+  enum status status = ranks_load(question, 2, NULL, NULL, &ranks, err);
   if (status == STATUS_OK) {
     question_uses(question, ranks.set);
     for (size_t i = 0; i < ranks.steps.count; i++)

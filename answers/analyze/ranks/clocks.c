@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Clocks of ranks on several machines, or of files that count from their own zero: a collective in which all wait for each other ends at
-// the same time everywhere. The median over many takes off how much later one of two ranks notices the end. Called by match.c, load.c.
+// the same time everywhere. The median over many takes off how much later one of two ranks notices the end. Called by match.c
+// and load.c.
 #include "analyze/ranks/ranks.h"
 
 #include "base/map.h"
@@ -12,7 +13,7 @@
 
 #define COLLECTIVES_LEAST 3
 
-struct difference { // of a rank's end of an instance against the first rank's of the job
+struct difference { // of a rank's end of an instance against that of the job's first rank
   uint32_t job, rank;
   int64_t ns;
 };
@@ -37,27 +38,27 @@ static bool share_clock(const struct ranks *ranks, uint32_t rank, uint32_t run, 
          (run == other_run || (ranks->runs[run]->run->epoch_is_unix && ranks->runs[other_run]->run->epoch_is_unix));
 }
 
-// Between `first` and `end`, of one instance, by rank: with the first rank of the job in it, which the others are compared with.
-static void compare_ends(const struct ranks *ranks, size_t first, size_t end, difference_list *differences)
+// In collectives in which all wait for each other; the first rank of a job is before the others.
+static void compare_ends(struct ranks *ranks, difference_list *differences)
 {
-  const struct collective *all = ranks->collectives.items;
-  for (size_t i = first + 1; i < end; i++)
-    if (all[first].rank == 0 && !share_clock(ranks, 0, all[first].run, all[i].rank, all[i].run))
+  for (size_t i = 0; i < ranks->collectives.count; i++) {
+    const struct collective *one = &ranks->collectives.items[i];
+    struct collective_match *match = one->match != RANK_NONE ? &ranks->matches.items[one->match] : NULL;
+    if (match == NULL || match->has_root)
+      continue;
+    if (one->rank == 0 && match->base_run == RANK_NONE) {
+      match->base_run = one->run;
+      match->base_end_ns = one->end_ns;
+    } else if (match->base_run != RANK_NONE && !share_clock(ranks, 0, match->base_run, one->rank, one->run))
       *vector_add(differences) =
-          (struct difference){all[i].job, all[i].rank, saturate_subtract(all[i].end_ns, all[first].end_ns)};
+          (struct difference){one->job, one->rank, saturate_subtract(one->end_ns, match->base_end_ns)};
+  }
 }
 
 void ranks_align(struct ranks *ranks)
 {
-  const struct collective *all = ranks->collectives.items;
   difference_list differences = {0};
-  struct map ahead_ns SCOPED(map_done) = {0}; // by rank of a job
-  for (size_t first = 0, end; first < ranks->collectives.count; first = end) {
-    for (end = first + 1; end < ranks->collectives.count && ranks_are_one_instance(&all[first], &all[end]);)
-      end++;
-    if (ranks_wait_for_all(ranks, &all[first]))
-      compare_ends(ranks, first, end, &differences);
-  }
+  compare_ends(ranks, &differences);
   if (differences.count > 1)
     qsort(differences.items, differences.count, sizeof *differences.items, compare_differences);
   for (size_t first = 0, end; first < differences.count; first = end) {
@@ -68,44 +69,51 @@ void ranks_align(struct ranks *ranks)
     size_t count = end - first, cut = count / 40; // 2.5 % at each end
     if (count < COLLECTIVES_LEAST)
       continue;
-    *map_at(&ahead_ns, (struct map_key){items[first].job, items[first].rank}, NULL) =
+    *map_at(&ranks->matching.ahead_ns, (struct map_key){items[first].job, items[first].rank}, NULL) =
         (uint64_t)items[first + count / 2].ns;
     int64_t error_ns = saturate_subtract(items[end - 1 - cut].ns, items[first + cut].ns) / 2;
     ranks->clocks.aligned++;
     ranks->clocks.collectives += count;
     ranks->clocks.error_ns = error_ns > ranks->clocks.error_ns ? error_ns : ranks->clocks.error_ns;
   }
-  for (size_t i = 0; ranks->clocks.aligned > 0 && i < ranks->collectives.count; i++) {
-    struct collective *one = &ranks->collectives.items[i];
-    const uint64_t *ns = map_find(&ahead_ns, (struct map_key){one->job, one->rank});
-    one->ahead_ns = ns != NULL ? (int64_t)*ns : 0;
-  }
   vector_done(&differences);
+  ranks_put_ahead(ranks);
 }
 
-// Once collectives are matched, which have how far a rank's clock is ahead. Only within the first job of a file. Of a rank whose clock
+static int64_t ahead_of(const struct ranks *ranks, uint32_t job, uint32_t rank)
+{
+  const uint64_t *ns = map_find(&ranks->matching.ahead_ns, (struct map_key){job, rank});
+  return ns != NULL ? (int64_t)*ns : 0;
+}
+
+void ranks_put_ahead(struct ranks *ranks)
+{
+  for (size_t i = 0; ranks->clocks.aligned > 0 && i < ranks->collectives.count; i++) {
+    struct collective *one = &ranks->collectives.items[i];
+    one->ahead_ns = ahead_of(ranks, one->job, one->rank);
+  }
+}
+
+// Once all runs are read for the last time. Only within the first job of a file. Of a rank whose clock
 // is another than that of the first one with steps, and could not be compared, it is not known when it starts and ends.
 void ranks_compare_times(struct ranks *ranks)
 {
   const struct rank_step *base = NULL;
   size_t count = 0;
   int64_t *starts_ns = arena_alloc_array(ranks->question->scratch, ranks->items.count + 1, sizeof *starts_ns);
-  int64_t *ahead_ns = arena_alloc_array(ranks->question->scratch, ranks->items.count + 1, sizeof *ahead_ns);
-  for (size_t i = 0; i < ranks->collectives.count; i++)
-    if (ranks->collectives.items[i].job == 0)
-      ahead_ns[ranks->collectives.items[i].rank] = ranks->collectives.items[i].ahead_ns;
   for (size_t i = 0; i < ranks->items.count; i++) {
     struct rank *rank = &ranks->items.items[i];
+    int64_t ahead_ns = ahead_of(ranks, 0, (uint32_t)i);
     const struct rank_step *step = rank->first_step < rank->end_step ? ranks->by_rank[rank->first_step] : NULL;
     base = base == NULL ? step : base;
     if (step == NULL ||
-        !(share_clock(ranks, base->rank, base->run, step->rank, step->run) || (base->rank == 0 && ahead_ns[i] != 0))) {
+        !(share_clock(ranks, base->rank, base->run, step->rank, step->run) || (base->rank == 0 && ahead_ns != 0))) {
       rank->last_ns = INT64_MIN;
       continue;
     }
-    rank->last_ns = saturate_subtract(rank->last_ns, ahead_ns[i]);
+    rank->last_ns = saturate_subtract(rank->last_ns, ahead_ns);
     if (step->job == 0)
-      starts_ns[count++] = rank->later_ns = saturate_subtract(step->start_ns, ahead_ns[i]);
+      starts_ns[count++] = rank->later_ns = saturate_subtract(step->start_ns, ahead_ns);
   }
   if (count == 0)
     return;

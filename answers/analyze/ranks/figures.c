@@ -10,10 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define COLUMNS                                                                                                        \
-  (STORE_BIT(STORE_START_NS) | STORE_BIT(STORE_DURATION_NS) | STORE_BIT(STORE_TRACK_ID) | STORE_BIT(STORE_NAME) |      \
-   STORE_BIT(STORE_CATEGORY) | STORE_BIT(STORE_KIND) | STORE_BIT(STORE_FLAGS))
-
 // HELD: communication that the program may stand still for. STALLED: waiting for others in it. BUBBLE: for what they send.
 enum part { COMPUTE, COMMUNICATION, WAITING, INPUT, STARTS, RECEIVES, HELD, STALLED, BUBBLE, PARTS };
 typedef VECTOR(struct busy_interval) interval_list;
@@ -26,13 +22,12 @@ struct rank_parts {                             // of a rank in a run
 struct parts_loading {
   struct ranks *ranks;
   struct store *store;
-  struct run_columns columns;
-  struct map rank_of;       // by track
+  const struct rank_run *its;
   struct map kind_of;       // of operators and collectives, by string id of the name: enum operator_kind
   struct rank_parts *parts; // by rank
   uint32_t input, data, wrapper;
 };
-struct by_run { // places of steps and collectives, those of a run together; from first[run] to first[run + 1]
+struct by_run { // places of steps, those of a run together; from first[run] to first[run + 1]
   uint32_t *places;
   size_t *first;
 };
@@ -71,20 +66,20 @@ static void add_to(interval_list *list, int64_t start_ns, int64_t end_ns)
 // Where a rank has devices, only their kernels compute and communicate, whatever the host does meanwhile.
 static void find_devices(struct parts_loading *of)
 {
-  const struct store_spans *spans = &of->columns.spans;
+  const struct store_spans *spans = &of->its->columns.spans;
   for (size_t row = 0; row < spans->count; row++) {
-    const uint64_t *rank = map_find(&of->rank_of, map_number(spans->track_id[row]));
+    const uint64_t *rank = map_find(&of->its->rank_of, map_number(spans->track_id[row]));
     if (rank != NULL && *rank != RANK_NONE && spans->kind[row] == XSP_KIND_EXECUTION &&
-        spans->category[row] == of->columns.kernel)
+        spans->category[row] == of->its->columns.kernel)
       of->parts[*rank].has_devices = true;
   }
 }
 
 static void add_spans(struct parts_loading *of)
 {
-  const struct store_spans *spans = &of->columns.spans;
+  const struct store_spans *spans = &of->its->columns.spans;
   for (size_t row = 0; row < spans->count; row++) {
-    const uint64_t *rank = map_find(&of->rank_of, map_number(spans->track_id[row]));
+    const uint64_t *rank = map_find(&of->its->rank_of, map_number(spans->track_id[row]));
     if (rank == NULL || *rank == RANK_NONE || (spans->flags[row] & STORE_SPAN_OPEN) != 0)
       continue;
     struct rank_parts *parts = &of->parts[*rank];
@@ -92,11 +87,12 @@ static void add_spans(struct parts_loading *of)
     int64_t start_ns = spans->start_ns[row], end_ns = saturate_add(start_ns, spans->duration_ns[row]);
     if (spans->level[row] == XSP_LEVEL_APPLICATION && category != 0 && category == of->data)
       add_to(&parts->of[INPUT], start_ns, end_ns);
-    else if (spans->kind[row] == XSP_KIND_EXECUTION && category == of->columns.kernel) {
+    else if (spans->kind[row] == XSP_KIND_EXECUTION && category == of->its->columns.kernel) {
       if (kind_of(of, spans->name[row]) == OPERATOR_COMPUTES)
         add_to(&parts->of[COMPUTE], start_ns, end_ns);
     } else if (spans->level[row] == XSP_LEVEL_LAYER && !parts->has_devices && category != of->input &&
-               category != of->wrapper && category != of->columns.module && spans->kind[row] != XSP_KIND_EXECUTION) {
+               category != of->wrapper && category != of->its->columns.module &&
+               spans->kind[row] != XSP_KIND_EXECUTION) {
       enum operator_kind kind = kind_of(of, spans->name[row]);
       parts->has_waits |= kind == OPERATOR_WAITS;
       if (kind == OPERATOR_COMMUNICATES || kind == OPERATOR_WAITS)
@@ -107,11 +103,10 @@ static void add_spans(struct parts_loading *of)
   }
 }
 
-static void add_collectives(struct parts_loading *of, const struct by_run *collectives, uint32_t run)
+static void add_collectives(struct parts_loading *of)
 {
-  const struct ranks *ranks = of->ranks;
-  for (size_t i = collectives->first[run]; i < collectives->first[run + 1]; i++) {
-    const struct collective *one = &ranks->collectives.items[collectives->places[i]];
+  for (size_t i = 0; i < of->ranks->collectives.count; i++) {
+    const struct collective *one = &of->ranks->collectives.items[i];
     struct rank_parts *parts = &of->parts[one->rank];
     int64_t waited_ns = saturate_add(one->arrival_ns, one->waiting_ns);
     add_to(&parts->of[COMMUNICATION], one->start_ns, one->end_ns);
@@ -217,9 +212,10 @@ static struct rank_step *step_of(const struct ranks *ranks, const struct collect
   return step != NULL && step->job == one->job && one->arrival_ns < step->end_ns ? step : NULL;
 }
 
-static void fill(struct parts_loading *of, const struct by_run *steps, const struct by_run *collectives, uint32_t run)
+static void fill(struct parts_loading *of, const struct by_run *steps)
 {
   struct ranks *ranks = of->ranks;
+  const uint32_t run = of->its->run;
   for (size_t i = 0; i < ranks->items.count; i++) {
     unite(&of->parts[i]);
     ranks->has_compute |= of->parts[i].busy[COMPUTE].count > 0;
@@ -237,8 +233,8 @@ static void fill(struct parts_loading *of, const struct by_run *steps, const str
     step->bubble_ns = bare_ns(parts, BUBBLE, step->start_ns, step->end_ns);
     step->stalled_ns = bare_ns(parts, STALLED, step->start_ns, step->end_ns);
   }
-  for (size_t i = collectives->first[run]; i < collectives->first[run + 1]; i++) {
-    struct collective *one = &ranks->collectives.items[collectives->places[i]];
+  for (size_t i = 0; i < ranks->collectives.count; i++) {
+    struct collective *one = &ranks->collectives.items[i];
     one->overlapped_ns = busy_within_ns(&of->parts[one->rank].busy[COMPUTE], one->start_ns, one->end_ns);
     struct rank_step *step = step_of(ranks, one);
     if (step != NULL && one->bytes > 0 && kind_of(of, one->name) != OPERATOR_RECEIVES)
@@ -246,35 +242,27 @@ static void fill(struct parts_loading *of, const struct by_run *steps, const str
   }
 }
 
-static enum status load_run(struct ranks *ranks, const struct by_run *steps, const struct by_run *collectives,
-                            uint32_t run, struct error *err)
+static void figure_run(struct ranks *ranks, const struct by_run *steps, const struct rank_run *run)
 {
-  struct arena arena SCOPED(arena_done) = {0};
   struct store *store = ranks->question->view->store;
   struct parts_loading of = {.ranks = ranks,
                              .store = store,
+                             .its = run,
                              .parts = memory_new(ranks->items.count, sizeof *of.parts),
                              .input = run_columns_category(store, "input"),
                              .data = run_columns_category(store, "data"),
                              .wrapper = run_columns_category(store, "wrapper")};
-  enum status status = ranks_of_tracks(ranks, ranks->runs[run], &arena, &of.rank_of, err);
-  if (status == STATUS_OK)
-    status = ranks_load_columns(ranks, run, COLUMNS, &arena, &of.columns, err);
-  if (status == STATUS_OK) {
-    find_devices(&of);
-    add_spans(&of);
-    add_collectives(&of, collectives, run);
-    fill(&of, steps, collectives, run);
-  }
+  find_devices(&of);
+  add_spans(&of);
+  add_collectives(&of);
+  fill(&of, steps);
   for (size_t i = 0; i < ranks->items.count; i++)
     for (enum part part = 0; part < PARTS; part++) {
       vector_done(&of.parts[i].of[part]);
       vector_done(&of.parts[i].with_compute[part]);
     }
   free(of.parts);
-  map_done(&of.rank_of);
   map_done(&of.kind_of);
-  return status;
 }
 
 // The question's statistic chooses among the steps of each rank by itself: else it would leave out those of the slow one.
@@ -304,30 +292,37 @@ static void keep_steps(struct ranks *ranks)
   }
 }
 
-// `run`: of the first item; items are `item_bytes` apart.
-static struct by_run list_by_run(const struct ranks *ranks, const uint32_t *run, size_t count, size_t item_bytes)
+static struct by_run list_by_run(const struct ranks *ranks)
 {
   struct arena *arena = ranks->question->scratch;
+  const size_t count = ranks->steps.count;
   struct by_run list = {.places = arena_alloc_array(arena, count + 1, sizeof *list.places),
                         .first = arena_alloc_array(arena, ranks->run_count + 2, sizeof *list.first)};
   for (size_t i = 0; i < count; i++)
-    list.first[*(const uint32_t *)(const void *)((const char *)run + i * item_bytes) + 2]++;
+    list.first[ranks->steps.items[i].run + 2]++;
   for (size_t i = 2; i < ranks->run_count + 2; i++)
     list.first[i] += list.first[i - 1];
   for (size_t i = 0; i < count; i++)
-    list.places[list.first[*(const uint32_t *)(const void *)((const char *)run + i * item_bytes) + 1]++] = (uint32_t)i;
+    list.places[list.first[ranks->steps.items[i].run + 1]++] = (uint32_t)i;
   return list;
 }
 
-enum status ranks_figures(struct ranks *ranks, struct error *err)
+enum status ranks_figures(struct ranks *ranks, ranks_visit *visit, void *context, struct error *err)
 {
-  const struct by_run steps = list_by_run(ranks, ranks->steps.count > 0 ? &ranks->steps.items->run : NULL,
-                                          ranks->steps.count, sizeof *ranks->steps.items);
-  const struct by_run collectives =
-      list_by_run(ranks, ranks->collectives.count > 0 ? &ranks->collectives.items->run : NULL, ranks->collectives.count,
-                  sizeof *ranks->collectives.items);
-  for (uint32_t i = 0; i < ranks->run_count; i++)
-    XSP_TRY(load_run(ranks, &steps, &collectives, i, err));
-  keep_steps(ranks);
-  return STATUS_OK;
+  const struct by_run steps = list_by_run(ranks);
+  enum status status = STATUS_OK;
+  for (uint32_t i = 0; i < ranks->run_count && status == STATUS_OK; i++) {
+    struct rank_run run;
+    status = ranks_read_run(ranks, i, false, &run, err);
+    if (status == STATUS_OK) {
+      ranks_put_matches(ranks);
+      figure_run(ranks, &steps, &run);
+      if (visit != NULL)
+        visit(ranks, context);
+    }
+    rank_run_done(&run);
+  }
+  if (status == STATUS_OK)
+    keep_steps(ranks);
+  return status;
 }

@@ -116,25 +116,31 @@ static void note_jobs(const struct ranks *ranks, const struct finding_jobs *of)
 }
 
 // Ranks of all runs, and the job that each run is of.
-enum status ranks_find(struct ranks *ranks, uint32_t *job_of, struct error *err)
+enum status ranks_find(struct ranks *ranks, bool *ret_has_first_rank, struct error *err)
 {
   struct finding_jobs of = {.least_size = INT64_MAX};
   enum status status = STATUS_OK;
+  uint32_t *jobs = arena_alloc_array(ranks->question->scratch, ranks->run_count + 1, sizeof *jobs);
+  int64_t *only = arena_alloc_array(ranks->question->scratch, ranks->run_count + 1, sizeof *only);
+  ranks->jobs = jobs;
   for (size_t i = 0; i < ranks->run_count && status == STATUS_OK; i++) {
     struct store_track *tracks;
     size_t count;
-    struct store_rank only = {0};
+    struct store_rank rank = {0};
     status = store_tracks(ranks->question->view->store, ranks->runs[i]->run->run_id, ranks->question->scratch, &tracks,
                           &count, err);
     if (status != STATUS_OK)
       break;
-    int found = add_ranks(ranks, &of, tracks, count, &only);
-    job_of[i] = job_of_run(ranks, &of, found, &only);
+    int found = add_ranks(ranks, &of, tracks, count, &rank);
+    jobs[i] = job_of_run(ranks, &of, found, &rank);
+    only[i] = found == ONE_RANK ? rank.rank : INT64_MIN; // one of several is a job of its own
   }
   if (ranks->items.count > 1) {
     qsort(ranks->items.items, ranks->items.count, sizeof *ranks->items.items, compare_ranks);
     note_jobs(ranks, &of);
   }
+  for (size_t i = 0; i < ranks->run_count && ranks->items.count > 0; i++)
+    ret_has_first_rank[i] = only[i] <= ranks->items.items[0].rank;
   map_done(&of.known);
   map_done(&of.times);
   map_done(&of.jobs);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads the ranks of a job, their steps and collectives, run by run. A run is a job that xsp recorded, or the file of one rank. Called by
-// the analyses and findings about ranks.
+// the analyses and findings about ranks, and by figures.c.
 #include "analyze/ranks/ranks.h"
 
 #include "base/saturate.h"
@@ -11,7 +11,7 @@
 
 #define COLUMNS                                                                                                        \
   (STORE_BIT(STORE_START_NS) | STORE_BIT(STORE_DURATION_NS) | STORE_BIT(STORE_TRACK_ID) | STORE_BIT(STORE_NAME) |      \
-   STORE_BIT(STORE_CATEGORY) | STORE_BIT(STORE_FLAGS) | STORE_BIT(STORE_CONTEXT_ID))
+   STORE_BIT(STORE_CATEGORY) | STORE_BIT(STORE_KIND) | STORE_BIT(STORE_FLAGS) | STORE_BIT(STORE_CONTEXT_ID))
 
 // The last three: of NCCL's kernels in PyTorch's profiles.
 enum {
@@ -37,8 +37,7 @@ struct loading {
   struct ranks *ranks;
   struct store *store;
   uint32_t run; // place in ranks->runs
-  struct run_columns columns;
-  struct map rank_of;      // by track
+  struct rank_run *its;
   uint32_t collective;     // string id of the category; ROW_NONE: no span has it
   struct map kernel_kinds; // of kernels, by string id of the name: 1: a collective's, 2: another
 };
@@ -46,22 +45,22 @@ struct loading {
 // ---- steps ---------------------------------------------------------------------------------------------------------------
 static uint32_t rank_of_row(const struct loading *loading, size_t row)
 {
-  const uint64_t *rank = map_find(&loading->rank_of, map_number(loading->columns.spans.track_id[row]));
+  const uint64_t *rank = map_find(&loading->its->rank_of, map_number(loading->its->columns.spans.track_id[row]));
   return rank != NULL ? (uint32_t)*rank : RANK_NONE;
 }
 
-static void add_steps(struct loading *loading, uint32_t job)
+static void add_steps(struct loading *loading)
 {
   struct ranks *ranks = loading->ranks;
   const struct view_run *run = ranks->runs[loading->run];
   for (size_t i = 0; i < run->observation_count; i++) {
     const struct store_observation *one = &run->observations[i];
-    uint32_t row = run_columns_row(&loading->columns, one->span_id);
+    uint32_t row = run_columns_row(&loading->its->columns, one->span_id);
     uint32_t rank = row != ROW_NONE ? rank_of_row(loading, row) : RANK_NONE;
     if (rank == RANK_NONE)
       continue;
     *vector_add(&ranks->steps) = (struct rank_step){.rank = rank,
-                                                    .job = job,
+                                                    .job = ranks->jobs[loading->run],
                                                     .run = loading->run,
                                                     .index = (uint32_t)i,
                                                     .start_ns = one->start_ns,
@@ -125,10 +124,10 @@ bool ranks_is_collective_kernel(const char *name)
 
 static bool is_collective(struct loading *loading, size_t row)
 {
-  const struct store_spans *spans = &loading->columns.spans;
+  const struct store_spans *spans = &loading->its->columns.spans;
   if ((spans->flags[row] & STORE_SPAN_OPEN) != 0)
     return false;
-  if (spans->level[row] != XSP_LEVEL_KERNEL || spans->category[row] != loading->columns.kernel)
+  if (spans->level[row] != XSP_LEVEL_KERNEL || spans->category[row] != loading->its->columns.kernel)
     return spans->category[row] == loading->collective;
   uint64_t *kind = map_at(&loading->kernel_kinds, map_number(spans->name[row]), NULL);
   if (*kind == 0)
@@ -157,8 +156,8 @@ const char *ranks_collective_kind(const struct ranks *ranks, const struct collec
 // On a device when its kernel begins: what the host started may wait for kernels in front of it.
 static int64_t arrival_of(const struct loading *loading, size_t row)
 {
-  const struct store_spans *spans = &loading->columns.spans;
-  uint32_t parent = run_columns_row(&loading->columns, loading->columns.derived.parent_id[row]);
+  const struct store_spans *spans = &loading->its->columns.spans;
+  uint32_t parent = run_columns_row(&loading->its->columns, loading->its->columns.derived.parent_id[row]);
   bool is_start = parent != ROW_NONE && spans->level[row] != XSP_LEVEL_KERNEL &&
                   spans->start_ns[parent] <= spans->start_ns[row] &&
                   ranks_starts_collective(store_text(loading->store, spans->name[parent], NULL));
@@ -168,26 +167,27 @@ static int64_t arrival_of(const struct loading *loading, size_t row)
 // Hooks of DistributedDataParallel run in the operator that adds up a parameter's gradient.
 static bool is_of_gradient(const struct loading *loading, size_t row)
 {
-  uint32_t parent = run_columns_row(&loading->columns, loading->columns.derived.parent_id[row]);
-  uint32_t around =
-      parent != ROW_NONE ? run_columns_row(&loading->columns, loading->columns.derived.parent_id[parent]) : ROW_NONE;
+  uint32_t parent = run_columns_row(&loading->its->columns, loading->its->columns.derived.parent_id[row]);
+  uint32_t around = parent != ROW_NONE
+                        ? run_columns_row(&loading->its->columns, loading->its->columns.derived.parent_id[parent])
+                        : ROW_NONE;
   return around != ROW_NONE &&
-         strstr(store_text(loading->store, loading->columns.spans.name[around], NULL), "AccumulateGrad") != NULL;
+         strstr(store_text(loading->store, loading->its->columns.spans.name[around], NULL), "AccumulateGrad") != NULL;
 }
 
 // Gloo reduces and scatters by an all-reduce.
 static bool is_scattered(const struct loading *loading, size_t row)
 {
-  const struct store_spans *spans = &loading->columns.spans;
-  uint32_t parent = run_columns_row(&loading->columns, loading->columns.derived.parent_id[row]);
+  const struct store_spans *spans = &loading->its->columns.spans;
+  uint32_t parent = run_columns_row(&loading->its->columns, loading->its->columns.derived.parent_id[row]);
   return parent != ROW_NONE && strstr(store_text(loading->store, spans->name[row], NULL), ":all_reduce") != NULL &&
          strstr(store_text(loading->store, spans->name[parent], NULL), "reduce_scatter") != NULL;
 }
 
-static void add_collectives(struct loading *loading, uint32_t job, struct map *ret_places)
+static void add_collectives(struct loading *loading, struct map *ret_places)
 {
   struct ranks *ranks = loading->ranks;
-  const struct store_spans *spans = &loading->columns.spans;
+  const struct store_spans *spans = &loading->its->columns.spans;
   for (size_t row = 0; row < spans->count; row++) {
     uint32_t rank = rank_of_row(loading, row);
     if (rank == RANK_NONE)
@@ -199,7 +199,7 @@ static void add_collectives(struct loading *loading, uint32_t job, struct map *r
       continue;
     *map_at(ret_places, map_number((uint64_t)spans->span_id[row]), NULL) = ranks->collectives.count;
     *vector_add(&ranks->collectives) = (struct collective){.rank = rank,
-                                                           .job = job,
+                                                           .job = ranks->jobs[loading->run],
                                                            .run = loading->run,
                                                            .name = spans->name[row],
                                                            .context_id = spans->context_id[row],
@@ -212,7 +212,6 @@ static void add_collectives(struct loading *loading, uint32_t job, struct map *r
                                                            .end_ns = end_ns,
                                                            .is_scattered = is_scattered(loading, row),
                                                            .is_of_gradient = is_of_gradient(loading, row)};
-    of->collectives++;
   }
 }
 
@@ -277,11 +276,11 @@ static enum status add_tags(struct loading *loading, const struct map *collectiv
   size_t count;
   for (size_t i = 0; i < KEYS; i++)
     (void)store_find_string(loading->store, keys[i], strlen(keys[i]), &ids[i]);
-  XSP_TRY(store_load_tags_of(loading->store, run->run->run_id, ids, KEYS, loading->columns.arena, &tags, &count, err));
+  XSP_TRY(
+      store_load_tags_of(loading->store, run->run->run_id, ids, KEYS, loading->its->columns.arena, &tags, &count, err));
   for (size_t i = first_step; i < ranks->steps.count; i++)
     *map_at(&steps, map_number((uint64_t)run->observations[ranks->steps.items[i].index].span_id), NULL) = i;
-  size_t first = ranks->collectives.count - collectives->count;
-  struct elements *elements = arena_alloc_array(loading->columns.arena, collectives->count + 1, sizeof *elements);
+  struct elements *elements = arena_alloc_array(loading->its->columns.arena, collectives->count + 1, sizeof *elements);
   for (size_t i = 0; i < collectives->count; i++)
     elements[i].count = -1;
   for (size_t i = 0; i < count; i++) {
@@ -289,7 +288,7 @@ static enum status add_tags(struct loading *loading, const struct map *collectiv
     const uint64_t *place = map_find(collectives, map_number((uint64_t)tag->span_id));
     int64_t number = tag->type == STORE_INT ? tag->value.integer : -1;
     if (place != NULL)
-      take_tag(loading, ids, tag, &ranks->collectives.items[*place], &elements[*place - first]);
+      take_tag(loading, ids, tag, &ranks->collectives.items[*place], &elements[*place]);
     else if ((tag->key == ids[TAG_BATCH_SIZE] || tag->key == ids[TAG_SAMPLES]) &&
              (place = map_find(&steps, map_number((uint64_t)tag->span_id))) != NULL) {
       int64_t *samples = &ranks->steps.items[*place].samples; // a step of several micro-batches has both
@@ -298,7 +297,7 @@ static enum status add_tags(struct loading *loading, const struct map *collectiv
                (place = map_find(&steps, map_number((uint64_t)tag->span_id))) != NULL) {
       ranks->steps.items[*place].tokens = positions_of(store_text(loading->store, tag->value.string, NULL));
     } else if (tag->key == ids[TAG_TOTAL_BYTES] && number >= 0) {
-      uint32_t row = run_columns_row(&loading->columns, tag->span_id);
+      uint32_t row = run_columns_row(&loading->its->columns, tag->span_id);
       uint32_t rank = row != ROW_NONE ? rank_of_row(loading, row) : RANK_NONE;
       if (rank != RANK_NONE && number > ranks->items.items[rank].peak_bytes)
         ranks->items.items[rank].peak_bytes = number;
@@ -311,54 +310,70 @@ static enum status add_tags(struct loading *loading, const struct map *collectiv
   return STATUS_OK;
 }
 
-static enum status load_run(struct ranks *ranks, uint32_t number, uint32_t job, struct error *err)
+enum status ranks_read_run(struct ranks *ranks, uint32_t run, bool adds_steps, struct rank_run *ret_run,
+                           struct error *err)
 {
-  struct arena arena SCOPED(arena_done) = {0};
   struct map collectives SCOPED(map_done) = {0};
-  struct loading loading = {
-      .ranks = ranks, .store = ranks->question->view->store, .run = number, .collective = ROW_NONE};
-  uint32_t id;
-  if (store_find_string(loading.store, "collective", 10, &id))
-    loading.collective = id;
+  struct loading loading = {.ranks = ranks, .store = ranks->question->view->store, .run = run, .its = ret_run};
+  loading.collective = run_columns_category(loading.store, "collective");
   size_t first_step = ranks->steps.count;
-  enum status status = ranks_of_tracks(ranks, ranks->runs[number], &arena, &loading.rank_of, err);
+  ranks->collectives.count = 0;
+  *ret_run = (struct rank_run){.run = run};
+  enum status status = ranks_of_tracks(ranks, ranks->runs[run], &ret_run->arena, &ret_run->rank_of, err);
   if (status == STATUS_OK)
-    status = ranks_load_columns(ranks, number, COLUMNS, &arena, &loading.columns, err);
+    status = ranks_load_columns(ranks, run, COLUMNS, &ret_run->arena, &ret_run->columns, err);
   if (status == STATUS_OK) {
-    add_steps(&loading, job);
-    add_collectives(&loading, job, &collectives);
+    if (adds_steps)
+      add_steps(&loading);
+    add_collectives(&loading, &collectives);
     status = add_tags(&loading, &collectives, first_step, err);
   }
   map_done(&loading.kernel_kinds);
-  map_done(&loading.rank_of);
   return status;
 }
 
-static enum status load(struct ranks *ranks, size_t least, struct error *err)
+void rank_run_done(struct rank_run *run)
 {
+  map_done(&run->rank_of);
+  arena_done(&run->arena);
+}
+
+static enum status add_run(struct ranks *ranks, uint32_t number, struct error *err)
+{
+  struct rank_run run;
+  enum status status = ranks_read_run(ranks, number, true, &run, err);
+  if (status == STATUS_OK)
+    ranks_add_to_matches(ranks);
+  rank_run_done(&run);
+  return status;
+}
+
+enum status ranks_load(struct question *question, size_t least, ranks_visit *visit, void *context,
+                       struct ranks *ret_ranks, struct error *err)
+{
+  struct ranks *ranks = ret_ranks;
+  *ranks = (struct ranks){.question = question};
   ranks_choose_runs(ranks);
-  uint32_t *job_of = arena_alloc_array(ranks->question->scratch, ranks->run_count + 1, sizeof *job_of);
-  XSP_TRY(ranks_find(ranks, job_of, err));
-  for (uint32_t i = 0; i < ranks->run_count && ranks->items.count >= least; i++)
-    XSP_TRY(load_run(ranks, i, job_of[i], err));
+  bool *has_first_rank = arena_alloc_array(question->scratch, ranks->run_count + 1, sizeof *has_first_rank);
+  XSP_TRY(ranks_find(ranks, has_first_rank, err));
+  for (int first = 1; first >= 0; first--) // others are compared with it
+    for (uint32_t i = 0; i < ranks->run_count && ranks->items.count >= least; i++)
+      if (has_first_rank[i] == first)
+        XSP_TRY(add_run(ranks, i, err));
   size_t active = 0;
   for (size_t i = 0; i < ranks->items.count; i++)
     active += ranks->items.items[i].steps > 0;
   if (active < least)
-    return question_lacks(ranks->question, err,
+    return question_lacks(question, err,
                           "it has no steps of several ranks: processes of a job have ranks by RANK and WORLD_SIZE, "
                           "torch.distributed or MPI");
   number_steps(ranks);
   list_steps(ranks);
   ranks_match(ranks);
+  XSP_TRY(ranks_figures(ranks, visit, context, err));
   ranks_compare_times(ranks);
-  return ranks_figures(ranks, err);
-}
-
-enum status ranks_load(struct question *question, size_t least, struct ranks *ret_ranks, struct error *err)
-{
-  *ret_ranks = (struct ranks){.question = question};
-  return load(ret_ranks, least, err);
+  vector_done(&ranks->collectives);
+  return STATUS_OK;
 }
 
 void ranks_done(struct ranks *ranks)
@@ -367,4 +382,10 @@ void ranks_done(struct ranks *ranks)
   vector_done(&ranks->steps);
   vector_done(&ranks->collectives);
   vector_done(&ranks->matches);
+  vector_done(&ranks->matching.kinds);
+  vector_done(&ranks->matching.arrivals);
+  map_done(&ranks->matching.places);
+  map_done(&ranks->matching.matches);
+  map_done(&ranks->matching.times);
+  map_done(&ranks->matching.ahead_ns);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds the same collective on all ranks: by group and number in the group, else by kind and order. Called by load.c.
+// Finds the same collective on all ranks: by group and number in the group, else by kind and order. Keeps of each one who came last, not
+// its parts: ranks are read one after the other. Called by load.c and figures.c.
 #include "analyze/ranks/ranks.h"
 
 #include "base/saturate.h"
@@ -32,7 +33,7 @@ static int compare_in_rank(const void *left, const void *right)
   return order != 0 ? order : compare_numbers(a->arrival_ns, b->arrival_ns);
 }
 
-static int compare_instances(const void *left, const void *right)
+int ranks_compare_instances(const void *left, const void *right)
 {
   const struct collective *a = left, *b = right;
   int order = compare_places(a, b);
@@ -80,106 +81,139 @@ const struct collective_kind *ranks_kind_of(const char *name)
   return kind;
 }
 
-static const struct collective_kind *kind_of(const struct ranks *ranks, const struct collective *of)
+// ---- collecting ------------------------------------------------------------------------------------------------------------
+static uint32_t place_of(struct ranks *ranks, const struct collective *of) // in `kinds`
 {
-  return ranks_kind_of(store_text(ranks->question->view->store, of->name, NULL));
-}
-
-bool ranks_wait_for_all(const struct ranks *ranks, const struct collective *of)
-{
-  return kind_of(ranks, of)->waits_for_all;
-}
-
-bool ranks_are_one_instance(const struct collective *a, const struct collective *b)
-{
-  return compare_places(a, b) == 0 && a->sequence == b->sequence;
-}
-
-// `arrivals_ns`: by the job's clock, sorted. With a root it is not known for whom a rank waits: not for those that came after its end.
-static void put_waiting(struct collective *of, const int64_t *arrivals_ns, size_t count, bool has_root)
-{
-  int64_t after_ns = saturate_add(saturate_subtract(of->end_ns, of->ahead_ns), 1);
-  size_t came =
-      has_root ? sorted_lower_bound(&after_ns, arrivals_ns, count, sizeof *arrivals_ns, sorted_compare_i64) : count;
-  int64_t until_ns = saturate_add(arrivals_ns[came > 0 ? came - 1 : 0], of->ahead_ns);
-  until_ns = until_ns < of->end_ns ? until_ns : of->end_ns;
-  of->waiting_ns = until_ns > of->arrival_ns ? saturate_subtract(until_ns, of->arrival_ns) : 0;
-}
-
-// From `first` to `end` are of one instance, a rank after the other. `arrivals_ns`: room for each rank.
-static void add_match(struct ranks *ranks, size_t first, size_t end, int64_t *arrivals_ns)
-{
-  struct collective *all = ranks->collectives.items;
-  int64_t last_ns = INT64_MIN, first_end_ns = INT64_MAX;
-  uint32_t last = 0, count = 0;
-  const struct collective_kind *kind = kind_of(ranks, &all[first]);
-  bool is_twice = false, waits = kind->waits_for_all;
-  if (!waits && !kind->has_root) {
-    ranks->sends += end - first;
-    return;
+  bool is_new;
+  struct rank_matching *matching = &ranks->matching;
+  uint64_t *place = map_at(&matching->places, (struct map_key){(uint64_t)of->job << 32 | of->group, of->name}, &is_new);
+  if (is_new) {
+    *place = matching->kinds.count;
+    *vector_add(&matching->kinds) =
+        (struct collective_place){.kind = ranks_kind_of(store_text(ranks->question->view->store, of->name, NULL))};
   }
-  for (size_t i = first; i < end; i++) {
-    is_twice |= i > first && all[i].rank == all[i - 1].rank;
-    int64_t end_ns = saturate_subtract(all[i].end_ns, all[i].ahead_ns);
-    int64_t arrival_ns = saturate_subtract(all[i].arrival_ns, all[i].ahead_ns);
-    first_end_ns = end_ns < first_end_ns ? end_ns : first_end_ns;
-    if (!is_twice)
-      arrivals_ns[count] = arrival_ns;
-    count++;
-    if (arrival_ns > last_ns) {
-      last_ns = arrival_ns;
-      last = (uint32_t)i;
+  return (uint32_t)*place;
+}
+
+// Gives each of the run's collectives its match; those between two ranks have none.
+static void find_matches(struct ranks *ranks)
+{
+  struct rank_matching *matching = &ranks->matching;
+  collective_list *all = &ranks->collectives;
+  uint32_t place = 0;
+  if (all->count > 1)
+    qsort(all->items, all->count, sizeof *all->items, compare_in_rank);
+  number(ranks);
+  for (size_t i = 0; i < all->count; i++) {
+    struct collective *one = &all->items[i];
+    place = i > 0 && compare_places(one, one - 1) == 0 ? place : place_of(ranks, one);
+    struct collective_place *its = &matching->kinds.items[place];
+    if (!its->kind->waits_for_all && !its->kind->has_root)
+      continue;
+    bool is_new;
+    uint64_t *match = map_at(&matching->matches, (struct map_key){place, (uint64_t)one->sequence}, &is_new);
+    if (is_new) {
+      *match = ranks->matches.count;
+      *vector_add(&ranks->matches) = (struct collective_match){.has_root = !its->kind->waits_for_all,
+                                                               .base_run = RANK_NONE,
+                                                               .last_ns = INT64_MIN,
+                                                               .first_end_ns = INT64_MAX};
+      its->instances++;
     }
+    one->match = (uint32_t)*match;
   }
-  bool is_late = count > 1 && !is_twice && waits && last_ns - CLOCK_ERROR_NS - ranks->clocks.error_ns > first_end_ns;
-  if (is_late)
-    ranks->items.items[all[last].rank].late++;
-  if (count < 2 || is_twice || is_late) {
-    ranks->unmatched += count;
-    return;
-  }
-  qsort(arrivals_ns, count, sizeof *arrivals_ns, sorted_compare_i64);
-  for (size_t i = first; i < end; i++) {
-    all[i].match = (uint32_t)ranks->matches.count;
-    put_waiting(&all[i], arrivals_ns, count, !waits);
-  }
-  *vector_add(&ranks->matches) = (struct collective_match){.count = count, .has_root = !waits};
 }
 
-// Between `first` and `end` are all of a kind in a group; counts, by rank, those in which others are without it.
-static void count_missed(struct ranks *ranks, size_t first, size_t end)
+static void add_part(struct ranks *ranks, const struct collective *one)
 {
-  const struct collective *all = ranks->collectives.items;
-  size_t *times SCOPED(scoped_free) = memory_new(ranks->items.count, sizeof *times), instances = 0;
-  for (size_t i = first; i < end; i++) {
-    times[all[i].rank]++;
-    instances += i == first || !ranks_are_one_instance(&all[i], &all[i - 1]);
+  struct collective_match *match = &ranks->matches.items[one->match];
+  int64_t end_ns = saturate_subtract(one->end_ns, one->ahead_ns);
+  int64_t arrival_ns = saturate_subtract(one->arrival_ns, one->ahead_ns);
+  match->count++;
+  match->first_end_ns = end_ns < match->first_end_ns ? end_ns : match->first_end_ns;
+  if (arrival_ns > match->last_ns || (arrival_ns == match->last_ns && one->rank < match->last_rank)) {
+    match->last_ns = arrival_ns;
+    match->last_rank = one->rank;
   }
-  for (size_t i = 0; i < ranks->items.count; i++)
-    ranks->items.items[i].missed += times[i] > 0 && times[i] < instances ? instances - times[i] : 0;
+  if (match->has_root)
+    *vector_add(&ranks->matching.arrivals) = (struct collective_arrival){one->match, arrival_ns};
+}
+
+void ranks_add_to_matches(struct ranks *ranks)
+{
+  find_matches(ranks);
+  ranks_align(ranks);
+  ranks->collective_count += ranks->collectives.count;
+  for (size_t i = 0; i < ranks->collectives.count; i++) {
+    const struct collective *one = &ranks->collectives.items[i];
+    if (one->match == RANK_NONE) {
+      ranks->sends++;
+      continue;
+    }
+    ranks->matches.items[one->match].is_twice |= i > 0 && one->match == one[-1].match && one->rank == one[-1].rank;
+    add_part(ranks, one);
+    if (!ranks->matches.items[one->match].has_root)
+      (*map_at(&ranks->matching.times, (struct map_key){(uint64_t)place_of(ranks, one) + 1, one->rank}, NULL))++;
+  }
+}
+
+// ---- once all are there ----------------------------------------------------------------------------------------------------
+static int compare_arrivals(const void *left, const void *right)
+{
+  const struct collective_arrival *a = left, *b = right;
+  return a->match != b->match ? compare_numbers(a->match, b->match) : compare_numbers(a->ns, b->ns);
 }
 
 void ranks_match(struct ranks *ranks)
 {
-  struct collective *all = ranks->collectives.items;
-  size_t count = ranks->collectives.count;
-  if (count == 0)
-    return;
-  qsort(all, count, sizeof *all, compare_in_rank);
-  number(ranks);
-  qsort(all, count, sizeof *all, compare_instances);
-  ranks_align(ranks);
-  int64_t *arrivals_ns = arena_alloc_array(ranks->question->scratch, ranks->items.count + 1, sizeof *arrivals_ns);
-  for (size_t first = 0, end; first < count; first = end) {
-    for (end = first + 1;
-         end < count && compare_places(&all[first], &all[end]) == 0 && all[first].sequence == all[end].sequence;)
-      end++;
-    add_match(ranks, first, end, arrivals_ns);
+  struct rank_matching *matching = &ranks->matching;
+  if (matching->arrivals.count > 1)
+    qsort(matching->arrivals.items, matching->arrivals.count, sizeof *matching->arrivals.items, compare_arrivals);
+  for (size_t i = matching->arrivals.count; i > 0; i--)
+    ranks->matches.items[matching->arrivals.items[i - 1].match].first_arrival = i - 1;
+  for (size_t i = 0; i < ranks->matches.count; i++) {
+    struct collective_match *match = &ranks->matches.items[i];
+    bool is_late = match->count > 1 && !match->is_twice && !match->has_root &&
+                   match->last_ns - CLOCK_ERROR_NS - ranks->clocks.error_ns > match->first_end_ns;
+    if (is_late)
+      ranks->items.items[match->last_rank].late++;
+    match->is_unmatched = match->count < 2 || match->is_twice || is_late;
+    ranks->matched += match->is_unmatched ? 0 : match->count;
   }
-  for (size_t first = 0, end; first < count; first = end) {
-    for (end = first + 1; end < count && compare_places(&all[first], &all[end]) == 0;)
-      end++;
-    if (ranks_wait_for_all(ranks, &all[first]))
-      count_missed(ranks, first, end);
+  for (size_t i = 0; i < matching->times.slot_count;
+       i++) { // collectives of a kind in a group, in which others are without the rank
+    const struct map_slot *slot = &matching->times.slots[i];
+    size_t instances = slot->value > 0 ? matching->kinds.items[slot->key.a - 1].instances : 0;
+    if (slot->value < instances)
+      ranks->items.items[slot->key.b].missed += instances - slot->value;
+  }
+}
+
+// ---- waiting ---------------------------------------------------------------------------------------------------------------
+// With a root it is not known for whom a rank waits: not for those that came after its end.
+static int64_t last_before_end(const struct ranks *ranks, const struct collective_match *match,
+                               const struct collective *of)
+{
+  const struct collective_arrival *arrivals = &ranks->matching.arrivals.items[match->first_arrival];
+  int64_t after_ns = saturate_add(saturate_subtract(of->end_ns, of->ahead_ns), 1);
+  size_t came = sorted_lower_bound_i64(after_ns, &arrivals->ns, match->count, sizeof *arrivals);
+  return arrivals[came > 0 ? came - 1 : 0].ns;
+}
+
+void ranks_put_matches(struct ranks *ranks)
+{
+  find_matches(ranks);
+  ranks_put_ahead(ranks);
+  for (size_t i = 0; i < ranks->collectives.count; i++) {
+    struct collective *of = &ranks->collectives.items[i];
+    const struct collective_match *match = of->match != RANK_NONE ? &ranks->matches.items[of->match] : NULL;
+    if (match == NULL || match->is_unmatched) {
+      of->match = RANK_NONE;
+      continue;
+    }
+    int64_t last_ns = match->has_root ? last_before_end(ranks, match, of) : match->last_ns;
+    int64_t until_ns = saturate_add(last_ns, of->ahead_ns);
+    until_ns = until_ns < of->end_ns ? until_ns : of->end_ns;
+    of->waiting_ns = until_ns > of->arrival_ns ? saturate_subtract(until_ns, of->arrival_ns) : 0;
   }
 }

@@ -29,7 +29,7 @@ struct collective { // of one rank
   uint32_t rank, job, run;
   uint32_t name, group, module;         // string ids; 0: unknown. The module whose parameters or results it is for
   uint32_t context_id;                  // call path of the line that started it; 0: unknown
-  uint32_t match;                       // place in `matches`; RANK_NONE: the others' part was not found
+  uint32_t match;                       // place in `matches`; RANK_NONE: the others' part was not found, or it has none
   int64_t sequence;                     // in its group; less than 0: not recorded
   int64_t bytes;                        // of the rank's input; less than 0: not recorded
   int64_t parameters;                   // whose gradients it reduces; less than 0: unknown
@@ -40,15 +40,22 @@ struct collective { // of one rank
   bool is_scattered;                    // an all-reduce as which the backend runs a reduce-scatter
   bool is_of_gradient;                  // started as a gradient became ready: the program has no wait of its own for it
 };
+typedef VECTOR(struct collective) collective_list;
 struct collective_match { // one collective, on all its ranks
   uint32_t count;         // ranks
   bool has_root;          // as a broadcast
+  // The rest is for match.c and clocks.c.
+  bool is_twice, is_unmatched;   // a rank has it twice; its parts do not fit
+  uint32_t last_rank, base_run;  // the last to arrive; that of the job's first rank, RANK_NONE: which is not in it
+  int64_t last_ns, first_end_ns; // by the clock of the job's first rank: the last arrival, the first end
+  int64_t base_end_ns;
+  size_t first_arrival; // in `arrivals`
 };
 struct rank {
   int64_t rank, local_rank, world_size;
   const char *host;
   int64_t peak_bytes;          // less than 0: not recorded
-  size_t steps, collectives;   // warm-ups do not count
+  size_t steps;                // warm-ups do not count
   size_t missed;               // collectives of others, in which it is at other times
   size_t late;                 // collectives to which it came after another rank had left them
   size_t first_step, end_step; // places in `by_rank`, warm-ups included
@@ -60,25 +67,47 @@ struct rank_clocks {  // of ranks whose clock is another than that of the first 
   size_t collectives; // by whose common end
   int64_t error_ns;   // half of the 95 % of their differences, of the worst rank
 };
+struct collective_place { // those of one kind in a group of a job
+  const struct collective_kind *kind;
+  size_t instances;
+};
+struct collective_arrival { // of a rank, by the clock of the job's first one
+  uint32_t match;
+  int64_t ns;
+};
+struct rank_matching { // match.c and clocks.c: what is known of collectives whose runs are no longer in memory
+  struct map places,
+      matches; // by job, group and name: place in `kinds`; by this and the number in the group: in `matches`
+  VECTOR(struct collective_place) kinds;
+  VECTOR(struct collective_arrival) arrivals; // at those with a root
+  struct map times;                           // by place in `kinds`, from 1, and rank: in how many it is
+  struct map ahead_ns;                        // by job and rank: of its clock
+};
 struct ranks { // ranks_done frees it, also after an error; texts live in the question's scratch
   struct question *question;
   const struct view_run **runs;
   size_t run_count;
+  const uint32_t *jobs;           // by place in `runs`
   const struct view_set *set;     // whose levels the runs have
   VECTOR(struct rank) items;      // by number
   VECTOR(struct rank_step) steps; // by job, rank and number
   struct rank_step **by_rank;     // the steps of a rank are together
-  VECTOR(struct collective) collectives;
+  collective_list collectives;    // of the run that is looked at
   VECTOR(struct collective_match) matches;
   uint32_t job_count;
-  size_t sends;     // and receives, which are matched with none
-  size_t unmatched; // other collectives
+  size_t collective_count; // of all runs
+  size_t sends, matched;   // and receives, which are matched with none; whose part on other ranks was found
   struct rank_clocks clocks;
   bool has_compute, has_input, has_receives;
+  struct rank_matching matching;
 };
 
+// Called for each run, with its `collectives`; they are gone when ranks_load returns.
+typedef void ranks_visit(const struct ranks *ranks, void *context);
 // All runs that have the most levels, without metrics. STATUS_NO: fewer ranks than `least` made observations.
-enum status ranks_load(struct question *question, size_t least, struct ranks *ret_ranks, struct error *err) MUST_CHECK;
+// `visit` may be NULL.
+enum status ranks_load(struct question *question, size_t least, ranks_visit *visit, void *context,
+                       struct ranks *ret_ranks, struct error *err) MUST_CHECK;
 void ranks_done(struct ranks *ranks);
 
 static inline int64_t collective_transfer_ns(const struct collective *of) // once it no longer waited
@@ -87,13 +116,30 @@ static inline int64_t collective_transfer_ns(const struct collective *of) // onc
 }
 
 // ---- the parts of ranks_load ---------------------------------------------------------------------------------------------
-// find.c: the runs that have the most levels; their ranks, by number, and the job of each run, by place.
+// Each run is read twice, and only its own spans and collectives are in memory: first to match the collectives of all, then for figures.
+// find.c: the runs that have the most levels; their ranks, by number; of each run its job, and whether the first rank is in it.
 void ranks_choose_runs(struct ranks *ranks);
-enum status ranks_find(struct ranks *ranks, uint32_t *job_of, struct error *err) MUST_CHECK;
-// match.c: finds the same collective on all ranks. Sorts the collectives.
+enum status ranks_find(struct ranks *ranks, bool *ret_has_first_rank, struct error *err) MUST_CHECK;
+// load.c: a run's columns and `collectives`.
+struct rank_run { // rank_run_done frees it, also after an error
+  uint32_t run;   // place in `runs`
+  struct arena arena;
+  struct run_columns columns;
+  struct map rank_of; // by track: place in `items`, or RANK_NONE
+};
+enum status ranks_read_run(struct ranks *ranks, uint32_t run, bool adds_steps, struct rank_run *ret_run,
+                           struct error *err) MUST_CHECK;
+void rank_run_done(struct rank_run *run);
+// match.c: adds the run's collectives to their matches, runs with the first rank before others; once all are there, finds out which fit;
+// then gives those of a run their match and waiting. The first and the last sort the run's collectives.
+void ranks_add_to_matches(struct ranks *ranks);
 void ranks_match(struct ranks *ranks);
-// clocks.c: how far the clock of each collective's rank is ahead of that of its job's first rank. Collectives are sorted by instance.
-void ranks_align(struct ranks *ranks);
+void ranks_put_matches(struct ranks *ranks);
+int ranks_compare_instances(const void *left,
+                            const void *right); // collectives: those of one match are together, by rank
+// clocks.c: how far the clock of each collective's rank is ahead of that of its job's first rank.
+void ranks_align(struct ranks *ranks); // by the run's collectives, which have their match
+void ranks_put_ahead(struct ranks *ranks);
 void ranks_compare_times(struct ranks *ranks); // by these clocks: `later_ns`, `last_ns`
 // The kind of a collective, by its name, its operator's or its kernel's: "gloo:all_reduce", "ncclDevKernel_AllReduce_…".
 struct collective_kind {
@@ -104,10 +150,8 @@ struct collective_kind {
   bool is_gathered; // of all ranks' inputs together
 };
 const struct collective_kind *ranks_kind_of(const char *name);
-bool ranks_wait_for_all(const struct ranks *ranks, const struct collective *of); // as in an all-reduce
-bool ranks_are_one_instance(const struct collective *a, const struct collective *b);
-// figures.c: fills the steps' times.
-enum status ranks_figures(struct ranks *ranks, struct error *err) MUST_CHECK;
+// figures.c: fills the steps' times, run by run.
+enum status ranks_figures(struct ranks *ranks, ranks_visit *visit, void *context, struct error *err) MUST_CHECK;
 // Of the run's tracks the place of their rank; RANK_NONE: of none. The caller frees it (map_done).
 enum status ranks_of_tracks(const struct ranks *ranks, const struct view_run *run, struct arena *arena,
                             struct map *ret_ranks, struct error *err) MUST_CHECK;
