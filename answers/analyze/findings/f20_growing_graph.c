@@ -109,5 +109,6 @@ const struct finding_rule finding_f20 = {
     .thresholds = {{"growing_graph-times", "", 1.5,
                     "backward operators of the last third of steps, in those of the first, more than; their ratio to "
                     "the others, too"}},
+    .explains_backward = true,
     .find = find,
 };

@@ -107,5 +107,6 @@ const struct finding_rule finding_f26 = {
     .thresholds = {{"dense_gradient-times", "", 5,
                     "backward time of embeddings in times of the forward one, more than"},
                    {"dense_gradient-share", "%", 2, "that backward time, of the program's loop, at least"}},
+    .counts_backward = true,
     .find = find,
 };

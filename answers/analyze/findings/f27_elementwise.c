@@ -223,5 +223,6 @@ const struct finding_rule finding_f27 = {
     .thresholds = {{"elementwise-operators", "", 4,
                     "elementwise operators that a call of the function runs, at least"}},
     .takes_folded = true,
+    .counts_backward = true,
     .find = find,
 };

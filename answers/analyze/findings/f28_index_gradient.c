@@ -77,5 +77,6 @@ const struct finding_rule finding_f28 = {
     .title = "gradients of indexing by tensors",
     .thresholds = {{"index_gradient-share", "%", 5,
                     "backward time of indexing at a line, of the program's loop, at least"}},
+    .counts_backward = true,
     .find = find,
 };

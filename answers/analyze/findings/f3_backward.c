@@ -231,5 +231,6 @@ const struct finding_rule finding_f3 = {
     .title = "slow backward operators",
     .thresholds = {{"slow_backward-ratio", "", 2, "backward time in times of what the gradients cost, more than"},
                    {"slow_backward-share", "%", 1, "backward time, of the observation, at least"}},
+    .counts_backward = true,
     .find = find,
 };

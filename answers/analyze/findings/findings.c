@@ -182,6 +182,17 @@ static bool is_below(const struct findings *findings, const struct finding *find
   return place != PLACE_NONE && other->saving_ms >= finding->saving_ms / 2;
 }
 
+// A graph that grows makes any backward time as long as all earlier steps together.
+static bool is_of_growing_graph(const struct findings *findings, const struct finding *finding)
+{
+  for (size_t i = 0; i < findings->all.count && finding->rule->counts_backward; i++) {
+    const struct finding *other = &findings->all.items[i];
+    if (other->rule->explains_backward && other->saving_ms >= finding->saving_ms / 2)
+      return true;
+  }
+  return false;
+}
+
 // One cause is one finding: a general rule yields to a finding of another one at its line, in its function or around its place, and of
 // equal lines of one rule the first, with the largest bound, remains.
 static bool is_explained(const struct findings *findings, size_t at)
@@ -206,7 +217,7 @@ static void choose(struct findings *findings)
   bool *leaves = arena_alloc_array(findings->question->scratch, count + 1, sizeof *leaves);
   for (size_t i = 0; i < count; i++)
     leaves[i] = findings_saving_pct(findings, &findings->all.items[i]) < findings->question->request->least_gain_pct ||
-                is_explained(findings, i);
+                is_explained(findings, i) || is_of_growing_graph(findings, &findings->all.items[i]);
   for (size_t i = 0; i < count; i++)
     if (!leaves[i])
       findings->all.items[kept++] = findings->all.items[i];

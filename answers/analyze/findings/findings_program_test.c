@@ -199,6 +199,29 @@ static void test_f20(void **unused)
   ASSERT_NEAR(found_number(0, "saving_ms"), 4);
 }
 
+// F27 counts backward operators of earlier steps, too.
+static void test_chains_yield_to_a_growing_graph(void **unused)
+{
+  (void)unused;
+  static const char *const both[] = {"F20", "F27"}, *const names[] = {"aten::mul", "aten::tanh", "aten::add",
+                                                                      "aten::pow"};
+  fixture_run(&fixture, "M/L", 1);
+  uint32_t cell = python(python(0, "main", FILE_OF, 18), "cell", FILE_OF, 9);
+  for (int i = 0; i < 9; i++) {
+    int64_t at = step((10 + i * 10) * MS);
+    for (int k = 0; k < 4; k++)
+      operator_at(cell, names[k], at + k * US, US);
+    for (int k = 0; k <= i; k++)
+      backward_at(cell, "TanhBackward0", at + MS + k * 10 * MS, 9 * MS);
+  }
+  assert_int_equal(ask_rule("F27"), 1);
+  fixture.request.only = both;
+  fixture.request.only_count = 2;
+  assert_int_equal(fixture_ask(&fixture, "findings"), STATUS_OK);
+  assert_int_equal(fixture.tables[0].row_count, 1);
+  assert_string_equal(found_text(0, "id"), "F20");
+}
+
 // Each step has a longer sequence than the one before.
 static void test_f20_is_silent_about_longer_sequences(void **unused)
 {
@@ -691,6 +714,7 @@ int main(void)
       TEST(test_f19_is_silent_about_fused_ones),
       TEST(test_f19_is_silent_about_a_closure),
       TEST(test_f20),
+      TEST(test_chains_yield_to_a_growing_graph),
       TEST(test_f20_is_silent_about_equal_steps),
       TEST(test_f20_is_silent_about_longer_sequences),
       TEST(test_f21),
