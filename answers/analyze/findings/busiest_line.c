@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The program's line with most time of the main thread in the loop, or of a server's threads, by samples. Called by the first sentence and by rules that know no
-// line.
+// The program's lines by time of the main thread in the loop, or of a server's threads, by samples. Called by the first sentence, by
+// rules that know no line, and by those whose operators wait for processors.
 #include "analyze/findings/busiest_line.h"
 
 #include "analyze/findings/own_lines.h"
@@ -9,6 +9,9 @@
 #include "analyze/findings/work_kinds.h"
 #include "analyze/findings/work_paths.h"
 #include "analyze/lines/paths.h"
+
+#include <math.h>
+#include <string.h>
 
 struct line_time { // by frame: of the innermost line of the program
   double ns, waiting_ns;
@@ -21,6 +24,10 @@ struct adding {
   struct line_time *of; // by frame
   double *context_ns;   // by context that was sampled
   double all_ns;
+};
+struct sampled_lines {
+  struct adding adding;
+  struct busiest_line busiest;
 };
 
 static void add_sample(struct adding *adding, uint32_t context_id, uint8_t kind, double ns)
@@ -54,48 +61,82 @@ static enum status add_run(struct adding *adding, const struct view_run *run, st
   return STATUS_OK;
 }
 
-static enum status find_line(struct findings *findings, struct busiest_line *ret_line, struct error *err)
+static enum status add_all(struct adding *adding, struct findings *findings, struct error *err)
 {
-  struct store *store = findings->question->view->store;
   struct arena *scratch = findings->question->scratch;
-  struct adding adding = {.findings = findings};
-  const struct line_time *most = NULL;
-  XSP_TRY(store_call_paths(store, scratch, &adding.paths, err));
-  work_paths_start(&adding.work_paths, &adding.paths, scratch);
-  adding.of = arena_alloc_array(scratch, adding.paths.frame_count + 1, sizeof *adding.of);
-  adding.context_ns = arena_alloc_array(scratch, adding.paths.context_count + 1, sizeof *adding.context_ns);
+  *adding = (struct adding){.findings = findings};
+  XSP_TRY(store_call_paths(findings->question->view->store, scratch, &adding->paths, err));
+  work_paths_start(&adding->work_paths, &adding->paths, scratch);
+  adding->of = arena_alloc_array(scratch, adding->paths.frame_count + 1, sizeof *adding->of);
+  adding->context_ns = arena_alloc_array(scratch, adding->paths.context_count + 1, sizeof *adding->context_ns);
   for (size_t i = 0; i < findings->set->run_count; i++)
-    XSP_TRY(add_run(&adding, findings->set->runs[i], err));
-  for (size_t i = 0; i <= adding.paths.frame_count; i++)
-    if (adding.of[i].ns > 0 && (most == NULL || adding.of[i].ns > most->ns))
-      most = &adding.of[i];
+    XSP_TRY(add_run(adding, findings->set->runs[i], err));
+  return STATUS_OK;
+}
+
+static void put_busiest(struct findings *findings, struct adding *adding, struct busiest_line *ret_line)
+{
+  const struct line_time *most = NULL;
+  for (size_t i = 0; i <= adding->paths.frame_count; i++)
+    if (adding->of[i].ns > 0 && (most == NULL || adding->of[i].ns > most->ns))
+      most = &adding->of[i];
   if (most == NULL)
-    return STATUS_OK;
-  for (uint32_t id = 1; id <= adding.paths.context_count; id++) { // what deeper lines of the program call is theirs
-    uint32_t own_id = adding.context_ns[id] > 0 ? path_own_line(&adding.paths, id) : 0;
-    if (own_id != 0 && adding.paths.contexts[own_id - 1].frame_id != adding.paths.contexts[most->context - 1].frame_id)
-      adding.context_ns[id] = 0;
+    return;
+  for (uint32_t id = 1; id <= adding->paths.context_count; id++) { // what deeper lines of the program call is theirs
+    uint32_t own_id = adding->context_ns[id] > 0 ? path_own_line(&adding->paths, id) : 0;
+    if (own_id != 0 &&
+        adding->paths.contexts[own_id - 1].frame_id != adding->paths.contexts[most->context - 1].frame_id)
+      adding->context_ns[id] = 0;
   }
-  const struct store_frame *frame = path_frame(&adding.paths, most->context);
+  const struct store_frame *frame = path_frame(&adding->paths, most->context);
   *ret_line =
       (struct busiest_line){.file = findings_keep(findings, frame->file),
                             .line = frame->line,
                             .function = findings_keep(findings, frame->name),
-                            .callee = own_lines_callee(findings, &adding.paths, adding.context_ns, most->context, 0),
-                            .pct = 100 * most->ns / adding.all_ns,
+                            .callee = own_lines_callee(findings, &adding->paths, adding->context_ns, most->context, 0),
+                            .pct = 100 * most->ns / adding->all_ns,
                             .mostly_waits = most->waiting_ns > most->ns / 2};
+}
+
+static enum status load(struct findings *findings, const struct sampled_lines **ret_lines, struct error *err)
+{
+  if (findings->sampled_lines == NULL) {
+    struct sampled_lines *lines = arena_alloc(findings->question->scratch, sizeof *lines);
+    *lines = (struct sampled_lines){.busiest.file = NULL};
+    XSP_TRY(add_all(&lines->adding, findings, err));
+    put_busiest(findings, &lines->adding, &lines->busiest);
+    findings->sampled_lines = lines;
+  }
+  *ret_lines = findings->sampled_lines;
   return STATUS_OK;
 }
 
 enum status findings_busiest_line(struct findings *findings, struct busiest_line *ret_line, struct error *err)
 {
-  if (findings->busiest_line == NULL) {
-    struct busiest_line *line = arena_alloc(findings->question->scratch, sizeof *line);
-    *line = (struct busiest_line){.file = NULL};
-    XSP_TRY(find_line(findings, line, err));
-    findings->busiest_line = line;
+  const struct sampled_lines *lines;
+  XSP_TRY(load(findings, &lines, err));
+  *ret_line = lines->busiest;
+  return STATUS_OK;
+}
+
+enum status finding_saves_line(struct findings *findings, struct finding *finding, double part, struct error *err)
+{
+  const struct sampled_lines *lines;
+  double ns = 0;
+  if (finding->file == NULL || findings->places->is_folded)
+    return STATUS_OK;
+  XSP_TRY(load(findings, &lines, err));
+  for (size_t i = 1; i <= lines->adding.paths.frame_count; i++) {
+    const struct store_frame *frame = &lines->adding.paths.frames[i - 1];
+    if (lines->adding.of[i].ns > 0 && frame->line == finding->line && frame->file != NULL &&
+        strcmp(frame->file, finding->file) == 0)
+      ns += lines->adding.of[i].ns;
   }
-  *ret_line = *findings->busiest_line;
+  if (ns == 0)
+    return STATUS_OK;
+  double most_ms = part * ns / lines->adding.all_ns * findings->loop_ms;
+  double times = findings->loop_ms * 1e6 * (double)findings->set->observation_count / lines->adding.all_ns;
+  finding->saving_ms = fmax(finding->saving_ms, fmin(finding->saving_ms * times, most_ms));
   return STATUS_OK;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // F18, element reads: a function of the program reads tensors element by element (.item(), bool(tensor), float(tensor)), each by
 // operators of its own and with a wait for their result. One operator over the whole tensor takes the place of all.
+#include "analyze/findings/busiest_line.h"
 #include "analyze/findings/own_lines.h"
 #include "analyze/findings/rules.h"
 #include "analyze/findings/shared.h"
@@ -31,7 +32,7 @@ static uint32_t caller_of(const struct places *places, uint32_t function)
   return at != PLACE_NONE && place_is_installed(&places->functions[at]) ? PLACE_NONE : at;
 }
 
-static void add(struct findings *findings, uint32_t caller, const struct reader *reader)
+static enum status add(struct findings *findings, uint32_t caller, const struct reader *reader, struct error *err)
 {
   struct finding *finding = findings_add(findings);
   const struct places *places = findings->places;
@@ -54,6 +55,7 @@ static void add(struct findings *findings, uint32_t caller, const struct reader 
   finding->threshold = findings_threshold_of(findings, "element_reads-count");
   finding->confidence = CONFIDENCE_HIGH;
   finding_number(finding, "count", count);
+  return finding_saves_line(findings, finding, 1 - 1 / count, err);
 }
 
 static struct reader *load_readers(struct findings *findings)
@@ -88,7 +90,7 @@ static enum status find(struct findings *findings, struct error *err)
   for (uint32_t i = 0; i < places->function_count; i++) // a model that runs for each read has one result to read
     if (readers[i].reads / places->observations >= findings_threshold(findings, "element_reads-count") &&
         readers[i].products < readers[i].reads)
-      add(findings, i, &readers[i]);
+      XSP_TRY(add(findings, i, &readers[i], err));
   return STATUS_OK;
 }
 

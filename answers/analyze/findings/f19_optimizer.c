@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // F19, optimizer: a step of an optimizer of PyTorch updates one parameter after the other, by small operators.
+#include "analyze/findings/busiest_line.h"
 #include "analyze/findings/rules.h"
 #include "analyze/findings/shared.h"
 
@@ -43,13 +44,14 @@ static struct place_units *gather_steps(struct findings *findings)
   return gathered;
 }
 
-static void judge(struct findings *findings, uint32_t function, const struct place_units *units)
+static enum status judge(struct findings *findings, uint32_t function, const struct place_units *units,
+                         struct error *err)
 {
   const struct places *places = findings->places;
   double count = units->count / places->observations, mean_us = units->usual_ns / units->count / 1e3;
   if (!is_step(places, &places->functions[function]) || !(count >= findings_threshold(findings, "optimizer-count")) ||
       !(mean_us < findings_threshold(findings, "optimizer-mean")))
-    return;
+    return STATUS_OK;
   struct finding *finding = findings_add(findings);
   finding_at_place(findings, finding, places->functions[function].function);
   finding->context = places->functions[function].name;
@@ -66,6 +68,7 @@ static void judge(struct findings *findings, uint32_t function, const struct pla
   finding->confidence = CONFIDENCE_HIGH;
   finding_number(finding, "count", count);
   finding_number(finding, "mean_us", mean_us);
+  return finding_saves_line(findings, finding, 1 - 1 / count, err);
 }
 
 static enum status find(struct findings *findings, struct error *err)
@@ -74,7 +77,7 @@ static enum status find(struct findings *findings, struct error *err)
   XSP_TRY(findings_host_places(findings, &places, err)); // F2 has small kernels
   const struct place_units *gathered = gather_steps(findings);
   for (uint32_t i = 0; i < places->function_count; i++)
-    judge(findings, i, &gathered[i]);
+    XSP_TRY(judge(findings, i, &gathered[i], err));
   return STATUS_OK;
 }
 

@@ -55,10 +55,10 @@ struct findings { // one question about one experiment
   struct places *places;           // NULL until a rule calls findings_places
   struct ranks *ranks;             // NULL: not asked for yet (findings_ranks), or the file has not several
   bool ranks_are_loaded;
-  struct server *server;                   // NULL until a rule calls findings_server
-  const struct busiest_line *busiest_line; // NULL until a rule, or the first sentence, calls findings_busiest_line
-  double *thresholds;                      // values by rule and threshold
-  struct table_cell rules;                 // what each was asked for and lacked, as JSON
+  struct server *server;                     // NULL until a rule calls findings_server
+  const struct sampled_lines *sampled_lines; // NULL until a function of busiest_line.h is called
+  double *thresholds;                        // values by rule and threshold
+  struct table_cell rules;                   // what each was asked for and lacked, as JSON
   VECTOR(struct finding) all;
   bool batch_is_noted; // the table has notes on why it is this batch size
 };
