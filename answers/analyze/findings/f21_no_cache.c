@@ -49,6 +49,27 @@ struct growing {                 // calls that have one position more than the o
   int64_t least, most;
 };
 
+static void add_call(struct growing *growing, double ms, int64_t positions)
+{
+  growing->count++;
+  growing->ms += ms;
+  growing->needless_ms += ms * (1 - 1 / (double)positions);
+  growing->least = positions < growing->least ? positions : growing->least;
+  growing->most = positions > growing->most ? positions : growing->most;
+}
+
+// One generation after another: calls in a row that grow. Few in a row are batches of other lengths.
+static void add_generation(struct growing *growing, const struct growing *generation, double least)
+{
+  if (generation->count < least)
+    return;
+  growing->count += generation->count;
+  growing->ms += generation->ms;
+  growing->needless_ms += generation->needless_ms;
+  growing->least = generation->least < growing->least ? generation->least : growing->least;
+  growing->most = generation->most > growing->most ? generation->most : growing->most;
+}
+
 static enum status add(struct findings *findings, const struct growing *growing, double observations, struct error *err)
 {
   struct finding *finding = findings_add(findings);
@@ -78,7 +99,8 @@ static enum status find(struct findings *findings, struct error *err)
   const struct places *places;
   struct observed_text *calls;
   size_t count;
-  struct growing growing = {.least = INT64_MAX};
+  struct growing growing = {.least = INT64_MAX}, generation = growing;
+  double least = findings_threshold(findings, "no_cache-calls");
   struct dimensions before = {.count = 0}, dimensions;
   XSP_TRY(findings_places(findings, &places, err));
   XSP_TRY(findings_signatures(findings, &calls, &count, err));
@@ -87,16 +109,15 @@ static enum status find(struct findings *findings, struct error *err)
   for (size_t i = 0; i < count; i++) {
     bool has_any = read_dimensions(calls[i].text, &dimensions);
     int64_t positions = has_any && i > 0 ? grown(&before, &dimensions) : 0;
-    if (positions > 0) {
-      growing.count++;
-      growing.ms += calls[i].ms;
-      growing.needless_ms += calls[i].ms * (1 - 1 / (double)positions);
-      growing.least = positions < growing.least ? positions : growing.least;
-      growing.most = positions > growing.most ? positions : growing.most;
-    }
+    if (positions == 0) {
+      add_generation(&growing, &generation, least);
+      generation = (struct growing){.least = INT64_MAX};
+    } else
+      add_call(&generation, calls[i].ms, positions);
     before = has_any ? dimensions : (struct dimensions){.count = 0};
   }
-  if (growing.count >= findings_threshold(findings, "no_cache-calls") &&
+  add_generation(&growing, &generation, least);
+  if (growing.count > 0 &&
       analyze_share_pct(growing.count, (double)count) >= findings_threshold(findings, "no_cache-share"))
     return add(findings, &growing, (double)count, err);
   return STATUS_OK;
@@ -106,7 +127,7 @@ const struct finding_rule finding_f21 = {
     .id = "F21",
     .key = "no_cache",
     .title = "decoding without a cache",
-    .thresholds = {{"no_cache-calls", "", 8, "calls with one position more than the call before, at least"},
+    .thresholds = {{"no_cache-calls", "", 8, "calls in a row with one position more than the call before, at least"},
                    {"no_cache-share", "%", 50, "of all calls that these are, at least"}},
     .find = find,
 };

@@ -311,6 +311,17 @@ static void test_f21_is_silent_with_a_cache(void **unused)
   assert_int_equal(ask_rule("F21"), 0);
 }
 
+// Two epochs over batches that are sorted by their lengths.
+static void test_f21_is_silent_about_few_calls_in_a_row(void **unused)
+{
+  (void)unused;
+  static const char *const sorted[] = {"float32[8,16,64]", "float32[8,17,64]", "float32[8,18,64]", "float32[8,19,64]",
+                                       "float32[8,20,64]", "float32[8,16,64]", "float32[8,17,64]", "float32[8,18,64]",
+                                       "float32[8,19,64]", "float32[8,20,64]"};
+  calls(sorted, 10);
+  assert_int_equal(ask_rule("F21"), 0);
+}
+
 static void test_f22(void **unused)
 {
   (void)unused;
@@ -735,6 +746,7 @@ int main(void)
       TEST(test_f21),
       TEST(test_f21_names_the_line_that_calls_the_model),
       TEST(test_f21_is_silent_with_a_cache),
+      TEST(test_f21_is_silent_about_few_calls_in_a_row),
       TEST(test_f22),
       TEST(test_f22_of_xla),
       TEST(test_f22_is_silent),
