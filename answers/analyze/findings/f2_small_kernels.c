@@ -19,6 +19,8 @@ struct small_kernels {
   // is of the whole observation.
   struct place_figures *gathered;
   double *most; // by function, as `gathered`: units of the place that has most of them
+  double
+      *most_made; // the same, without views: each writing of an element, mask[i, j, k] = 1, makes several at its place
   double least_count, most_us;
   bool runs_graphs; // of a framework that is no PyTorch
   bool is_xlas;     // which has fused what it could
@@ -116,10 +118,11 @@ static void add(struct small_kernels *small, uint32_t function, const struct pla
 // turn are some where a loop runs them, such as one over parameters.
 static bool is_sequence(const struct small_kernels *small, uint32_t function, const struct place_units *units)
 {
-  double most = small->most[function == PLACE_NONE ? small->places->function_count : function];
+  size_t at = function == PLACE_NONE ? small->places->function_count : function;
+  double most = small->most[at], made = small->most_made[at];
   bool is_loop = units->count / small->places->observations >= LOOP_LEAST * small->least_count;
   return small->places->has_devices || !small->places->has_python || units->count > SEQUENCE_MOST * most ||
-         (is_loop && units->count >= LOOP_MOST * most);
+         (is_loop && (units->count >= LOOP_MOST * most || (made > 0 && units->count > SEQUENCE_MOST * made)));
 }
 
 // Adds up the children before their parents: functions come after their callers.
@@ -137,6 +140,7 @@ static void hand_up(struct small_kernels *small, uint32_t function, const struct
     uint32_t at = parent == PLACE_NONE ? (uint32_t)places->function_count : parent;
     place_figures_add(&small->gathered[at], figures);
     small->most[at] = fmax(small->most[at], small->most[function]);
+    small->most_made[at] = fmax(small->most_made[at], small->most_made[function]);
   }
 }
 
@@ -153,11 +157,15 @@ static enum status find(struct findings *findings, struct error *err)
   small.most_us = findings_threshold(findings, places->has_kernels ? "small_kernels-mean" : "small_kernels-operator");
   small.gathered = arena_alloc_array(findings->question->scratch, places->function_count + 1, sizeof *small.gathered);
   small.most = arena_alloc_array(findings->question->scratch, places->function_count + 1, sizeof *small.most);
+  small.most_made = arena_alloc_array(findings->question->scratch, places->function_count + 1, sizeof(double));
   small.gathered[places->function_count] = places->top;
   for (size_t i = places->function_count; i > 0; i--) {
     if (is_fusable(&small, (uint32_t)(i - 1))) {
       place_figures_add(&small.gathered[i - 1], &places->functions[i - 1].own);
-      small.most[i - 1] = fmax(small.most[i - 1], units_of(places, &places->functions[i - 1].own)->count);
+      double count = units_of(places, &places->functions[i - 1].own)->count;
+      small.most[i - 1] = fmax(small.most[i - 1], count);
+      if (!flops_moves_nothing(places->functions[i - 1].name))
+        small.most_made[i - 1] = fmax(small.most_made[i - 1], count);
     }
     hand_up(&small, (uint32_t)(i - 1), &small.gathered[i - 1]);
   }

@@ -311,6 +311,22 @@ static void test_f2_of_two_operators_in_a_loop(void **unused)
   assert_string_equal(found_text(0, "context"), "predict");
 }
 
+// A mask that is written element by element: mask[i, j, k] = True.
+static void test_f2_of_elements_that_are_written(void **unused)
+{
+  (void)unused;
+  uint32_t mask = fixture_frame(&fixture, 0, XSP_FRAME_PYTHON, "mask", "train.py", 15);
+  fixture_run(&fixture, "M/L", 1);
+  fixture_model(&fixture, 10 * MS, false);
+  for (int i = 0; i < 120; i++) {
+    const char *name = i % 4 < 3 ? "aten::select" : "aten::fill_";
+    fixture.context_id = fixture_frame(&fixture, mask, XSP_FRAME_FRAMEWORK, name, NULL, 0);
+    fixture_span_in(&fixture, XSP_LEVEL_LAYER, "operator", name, i * 50 * US, 5 * US);
+  }
+  assert_int_equal(ask_rule("F2"), 1);
+  assert_string_equal(found_text(0, "context"), "mask");
+}
+
 static void test_f2_is_silent_about_a_few_calls_of_two_operators(void **unused)
 {
   (void)unused;
@@ -519,6 +535,7 @@ int main(void)
       TEST(test_f2_is_silent_about_what_xla_fused),
       TEST(test_f2_of_what_the_program_calls),
       TEST(test_f2_of_two_operators_in_a_loop),
+      TEST(test_f2_of_elements_that_are_written),
       TEST(test_f2_is_silent_about_a_few_calls_of_two_operators),
       TEST(test_f2_is_silent_about_calls_of_one_operator),
       TEST(test_f3_names_the_line_of_the_forward_operator),
