@@ -3,6 +3,8 @@
 // sentence where nothing is found.
 #include "analyze/findings/test_samples.h"
 
+#include <stdio.h>
+
 #include <string.h>
 
 #define NUMPY SITE "numpy/_core/_multiarray_umath.cpython-311-x86_64-linux-gnu.so"
@@ -573,9 +575,38 @@ static void test_the_line_of_layers_with_call_paths(void **unused)
   assert_non_null(strstr(cause, "\"file\":\"" FILE_OF "\",\"line\":12"));
 }
 
+// ---- F57 -------------------------------------------------------------------------------------------------------------
+static size_t products_in(const char *type, int64_t ms)
+{
+  char name[128];
+  start_with(8);
+  snprintf(name, sizeof name, "void at::native::cpublas::(anonymous namespace)::gemm_transb_impl<%s, float>(long)",
+           type);
+  fixture.context_id = fixture_frame(&fixture, fixture.context_id, XSP_FRAME_NATIVE, name, NULL, 0);
+  samples_of_steps(ms);
+  return ask_rule("F57");
+}
+
+static void test_products_in_float16(void **unused)
+{
+  (void)unused;
+  assert_int_equal(products_in("c10::Half", 1), 1);
+  assert_string_equal(found_text(0, "context"), "float16");
+  ASSERT_NEAR(found_number(0, "line"), 30);
+  ASSERT_NEAR(found_number(0, "saving_pct"), 100. / 9);
+}
+
+static void test_products_in_float32_are_none(void **unused)
+{
+  (void)unused;
+  assert_int_equal(products_in("float", 1), 0);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
+      TEST(test_products_in_float16),
+      TEST(test_products_in_float32_are_none),
       TEST(test_checkpoints_in_each_step),
       TEST(test_one_checkpoint_is_none),
       TEST(test_running_compiled_code_is_no_compilation),

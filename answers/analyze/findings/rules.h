@@ -49,7 +49,8 @@
   X(f41)                                                                                                               \
   X(f42)                                                                                                               \
   X(f55)                                                                                                               \
-  X(f56)
+  X(f56)                                                                                                               \
+  X(f57)
 
 #define DECLARE(name) extern const struct finding_rule finding_##name;
 FINDING_RULES(DECLARE)
