@@ -51,6 +51,13 @@ static bool has_line(const struct findings *findings, uint32_t place)
   return place != PLACE_NONE;
 }
 
+// In an observation after the first, and no function's first.
+static bool is_in_loop(const struct view_run *run, const struct compilation *one)
+{
+  return !one->is_first && one->kind != COMPILATION_SESSION && one->observation >= 1 &&
+         (size_t)one->observation < run->observation_count && !run->observations[one->observation].warmup;
+}
+
 static enum status add_run(struct findings *findings, const struct places_run *places, const struct view_run *run,
                            struct compiling *ret, struct error *err)
 {
@@ -61,8 +68,7 @@ static enum status add_run(struct findings *findings, const struct places_run *p
   bool *counts = arena_alloc_array(scratch, found.count + 1, sizeof *counts);
   for (size_t i = 0; i < found.count; i++) {
     const struct compilation *one = &found.items[i];
-    if (one->is_first || one->kind == COMPILATION_SESSION || one->observation < 1 ||
-        (size_t)one->observation >= run->observation_count || run->observations[one->observation].warmup)
+    if (!is_in_loop(run, one))
       continue;
     counts[i] = true;
     ret->observations += !compiles[one->observation];
@@ -87,6 +93,26 @@ static const struct compilation *main_reason(const struct compiling *compiling)
     if (compiling->reasons.items[i].ns > most->ns)
       most = &compiling->reasons.items[i];
   return &most->first;
+}
+
+enum status findings_compiled_again(struct findings *findings, const char **ret_text, struct error *err)
+{
+  struct compiling compiling = {.place = PLACE_NONE};
+  *ret_text = NULL;
+  for (size_t i = 0; i < findings->set->run_count; i++) {
+    struct compilations found;
+    const struct view_run *run = findings->set->runs[i];
+    XSP_TRY(compilations_load(findings->question, run, &found, err));
+    for (size_t k = 0; k < found.count; k++)
+      if (is_in_loop(run, &found.items[k]))
+        add_reason(&compiling, &found.items[k]);
+  }
+  const struct compilation *most = compiling.reasons.count > 0 ? main_reason(&compiling) : NULL;
+  if (most != NULL && most->reason != NULL)
+    *ret_text = arena_format(findings->question->arena, "%s%s%s", most->function != NULL ? most->function : "",
+                             most->function != NULL ? ", " : "", most->reason);
+  vector_done(&compiling.reasons);
+  return STATUS_OK;
 }
 
 static const char *advice_for_tf_function(enum compilation_kind kind)

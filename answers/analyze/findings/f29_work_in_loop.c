@@ -31,10 +31,11 @@ struct works {
   double *own_ns; // of WORK_OWN, by context
   struct own_lines lines;
   struct work_total totals[WORK_KINDS];
-  double window_ns;          // from the first sample of the program's own functions to the last
-  double all_ns, outside_ns; // of the main thread's samples there; of those outside of models
-  double idle_ms;            // of an observation: XLA executes no module
-  bool trains;               // some layer has a backward pass
+  double window_ns;           // from the first sample of the program's own functions to the last
+  double all_ns, outside_ns;  // of the main thread's samples there; of those outside of models
+  double idle_ms;             // of an observation: XLA executes no module
+  const char *compiled_again; // what, and why; NULL: unknown
+  bool trains;                // some layer has a backward pass
 };
 
 // Code without a name or file was made at run time: a library's kernel.
@@ -277,6 +278,8 @@ static void add(struct works *works, unsigned kind, const struct own_line *line)
       kind == WORK_OWN ? own_lines_callee(findings, &works->paths, works->own_ns, line->context, line->ns / 2) : NULL;
   if (callee != NULL)
     finding->title = arena_format(findings->question->arena, "%s, most in %s", finding->title, callee);
+  if (work_kinds[kind].title == work_kinds[WORK_COMPILATION].title && works->compiled_again != NULL)
+    finding->title = arena_format(findings->question->arena, "%s: %s", finding->title, works->compiled_again);
   finding->advice = work_kinds[kind].advice;
   finding->threshold = findings_threshold_of(findings, least_of(kind));
   finding->confidence = CONFIDENCE_MEDIUM;
@@ -355,6 +358,7 @@ static enum status find_works(struct works *works, struct error *err)
   if (findings->set->observation_count == 1 && works->window_ns > 0)
     findings->loop_ms = fmin(findings->loop_ms, works->window_ns / 1e6);
   XSP_TRY(findings_modules_idle(findings, &works->idle_ms, err));
+  XSP_TRY(findings_compiled_again(findings, &works->compiled_again, err));
   for (unsigned kind = WORK_NONE + 1; kind < WORK_KINDS; kind++)
     judge(works, kind);
   return STATUS_OK;

@@ -4,7 +4,6 @@
 #include "analyze/findings/test_samples.h"
 
 #include <stdio.h>
-
 #include <string.h>
 
 #define NUMPY SITE "numpy/_core/_multiarray_umath.cpython-311-x86_64-linux-gnu.so"
@@ -69,6 +68,31 @@ static void test_running_a_traced_function_is_no_tracing(void **unused)
   calls_of_a_traced_function(SITE "tensorflow/python/eager/polymorphic_function/tracing_compilation.py",
                              "call_function");
   assert_int_equal(ask_rule("F29"), 0);
+}
+
+// The compilation's span has the reason that A25 prints.
+static void test_the_title_has_why_it_is_traced_again(void **unused)
+{
+  (void)unused;
+  fixture_experiment(&fixture, "train");
+  fixture_run(&fixture, "A/M/L", 1);
+  for (int i = 0; i < 20; i++) {
+    fixture_model(&fixture, 10 * MS, false);
+    fixture.context_id = 0;
+    int64_t id = fixture_span_in(&fixture, XSP_LEVEL_APPLICATION, "compile", "tf.function", i * STEP, 6 * MS);
+    fixture_words(&fixture, id, "reason", "argument n == 3, now 4");
+  }
+  fixture.thread = thread(7);
+  uint32_t main = python(0, "main", FILE_OF, 30);
+  for (int i = 0; i < 20; i++) {
+    fixture.context_id =
+        python(main, "func_graph_from_py_func", SITE "tensorflow/python/framework/func_graph.py", 1000);
+    fixture_sample(&fixture, SAMPLE_CPU, i * STEP + MS, 5 * MS);
+    fixture.context_id = main;
+    fixture_sample(&fixture, SAMPLE_CPU, i * STEP + 8 * MS, 2 * MS);
+  }
+  assert_int_equal(ask_rule("F29"), 1);
+  assert_non_null(strstr(found_text(0, "title"), "argument n == 3"));
 }
 
 static uint32_t step_of_keras(void)
@@ -612,6 +636,7 @@ int main(void)
       TEST(test_running_compiled_code_is_no_compilation),
       TEST(test_tracing_in_each_step),
       TEST(test_running_a_traced_function_is_no_tracing),
+      TEST(test_the_title_has_why_it_is_traced_again),
       TEST(test_eager_steps_of_keras),
       TEST(test_eager_steps_that_take_all_time),
       TEST(test_one_eager_operator_is_no_loop),

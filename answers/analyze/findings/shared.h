@@ -31,6 +31,10 @@ bool findings_runs_graphs(const struct findings *findings); // of a framework ot
 bool findings_matches(const char *name, const char *pattern, bool in_any_case);          // * alone stands for others
 bool findings_name_matches(const char *name, const char *const *patterns, size_t count); // in any case; * alone
 
+// What most of the time of compilations in the loop goes to, but for the first of each function (F25): "f, shapes differ: …". NULL:
+// nothing, or it has no reason.
+enum status findings_compiled_again(struct findings *findings, const char **ret_text, struct error *err) MUST_CHECK;
+
 // The line of the program's own code with most of the observations' time on the host, with what it calls; PLACE_NONE: there is none.
 uint32_t findings_busiest_place(struct findings *findings);
 // Of lines that call models: what the outermost module of PyTorch runs counts at its caller.
