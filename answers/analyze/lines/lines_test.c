@@ -261,6 +261,30 @@ static void test_native_code(void **state)
 }
 
 // A1: samples in Python, on the observation's thread and within its time. Warm-up does not count.
+// What a line calls, as a person would name it.
+static void test_names_of_native_code(void **state)
+{
+  (void)state;
+  static const char torch[] = "/venv/lib/python3.11/site-packages/torch/lib/libtorch_python.so";
+  static const char *const names[][2] = {
+      {"torch::autograd::THPVariable_contiguous(_object*, _object*)", "Tensor.contiguous (libtorch_python)"},
+      {"void at::(anonymous namespace)::fill<float, 2>(at::Tensor&)",
+       "at::(anonymous namespace)::fill<float, 2> (libtorch_python)"},
+      {"std::function<void (int)>::operator()(int) const", "std::function<void (int)>::operator() (libtorch_python)"},
+      {"gemm", "gemm (libtorch_python)"},
+  };
+  start();
+  for (int i = 0; i < 4; i++)
+    take(main_thread,
+         native(fixture_frame(&fixture, main_context, XSP_FRAME_PYTHON, "call", USER, 31 + i), names[i][0], torch),
+         SAMPLE_CPU, 301 + i, 8 - i);
+  fixture_ready(&fixture);
+  assert_int_equal(fixture_ask(&fixture, "A22"), STATUS_OK);
+  for (size_t i = 0; i < 4; i++)
+    assert_string_equal(fixture_text(&fixture, i, "hottest"), names[i][1]);
+  fixture_done(&fixture);
+}
+
 static void test_python_of_observations(void **state)
 {
   (void)state;
@@ -382,6 +406,7 @@ int main(void)
       cmocka_unit_test(test_by),
       cmocka_unit_test(test_no_samples),
       cmocka_unit_test(test_native_code),
+      cmocka_unit_test(test_names_of_native_code),
       cmocka_unit_test(test_sweep),
       cmocka_unit_test(test_python_of_observations),
       cmocka_unit_test(test_folded),

@@ -97,10 +97,16 @@ const char *path_function(const struct store_frame *frame)
 // that decorators of packages put around others.
 static bool hands_on(const struct store_frame *frame)
 {
-  static const char *const wrappers[] = {"wrapper",          "wrapped",   "inner",
-                                         "decorate_context", "_use_grad", "error_handler"};
+  static const char *const wrappers[] = {"wrapper",
+                                         "wrapped",
+                                         "inner",
+                                         "decorate_context",
+                                         "_use_grad",
+                                         "error_handler",
+                                         "op_dispatch_handler",
+                                         "reraise_with_filtered_traceback"};
   if (frame->kind == XSP_FRAME_NATIVE)
-    return is_of_interpreter(frame);
+    return is_of_interpreter(frame) || (frame->name != NULL && strncmp(frame->name, "_Z", 2) == 0); // cut, so mangled
   if (!analyze_is_installed(frame->file))
     return false;
   if (frame->file != NULL && strstr(frame->file, "torch/nn/modules/module.py") != NULL)
@@ -112,6 +118,36 @@ static bool hands_on(const struct store_frame *frame)
     if (strcmp(dot != NULL ? dot + 1 : name, wrappers[i]) == 0)
       return true;
   return false;
+}
+
+// Where a qualified name of C++ begins, after what it returns, and how long it is, without parameters.
+static const char *qualified_name(const char *name, size_t *ret_length)
+{
+  const char *begin = name, *at = name;
+  for (int depth = 0; *at != 0; at++) {
+    if (depth == 0 && *at == '(' && strncmp(at, "(anonymous namespace)", 21) != 0 && strncmp(at, "()", 2) != 0)
+      break;
+    depth += (*at == '<' || *at == '(' || *at == '{') - (*at == '>' || *at == ')' || *at == '}');
+    if (depth == 0 && *at == ' ' && strncmp(at - (at - begin > 8 ? 8 : at - begin), "operator", 8) != 0)
+      begin = at + 1;
+  }
+  *ret_length = (size_t)(at - begin);
+  return begin;
+}
+
+// "torch::autograd::THPVariable_contiguous(_object*, _object*, _object*)" -> "Tensor.contiguous"
+static const char *readable_name(const struct store_frame *frame, struct arena *arena)
+{
+  static const char method[] = "torch::autograd::THPVariable_";
+  size_t length;
+  if (frame->kind != XSP_FRAME_NATIVE || strchr(frame->name, '(') == NULL)
+    return frame->name;
+  const char *name = qualified_name(frame->name, &length);
+  if (length == 0)
+    return frame->name;
+  if (strncmp(name, method, sizeof method - 1) == 0)
+    return arena_format(arena, "Tensor.%.*s", (int)(length - (sizeof method - 1)), name + sizeof method - 1);
+  return arena_copy(arena, name, length);
 }
 
 const char *path_callee(const struct store_call_paths *paths, uint32_t line_id, uint32_t context_id,
@@ -134,5 +170,5 @@ const char *path_callee(const struct store_call_paths *paths, uint32_t line_id, 
     return path_function(callee);
   const char *base = base_name(from);
   int length = (int)(is_native ? strcspn(base, ".") : strlen(base)); // versions and platforms say nothing here
-  return arena_format(arena, "%s (%.*s)", callee->name, length, base);
+  return arena_format(arena, "%s (%.*s)", readable_name(callee, arena), length, base);
 }
