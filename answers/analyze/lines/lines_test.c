@@ -272,15 +272,17 @@ static void test_names_of_native_code(void **state)
        "at::(anonymous namespace)::fill<float, 2> (libtorch_python)"},
       {"std::function<void (int)>::operator()(int) const", "std::function<void (int)>::operator() (libtorch_python)"},
       {"gemm", "gemm (libtorch_python)"},
+      {"jax::(anonymous namespace)::PyArray_bf_getbuffer(_object*)",
+       "numpy.asarray() of an array of JAX (libtorch_python)"},
   };
   start();
-  for (int i = 0; i < 4; i++)
+  for (int i = 0; i < 5; i++)
     take(main_thread,
          native(fixture_frame(&fixture, main_context, XSP_FRAME_PYTHON, "call", USER, 31 + i), names[i][0], torch),
          SAMPLE_CPU, 301 + i, 8 - i);
   fixture_ready(&fixture);
   assert_int_equal(fixture_ask(&fixture, "A22"), STATUS_OK);
-  for (size_t i = 0; i < 4; i++)
+  for (size_t i = 0; i < 5; i++)
     assert_string_equal(fixture_text(&fixture, i, "hottest"), names[i][1]);
   fixture_done(&fixture);
 }

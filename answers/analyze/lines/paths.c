@@ -139,7 +139,13 @@ static const char *qualified_name(const char *name, size_t *ret_length)
 static const char *readable_name(const struct store_frame *frame, struct arena *arena)
 {
   static const char method[] = "torch::autograd::THPVariable_";
+  static const char *const known[][2] = {{"PyArray_bf_getbuffer", "numpy.asarray() of an array of JAX"},
+                                         {"PyArray::BlockUntilReady", "block_until_ready()"},
+                                         {"PjitFunction_tp_vectorcall", "a function under jax.jit"}};
   size_t length;
+  for (size_t i = 0; frame->kind == XSP_FRAME_NATIVE && i < sizeof known / sizeof known[0]; i++)
+    if (strstr(frame->name, known[i][0]) != NULL)
+      return known[i][1];
   if (frame->kind != XSP_FRAME_NATIVE || strchr(frame->name, '(') == NULL)
     return frame->name;
   const char *name = qualified_name(frame->name, &length);
