@@ -167,6 +167,20 @@ for workers in (0, 2):
 for batch in DataLoader(Endless(), batch_size=3):
     model(batch)
 """
+COUNTED = START + """
+import time
+model = small()
+optimizer = sgd(model)
+times = [time.time_ns()]
+for _ in range(5):
+    optimizer.zero_grad()
+    model(torch.randn(3, 4)).sum().backward()
+    times.append(time.time_ns())
+    optimizer.step()
+    torch.randn(300, 300) @ torch.randn(300, 300)
+times.append(time.time_ns())
+print(*times)
+"""
 TAGS = "".join(f", (select value from tag where run_id = s.run_id and span_id = s.span_id and key = '{key}') as {key}"
                for key in ("batch_size", "step_samples", "model", "signature"))
 
@@ -194,6 +208,23 @@ class Steps(long_pytorch.Case):
         self.assertGreaterEqual(steps[3]["start_ns"], models[4]["end_ns"])
         self.assertEqual({(step["model"], step["batch_size"], step["signature"]) for step in steps},
                          {("Sequential", 3, "float32[3,4]")})
+
+    def test_steps_and_coverage_are_those_of_the_program(self):
+        """The program counts its steps, and looks at the clock within each: they cover its loop, and nothing else."""
+        printed, path = self.traced([self.python, self.program(COUNTED)], "--levels", "A/M")
+        start_ns, *within_ns, end_ns = map(int, printed.split())
+        steps = sql(path, "select start_ns, end_ns from span where level = 'model' order by start_ns")
+        self.assertEqual(len(steps), len(within_ns))
+        for step, time_ns in zip(steps, within_ns):
+            self.assertLess(step["start_ns"], time_ns)
+            self.assertGreater(step["end_ns"], time_ns)
+        self.assertLess(start_ns, steps[0]["start_ns"])
+        self.assertLess(steps[-1]["end_ns"], end_ns)
+        self.assertTrue(all(self.tiles(steps)))
+        program, = sql(path, "select end_ns - start_ns as ns from span where level = 'application' and parent_id is null")
+        covered_ns = steps[-1]["end_ns"] - steps[0]["start_ns"]
+        self.assertAlmostEqual(xsp_json("analyze", "A1", path, "--json")["summary"]["covered_pct"],
+                               100 * covered_ns / program["ns"], places=6)
 
     def test_alternating_optimizers(self):
         """Steps of two kinds make one loop, once both were seen."""
