@@ -1,15 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Counters of a program's control group and of the machine: throttling, memory, steal, frequency, energy. Called by counters.c.
 #include "base/cgroup.h"
-#include "base/small_file.h"
 #include "launch/counters.h"
-
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
-
-#define FREQUENCIES_MOST 32 // processors that are asked
+#include "launch/processors.h"
 
 static enum status put(struct counters *counters, enum counter_name name, double value, struct error *err)
 {
@@ -29,31 +22,16 @@ static enum status read_group(struct counters *counters, struct error *err)
 
 static enum status read_processors(struct counters *counters, struct error *err)
 {
-  char text[512];
-  unsigned long long user, nice, kernel, idle, wait, irq, soft, steal;
-  if (small_file_read("/proc/stat", text, sizeof text) == 0 ||
-      sscanf(text, "cpu %llu %llu %llu %llu %llu %llu %llu %llu", &user, &nice, &kernel, &idle, &wait, &irq, &soft,
-             &steal) != 8)
+  double steal_ns, busy_ns;
+  if (!processors_times("/proc/stat", &steal_ns, &busy_ns))
     return STATUS_OK;
-  const double tick_ns = 1e9 / (double)sysconf(_SC_CLK_TCK);
-  XSP_TRY(put(counters, COUNTER_STEAL_NS, (double)steal * tick_ns, err));
-  return put(counters, COUNTER_BUSY_NS, (double)(user + nice + kernel + irq + soft) * tick_ns, err);
+  XSP_TRY(put(counters, COUNTER_STEAL_NS, steal_ns, err));
+  return put(counters, COUNTER_BUSY_NS, busy_ns, err);
 }
 
-// The mean of the processors that say it: most virtual machines have none.
 static enum status read_frequency(struct counters *counters, struct error *err)
 {
-  double sum = 0;
-  unsigned count = 0;
-  for (unsigned i = 0; i < FREQUENCIES_MOST; i++) {
-    char path[96], text[32];
-    snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%u/cpufreq/scaling_cur_freq", i);
-    if (!small_file_line(path, text, sizeof text))
-      break;
-    sum += strtod(text, NULL) * 1e3;
-    count++;
-  }
-  return put(counters, COUNTER_FREQUENCY_HZ, count > 0 ? sum / count : (double)NAN, err);
+  return put(counters, COUNTER_FREQUENCY_HZ, processors_frequency_hz("/sys/devices/system/cpu"), err);
 }
 
 static enum status read_energy(struct counters *counters, struct error *err)
