@@ -35,13 +35,14 @@ static void add_main(struct waits *waits, const struct work_path *path, uint8_t 
 
 // The innermost line of the program below which no library computes models; 0: none. Libraries may call it: TensorFlow calls a
 // generator of the program.
-static uint32_t own_work(const struct waits *waits, uint32_t context_id)
+static uint32_t own_work(struct waits *waits, uint32_t context_id)
 {
   for (uint32_t id = context_id; id != 0; id = (uint32_t)waits->paths.contexts[id - 1].parent_id) {
     const struct store_frame *frame = own_lines_frame(&waits->lines, id);
     if (own_lines_is_own(frame))
       return id;
-    if (work_owner_of(frame) == WORK_MODELS || work_kind_of(frame) == WORK_IMPORT)
+    if (work_paths_owner(&waits->work_paths, id) == WORK_MODELS ||
+        work_paths_kind(&waits->work_paths, id) == WORK_IMPORT)
       return 0;
   }
   return 0;

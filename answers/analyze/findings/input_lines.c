@@ -3,7 +3,7 @@
 #include "analyze/findings/input_lines.h"
 
 #include "analyze/findings/shared.h"
-#include "analyze/findings/work_kinds.h"
+#include "analyze/findings/work_paths.h"
 #include "analyze/run_columns.h"
 
 #include <stdlib.h>
@@ -21,7 +21,8 @@ struct input_path { // what is known of a context
 
 struct adding {
   struct store_call_paths paths;
-  struct input_path *of; // by context
+  struct work_paths work_paths; // of `paths`
+  struct input_path *of;        // by context
   double kinds_ns[WORK_KINDS];
 };
 
@@ -43,7 +44,7 @@ static const struct input_path *path_of(struct adding *adding, const struct own_
   bool is_bare = true, resizes = false;
   for (uint32_t id = context_id; id != 0; id = (uint32_t)adding->paths.contexts[id - 1].parent_id) {
     const struct store_frame *frame = own_lines_frame(lines, id);
-    unsigned found = work_kind_of(frame);
+    unsigned found = work_paths_kind(&adding->work_paths, id);
     if (found == WORK_INPUT && own != 0) {
       *path = (struct input_path){.own = own, .kind = kind, .is_known = true, .is_loader = true, .resizes = resizes};
       return path;
@@ -121,6 +122,7 @@ enum status input_lines_load(struct findings *findings, struct input_lines *ret_
   *ret_lines = (struct input_lines){.kind = WORK_NONE};
   XSP_TRY(store_call_paths(store, scratch, &adding->paths, err));
   adding->of = arena_alloc_array(scratch, adding->paths.context_count + 1, sizeof *adding->of);
+  work_paths_start(&adding->work_paths, &adding->paths, scratch);
   ret_lines->lines.paths = &adding->paths;
   for (size_t i = 0; i < findings->set->run_count; i++) {
     struct arena arena SCOPED(arena_done) = {0};

@@ -17,14 +17,23 @@ void work_paths_start(struct work_paths *works, const struct store_call_paths *p
   *works = (struct work_paths){.paths = paths};
   works->of = arena_alloc_array(arena, paths->context_count + 1, sizeof *works->of);
   works->kind_of = arena_alloc_array(arena, paths->frame_count + 1, sizeof *works->kind_of);
+  works->owner_of = arena_alloc_array(arena, paths->frame_count + 1, sizeof *works->owner_of);
 }
 
-static unsigned kind_of(struct work_paths *works, uint32_t context_id)
+unsigned work_paths_kind(struct work_paths *works, uint32_t context_id)
 {
   uint8_t *kind = &works->kind_of[works->paths->contexts[context_id - 1].frame_id];
   if (*kind == 0)
     *kind = (uint8_t)(work_kind_of(frame_of(works, context_id)) + 1);
   return *kind - 1u;
+}
+
+enum work_owner work_paths_owner(struct work_paths *works, uint32_t context_id)
+{
+  uint8_t *owner = &works->owner_of[works->paths->contexts[context_id - 1].frame_id];
+  if (*owner == 0)
+    *owner = (uint8_t)(work_owner_of(frame_of(works, context_id)) + 1);
+  return (enum work_owner)(*owner - 1);
 }
 
 // Within these, all time is in loops over arrays; what a call costs besides, as of single elements, is around them.
@@ -44,8 +53,8 @@ const struct work_path *work_path_of(struct work_paths *works, uint32_t context_
   path->is_known = true;
   for (uint32_t id = context_id; id != 0; id = (uint32_t)works->paths->contexts[id - 1].parent_id) {
     const struct store_frame *frame = frame_of(works, id);
-    unsigned kind = kind_of(works, id);
-    enum work_owner owner = path->own == 0 ? work_owner_of(frame) : WORK_ANYBODYS;
+    unsigned kind = work_paths_kind(works, id);
+    enum work_owner owner = path->own == 0 ? work_paths_owner(works, id) : WORK_ANYBODYS;
     path->is_models |= owner == WORK_MODELS;
     path->is_arrays |= path->own == 0 && id != context_id && loops_over_arrays(frame);
     converts |= owner == WORK_CONVERTS;

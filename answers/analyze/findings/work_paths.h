@@ -16,10 +16,14 @@ struct work_path {           // of a context
 struct work_paths {
   const struct store_call_paths *paths;
   struct work_path *of; // by context
-  uint8_t *kind_of;     // by frame: a work kind + 1; 0: not looked at
+  // By frame: a work kind or owner + 1; 0: not looked at.
+  uint8_t *kind_of, *owner_of;
 };
 
 void work_paths_start(struct work_paths *works, const struct store_call_paths *paths, struct arena *arena);
+// Of the innermost frame of a context; the texts of each frame are looked at once.
+unsigned work_paths_kind(struct work_paths *works, uint32_t context_id);
+enum work_owner work_paths_owner(struct work_paths *works, uint32_t context_id);
 const struct work_path *work_path_of(struct work_paths *works, uint32_t context_id);
 
 #endif

@@ -37,10 +37,10 @@ enum flop_class flops_class(const char *name)
 {
   const char *last = strrchr(name, '/');
   const char *plain = last != NULL && last[1] != 0 ? last + 1 : name;
-  enum flop_class found = FLOPS_UNKNOWN;
-  for (int dialect = FLOPS_ONNX; dialect <= FLOPS_TFLITE && found == FLOPS_UNKNOWN; dialect++)
-    found = class_of(flops_find((enum flop_dialect)dialect, plain).rule);
-  return found;
+  struct flop_match match = {0};
+  for (int dialect = FLOPS_ONNX; dialect <= FLOPS_TFLITE && match.rule == NULL && !match.is_aten; dialect++)
+    match = flops_find((enum flop_dialect)dialect, plain); // ATen's names are those of one dialect
+  return class_of(match.rule);
 }
 
 bool flops_moves_nothing(const char *name)
