@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Builds the reader's catalogue from table `chunk`. Everything in that table is hostile until checked: sizes of what is
 // allocated here follow the number of rows that the table really has, never a number that is written in it.
+#include "base/sorted.h"
 #include "base/vector.h"
 #include "store/key_list.h"
 #include "store/problem.h"
@@ -256,4 +257,14 @@ size_t reader_largest_part(const struct reader_series *series)
   for (size_t i = 0; i < series->part_count; i++)
     largest = series->parts[i].row_count > largest ? series->parts[i].row_count : largest;
   return largest;
+}
+
+struct reader_part *reader_part_of(const struct reader_series *series, uint64_t row)
+{
+  size_t guess = row / STORE_CHUNK_ROWS; // right in every file that xsp writes: only the last part is not full
+  if (guess < series->part_count && series->parts[guess].first_row <= row &&
+      row - series->parts[guess].first_row < series->parts[guess].row_count)
+    return &series->parts[guess];
+  const struct reader_part *parts = series->parts; // the last one that does not begin after the row
+  return &series->parts[sorted_lower_bound_u64(row + 1, &parts->first_row, series->part_count, sizeof *parts) - 1];
 }

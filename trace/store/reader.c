@@ -248,11 +248,13 @@ bool reader_is_counting(struct reader *reader, const struct reader_series *serie
 enum status reader_part_column(struct reader *reader, const struct reader_series *series,
                                const struct reader_part *part, unsigned column, void *ret_values, struct error *err)
 {
-  const struct block *block = part->slot[column].block;
-  if (block == NULL)
+  size_t size = part->row_count * chunk_type_size(store_series_kinds[series->name].columns[column].type);
+  if (part->slot[column].block == NULL && reader->cached_bytes + size > READER_KEPT_BYTES)
     return decode_chunk(reader, series, part, column, false, ret_values, err);
-  memcpy(ret_values, block->values,
-         part->row_count * chunk_type_size(store_series_kinds[series->name].columns[column].type));
+  struct block *block; // several analyses read the same columns
+  XSP_TRY(reader_pin(reader, series, &series->parts[part - series->parts], column, &block, err));
+  memcpy(ret_values, block->values, size);
+  block->pins--;
   return STATUS_OK;
 }
 
@@ -359,16 +361,6 @@ enum status reader_check_memory(const struct reader *reader, const struct reader
     return STATUS_OK;
   return error_set(err, STATUS_MEMORY, what, reader->path, NULL, "column %s of %llu rows does not fit into memory",
                    store_series_kinds[series->name].columns[column].name, (unsigned long long)row_count);
-}
-
-struct reader_part *reader_part_of(const struct reader_series *series, uint64_t row)
-{
-  size_t guess = row / STORE_CHUNK_ROWS; // right in every file that xsp writes: only the last part is not full
-  if (guess < series->part_count && series->parts[guess].first_row <= row &&
-      row - series->parts[guess].first_row < series->parts[guess].row_count)
-    return &series->parts[guess];
-  const struct reader_part *parts = series->parts; // the last one that does not begin after the row
-  return &series->parts[sorted_lower_bound_u64(row + 1, &parts->first_row, series->part_count, sizeof *parts) - 1];
 }
 
 // ---- overlays and texts ----------------------------------------------------------------------------------------------

@@ -70,6 +70,7 @@ struct reader {
 };
 
 #define READER_BUDGET_BYTES ((size_t)512 << 20)
+#define READER_KEPT_BYTES ((size_t)16 << 20) // below it reads of whole parts fill the cache, too
 
 void reader_start(struct reader *reader, struct sqlite3 *db, const char *path, struct strings *strings);
 void reader_done(struct reader *reader);       // before the connection is closed
@@ -82,7 +83,7 @@ struct run_chunks *reader_run(struct reader *reader, int64_t run_id); // NULL: n
 // The decoded column, pinned: the caller decrements its `pins`.
 enum status reader_pin(struct reader *reader, const struct reader_series *series, struct reader_part *part,
                        unsigned column, struct block **ret_block, struct error *err) MUST_CHECK;
-// A part's column into `ret_values` (row_count values of the column's type), past the cache.
+// A part's column into `ret_values` (row_count values of the column's type). Goes past the cache where that has much.
 enum status reader_part_column(struct reader *reader, const struct reader_series *series,
                                const struct reader_part *part, unsigned column, void *ret_values,
                                struct error *err) MUST_CHECK;
