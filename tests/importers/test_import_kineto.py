@@ -483,8 +483,12 @@ class Paddle(Case):
                 "dur": Decimal(f"{end - start:.3f}"), "args": {
                     **arguments, "start_time": f"{start:.3f} us", "end_time": f"{end:.3f} us"}}
 
-    def read(self, events):
-        return self.load(events, before={"schemaVersion": "1.0.0", "displayTimeUnit": "ms", "span_indx": "0"})
+    def read(self, events, key="span_indx"):
+        return self.load(events, before={"schemaVersion": "1.0.0", "displayTimeUnit": "ms", key: "0"})
+
+    def test_the_key_of_3_3(self):
+        spans = self.read([self.event("ProfileStep", "ProfileStep#1", 0, 90), self.event("Operator", "conv2d dygraph", 10, 20)], "span_index")
+        self.assertEqual({name: row["level"] for name, row in spans.items()}, {"ProfileStep#1": "model", "conv2d dygraph": "layer"})
 
     def test_operators_steps_and_kernels(self):
         spans = self.read([

@@ -180,7 +180,7 @@ enum status kineto_top_key(void *context, struct slice key, const struct trace_v
   struct kineto *kineto = context;
   if (slice_is(key, "baseTimeNanoseconds"))
     return keep_base(kineto, value, err);
-  if (slice_is(key, "span_indx")) // PaddlePaddle's own
+  if (slice_is(key, "span_indx") || slice_is(key, "span_index")) // PaddlePaddle's own; 3.3.1 has the latter
     kineto->paddle.is_writer = true;
   else if (slice_is(key, "deviceProperties") && value->type == TRACE_ARRAY)
     keep_devices(kineto, value->raw);
