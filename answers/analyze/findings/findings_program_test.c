@@ -213,6 +213,21 @@ static void test_f20(void **unused)
   ASSERT_NEAR(found_number(0, "saving_ms"), 4);
 }
 
+// The first step sets up: it is no measure.
+static void test_f20_bound_is_of_the_shortest_early_step(void **unused)
+{
+  (void)unused;
+  fixture_run(&fixture, "M/L", 1);
+  uint32_t main = python(0, "main", FILE_OF, 18);
+  for (int i = 0; i < 9; i++) {
+    int64_t at = step((i == 0 ? 19 : 10 + i) * MS);
+    for (int k = 0; k < 2 + i; k++)
+      backward_at(main, "AddmmBackward0", at + k * US, US);
+  }
+  assert_int_equal(ask_rule("F20"), 1);
+  ASSERT_NEAR(found_number(0, "saving_ms"), 15 - 11);
+}
+
 // F27 counts backward operators of earlier steps, too.
 static void test_chains_yield_to_a_growing_graph(void **unused)
 {
@@ -740,6 +755,7 @@ int main(void)
       TEST(test_f19_is_silent_about_fused_ones),
       TEST(test_f19_is_silent_about_a_closure),
       TEST(test_f20),
+      TEST(test_f20_bound_is_of_the_shortest_early_step),
       TEST(test_chains_yield_to_a_growing_graph),
       TEST(test_f20_is_silent_about_equal_steps),
       TEST(test_f20_is_silent_about_longer_sequences),
