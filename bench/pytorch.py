@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """DeepContext's Figure 6 (figure6.py) of ten PyTorch models (workloads/*.py), with torch.profiler and under `xsp run`; and what an
-operator costs. Called by bench/run.py; prints one JSON object per line."""
+operator and a collective cost. Called by bench/run.py; prints one JSON object per line."""
 import json
 import pathlib
 import statistics
@@ -40,6 +40,21 @@ def operator_lines(python, options, folder):
                    "peers": {name: round(extra[name], 1) for name in extra if name.startswith("torch")}}
 
 
+# ---- a collective -------------------------------------------------------------------------------------------------------------
+def collective_lines(python, options, folder):
+    """What an all-reduce costs more than without a profiler: its operator, its run and the wait for it. Least of batches, in turns."""
+    if "records" not in options.ways:
+        return
+    ways = {"none": (None,), "torch.profiler": (None, "--own-profiler"), "records": (options.ways["records"][0],)}
+    least_ns = {way: [] for way in ways}
+    for _ in range(3):
+        for way, (xsp_options, *arguments) in ways.items():
+            least_ns[way].append(run([python, FOLDER / "collectives.py", *arguments], xsp_options, folder / "bench.xsp")["cpu_ns"])
+    extra, kineto = (statistics.median(least_ns[way]) - statistics.median(least_ns["none"]) for way in ("records", "torch.profiler"))
+    yield {"bench": "pytorch/collective", "case": "records against torch.profiler", "value": round(extra, 1), "unit": "ns/collective",
+           "floor": round(kineto, 1), "ratio": round(extra / kineto, 4), "target": 1.2, "peers": {"torch.profiler": round(kineto, 1)}}
+
+
 # ---- many iterations ---------------------------------------------------------------------------------------------------------
 def growth_lines(python, options, folder):
     """Peak memory of both processes and the file's size after many iterations, over those after few."""
@@ -62,7 +77,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix="xsp-bench-") as name:
         folder = pathlib.Path(name)
         for lines in (figure6.lines("pytorch", lambda model: [python, FOLDER / f"{model}.py"], options, folder),
-                      operator_lines(python, options, folder), growth_lines(python, options, folder)):
+                      operator_lines(python, options, folder), collective_lines(python, options, folder), growth_lines(python, options, folder)):
             for line in lines:
                 print(json.dumps(line), flush=True)
 
