@@ -202,9 +202,15 @@ enum status isolation_open_container(const char *folder, message_fn message, str
                                      struct isolation *isolation, struct error *err)
 {
   char *real = realpath(folder, arena_alloc(arena, PATH_MAX));
+  struct stat facts;
   isolation->container = folder;
   if (real == NULL)
     return error_set_errno(err, STATUS_INPUT, "cannot use the container", folder, "another folder");
+  if (stat(real, &facts) == 0 && S_ISREG(facts.st_mode)) // as a Dockerfile: builders fetch, and run what they fetched
+    return error_set(err, STATUS_INPUT, "cannot use the container", folder,
+                     "build it first, `buildah build -t net -f FILE && buildah push net oci:images/net`, then "
+                     "--container images/net",
+                     "it is a file, and xsp builds no images");
   if (has(real, "oci-layout")) {
     XSP_TRY(open_image(real, message, arena, isolation, err));
   } else {

@@ -513,6 +513,8 @@ class InContainers(IsolationTest):
     def test_a_missing_image(self):
         self.manifest(container={each: {"cpu": "net:1"} for each in ("amd64", "arm64")})
         self.assertRegex(self.evaluate("--isolate", status=2, XSP_IMAGES=str(self.folder)).stderr, "container: net:1: .*/net_1 is missing")
+        (self.folder / "Dockerfile").write_text("FROM debian:12\n")
+        self.assertIn("buildah build", self.evaluate("--container", self.folder / "Dockerfile", status=2).stderr)
         self.assertIn("neither oci-layout nor", self.evaluate("--container", self.folder, status=2).stderr)
 
     def test_an_image_for_another_device(self):
