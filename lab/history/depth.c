@@ -6,7 +6,7 @@
 #include <math.h>
 #include <strings.h>
 
-#define DEPTH "depth."
+#define DEPTH HISTORY_DEPTH_PREFIX
 
 // In the order of columns.
 static const char *const depth_keys[DEPTH_KEYS] = {"optimal_batch",
@@ -58,7 +58,8 @@ size_t history_depth_figures(const struct table *depth, size_t experiment, int64
                              struct store_system_value *ret_figures)
 {
   size_t count = 0;
-  if (experiment >= depth->row_count || table_double_at(depth, experiment, "batch_size") != (double)batch)
+  double size = experiment < depth->row_count ? table_double_at(depth, experiment, "batch_size") : -1;
+  if ((isnan(size) ? 0 : size) != (double)batch)
     return 0;
   for (size_t i = 0; i < DEPTH_KEYS; i++) {
     const struct table_cell *cell = table_cell_at(depth, experiment, depth_keys[i]);

@@ -42,8 +42,9 @@ struct history { // starts as {0}; history_done frees it and all its records
 };
 void history_done(struct history *history);
 
-// Adds the records of a correlated store. Texts become valid UTF-8.
-enum status history_read(struct history *history, struct store *store, struct error *err) MUST_CHECK;
+// Adds the records of a correlated store. Texts become valid UTF-8. `in_depth`: with figures that only the tables of depth and frameworks
+// and rooflines have, which need all layers and kernels of the file.
+enum status history_read(struct history *history, struct store *store, bool in_depth, struct error *err) MUST_CHECK;
 double history_number(const struct history_record *record, const char *key);     // a figure; NaN: unknown, or a text
 const char *history_fact(const struct history_record *record, const char *name); // NULL: unknown, or no such fact
 

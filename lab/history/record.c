@@ -188,20 +188,21 @@ static enum status add_experiment(struct making *making, const struct latency_po
   return STATUS_OK;
 }
 
-enum status history_read(struct history *history, struct store *store, struct error *err)
+enum status history_read(struct history *history, struct store *store, bool in_depth, struct error *err)
 {
   struct arena scratch SCOPED(arena_done) = {0};
   struct compare_request request;
   struct latency_point *points;
   struct store_experiment *experiments;
-  struct table depth;
+  struct table depth = {0};
   size_t point_count = 0, count;
   compare_request_init(&request);
   XSP_TRY(store_experiments(store, &scratch, &experiments, &count, err));
   if (count == 0)
     return STATUS_OK;
   XSP_TRY(analyze_latencies(&store, 1, &request, &scratch, &points, &point_count, err));
-  XSP_TRY(history_depth_read(store, &scratch, &depth, err));
+  if (in_depth)
+    XSP_TRY(history_depth_read(store, &scratch, &depth, err));
   for (size_t i = 0; i < count; i++) {
     struct making making = {
         .history = history, .store = store, .experiment = &experiments[i], .depth = &depth, .number = i};

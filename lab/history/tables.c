@@ -75,7 +75,8 @@ static size_t figure_keys(const struct history *history, bool with_details, stru
   for (size_t i = 0; i < history->records.count; i++)
     for (size_t k = 0; k < history->records.items[i].figure_count; k++) {
       const char *key = history->records.items[i].figures[k].key;
-      if (!text_is_in(key, own_keys) && (with_details || !is_detail(key)))
+      if (!text_is_in(key, own_keys) && !text_begins_with(key, HISTORY_DEPTH_PREFIX) &&
+          (with_details || !is_detail(key)))
         interner_at(&seen, key, strlen(key));
     }
   size_t count = interner_count(&seen);

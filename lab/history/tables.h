@@ -31,6 +31,7 @@ void history_models_put(const struct history *history, struct table_builder *tab
 
 // depth.c: figures of T9, at the optimal batch size of an experiment.
 #define DEPTH_KEYS 25
+#define HISTORY_DEPTH_PREFIX "depth."
 // T9 of a file, a row for each experiment; without rows where it has none of the levels.
 enum status history_depth_read(struct store *store, struct arena *arena, struct table *ret_table,
                                struct error *err) MUST_CHECK;

@@ -80,6 +80,7 @@ static enum status publish(const struct invocation *invocation, struct history_i
   publishing->with_reports = !invocation_has(invocation, "without-reports");
   request.limit = (size_t)inputs->limit;
   XSP_TRY(history_site_open(folder, &publishing->site, err));
+  inputs->in_depth = true;
   XSP_TRY(history_inputs_read(inputs, &publishing->history, add_report, publishing, err));
   XSP_TRY(history_site_publish(publishing->site, &publishing->history, &request, &pages, err));
   output_note("xsp: wrote %zu pages to %s (open index.html in a browser)", pages, folder);

@@ -5,6 +5,7 @@ import unittest
 import xml.etree.ElementTree
 
 import paper_depth
+import scripted
 from history_files import HistoryTest, write
 from scripted import xsp_json
 from site_files import HOSTILE, Page
@@ -69,6 +70,22 @@ class Papers(HistoryTest):
         page = Page(self.folder / "site" / "index.html")
         self.assertEqual(sum(tag == "polyline" for tag, _ in page.tags), 1)
         self.assertEqual(len(page.tables["depth"]), 1 + len(paper_depth.TABLE_IX))
+
+    def test_a_trace_without_batch_sizes(self):
+        """As most imports: its kernels are of no known batch size. The list does not have the figures."""
+        path = scripted.asynchronous().write(self.files / "a.xsp")
+        row, = self.rows(path, "--table", "depth")
+        self.assertEqual((row["batch"], row["model"]), (1, "async"))
+        self.assertGreater(row["kernel_latency_ms"], 0)
+        script = scripted.Script()
+        script.experiment("plain")
+        script.run(1, "M/K", 0)
+        script.track(1)
+        script.span("step", scripted.UNIX_START, 10_000)
+        script.span("kernel", scripted.UNIX_START + 100, 5_000, "kernel", category="kernel")
+        row, = self.rows(script.write(self.files / "b.xsp"), "--table", "depth")
+        self.assertEqual((row["batch"], row["kernel_latency_ms"]), (None, 0.005))
+        self.assertEqual([key for key in self.rows(path)[0] if key.startswith("depth")], [])
 
     def test_heat_map(self):
         self.zoo()

@@ -34,6 +34,7 @@ enum status history_inputs_open(const struct invocation *invocation, size_t firs
 
 struct reading {
   struct history *history;
+  bool in_depth;
   reader_visit *visit;
   void *context;
 };
@@ -41,7 +42,7 @@ struct reading {
 static enum status read_store(void *context, struct store *store, struct error *err)
 {
   struct reading *reading = context;
-  XSP_TRY(history_read(reading->history, store, err));
+  XSP_TRY(history_read(reading->history, store, reading->in_depth, err));
   return reading->visit != NULL ? reading->visit(reading->context, store, err) : STATUS_OK;
 }
 
@@ -59,7 +60,7 @@ static enum status read_database(const char *address, const struct history_selec
 enum status history_inputs_read(struct history_inputs *inputs, struct history *history, reader_visit *visit,
                                 void *context, struct error *err)
 {
-  struct reading reading = {history, visit, context};
+  struct reading reading = {history, inputs->in_depth, visit, context};
   const char **files = memory_new(inputs->count, sizeof *files);
   size_t count = 0;
   enum status status = STATUS_OK;

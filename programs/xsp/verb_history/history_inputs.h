@@ -20,6 +20,7 @@
   }
 
 struct history_inputs {
+  bool in_depth; // as history_read has it; set before history_inputs_read
   struct history_selection selection;
   int64_t limit;
   const char *const *paths; // files, folders and addresses; borrowed

@@ -104,7 +104,7 @@ static enum status store_file(void *context, struct store *store, struct error *
   struct storing *storing = context;
   struct history history SCOPED(history_done) = {0};
   size_t added = 0;
-  enum status status = history_read(&history, store, err);
+  enum status status = history_read(&history, store, true, err);
   if (status == STATUS_OK) {
     history_select(&history, storing->selection);
     status = history_database_put(storing->database, &history, &added, err);
@@ -162,6 +162,8 @@ static enum status run(const struct invocation *invocation, struct error *err)
   struct history_inputs inputs;
   struct history history SCOPED(history_done) = {0};
   enum status status = history_inputs_open(invocation, 0, &inputs, err);
+  inputs.in_depth = invocation_has(invocation, "plot") ||
+                    text_is_one_of(invocation_value(invocation, "table"), "depth", "frameworks");
   if (status == STATUS_OK)
     status = history_inputs_read(&inputs, &history, NULL, NULL, err);
   if (status == STATUS_OK)
