@@ -12,7 +12,6 @@ static struct finding *add(struct findings *findings, const struct batch_point *
   finding->time_ms = point->latency.value;
   finding->share_pct = 100;
   finding->saving_ms = saving_ms;
-  finding->threshold = findings_threshold_of(findings, "batch_size-gain");
   finding_number(finding, "batch_size", (double)point->batch_size);
   finding_number(finding, "throughput_per_s", point->throughput_per_s);
   return finding;

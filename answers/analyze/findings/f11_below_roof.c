@@ -45,7 +45,6 @@ static void judge(struct findings *findings, const struct work *work)
                                 is_memory ? "memory traffic" : "arithmetic");
   finding->advice = is_memory ? "access memory in order, or reuse what is loaded; larger batches"
                               : "other shapes or types, a library's or a compiled kernel, larger batches";
-  finding->threshold = findings_threshold_of(findings, "below_roof-roof");
   finding->confidence = work->is_analytic ? CONFIDENCE_LOW : CONFIDENCE_MEDIUM;
   finding_number(finding, "roof_pct", roof_pct);
   finding_number(finding, "flops", work->flops);

@@ -61,7 +61,6 @@ static void add(struct findings *findings, const struct odd_layer *odd, double u
   finding->advice =
       "look for what differs: values (denormal numbers), memory layout or alignment of its weights, another "
       "kernel, the first use of something";
-  finding->threshold = findings_threshold_of(findings, "odd_layer-slower");
   finding->confidence = CONFIDENCE_MEDIUM;
   finding_number(finding, "usual_ms", usual_ms);
   finding_number(finding, "equal_layers", (double)equals);

@@ -235,7 +235,6 @@ static void add(struct findings *findings, struct growth *growth, double bytes, 
   finding->advice =
       "keep no tensors with their graph from step to step: .item() or .detach() of losses; look for lists, "
       "caches and hooks that hold tensors";
-  finding->threshold = findings_threshold_of(findings, "memory_growth-bytes");
   finding->confidence = CONFIDENCE_MEDIUM;
   finding_number(finding, "growth_bytes", bytes);
   finding_number(finding, "growth_low_bytes", low_bytes);

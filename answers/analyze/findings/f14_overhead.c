@@ -17,7 +17,6 @@ static void add(struct findings *findings, const struct view_set *before, double
       arena_format(findings->question->arena, "recording %s makes observations %.3g %% slower than recording %s",
                    findings->set->levels_text, analyze_share_pct(overhead_ms, before_ms), before->levels_text);
   finding->advice = "trust shares less than latencies of fewer levels (L0); record less: fewer levels, --aggregate";
-  finding->threshold = findings_threshold_of(findings, "overhead-share");
   finding->confidence = interval.from == INTERVAL_OBSERVATIONS ? CONFIDENCE_MEDIUM : CONFIDENCE_HIGH;
   finding_number(finding, "overhead_ms", overhead_ms);
   finding_number(finding, "overhead_low_ms", interval.low);

@@ -19,7 +19,6 @@ static void add(struct findings *findings, const struct device_gaps *gaps, const
                                        "came early enough",
                                        idle->device_count > 1 ? "busiest " : "");
   finding->advice = "launch earlier: prepare data before or in another thread, fewer and larger kernels, CUDA graphs";
-  finding->threshold = findings_threshold_of(findings, "idle_gaps-share");
   finding->confidence = CONFIDENCE_MEDIUM;
   finding_number(finding, "executed_ms", findings_per_observation_ms(findings, gaps->executed_ns));
 }

@@ -23,7 +23,6 @@ static void add(struct findings *findings, const struct layer *layer, double mea
                                 findings_name(findings, finding->context), spread_pct, findings_time(findings, mean_ms),
                                 findings_time(findings, quarter_ms));
   finding->advice = "look for what differs between steps: shapes, caches, first uses, other programs on the machine";
-  finding->threshold = findings_threshold_of(findings, "varying_layer-spread");
   finding->confidence = CONFIDENCE_LOW;
   finding_number(finding, "spread_pct", spread_pct);
   finding_number(finding, "quarter_ms", quarter_ms);

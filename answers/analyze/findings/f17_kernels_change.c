@@ -71,7 +71,6 @@ static void judge(struct findings *findings, struct batch_kernels *own, struct b
   finding->advice =
       "compare both kernels' figures (A10 --by batch): padding to the other size, or pinned algorithms, may be "
       "faster";
-  finding->threshold = findings_threshold_of(findings, "kernels_change-share");
   finding->confidence = CONFIDENCE_MEDIUM;
   finding_number(finding, "count", own_count);
   finding_number(finding, "other_count", other_count);

@@ -52,7 +52,6 @@ static enum status add(struct findings *findings, uint32_t caller, const struct 
   finding->advice =
       "compare or add whole tensors, and read the result once: (a == b).sum().item(); keep sums on tensors, and read "
       "them every so many steps";
-  finding->threshold = findings_threshold_of(findings, "element_reads-count");
   finding->confidence = CONFIDENCE_HIGH;
   finding_number(finding, "count", count);
   return finding_saves_line(findings, finding, 1 - 1 / count, err);

@@ -56,7 +56,6 @@ static void add(struct hotspots *hotspots, uint32_t place, double ns, size_t pla
   finding->advice = has_devices ? "look at this kernel first: A8 has its figures, and whether memory or arithmetic "
                                   "bounds it"
                                 : "look here first: fewer calls, less data, another algorithm or layout";
-  finding->threshold = findings_threshold_of(findings, "hotspot-share");
   finding->confidence = CONFIDENCE_HIGH;
   finding_number(finding, "self_ms", finding->time_ms);
   finding_number(finding, "root_ms", findings_per_observation_ms(findings, hotspots->total_ns));

@@ -72,7 +72,6 @@ static void add(struct findings *findings, const struct growing *growing, double
   finding->advice = "detach what is carried from step to step (hidden = hidden.detach()), and leave out "
                     "retain_graph=True; add losses "
                     "by .item() or .detach()";
-  finding->threshold = findings_threshold_of(findings, "growing_graph-times");
   finding->confidence = CONFIDENCE_HIGH;
   finding_number(finding, "first_operators", first);
   finding_number(finding, "last_operators", last);

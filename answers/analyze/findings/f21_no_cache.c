@@ -86,7 +86,6 @@ static enum status add(struct findings *findings, const struct growing *growing,
       growing->count, observations, (long long)growing->most);
   finding->advice = "keep the keys and values of earlier positions: use_cache=True of generate(), or past_key_values "
                     "from call to call";
-  finding->threshold = findings_threshold_of(findings, "no_cache-calls");
   finding->confidence = CONFIDENCE_HIGH;
   finding_number(finding, "calls", growing->count);
   finding_number(finding, "positions_least", (double)growing->least);

@@ -34,7 +34,6 @@ static enum status add(struct findings *findings, double times, struct error *er
                                 findings->set->observation_count);
   finding->advice = "use float32: no .double() or jax_enable_x64, and .float() or dtype=torch.float32 where data come "
                     "from NumPy, whose default is float64";
-  finding->threshold = findings_threshold_of(findings, "float64-share");
   finding->confidence = CONFIDENCE_MEDIUM;
   return STATUS_OK;
 }

@@ -70,7 +70,6 @@ static void add(struct findings *findings, double regions, uint32_t most, const 
   finding->advice =
       "take .item(), print() and branches on values of tensors out of the model (torch.where, torch.cond); "
       "xsp analyze compilation names them, fullgraph=True refuses them";
-  finding->threshold = findings_threshold_of(findings, "graph_breaks-regions");
   finding->confidence = CONFIDENCE_HIGH;
   finding_number(finding, "regions", regions);
 }

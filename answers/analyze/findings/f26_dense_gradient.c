@@ -77,7 +77,6 @@ static void add(struct findings *findings, const struct rows_of_table *table)
       backward_ms / forward_ms, findings_time(findings, optimizer_ms));
   finding->advice = "nn.Embedding or nn.EmbeddingBag(…, sparse=True) with SparseAdam or SGD, or an optimizer of its "
                     "own for the table";
-  finding->threshold = findings_threshold_of(findings, "dense_gradient-times");
   finding->confidence = CONFIDENCE_MEDIUM;
   finding_number(finding, "forward_ms", forward_ms);
   finding_number(finding, "backward_ms", backward_ms);

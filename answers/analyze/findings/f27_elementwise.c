@@ -172,7 +172,6 @@ static void add(struct findings *findings, uint32_t function, const struct chain
       "%s computes by %.0f elementwise operators a call, each over whole tensors, which one fused operator can do",
       findings_name(findings, finding->context), chain->length);
   finding->advice = "use the framework's own function (gelu, rms_norm, silu, softmax), or fuse it: torch.compile";
-  finding->threshold = findings_threshold_of(findings, "elementwise-operators");
   finding->confidence = CONFIDENCE_MEDIUM;
   finding_number(finding, "operators", chain->operators);
   finding_number(finding, "length", chain->length);

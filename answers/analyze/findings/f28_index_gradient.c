@@ -50,7 +50,6 @@ static void add(struct findings *findings, const struct indexing *indexing)
       findings_time(findings, backward_ms), findings_per_observation(findings), findings_time(findings, forward_ms));
   finding->advice =
       "index_select (or gather) on a flat tensor, or an embedding: their gradients are added up in parallel";
-  finding->threshold = findings_threshold_of(findings, "index_gradient-share");
   finding->confidence = CONFIDENCE_HIGH;
   finding_number(finding, "forward_ms", forward_ms);
   finding_number(finding, "backward_ms", backward_ms);

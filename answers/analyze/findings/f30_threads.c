@@ -27,7 +27,6 @@ static enum status add(struct findings *findings, const struct computing_threads
                                 most->threads, most->processors);
   finding->advice = "as many threads as processors that the program may use: torch.set_num_threads(), OMP_NUM_THREADS, "
                     "intra_op_num_threads; in containers libraries count the host's processors";
-  finding->threshold = findings_threshold_of(findings, "threads-times");
   finding->confidence = CONFIDENCE_HIGH;
   finding_number(finding, "threads", (double)most->threads);
   finding_number(finding, "processors", most->processors);

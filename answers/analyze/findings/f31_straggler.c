@@ -66,7 +66,6 @@ static void add(struct findings *findings, const struct ranks *ranks, const stru
           ? "give each rank as much work: shards of equal size (DistributedSampler), batches of equal length"
           : "look at what this rank does more at this line: its share of the data, logging or saving on one rank "
             "only, other programs on its machine";
-  finding->threshold = findings_threshold_of(findings, "straggler-steps");
   finding->confidence = slowest->low_ms > slowest->difference_ms / 2 ? CONFIDENCE_HIGH : CONFIDENCE_MEDIUM;
   finding_number(finding, "rank", (double)ranks->items.items[slowest->rank].rank);
   finding_number(finding, "steps_pct", slowest->steps_pct);

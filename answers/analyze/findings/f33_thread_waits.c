@@ -113,7 +113,6 @@ static void add(struct waits *waits, const struct own_line *line, double share)
   finding->advice = is_python ? "make it in processes (DataLoader with workers, multiprocessing), or by whole arrays: "
                                 "threads of Python take turns, also with the one that runs the model"
                               : "let several threads or processes make it ahead, or do less there";
-  finding->threshold = findings_threshold_of(findings, "thread_waits-share");
   finding->confidence = CONFIDENCE_MEDIUM;
   finding_number(finding, "python_pct", analyze_share_pct(waits->python_ns, waits->works_ns));
 }

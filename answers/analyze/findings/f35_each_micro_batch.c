@@ -16,7 +16,6 @@ static void add(struct findings *findings, const struct exchanges *of)
   finding->advice =
       "net.no_sync() around all backward passes of a step but the last (FSDP2: set_requires_gradient_sync(False); "
       "Accelerate: accumulate()); code of one's own reduces after the last one";
-  finding->threshold = findings_threshold_of(findings, "each_micro_batch-steps");
   finding->confidence = CONFIDENCE_HIGH;
   finding_number(finding, "passes", of->passes);
   finding_number(finding, "steps_pct", of->repeated_pct);

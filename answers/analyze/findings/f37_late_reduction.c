@@ -18,7 +18,6 @@ static void add(struct findings *findings, const struct exchanges *of)
   finding->advice =
       "reduce gradients as soon as they are there: DistributedDataParallel or FSDP instead of a loop over parameters, "
       "or hooks of parameters with async_op=True";
-  finding->threshold = findings_threshold_of(findings, "late_reduction-share");
   finding->confidence = CONFIDENCE_MEDIUM;
   finding_number(finding, "after_passes", of->after_passes);
 }

@@ -27,7 +27,6 @@ static enum status find(struct findings *findings, struct error *err)
   finding->saving_basis = "its own time, without the further all-reduce that it needs";
   finding->advice = "find_unused_parameters=False where each step uses all parameters; static_graph=True where all "
                     "steps use the same";
-  finding->threshold = findings_threshold_of(findings, "unused_parameters-share");
   finding->confidence = CONFIDENCE_HIGH;
   return STATUS_OK;
 }

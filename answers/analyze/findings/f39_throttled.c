@@ -36,7 +36,6 @@ static void add_throttled(struct findings *findings, double pct, double quota, d
       arena_format(arena, "the container's CPU quota%s stopped the program for %.3g %% of the time", of, share_pct);
   finding->advice = "raise the quota (CPU limit), or use no more threads than it has processors: OMP_NUM_THREADS, "
                     "torch.set_num_threads(), fewer workers";
-  finding->threshold = findings_threshold_of(findings, "throttled-quota");
   finding->confidence = CONFIDENCE_HIGH;
   finding_number(finding, "quota_cpus", quota);
 }

@@ -172,7 +172,6 @@ static void add(struct backward *backward, const struct group *group)
   finding->advice = "compute the same with another operator, such as index_select on a flat tensor for indexing, or "
                     "gradients for less "
                     "of it";
-  finding->threshold = findings_threshold_of(findings, "slow_backward-ratio");
   finding->confidence = group->source != 0 ? CONFIDENCE_HIGH : CONFIDENCE_MEDIUM;
   finding_number(finding, "forward_ms", group->forward_ms);
   finding_number(finding, "backward_ms", group->backward_ms);

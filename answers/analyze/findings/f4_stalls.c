@@ -70,7 +70,6 @@ static void add(struct findings *findings, const struct places *places, const st
       arena_format(findings->question->arena, "%s: %.3g %% of all samples are here, %.3g %% of these wait: %s",
                    findings_name(findings, kernel), finding->share_pct, stall_pct, stall);
   finding->advice = advice_of(stall);
-  finding->threshold = findings_threshold_of(findings, "stalls-share");
   finding->confidence = samples >= 100 ? CONFIDENCE_HIGH : CONFIDENCE_LOW;
   finding_number(finding, "samples", samples);
   finding_number(finding, "stall_pct", stall_pct);

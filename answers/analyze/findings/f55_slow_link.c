@@ -114,7 +114,6 @@ static void add(struct findings *findings, const struct ranks *ranks, const stru
   finding->advice =
       "look at the link, the adapter and the place of these ranks: another rate or errors (ethtool, ibstat), "
       "another switch, a shared port, a slower path between devices (nvidia-smi topo -m)";
-  finding->threshold = findings_threshold_of(findings, "slow_link-times");
   finding->confidence = CONFIDENCE_MEDIUM;
   finding_number(finding, "times", ns_per_byte(of) / others);
   finding_number(finding, "groups", (double)count + 1);

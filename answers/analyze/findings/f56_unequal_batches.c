@@ -97,7 +97,6 @@ static void add(struct findings *findings, const struct ranks *ranks, const stru
   finding->advice =
       "give all ranks of a step as much: sort sequences by length, and share neighbours among the ranks; or "
       "make batches of equally many tokens, not sequences";
-  finding->threshold = findings_threshold_of(findings, "unequal_batches-steps");
   finding->confidence = CONFIDENCE_MEDIUM;
   finding_number(finding, "steps_pct", steps_pct);
   finding_number(finding, "more", unequal->more);

@@ -83,7 +83,6 @@ static enum status add(struct findings *findings, const char *type, double share
                    type, 100 * share);
   finding->advice =
       "compute in float32, or in bfloat16 where the processor has AVX512_BF16 or AMX; float16 is for devices";
-  finding->threshold = findings_threshold_of(findings, "slow_type-share");
   finding->confidence = CONFIDENCE_HIGH;
   return STATUS_OK;
 }

@@ -57,7 +57,6 @@ static void add(struct host_bound *bound, uint32_t function)
   finding->advice =
       "let the device work meanwhile: prefetch data in other processes, launch graphs or fused operators, "
       "avoid waits for results";
-  finding->threshold = findings_threshold_of(findings, "host_bound-ratio");
   finding->confidence = CONFIDENCE_MEDIUM;
   finding_number(finding, "host_ms", host_ms);
   finding_number(finding, "device_ms", device_ms);

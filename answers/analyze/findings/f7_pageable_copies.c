@@ -13,7 +13,6 @@ static void add(struct findings *findings, const struct tally *copies)
   finding->saving_ms = finding->time_ms;
   finding->saving_basis = "time of these copies on the device, as if copies of pinned memory ran next to other work";
   finding->advice = "copy from pinned memory: pin_memory=True and .to(device, non_blocking=True), or cudaHostAlloc";
-  finding->threshold = findings_threshold_of(findings, "pageable_copies-share");
   finding->confidence = CONFIDENCE_HIGH;
 }
 

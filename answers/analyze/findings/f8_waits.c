@@ -21,7 +21,6 @@ static void add(struct findings *findings, const struct device_gaps *gaps, const
                     "without the calls one would pass during the other";
   finding->advice = "wait later or less often: no .item(), .cpu() or print of a tensor in each step; launch the next "
                     "work first";
-  finding->threshold = findings_threshold_of(findings, "waits-share");
   finding->confidence = CONFIDENCE_MEDIUM;
   finding_number(finding, "waiting_ms", waiting_ms);
   finding_number(finding, "executed_ms", findings_per_observation_ms(findings, gaps->executed_ns));

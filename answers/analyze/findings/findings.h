@@ -31,7 +31,7 @@ struct finding {             // texts: static, or of the answer's arena; finding
   const char *saving_basis;  // one sentence: how the bound was computed
   const char *advice;        // what to try
   enum confidence confidence;
-  const struct finding_threshold *threshold; // the one that it passed
+  const struct finding_threshold *threshold; // the one that it passed: the rule's first, or what the rule says
   int64_t run_id;                            // of `spans`; 0: none
   int64_t spans[FINDING_SPANS_MOST];
   size_t span_count;

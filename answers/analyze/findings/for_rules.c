@@ -12,6 +12,7 @@ struct finding *findings_add(struct findings *findings)
 {
   struct finding *finding = vector_add(&findings->all);
   finding->rule = findings->rule;
+  finding->threshold = findings->rule->thresholds[0].name != NULL ? findings->rule->thresholds : NULL;
   finding->time_ms = finding->share_pct = finding->saving_ms = NAN;
   finding->shown_place = finding->shown_function = PLACE_NONE;
   return finding;
