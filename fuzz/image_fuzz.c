@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fuzzes the decoders of pictures; the first byte chooses the channels, or numbers of classes. A picture that is decoded has all its pixels.
+// Fuzzes the decoders of pictures; the first byte chooses the channels, or numbers of classes. A picture that is decoded has
+// all its pixels.
 #include "processing/image.h"
 
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fuzzes the answers of a predictor program: the first byte chooses the request (o open, d prepare, p a prediction with
-// layers, l one whose layers have durations only, m one without layers, k one without layers and with outputs, s one with layers in simulated time).
+// layers, l one whose layers have durations only, m one without layers, k one without layers and with outputs, s one with
+// layers in simulated time).
 #include "frameworks/program/messages.h"
 
 #include <stdlib.h>

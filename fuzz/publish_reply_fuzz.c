@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fuzzes a server's answer, also about a job's levels, and halving a request: the first byte chooses. An answer that is not understood leaves nothing.
+// Fuzzes a server's answer, also about a job's levels, and halving a request: the first byte chooses. An answer that is not
+// understood leaves nothing.
 #include "publish/reply.h"
 #include "publish/split.h"
 

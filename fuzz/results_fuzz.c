@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fuzzes programs/runner/results.c: outputs of any type, shape and values are read in any form, or refused. The input: the length of the form's
-// text and that text; the batch; of each of two outputs the type, the rank and the dimensions; values.
+// Fuzzes programs/runner/results.c: outputs of any type, shape and values are read in any form, or refused. The input: the
+// length of the form's text and that text; the batch; of each of two outputs the type, the rank and the dimensions; values.
 #include "programs/runner/results.h"
 
 #include <stdlib.h>

@@ -14,7 +14,8 @@
 
 // ---- the question ---------------------------------------------------------------------------------------------------
 // What several questions about the same open stores share: experiments, their views (answers/analyze/view.h), their findings, columns
-// of runs, and layer rows. Starts as {.bytes_most = …}, the most that columns and rows take between two questions; analyze_cache_done empties it.
+// of runs, and layer rows. Starts as {.bytes_most = …}, the most that columns and rows take between two questions;
+// analyze_cache_done empties it.
 struct analyze_cache {
   size_t bytes_most;
   bool findings_follow;          // their table is asked for after the cause, whose question then answers it

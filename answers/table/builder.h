@@ -8,8 +8,9 @@
 //     table_put(table, "latency_ms", cell_real(item->latency_ms));
 //   }
 //
-// A column's label, unit, rank and traits come from its key (answers/table/words.h). The first row declares the columns; every further row puts the same ones in the same order. A table that may stay empty
-// declares its columns with a row of an empty item, which table_declared takes back.
+// A column's label, unit, rank and traits come from its key (answers/table/words.h). The first row declares the columns; every
+// further row puts the same ones in the same order. A table that may stay empty declares its columns with a row of an empty
+// item, which table_declared takes back.
 #ifndef XSP_TABLE_BUILDER_H
 #define XSP_TABLE_BUILDER_H
 

@@ -73,7 +73,8 @@ XSP_API size_t xsp_event_results(const struct xsp_event *event, char *text, size
 #define XSP_SOURCE_NATIVE 4u    // frames of libraries: module and address; name where the module exports it, mangled
 #define XSP_SOURCE_ALL 7u
 // The calling thread's path, outermost frame first. Returns how many frames there are; at most `most` are written, and of a
-// longer path the innermost. Not in signal handlers: native names take the loader's lock, the first time. Texts live as long as the process. 0: no tracer in this process can give paths.
+// longer path the innermost. Not in signal handlers: native names take the loader's lock, the first time. Texts live as long as
+// the process. 0: no tracer in this process can give paths.
 XSP_API size_t xsp_monitor_call_path(uint32_t sources, struct xsp_frame *frames, size_t most);
 // The same as a number for xsp_interval.call_path; native frames are in it only if the tracer records them. 0: none.
 XSP_API uint32_t xsp_monitor_path(uint32_t sources);

@@ -158,8 +158,8 @@ XSP_API uint32_t xsp_string(const char *text, size_t length);
 XSP_API uint16_t xsp_track_create(const struct xsp_track_options *options);
 XSP_API void xsp_thread_name(const char *name); // names the calling thread's track
 // This process is number `rank` of the `world_size` processes of one job, and number `local_rank` of those on its host (-1:
-// unknown, or as the environment has it). Without a call, what the environment of the process's start says (RANK, WORLD_SIZE, …; docs/ranks.md). Takes no
-// effect where the rank is not below the size.
+// unknown, or as the environment has it). Without a call, what the environment of the process's start says (RANK, WORLD_SIZE,
+// …; docs/ranks.md). Takes no effect where the rank is not below the size.
 XSP_API void xsp_process_rank(uint32_t rank, int32_t local_rank, uint32_t world_size);
 
 struct xsp_interval {

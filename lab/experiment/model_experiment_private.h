@@ -13,8 +13,8 @@ enum status model_experiment_add(struct store *store, const struct profile_optio
                                  int64_t experiment_id, const struct profile_found *found,
                                  struct error *err) MUST_CHECK;
 // First inferences of fresh processes (`xsp profile --cold N`): start, load, one inference, end; N times per variant,
-// batch size and level set asked for that has no kernels (none: at M). They are runs of their own, from `first_run_id` on, and warm-ups: no statistic pools them with later
-// inferences. An interrupted measurement keeps what was recorded.
+// batch size and level set asked for that has no kernels (none: at M). They are runs of their own, from `first_run_id` on, and
+// warm-ups: no statistic pools them with later inferences. An interrupted measurement keeps what was recorded.
 enum status cold_measure(const struct profile_options *options, struct store *store, int64_t first_run_id,
                          struct progress *progress, struct error *err) MUST_CHECK;
 size_t cold_starts(const struct profile_options *options); // how many processes that is

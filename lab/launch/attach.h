@@ -26,7 +26,8 @@ struct attached {
 enum status attach_open(pid_t process, struct attached *ret_attached, struct error *err) MUST_CHECK;
 // The process's command, NULL-terminated, in `arena`; its name where it has no command line. NULL: no such process.
 char **attach_command(pid_t process, struct arena *arena);
-// Asks it to join the session in this folder with its next span, unless it is in it. From here on signals that mean the end stay blocked in xsp.
+// Asks it to join the session in this folder with its next span, unless it is in it. From here on signals that mean the end
+// stay blocked in xsp.
 enum status attach_begin(struct attached *attached, const char *session, struct process *ret_process,
                          struct error *err) MUST_CHECK;
 // What came of it. STATUS_SYSTEM: it tried and could not, or joined another session meanwhile.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keys of a manifest about what is around the model: images of containers, who may use it, code around a prediction, reported accuracy, attributes. For the table in
-// manifest.c.
+// Keys of a manifest about what is around the model: images of containers, who may use it, code around a prediction, reported
+// accuracy, attributes. For the table in manifest.c.
 #include "manifests/manifest_private.h"
 
 #include <string.h>

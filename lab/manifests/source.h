@@ -34,7 +34,8 @@ enum status package_find(const struct manifest *manifest, unsigned line, const c
 
 // The file as the manifest means it: relative to the manifest's folder.
 const char *manifest_relative(const struct manifest *manifest, const char *path, struct arena *arena);
-// A path as above, or an address, which is fetched. `sha256`: of the file; NULL: unknown. `message` may be NULL. Errors: those of asset_get.
+// A path as above, or an address, which is fetched. `sha256`: of the file; NULL: unknown. `message` may be NULL. Errors: those
+// of asset_get.
 enum status manifest_asset(const struct manifest *manifest, const char *text, const char *sha256, message_fn message,
                            struct arena *arena, const char **ret_path, struct error *err) MUST_CHECK;
 // Scripts must be in the manifest's folder or below, links resolved: a manifest runs only code that comes with it.

@@ -40,7 +40,8 @@ struct image {
 // On an error *ret_image is empty. STATUS_INPUT: not such a file, damaged, cut off, or too large.
 enum status image_decode(const void *bytes, size_t size, enum image_color color, const char *name,
                          struct image *ret_image, struct error *err) MUST_CHECK;
-// A PNG whose pixels are numbers of classes: one channel of up to 8 bits, gray or with a palette; the values as they are stored. Errors as above.
+// A PNG whose pixels are numbers of classes: one channel of up to 8 bits, gray or with a palette; the values as they are
+// stored. Errors as above.
 enum status image_decode_classes(const void *bytes, size_t size, const char *name, struct image *ret_image,
                                  struct error *err) MUST_CHECK;
 // To a possible size. Replaces the pixels.

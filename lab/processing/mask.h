@@ -29,9 +29,9 @@ bool mask_decode(const struct mask_form *form, const float *values, unsigned cha
                  struct mask *ret_mask);
 void mask_done(struct mask *mask);
 
-// Pixels of a label picture, which is as large as the picture, by label and class found: counts[label * MASK_CLASSES_MOST + found]. Each takes
-// the class of the output's pixel that its middle is in; ignored ones and those that the input was cut off by are not counted. `width`
-// and `height`: of the input.
+// Pixels of a label picture, which is as large as the picture, by label and class found: counts[label * MASK_CLASSES_MOST +
+// found]. Each takes the class of the output's pixel that its middle is in; ignored ones and those that the input was cut off
+// by are not counted. `width` and `height`: of the input.
 void mask_compare(const struct mask_form *form, const struct mask *mask, const struct picture_place *place,
                   unsigned width, unsigned height, const struct image *label, uint64_t *counts);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// gpu-check-workload check | loop STEPS | counted ELEMENTS: the program that gpu-check traces. `check` does a little of everything on the GPU, each
-// part in a layer of its own, prints what it launched and whether results were right. `loop` prints the median time of a step
-// of many layers. Status 3: no GPU; 1: a wrong result, or an error of the driver.
+// gpu-check-workload check | loop STEPS | counted ELEMENTS: the program that gpu-check traces. `check` does a little of
+// everything on the GPU, each part in a layer of its own, prints what it launched and whether results were right. `loop` prints
+// the median time of a step of many layers. Status 3: no GPU; 1: a wrong result, or an error of the driver.
 #include "launches.h"
 
 #include <stdio.h>

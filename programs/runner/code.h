@@ -22,7 +22,8 @@ void code_stop(struct code *code);
 // Replaces the tensor's values by those of `preprocess`; `files` are the pictures. STATUS_INPUT: the code failed, or made another shape.
 enum status code_before(struct code *code, const char *const *files, size_t file_count, struct tensor *tensor,
                         struct error *err) MUST_CHECK;
-// Replaces an output by what `postprocess` makes of it: float32 of `code->rank` dimensions, whatever its info has; valid until the next call.
+// Replaces an output by what `postprocess` makes of it: float32 of `code->rank` dimensions, whatever its info has; valid until
+// the next call.
 enum status code_after(struct code *code, const char *const *files, size_t file_count, struct tensor *output,
                        struct error *err) MUST_CHECK;
 

@@ -137,7 +137,8 @@ static enum status predict_elsewhere(struct runner_state *runner, struct error *
   return STATUS_OK;
 }
 
-// One inference inside one model span. `kind` as in the protocol: "0", "1" or "cold". own_ns is what xsp's code took between its start and its end.
+// One inference inside one model span. `kind` as in the protocol: "0", "1" or "cold". own_ns is what xsp's code took between
+// its start and its end.
 static enum status predict(struct runner_state *runner, int64_t batch, const char *kind, struct error *err)
 {
   XSP_TRY(prepare(runner, batch, err));

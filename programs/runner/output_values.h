@@ -23,8 +23,8 @@ struct output_values {     // of an output, in single precision
   size_t count;
   size_t item_count; // of an item
 };
-// Of the output `name` after an inference. `are_mixed`: the items of the batch are not one after the other. STATUS_INPUT: no such output, of a
-// type that is no number, or its first dimension is not the batch. output_values_done also after an error.
+// Of the output `name` after an inference. `are_mixed`: the items of the batch are not one after the other. STATUS_INPUT: no
+// such output, of a type that is no number, or its first dimension is not the batch. output_values_done also after an error.
 enum status output_values_read(const struct sending *sending, const char *name, bool are_mixed,
                                struct output_values *ret_values, struct error *err) MUST_CHECK;
 void output_values_done(struct output_values *values);

@@ -28,8 +28,8 @@ struct pictures {                    // of the coming inference; starts as {0}
 // `fields`: what the request `picture` has after that word. STATUS_USE: there are PICTURES_MOST already, or a part has no place.
 enum status inference_pictures_add(struct pictures *pictures, char *const *fields, size_t count,
                                    struct error *err) MUST_CHECK;
-// Fills the inputs, by `code` last, which are prepared for as many items as there are pictures. STATUS_INPUT: a file that is no picture, or the manifest
-// has no input, or several, with `type: image`.
+// Fills the inputs, by `code` last, which are prepared for as many items as there are pictures. STATUS_INPUT: a file that is no
+// picture, or the manifest has no input, or several, with `type: image`.
 enum status inference_pictures_fill(struct pictures *pictures, const struct runner_arguments *arguments,
                                     struct code *code, struct inputs *inputs, struct error *err) MUST_CHECK;
 // The input that pictures are for, prepared for `count` of them. Errors as above.

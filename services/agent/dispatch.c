@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chooses agents, and follows what they measure. Called by the verbs `evaluate` and `profile`. One thread asks all agents in turn. An agent is lost
-// when it does not answer and its lease has ended, or when it does not know the evaluation any more.
+// Chooses agents, and follows what they measure. Called by the verbs `evaluate` and `profile`. One thread asks all agents in
+// turn. An agent is lost when it does not answer and its lease has ended, or when it does not know the evaluation any more.
 #include "agent/dispatch.h"
 
 #include "agent/constraint.h"

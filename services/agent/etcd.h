@@ -8,7 +8,8 @@
 #include "base/error.h"
 
 struct etcd;
-// Asks nothing yet. ETCDCTL_USER=NAME:PASSWORD is who asks, where it is set. STATUS_USE: not an address; STATUS_SYSTEM: there is no libcurl.
+// Asks nothing yet. ETCDCTL_USER=NAME:PASSWORD is who asks, where it is set. STATUS_USE: not an address; STATUS_SYSTEM: there
+// is no libcurl.
 enum status etcd_open(const char *url, struct etcd **ret_etcd, struct error *err) MUST_CHECK;
 void etcd_close(struct etcd *etcd); // NULL: nothing
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Threads that run evaluations and profiles, each as a process. Called by queue.c. A process is waited for without the lock, and reaped under it, so
-// that its number is valid wherever a signal is sent.
+// Threads that run evaluations and profiles, each as a process. Called by queue.c. A process is waited for without the lock,
+// and reaped under it, so that its number is valid wherever a signal is sent.
 #include "agent/queue_private.h"
 #include "base/child.h"
 #include "base/clock.h"

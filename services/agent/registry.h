@@ -11,7 +11,8 @@ struct agent_list {
   struct agent_record *items; // by name
   size_t count;
 };
-// In `arena`. Records that are not an agent's are reported and left out. `message` may be NULL. STATUS_SYSTEM: the registry does not answer.
+// In `arena`. Records that are not an agent's are reported and left out. `message` may be NULL. STATUS_SYSTEM: the registry
+// does not answer.
 enum status registry_agents(struct etcd *etcd, message_fn message, struct arena *arena, struct agent_list *ret_agents,
                             struct error *err) MUST_CHECK;
 

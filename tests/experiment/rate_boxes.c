@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// average_precision_measure for tests. stdin: "CATEGORIES WANTED FOUND", then a line for each wanted and found box: "ITEM CATEGORY LEFT TOP WIDTH
-// HEIGHT SCORE IS_CROWD". stdout: AP, AP50, AP75, then AP and AP50 of each category, with 17 digits.
+// average_precision_measure for tests. stdin: "CATEGORIES WANTED FOUND", then a line for each wanted and found box: "ITEM
+// CATEGORY LEFT TOP WIDTH HEIGHT SCORE IS_CROWD". stdout: AP, AP50, AP75, then AP and AP50 of each category, with 17 digits.
 #include "experiment/evaluation/accuracy/average_precision.h"
 
 #include <stdio.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Does what each byte of its stdin says and answers with the same byte: 's' a span, 'm' a span of a site that is made then, 'f' a fork whose child makes a span, 'o' starts a span that 'c' finishes, 'x' goes on as a child,
-// 't' a span of a thread with little stack, 'h' of a handler on a stack of its own, 'p' takes away all system calls but a few.
+// Does what each byte of its stdin says and answers with the same byte: 's' a span, 'm' a span of a site that is made then, 'f'
+// a fork whose child makes a span, 'o' starts a span that 'c' finishes, 'x' goes on as a child, 't' a span of a thread with
+// little stack, 'h' of a handler on a stack of its own, 'p' takes away all system calls but a few.
 #include <linux/seccomp.h>
 #include <pthread.h>
 #include <signal.h>

@@ -33,7 +33,8 @@
 //   xsp:    quit                                                  the runner closes the model and exits 0
 //
 // A model span has level model, tracer "runner", the model file's name without its ending, and tags batch_size,
-// warmup (1, only on warm-up), cold (1, on the first inference of a process that is asked for it as such), own_ns (time spent in xsp's own code inside the span, measured; only where known).
+// warmup (1, only on warm-up), cold (1, on the first inference of a process that is asked for it as such), own_ns (time spent
+// in xsp's own code inside the span, measured; only where known).
 #ifndef XSP_FORMAT_PROTOCOL_H
 #define XSP_FORMAT_PROTOCOL_H
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One walk over the table of fields reads any message of OTLP. Called by the importers and by the server. Hostile input: each length is checked against what it lies in; recursion is as deep as the table is.
+// One walk over the table of fields reads any message of OTLP. Called by the importers and by the server. Hostile input: each
+// length is checked against what it lies in; recursion is as deep as the table is.
 //
 // A field of a known number with another wire type than OTLP's is an error; unknown numbers are passed over. Readers take
 // a position in [at, end) and return the one after what they read, or NULL with walk->problem.

@@ -252,7 +252,8 @@ enum status store_put_derived(struct store *store, int64_t run_id, const struct 
                               const struct store_observation *observations, size_t observation_count,
                               struct error *err) MUST_CHECK;
 // The same without whole arrays, and not necessarily all columns at once: a run counts as correlated when it has all of
-// them (but STORE_OPTIONAL). Earlier ones are not taken away: see store_drop_derived. `fill` is asked for one column after the other, each from the first row to the last.
+// them (but STORE_OPTIONAL). Earlier ones are not taken away: see store_drop_derived. `fill` is asked for one column after the
+// other, each from the first row to the last.
 struct store_derived_source {
   size_t count;         // rows of the run
   uint32_t column_mask; // which columns: STORE_BIT(STORE_PARENT_ID) …

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// F18 to F28, F34 and F39 over programs with known answers: each names its fault with its line, and is silent about the same program without.
+// F18 to F28, F34 and F39 over programs with known answers: each names its fault with its line, and is silent about the same
+// program without.
 #include "analyze/findings/test_findings.h"
 
 #include <math.h>

@@ -24,7 +24,8 @@ struct server {
 };
 
 // Whose samples count as the loop's, by track id: threads that run predictions or steps, where the main thread runs less than a
-// tenth of these; else main threads, as where XLA's own threads run what Python starts. The caller frees the map. Returns the number of threads in the first case, else 0.
+// tenth of these; else main threads, as where XLA's own threads run what Python starts. The caller frees the map. Returns the
+// number of threads in the first case, else 0.
 enum status server_tracks(struct findings *findings, const struct view_run *run, struct map *ret_tracks,
                           size_t *ret_threads, struct error *err) MUST_CHECK;
 // Loaded once. STATUS_NO: there are no samples, or no predictions.

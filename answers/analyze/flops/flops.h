@@ -60,7 +60,8 @@ enum flop_class {
 };
 enum flop_class flops_class(const char *name);
 bool flops_moves_nothing(const char *name); // a view of PyTorch
-// What the gradients of an operator of PyTorch cost, in times of the operator itself: by flops of products, else by what is read and computed for each element.
+// What the gradients of an operator of PyTorch cost, in times of the operator itself: by flops of products, else by what is
+// read and computed for each element.
 double flops_gradients(const char *name);
 // Whether its work depends on the operators nested in it ("aten::contiguous").
 bool flops_are_composite(struct flop_match match);

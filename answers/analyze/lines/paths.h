@@ -19,8 +19,8 @@ enum path_code path_code_of(const struct store_call_paths *paths, uint32_t conte
 uint32_t path_own_line(const struct store_call_paths *paths, uint32_t context_id);
 // The innermost context whose file is known, else the path itself.
 uint32_t path_known_line(const struct store_call_paths *paths, uint32_t context_id);
-// "conv2d (functional.py)", "dgemm (libblas)": what the line at `line_id` calls on the way to `context_id`, without what only hands on. NULL: the
-// path ends there.
+// "conv2d (functional.py)", "dgemm (libblas)": what the line at `line_id` calls on the way to `context_id`, without what only
+// hands on. NULL: the path ends there.
 const char *path_callee(const struct store_call_paths *paths, uint32_t line_id, uint32_t context_id,
                         struct arena *arena);
 const struct store_frame *path_frame(const struct store_call_paths *paths, uint32_t context_id);

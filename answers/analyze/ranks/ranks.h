@@ -183,8 +183,8 @@ struct rank_meetings {
   size_t count;
 };
 void ranks_meet(const struct ranks *ranks, struct rank_meetings *ret_meetings); // in the question's scratch
-// From `first` to the end of the meeting, which is returned. `*ret_slowest`: that with the longest own time; SIZE_MAX where the meeting does
-// not count: of one rank, or with a warm-up.
+// From `first` to the end of the meeting, which is returned. `*ret_slowest`: that with the longest own time; SIZE_MAX where the
+// meeting does not count: of one rank, or with a warm-up.
 size_t ranks_next_meeting(const struct rank_meetings *of, size_t first, size_t *ret_slowest);
 // By the question's statistic over the rank's steps. NaN without any. `of`: the value of a step, which is divided by `unit`.
 double rank_figure(const struct ranks *ranks, uint32_t rank, int64_t (*of)(const struct rank_step *step), double unit);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A1's figures of what surrounds a prediction, and of the parts of a training step: spans of application level and category
-// load, preprocess, postprocess, forward, backward, optimizer, data, compile or collective; or PyTorch's own ranges, by name. Which of them belong
-// to which observation: docs/analyses.md.
+// load, preprocess, postprocess, forward, backward, optimizer, data, compile or collective; or PyTorch's own ranges, by name.
+// Which of them belong to which observation: docs/analyses.md.
 #ifndef XSP_ANALYZE_RUNS_A1_STAGES_H
 #define XSP_ANALYZE_RUNS_A1_STAGES_H
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Folded stacks of two sides, one line a context: "model;layer;kernel NANOSECONDS_A NANOSECONDS_B", as difffolded.pl writes
-// them. Names have no folders and lines, so that a line that moved does not part the sides. Runs of equal levels and batch size add up; where there are several of these, they are the outermost names.
+// them. Names have no folders and lines, so that a line that moved does not part the sides. Runs of equal levels and batch size
+// add up; where there are several of these, they are the outermost names.
 #include "base/interner.h"
 #include "report/exports/exports.h"
 #include "report/exports/stacks.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The work of operators, see state.h. Called by the predictor in prepare, where layers are recorded. MXNet lists the outputs of all nodes in
-// the order of the nodes; names show where the outputs of one node end.
+// The work of operators, see state.h. Called by the predictor in prepare, where layers are recorded. MXNet lists the outputs of
+// all nodes in the order of the nodes; names show where the outputs of one node end.
 #include "frameworks/mxnet/state.h"
 
 #include <ctype.h>

@@ -17,7 +17,8 @@
 
 static struct openvino_state *the_state; // for own_ticks, which is given none
 
-// Of the CPU device only, which alone announces its nodes. Before the library is opened: each of its modules looks for a collector when it first has something to say.
+// Of the CPU device only, which alone announces its nodes. Before the library is opened: each of its modules looks for a
+// collector when it first has something to say.
 void openvino_find_listener(struct openvino_state *state)
 {
   char path[4096];

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // openvino.so: a collector for ITT that knows two things only, the nodes that OpenVINO executes and, at library level, oneDNN's
-// primitives in them; the predictor points INTEL_LIBITTNOTIFY64 to it. Each module with ITT inside (OpenVINO's, TBB's) opens it at its first call and hands over its
-// table of functions. Other events cost a comparison; nodes become layer spans on the thread that executes them.
-// guest/tracers/itt is the collector for everything that ITT says.
+// primitives in them; the predictor points INTEL_LIBITTNOTIFY64 to it. Each module with ITT inside (OpenVINO's, TBB's) opens it
+// at its first call and hands over its table of functions. Other events cost a comparison; nodes become layer spans on the
+// thread that executes them. guest/tracers/itt is the collector for everything that ITT says.
 //
 // A guest: names are kept when they are made, before anything runs; a task's begin and end take no lock and no memory.
 #include "frameworks/openvino/hooks.h"

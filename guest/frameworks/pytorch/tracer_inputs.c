@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Signatures of outermost module calls: names, types and shapes of the tensors that are passed themselves, by place or by keyword.
 // Tensors in other objects (caches, lists) do not count, nor does a mask that is longer than the first input: it covers a cache and
-// grows with each call. Also how much of token ids is padding. Called by tracer_modules.c, with the interpreter held; no code of the program runs.
+// grows with each call. Also how much of token ids is padding. Called by tracer_modules.c, with the interpreter held; no code
+// of the program runs.
 #include "frameworks/common/text_writer.h"
 #include "frameworks/pytorch/tracer.h"
 

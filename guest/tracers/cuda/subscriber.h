@@ -6,7 +6,8 @@
 
 #include "tracers/cuda/abi.h"
 
-// Comes before any other call. `may_share` false: as the only one, which the profilers of counters and of instructions demand. False: why not.
+// Comes before any other call. `may_share` false: as the only one, which the profilers of counters and of instructions demand.
+// False: why not.
 bool cuda_subscriber_start(struct cupti *cupti, cupti_callback *callback, bool may_share, char *why, size_t why_size);
 // Numbers of threads are the system's, in buffers that come from these functions. CUPTI's error.
 uint32_t cuda_subscriber_record(const struct cupti *cupti, cupti_request_buffer *request,

@@ -25,8 +25,8 @@ struct frames_place {
   const void *stack; // in the stack frame of the function that began it: an object of that function. NULL: unknown
 };
 
-// Once, after find_object_setup, and after python_frames_setup if there is Python. `in_interpreter`: an address in its library or program; NULL: none.
-// False: native frames cannot be read, CALL_PATHS_FULL is then as CALL_PATHS_LIGHT.
+// Once, after find_object_setup, and after python_frames_setup if there is Python. `in_interpreter`: an address in its library
+// or program; NULL: none. False: native frames cannot be read, CALL_PATHS_FULL is then as CALL_PATHS_LIGHT.
 bool frames_native_setup(const void *in_interpreter);
 
 // The call path of what runs now on this thread. `around`: the innermost open operator; NULL: none. `inner`: an address in the
@@ -36,8 +36,8 @@ uint32_t frames_path(enum call_paths_mode mode, const struct frames_place *aroun
 
 // The call path of the calling thread from `place` outwards: where a signal interrupted it, in whose handler we are, or the
 // caller's own place. Native functions as far as the interpreter, without those of this library, then Python's frames. What
-// the interrupted code may have left half-written is checked; 0 also where it makes no sense. Needs frames_native_setup. A handler must not come here while the
-// thread that it interrupted is here.
+// the interrupted code may have left half-written is checked; 0 also where it makes no sense. Needs frames_native_setup. A
+// handler must not come here while the thread that it interrupted is here.
 uint32_t frames_path_at(const struct unwind_place *place);
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pictures with true boxes from a JSON file as COCO has it (instances.json): images, annotations, categories. Hostile input: the file is read
-// once, in order, without recursion; fuzz/coco_fuzz.c. Called by data_set_read.c.
+// Pictures with true boxes from a JSON file as COCO has it (instances.json): images, annotations, categories. Hostile input:
+// the file is read once, in order, without recursion; fuzz/coco_fuzz.c. Called by data_set_read.c.
 #include "experiment/evaluation/coco.h"
 
 #include "base/json_read.h"

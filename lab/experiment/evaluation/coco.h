@@ -7,8 +7,8 @@
 
 #define COCO_CATEGORIES_MOST 65536
 
-// Everything lives in `arena`. Images in the order of their ids; their file_name is relative to the file's folder. STATUS_INPUT: unreadable,
-// malformed, without images, or an annotation of an image or category that the file does not have.
+// Everything lives in `arena`. Images in the order of their ids; their file_name is relative to the file's folder.
+// STATUS_INPUT: unreadable, malformed, without images, or an annotation of an image or category that the file does not have.
 enum status coco_read(const char *path, struct arena *arena, struct data_set *ret_set, struct error *err) MUST_CHECK;
 // The same, of its text; `path` is for errors and the folder.
 enum status coco_parse(const char *text, size_t length, const char *path, struct arena *arena, struct data_set *ret_set,

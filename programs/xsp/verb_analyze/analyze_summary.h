@@ -8,7 +8,8 @@
 
 // To stdout: the causes (not as CSV), A1, A2 and A10 where the files have them, the last two with request->top rows (0: five),
 // then id, title and needed levels of every analysis. JSON: {"causes": [{"experiment", "rule", "text"}], "A1": …, "A2": …,
-// "A10": …, "findings": …, "analyses": [{"id", "title", "needs"}]}, an array of tables where there are several experiments. `path` is the first file's, for the proposal on stderr.
+// "A10": …, "findings": …, "analyses": [{"id", "title", "needs"}]}, an array of tables where there are several experiments.
+// `path` is the first file's, for the proposal on stderr.
 enum status analyze_summary(struct store *const *stores, size_t count, const struct analyze_request *request,
                             enum report_format format, const char *path, struct error *err) MUST_CHECK;
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes the list of files as HTML. Called through services/serve/routes.c. All texts of files are escaped; the policy allows the style sheet only.
+// Writes the list of files as HTML. Called through services/serve/routes.c. All texts of files are escaped; the policy allows
+// the style sheet only.
 #include "serve/api/list_page.h"
 
 #include "base/html.h"

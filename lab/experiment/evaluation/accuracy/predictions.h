@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a model found in items, where that is not scores of classes: boxes, pixels of masks, tokens of texts. Filled from the runner's lines.
+// What a model found in items, where that is not scores of classes: boxes, pixels of masks, tokens of texts. Filled from the
+// runner's lines.
 #ifndef XSP_EXPERIMENT_EVALUATION_ACCURACY_PREDICTIONS_H
 #define XSP_EXPERIMENT_EVALUATION_ACCURACY_PREDICTIONS_H
 
