@@ -18,9 +18,8 @@ struct small_kernels {
   // By function: its figures and those of the functions that it calls, without those that are in a finding already. The last one
   // is of the whole observation.
   struct place_figures *gathered;
-  double *most; // by function, as `gathered`: units of the place that has most of them
-  double
-      *most_made; // the same, without views: each writing of an element, mask[i, j, k] = 1, makes several at its place
+  double *most;      // by function, as `gathered`: units of the place that has most of them
+  double *most_made; // the same, without views: writing an element, mask[i, j] = 1, makes several at its place
   double least_count, most_us;
   bool runs_graphs; // of a framework that is no PyTorch
   bool is_xlas;     // which has fused what it could

@@ -72,7 +72,7 @@ static void add(struct findings *findings, const struct layout *layout)
                               : "time of these operators and kernels, as if no tensor were converted";
   finding->advice =
       findings_runs_graphs(findings)
-          ? "keep one layout: no Transpose or Reshape between the model's convolutions, and operators that compute in theirs"
+          ? "keep one layout: no Transpose between the model's convolutions, and operators that compute in their layout"
           : "keep one layout: model and input .to(memory_format=torch.channels_last), no .contiguous() between";
   finding->confidence = CONFIDENCE_MEDIUM;
   finding_number(finding, "host_ms", findings_per_observation_ms(findings, layout->host_ns));
