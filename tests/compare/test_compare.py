@@ -4,6 +4,7 @@ answer."""
 import math
 import pathlib
 import random
+import sqlite3
 import unittest
 
 import scripted
@@ -370,6 +371,21 @@ class Sides(CompareTest):
             "python_packages": (2, 2), "python: numpy": ("1.26.4", "2.4.0"),
             "conda_packages": (2, 2), "conda: ca-certificates": ("2026.1-0", "2026.1-1")})
         self.assertIn(b"apt=2.6.1", xsp("info", paths[0]).stdout)
+
+    def test_packages_that_are_no_list(self):
+        """A file of an earlier version has a count and a checksum, another nothing; an architecture more has a name again."""
+        paths = []
+        for number, packages in enumerate(("zlib1g=1.3, libc6=2.36, libc6=2.35", "2, sha256:00ff", "none", "libc6=2.35, libc6=2.36, zlib1g=1.2")):
+            side = Side(dpkg_packages=packages)
+            side.run([{"model": 3 + 0.01 * step} for step in range(9)], levels="M")
+            paths.append(side.write(self.folder / f"packages{number}.xsp"))
+        with sqlite3.connect(paths[2]) as database:
+            database.execute("update system set value = null where key = 'dpkg_packages'")
+        database.close()
+        for a, b, expected in ((0, 1, [(3, "2, sha256:00ff")]), (1, 0, [("2, sha256:00ff", 3)]), (0, 2, [(3, None)]), (2, 0, [(None, 3)]),
+                               (0, 3, [(3, 3), ("1.3", "1.2")])):
+            rows = xsp_json("compare", paths[a], paths[b], "--json", check=None)["systems"]
+            self.assertEqual([(row["a"], row["b"]) for row in rows], expected, (a, b))
 
     def test_facts_of_all_files(self):
         """Of a folder: a driver that changed within one is a difference, one that changed within both alike is none."""

@@ -88,6 +88,23 @@ static bool has_all(const struct facts *facts, const struct facts *of, const cha
   return true;
 }
 
+static bool is_package_list(const struct store_system_value *value)
+{
+  return text_ends_with(value->key, "_packages") && !value->is_number && value->text != NULL &&
+         strstr(value->text, ", sha256:") == NULL; // of earlier files: a count and a checksum
+}
+
+// Of a list of packages, which may be hundreds: how many.
+static struct store_system_value short_value(const struct store_system_value *value)
+{
+  struct store_system_value count = {.key = value->key, .is_number = true, .number = 1};
+  if (!is_package_list(value))
+    return *value;
+  for (const char *item = value->text; (item = strstr(item, ", ")) != NULL; item += 2)
+    count.number++;
+  return count;
+}
+
 // Several values as a text.
 static struct table_cell cell_of(const struct facts *facts, const char *key, struct arena *arena)
 {
@@ -95,14 +112,17 @@ static struct table_cell cell_of(const struct facts *facts, const char *key, str
   const struct store_system_value *one = next_of(facts, key, &at), *next = next_of(facts, key, &at);
   if (one == NULL)
     return (struct table_cell){0};
+  struct store_system_value value = short_value(one);
   if (next == NULL)
-    return one->is_number ? cell_number(one->number) : cell_text(one->text);
+    return value.is_number ? cell_number(value.number) : cell_text(value.text);
   const char *text = "";
-  for (at = 0; (one = next_of(facts, key, &at)) != NULL; count++)
+  for (at = 0; (one = next_of(facts, key, &at)) != NULL; count++) {
+    value = short_value(one);
     if (count <= SHOWN_MOST)
-      text = one->is_number
-                 ? arena_format(arena, "%s%s%.15g", text, count > 1 ? ", " : "", one->number)
-                 : arena_format(arena, "%s%s%s", text, count > 1 ? ", " : "", one->text != NULL ? one->text : "");
+      text = value.is_number
+                 ? arena_format(arena, "%s%s%.15g", text, count > 1 ? ", " : "", value.number)
+                 : arena_format(arena, "%s%s%s", text, count > 1 ? ", " : "", value.text != NULL ? value.text : "");
+  }
   return cell_text(count - 1 > SHOWN_MOST ? arena_format(arena, "%s and %zu more", text, count - 1 - SHOWN_MOST)
                                           : text);
 }
@@ -112,15 +132,20 @@ struct package {
   struct slice name, version;
 };
 struct packages {
-  VECTOR(struct package) list; // by name
+  VECTOR(struct package) list; // by name; a name of several architectures by version
 };
+
+static int compare_slices(struct slice a, struct slice b)
+{
+  int order = memcmp(a.data, b.data, a.length < b.length ? a.length : b.length);
+  return order != 0 ? order : (a.length > b.length) - (a.length < b.length);
+}
 
 static int compare_packages(const void *left, const void *right)
 {
   const struct package *a = left, *b = right;
-  size_t length = a->name.length < b->name.length ? a->name.length : b->name.length;
-  int order = memcmp(a->name.data, b->name.data, length);
-  return order != 0 ? order : (a->name.length > b->name.length) - (a->name.length < b->name.length);
+  int order = compare_slices(a->name, b->name);
+  return order != 0 ? order : compare_slices(a->version, b->version);
 }
 
 // Of one item: NAME=VERSION as dpkg's, NAME-VERSION as Python's, NAME-VERSION-BUILD as conda's.
@@ -176,13 +201,12 @@ static void put_packages(const struct facts facts[2], const char *key, struct ar
   while (at[0] < of[0].list.count || at[1] < of[1].list.count) {
     const struct package *a = at[0] < of[0].list.count ? &of[0].list.items[at[0]] : NULL;
     const struct package *b = at[1] < of[1].list.count ? &of[1].list.items[at[1]] : NULL;
-    int order = a == NULL ? 1 : b == NULL ? -1 : compare_packages(a, b);
+    int order = a == NULL ? 1 : b == NULL ? -1 : compare_slices(a->name, b->name);
     a = order <= 0 ? a : NULL;
     b = order >= 0 ? b : NULL;
     at[0] += a != NULL;
     at[1] += b != NULL;
-    if (a != NULL && b != NULL && a->version.length == b->version.length &&
-        memcmp(a->version.data, b->version.data, a->version.length) == 0)
+    if (a != NULL && b != NULL && compare_slices(a->version, b->version) == 0)
       continue;
     const struct slice name = a != NULL ? a->name : b->name;
     if (shown++ < PACKAGES_SHOWN)
@@ -196,15 +220,14 @@ static void put_packages(const struct facts facts[2], const char *key, struct ar
     vector_done(&of[side].list);
 }
 
-// One list on each side: of pooled runs on several systems the lists are texts as any.
+// One list on each side: of pooled runs on several systems the lists are counted only.
 static bool are_packages(const struct facts facts[2], const char *key)
 {
-  bool is_list = text_ends_with(key, "_packages");
+  bool is_list = true;
   for (int side = 0; side < 2 && is_list; side++) {
     size_t at = 0;
     const struct store_system_value *one = next_of(&facts[side], key, &at);
-    is_list = one != NULL && !one->is_number && strstr(one->text, ", sha256:") == NULL /* of earlier files */ &&
-              next_of(&facts[side], key, &at) == NULL;
+    is_list = one != NULL && is_package_list(one) && next_of(&facts[side], key, &at) == NULL;
   }
   return is_list;
 }
