@@ -94,9 +94,13 @@ bool rocm_calls_wanted(const struct rocm *rocm, uint32_t kind, bool is_hsa, enum
   if (some.operations == NULL)
     return false;
   rocm->each_operation(kind, note_if_chosen, &some);
+  if (some.count == 0) {
+    free(some.operations);
+    return false;
+  }
   *ret_operations = some.operations;
   *ret_count = some.count;
-  return some.count > 0;
+  return true;
 }
 
 const struct rocm_call_site *rocm_call_of(const struct rocm *rocm, uint32_t kind, uint32_t operation)

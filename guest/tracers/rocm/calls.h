@@ -20,7 +20,7 @@ enum rocm_calls {
 // The option's word, NULL: some. False: no such word.
 bool rocm_calls_choice(const char *word, enum rocm_calls *ret_choice);
 
-// Whether calls of this kind are wanted: *ret_operations (to be freed), *ret_count; NULL and 0 for all of them.
+// Whether calls of this kind are wanted: *ret_operations (to be freed), *ret_count; NULL and 0 for all of them, and where it is false.
 bool rocm_calls_wanted(const struct rocm *rocm, uint32_t kind, bool is_hsa, enum rocm_calls choice,
                        uint32_t **ret_operations, size_t *ret_count);
 

@@ -20,15 +20,16 @@ static int note_name(uint32_t kind, uint32_t operation, void *data)
 bool rocm_events_wanted(const struct rocm *rocm, enum rocm_calls choice, uint32_t **ret_operations, size_t *ret_count)
 {
   const char *name = NULL;
-  uint32_t kind = 1;
   if (!device_call_is_wanted())
     return false;
-  while (rocm->kind_name(kind, &name, NULL) == ROCM_OK && (name == NULL || strcmp(name, ROCM_HIP) != 0))
-    kind++;
-  if (!rocm_calls_wanted(rocm, kind, false, choice, ret_operations, ret_count))
-    return false;
-  rocm->each_operation(kind, note_name, (void *)(uintptr_t)rocm);
-  return true;
+  for (uint32_t kind = 1; rocm->kind_name(kind, &name, NULL) == ROCM_OK; kind++)
+    if (name != NULL && strcmp(name, ROCM_HIP) == 0) {
+      if (!rocm_calls_wanted(rocm, kind, false, choice, ret_operations, ret_count))
+        return false;
+      rocm->each_operation(kind, note_name, (void *)(uintptr_t)rocm);
+      return true;
+    }
+  return false;
 }
 
 void rocm_events_note(const struct rocm_event *event, void *user_data, void *rocm)
