@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tables IX and X of the XSP paper, entered as files, come back from a history of them, and from T9 and T10 alike."""
 import math
+import sqlite3
 import unittest
 import xml.etree.ElementTree
 
@@ -97,6 +98,21 @@ class Papers(HistoryTest):
         self.assertEqual(texts, ["relative to alpha", "beta", "resnet, openvino, batch 1", "3", "resnet, openvino, batch 2", "3",
                                  "resnet, openvino, batch 4", "3"])
         self.refused("no plot", "history", self.files, "--plot", "systems", "--system", "beta", status=1)
+
+    def test_roofs_of_several_hosts(self):
+        """A roof has the name of its host, and none where it is that of several."""
+        labels = []
+        for number, host in enumerate(("alpha", "alpha", "beta", "alpha")):
+            before = set(self.files.iterdir())
+            paper_depth.write_tensorflow(paper_depth.TABLE_IX[number], self.files)
+            for path in set(self.files.iterdir()) - before:
+                with sqlite3.connect(path) as database:
+                    database.execute("insert or replace into system values (1, 'host', ?)", (host,))
+                database.close()
+            root = xml.etree.ElementTree.fromstring(self.run_xsp("history", self.files, "--plot", "roofline").stdout)
+            label, = {title.text for title in root.iter("{http://www.w3.org/2000/svg}title") if title.text.startswith("roof")}
+            labels.append(label.split(":")[0])
+        self.assertEqual(labels, ["roof on alpha", "roof on alpha", "roof", "roof"])
 
     def test_plots_of_strangers_and_none(self):
         for number, name in enumerate(HOSTILE):

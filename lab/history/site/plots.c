@@ -141,17 +141,21 @@ static struct plot plot_of_time(const struct plotting *plotting)
 // ---- roofs -----------------------------------------------------------------------------------------------------------
 static void add_roof(struct plot *plot, const struct history_record *record, struct arena *arena)
 {
-  const struct plot_roof roof = {.slope = history_depth_number(record, "memory_bandwidth_bytes_per_s", arena) / 1e9,
-                                 .height = history_depth_number(record, "peak_flops_per_s", arena) / 1e9};
-  bool is_known = !(roof.slope > 0) || !(roof.height > 0);
-  for (size_t i = 0; i < plot->roof_count && !is_known; i++)
-    is_known = plot->roofs[i].slope == roof.slope && plot->roofs[i].height == roof.height;
-  if (is_known)
+  struct plot_roof roof = {.slope = history_depth_number(record, "memory_bandwidth_bytes_per_s", arena) / 1e9,
+                           .height = history_depth_number(record, "peak_flops_per_s", arena) / 1e9,
+                           .host = record->host};
+  if (!(roof.slope > 0) || !(roof.height > 0))
     return;
-  plot->roofs[plot->roof_count] = roof;
-  plot->roofs[plot->roof_count++].label =
-      arena_format(arena, "roof%s%s: %.4g Tflop/s, %.4g GB/s", record->host != NULL ? " on " : "",
-                   record->host != NULL ? record->host : "", roof.height / 1000, roof.slope);
+  size_t at = 0;
+  while (at < plot->roof_count && (plot->roofs[at].slope != roof.slope || plot->roofs[at].height != roof.height))
+    at++;
+  if (at < plot->roof_count &&
+      (roof.host == NULL || plot->roofs[at].host == NULL || strcmp(roof.host, plot->roofs[at].host) != 0))
+    roof.host = NULL;
+  roof.label = arena_format(arena, "roof%s%s: %.4g Tflop/s, %.4g GB/s", roof.host != NULL ? " on " : "",
+                            roof.host != NULL ? roof.host : "", roof.height / 1000, roof.slope);
+  plot->roofs[at] = roof;
+  plot->roof_count += at == plot->roof_count;
 }
 
 // The XSP paper's Figures 12 and 14: below the slope memory is the bound, below the top arithmetic. Counted figures, else those from shapes.

@@ -58,6 +58,7 @@ struct plot_point {
 };
 struct plot_roof {
   double slope, height; // of y over x
+  const char *host;     // NULL: several, or unknown
   const char *label;
 };
 struct plot {
