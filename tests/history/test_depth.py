@@ -97,7 +97,7 @@ class Papers(HistoryTest):
         texts = [text.text for text in root.iter(f"{name}text")]
         self.assertEqual(texts, ["relative to alpha", "beta", "resnet, openvino, batch 1", "3", "resnet, openvino, batch 2", "3",
                                  "resnet, openvino, batch 4", "3"])
-        self.refused("no plot", "history", self.files, "--plot", "systems", "--system", "beta", status=1)
+        self.refused("two hosts", "history", self.files, "--plot", "systems", "--system", "beta", status=1)
 
     def test_roofs_of_several_hosts(self):
         """A roof has the name of its host, and none where it is that of several."""
@@ -120,7 +120,8 @@ class Papers(HistoryTest):
         root = xml.etree.ElementTree.fromstring(self.run_xsp("history", self.files, "--plot", "batches").stdout)
         self.assertEqual({element.tag.split("}")[1] for element in root.iter()},
                          {"svg", "title", "style", "rect", "line", "text", "polyline", "circle"})
-        self.refused("no plot", "history", self.files, "--plot", "roofline", status=1)
+        for plot, table in {"accuracy": "models", "throughput": "list", "roofline": "depth", "time": "series", "systems": "systems"}.items():
+            self.refused(f"--table {table} ", "history", self.files, "--plot", plot, status=1)
         self.refused("'none'", "history", self.files, "--plot", "none")
         self.refused("-o", "history", self.files, "-o", self.folder / "x.svg")
 

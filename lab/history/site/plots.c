@@ -193,18 +193,23 @@ static struct plot plot_of_roofs(const struct plotting *plotting)
 // ---- all of them -----------------------------------------------------------------------------------------------------
 static const struct {
   const char *name;
-  struct plot (*make)(const struct plotting *);
-  bool is_of_part; // on pages of a model or host only: it has a line for each
-} all_plots[] = {{"accuracy", plot_of_accuracy, false},
-                 {"throughput", plot_of_throughput, false},
-                 {"roofline", plot_of_roofs, false},
-                 {"batches", plot_of_batches, true},
-                 {"time", plot_of_time, true}};
+  struct plot (*make)(const struct plotting *); // NULL: of the table of systems
+  bool is_of_part;                              // on pages of a model or host only: it has a line for each
+  const char *why, *table;                      // where it is empty; the table that has its figures
+} all_plots[] = {
+    {"accuracy", plot_of_accuracy, false, "no model has an accuracy and a latency at batch size 1", "models"},
+    {"throughput", plot_of_throughput, false, "no evaluation has an accuracy and a throughput", "list"},
+    {"roofline", plot_of_roofs, false, "no model has flops a byte and flops a second", "depth"},
+    {"batches", plot_of_batches, true, "no evaluation has a batch size", "list"},
+    {"time", plot_of_time, true, "no series has two evaluations", "series"},
+    {"systems", NULL, false, "no two hosts have latencies", "systems"},
+};
+enum { PLOTS = sizeof all_plots / sizeof all_plots[0] };
 
 void plots_put(const struct plotting *plotting, bool is_part, struct buf *out)
 {
-  for (size_t i = 0; i < sizeof all_plots / sizeof all_plots[0]; i++)
-    if (is_part || !all_plots[i].is_of_part) {
+  for (size_t i = 0; i < PLOTS; i++)
+    if (all_plots[i].make != NULL && (is_part || !all_plots[i].is_of_part)) {
       struct plot plot = all_plots[i].make(plotting);
       plot_put(&plot, out);
     }
@@ -223,26 +228,28 @@ static enum status put_named(const struct history *history, const char *name, co
                              struct arena *arena, struct buf *out, struct error *err)
 {
   struct all_series series;
+  size_t at = 0;
+  while (at < PLOTS && strcmp(all_plots[at].name, name) != 0)
+    at++;
+  if (at == PLOTS)
+    return error_set(err, STATUS_USE, "wrong use", "--plot", HISTORY_PLOTS, "there is no '%s'", name);
   XSP_TRY(history_series_of(history, request, arena, &series, err));
-  if (strcmp(name, "systems") == 0)
-    return put_systems(history, request, arena, out, err);
-  for (size_t i = 0; i < sizeof all_plots / sizeof all_plots[0]; i++)
-    if (strcmp(all_plots[i].name, name) == 0) {
-      struct plot plot = all_plots[i].make(&(struct plotting){history, &series, arena, true});
-      plot_put_svg(&plot, out);
-      return STATUS_OK;
-    }
-  return error_set(err, STATUS_USE, "wrong use", "--plot", HISTORY_PLOTS, "there is no '%s'", name);
+  if (all_plots[at].make == NULL) {
+    XSP_TRY(put_systems(history, request, arena, out, err));
+  } else {
+    struct plot plot = all_plots[at].make(&(struct plotting){history, &series, arena, true});
+    plot_put_svg(&plot, out);
+  }
+  if (out->length > 0)
+    return STATUS_OK;
+  const char *advice =
+      arena_format(arena, "xsp history --table %s --json shows which figures there are", all_plots[at].table);
+  return error_set(err, STATUS_NO, "no plot", name, advice, "%s", all_plots[at].why);
 }
 
 enum status history_plot(const struct history *history, const char *name, const struct history_request *request,
                          struct buf *out, struct error *err)
 {
-  struct arena arena = {0};
-  enum status status = put_named(history, name, request, &arena, out, err);
-  if (status == STATUS_OK && out->length == 0)
-    status = error_set(err, STATUS_NO, "no plot", name, "xsp history --json shows which figures there are",
-                       "no evaluation has both figures");
-  arena_done(&arena);
-  return status;
+  struct arena arena SCOPED(arena_done) = {0};
+  return put_named(history, name, request, &arena, out, err);
 }
