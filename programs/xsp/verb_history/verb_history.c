@@ -154,7 +154,7 @@ static enum status check_address(const char *address, struct error *err)
 
 static enum status run(const struct invocation *invocation, struct error *err)
 {
-  const char *address = invocation_value(invocation, "to");
+  const char *address = invocation_value(invocation, "to"), *plot = invocation_value(invocation, "plot");
   if (address != NULL) {
     XSP_TRY(check_address(address, err));
     return store_files(invocation, address, err);
@@ -162,8 +162,8 @@ static enum status run(const struct invocation *invocation, struct error *err)
   struct history_inputs inputs;
   struct history history SCOPED(history_done) = {0};
   enum status status = history_inputs_open(invocation, 0, &inputs, err);
-  inputs.in_depth = invocation_has(invocation, "plot") ||
-                    text_is_one_of(invocation_value(invocation, "table"), "depth", "frameworks");
+  inputs.in_depth = plot != NULL ? strcmp(plot, "roofline") == 0
+                                 : text_is_one_of(invocation_value(invocation, "table"), "depth", "frameworks");
   if (status == STATUS_OK)
     status = history_inputs_read(&inputs, &history, NULL, NULL, err);
   if (status == STATUS_OK)
