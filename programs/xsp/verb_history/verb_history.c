@@ -17,10 +17,10 @@ static const struct option_description options[] = {
      "models over frameworks. latency: batch sizes over frameworks. frameworks: each relative to one. systems: latency "
      "relative to one host's."},
     {"plot", 0, "NAME", NULL, 0,
-     "Print a plot as SVG instead: accuracy against latency with circles by graph size; throughput; roofline, of "
-     "models at "
-     "their optimal batch sizes; systems, latencies relative to one host's as a heat map; latency over batches; over "
-     "time."},
+     "Print a plot as SVG instead. accuracy: against latency, with circles by graph size. throughput: accuracy against "
+     "throughput. roofline: models at their optimal batch sizes. systems: latencies relative to one host's as a heat "
+     "map. "
+     "batches: latency over batch sizes. time: latency over time."},
     {"output", 'o', "OUT", NULL, 0, "The file of --plot to write, in place of stdout."},
     {"force", 'f', NULL, NULL, 0, "Replace an existing OUT."},
     {"sort", 0, "COLUMN", NULL, 0,
