@@ -274,16 +274,26 @@ static void test_names_of_native_code(void **state)
       {"gemm", "gemm (libtorch_python)"},
       {"jax::(anonymous namespace)::PyArray_bf_getbuffer(_object*)",
        "numpy.asarray() of an array of JAX (libtorch_python)"},
+      {"c10::TensorImpl::sizes() const", "c10::TensorImpl::sizes (libtorch_python)"},
+      {"at::native::foo() [clone .cold]", "at::native::foo (libtorch_python)"},
+      {"std::ostream& operator<<(std::ostream&, int)", "operator<< (libtorch_python)"},
+      {"char& std::operator>> <char>(char&, int)", "std::operator>> <char> (libtorch_python)"},
+      {"A<int>::operator->() const", "A<int>::operator-> (libtorch_python)"},
+      {"c10::Scalar::operator unsigned long() const", "c10::Scalar::operator unsigned long (libtorch_python)"},
+      {"foo()", "foo (libtorch_python)"},
+      {"std::function<void ()>::operator()() const", "std::function<void ()>::operator() (libtorch_python)"},
+      {"void my_operator(int)", "my_operator (libtorch_python)"},
   };
+  const int count = sizeof names / sizeof names[0];
   start();
-  for (int i = 0; i < 5; i++)
+  for (int i = 0; i < count; i++)
     take(main_thread,
          native(fixture_frame(&fixture, main_context, XSP_FRAME_PYTHON, "call", USER, 31 + i), names[i][0], torch),
-         SAMPLE_CPU, 301 + i, 8 - i);
+         SAMPLE_CPU, 301 + i, 20 - i);
   fixture_ready(&fixture);
   assert_int_equal(fixture_ask(&fixture, "A22"), STATUS_OK);
-  for (size_t i = 0; i < 5; i++)
-    assert_string_equal(fixture_text(&fixture, i, "hottest"), names[i][1]);
+  for (int i = 0; i < count; i++)
+    assert_string_equal(fixture_text(&fixture, (size_t)i, "hottest"), names[i][1]);
   fixture_done(&fixture);
 }
 

@@ -4,6 +4,7 @@
 
 #include "analyze/installed.h"
 
+#include <ctype.h>
 #include <string.h>
 #include <xsp/call_path.h>
 
@@ -120,15 +121,31 @@ static bool hands_on(const struct store_frame *frame)
   return false;
 }
 
+// Of the word `operator` and its signs, "operator()" or "operator<<", at `at`; else 0.
+static size_t operator_length(const char *name, const char *at)
+{
+  bool begins = at == name || !(isalnum((unsigned char)at[-1]) || at[-1] == '_');
+  if (!begins || strncmp(at, "operator", 8) != 0 || isalnum((unsigned char)at[8]) || at[8] == '_')
+    return 0;
+  return 8 + (strncmp(at + 8, "()", 2) == 0 ? 2 : strspn(at + 8, "<>=!+-*/%^&|~,"));
+}
+
 // Where a qualified name of C++ begins, after what it returns, and how long it is, without parameters.
 static const char *qualified_name(const char *name, size_t *ret_length)
 {
   const char *begin = name, *at = name;
+  bool is_operator = false; // what follows has spaces: "operator bool", "operator<< <char>"
   for (int depth = 0; *at != 0; at++) {
-    if (depth == 0 && *at == '(' && strncmp(at, "(anonymous namespace)", 21) != 0 && strncmp(at, "()", 2) != 0)
+    size_t length = operator_length(name, at);
+    if (length > 0) {
+      is_operator |= depth == 0;
+      at += length - 1;
+      continue;
+    }
+    if (depth == 0 && *at == '(' && strncmp(at, "(anonymous namespace)", 21) != 0)
       break;
     depth += (*at == '<' || *at == '(' || *at == '{') - (*at == '>' || *at == ')' || *at == '}');
-    if (depth == 0 && *at == ' ' && strncmp(at - (at - begin > 8 ? 8 : at - begin), "operator", 8) != 0)
+    if (depth == 0 && *at == ' ' && !is_operator)
       begin = at + 1;
   }
   *ret_length = (size_t)(at - begin);
