@@ -111,10 +111,8 @@ static int compare_findings(const void *left, const void *right)
 {
   const struct finding *a = left, *b = right;
   int order = compare_falling(a->saving_ms, b->saving_ms);
-  if (order == 0)
-    order = compare_falling(a->share_pct, b->share_pct);
-  if (order == 0)
-    order = strcmp(a->rule->id, b->rule->id);
+  order = order != 0 ? order : compare_falling(a->share_pct, b->share_pct);
+  order = order != 0 ? order : strcmp(a->rule->id, b->rule->id);
   return order != 0 ? order : strcmp(a->title, b->title);
 }
 
@@ -171,8 +169,7 @@ static bool has_same_cause(const struct finding *finding, const struct finding *
          strcmp(finding->context, other->context) == 0 && other->saving_ms >= finding->saving_ms / 2;
 }
 
-// Of several places, without a line: whether the one with most time is below one of the other's name, which has half of the bound at
-// least.
+// Of several places, without a line: whether the one with most time is below one of the other's name, with half of the bound at least.
 static bool is_below(const struct findings *findings, const struct finding *finding, const struct finding *other)
 {
   const struct places *places = findings->places;
@@ -185,11 +182,10 @@ static bool is_below(const struct findings *findings, const struct finding *find
 // A graph that grows makes any backward time as long as all earlier steps together.
 static bool is_of_growing_graph(const struct findings *findings, const struct finding *finding)
 {
-  for (size_t i = 0; i < findings->all.count && finding->rule->counts_backward; i++) {
-    const struct finding *other = &findings->all.items[i];
-    if (other->rule->explains_backward && other->saving_ms >= finding->saving_ms / 2)
+  const struct finding *items = findings->all.items;
+  for (size_t i = 0; i < findings->all.count && finding->rule->counts_backward; i++)
+    if (items[i].rule->explains_backward && items[i].saving_ms >= finding->saving_ms / 2)
       return true;
-  }
   return false;
 }
 
@@ -208,19 +204,24 @@ static bool is_explained(const struct findings *findings, size_t at)
   return false;
 }
 
-// Sorts them, and leaves out what gains less than is asked for. One whose bound is unknown remains.
+// Leaves out what gains less than is asked for, which explains nothing then, sorts the others, and leaves out what one of them
+// explains. One whose bound is unknown remains.
 static void choose(struct findings *findings)
 {
-  size_t kept = 0, count = findings->all.count;
+  struct finding *items = findings->all.items;
+  size_t count = 0, kept = 0;
+  for (size_t i = 0; i < findings->all.count; i++)
+    if (!(findings_saving_pct(findings, &items[i]) < findings->question->request->least_gain_pct))
+      items[count++] = items[i];
+  findings->all.count = count;
   if (count > 0)
-    qsort(findings->all.items, count, sizeof *findings->all.items, compare_findings);
+    qsort(items, count, sizeof *items, compare_findings);
   bool *leaves = arena_alloc_array(findings->question->scratch, count + 1, sizeof *leaves);
   for (size_t i = 0; i < count; i++)
-    leaves[i] = findings_saving_pct(findings, &findings->all.items[i]) < findings->question->request->least_gain_pct ||
-                is_explained(findings, i) || is_of_growing_graph(findings, &findings->all.items[i]);
+    leaves[i] = is_explained(findings, i) || is_of_growing_graph(findings, &items[i]);
   for (size_t i = 0; i < count; i++)
     if (!leaves[i])
-      findings->all.items[kept++] = findings->all.items[i];
+      items[kept++] = items[i];
   findings->all.count = kept;
 }
 

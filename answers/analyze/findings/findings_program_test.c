@@ -252,6 +252,34 @@ static void test_chains_yield_to_a_growing_graph(void **unused)
   assert_string_equal(found_text(0, "id"), "F20");
 }
 
+// F20 gains 4 of 104 ms, F27 6.
+static void test_what_is_left_out_explains_nothing(void **unused)
+{
+  (void)unused;
+  static const char *const both[] = {"F20", "F27"}, *const names[] = {"aten::mul", "aten::tanh", "aten::add",
+                                                                      "aten::pow"};
+  fixture_run(&fixture, "M/L", 1);
+  uint32_t cell = python(python(0, "main", FILE_OF, 18), "cell", FILE_OF, 9);
+  for (int i = 0; i < 9; i++) {
+    int64_t at = step(100 * MS + i * MS);
+    for (int k = 0; k < 4; k++)
+      operator_at(cell, names[k], at + k * 2 * MS, 2 * MS);
+    for (int k = 0; k <= i; k++)
+      backward_at(cell, "TanhBackward0", at + (10 + k) * MS, US);
+  }
+  fixture.request.only = both;
+  fixture.request.only_count = 2;
+  fixture.request.least_gain_pct = 3;
+  fixture_ready(&fixture);
+  assert_int_equal(fixture_ask(&fixture, "findings"), STATUS_OK);
+  assert_int_equal(fixture.tables[0].row_count, 1);
+  assert_string_equal(found_text(0, "id"), "F20");
+  fixture.request.least_gain_pct = 5;
+  assert_int_equal(fixture_ask(&fixture, "findings"), STATUS_OK);
+  assert_int_equal(fixture.tables[0].row_count, 1);
+  assert_string_equal(found_text(0, "id"), "F27");
+}
+
 // Each step has a longer sequence than the one before.
 static void test_f20_is_silent_about_longer_sequences(void **unused)
 {
@@ -758,6 +786,7 @@ int main(void)
       TEST(test_f20),
       TEST(test_f20_bound_is_of_the_shortest_early_step),
       TEST(test_chains_yield_to_a_growing_graph),
+      TEST(test_what_is_left_out_explains_nothing),
       TEST(test_f20_is_silent_about_equal_steps),
       TEST(test_f20_is_silent_about_longer_sequences),
       TEST(test_f21),
