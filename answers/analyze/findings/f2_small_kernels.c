@@ -182,6 +182,5 @@ const struct finding_rule finding_f2 = {
                     "mean time of the operators, less than; instead of kernels, where none were recorded"}},
     .takes_folded = true,
     .is_general = true,
-    .counts_backward = true,
     .find = find,
 };

@@ -69,8 +69,8 @@ struct finding_rule {
   const char *title;                                            // "places that take much of the time"
   struct finding_threshold thresholds[FINDING_THRESHOLDS_MOST]; // ends with a name of NULL
   bool is_general;        // it yields where another rule has a finding at its line
-  bool counts_backward;   // its bound has backward operators, so it yields to a rule that
-  bool explains_backward; // has them run more and more
+  bool counts_backward;   // its bound has backward operators: it yields to a rule with `explains_backward`
+  bool explains_backward; // it finds why steps run more and more backward operators
   bool takes_folded;      // it needs no spans, so it answers files of `xsp run --aggregate`
   // Adds findings. STATUS_NO (findings_lack): the file lacks what the rule needs. This does not end the question: the next rule is
   // asked.

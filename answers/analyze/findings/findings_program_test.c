@@ -280,6 +280,29 @@ static void test_what_is_left_out_explains_nothing(void **unused)
   assert_string_equal(found_text(0, "id"), "F27");
 }
 
+// What F2 finds elsewhere has no backward operators.
+static void test_small_operators_beside_a_growing_graph(void **unused)
+{
+  (void)unused;
+  static const char *const both[] = {"F2", "F20"}, *const names[] = {"aten::select", "aten::eq", "aten::lt"};
+  fixture_run(&fixture, "M/L", 1);
+  uint32_t main = python(0, "main", FILE_OF, 18), metric = python(main, "metric", FILE_OF, 8);
+  for (int i = 0; i < 9; i++) {
+    int64_t at = step((10 + i) * MS);
+    for (int k = 0; k < 60; k++)
+      operator_at(metric, names[k % 3], at + k * 15 * US, 10 * US);
+    for (int k = 0; k < 2 + i; k++)
+      backward_at(main, "AddmmBackward0", at + (k + 1) * MS, MS);
+  }
+  assert_int_equal(ask_rule("F2"), 1);
+  fixture.request.only = both;
+  fixture.request.only_count = 2;
+  assert_int_equal(fixture_ask(&fixture, "findings"), STATUS_OK);
+  assert_int_equal(fixture.tables[0].row_count, 2);
+  assert_string_equal(found_text(0, "id"), "F20");
+  assert_string_equal(found_text(1, "context"), "metric");
+}
+
 // Each step has a longer sequence than the one before.
 static void test_f20_is_silent_about_longer_sequences(void **unused)
 {
@@ -787,6 +810,7 @@ int main(void)
       TEST(test_f20_bound_is_of_the_shortest_early_step),
       TEST(test_chains_yield_to_a_growing_graph),
       TEST(test_what_is_left_out_explains_nothing),
+      TEST(test_small_operators_beside_a_growing_graph),
       TEST(test_f20_is_silent_about_equal_steps),
       TEST(test_f20_is_silent_about_longer_sequences),
       TEST(test_f21),
