@@ -5,6 +5,7 @@
 #include "analyze/findings/rules.h"
 #include "analyze/findings/shared.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,12 +15,17 @@
 struct dimensions {
   int64_t sizes[DIMENSIONS_MOST];
   size_t count;
+  bool are_of_ids; // of integers
 };
 
 // Of the first tensor of a signature. False: it has none.
 static bool read_dimensions(const char *text, struct dimensions *ret)
 {
   const char *at = text != NULL ? strchr(text, '[') : NULL;
+  const char *type = at;
+  while (type != NULL && type > text && isalnum((unsigned char)type[-1]))
+    type--;
+  ret->are_of_ids = type != NULL && strchr("ius", *type) != NULL; // int64, uint8; s32 of XLA
   ret->count = 0;
   while (at != NULL && (*at == '[' || *at == ',') && ret->count < DIMENSIONS_MOST) {
     char *end;
@@ -46,12 +52,14 @@ static int64_t grown(const struct dimensions *before, const struct dimensions *a
 
 struct growing {                 // calls that have one position more than the one before
   double count, ms, needless_ms; // needless: all but what the last position takes, at equal time for each
+  double of_ids;                 // of `count`
   int64_t least, most;
 };
 
-static void add_call(struct growing *growing, double ms, int64_t positions)
+static void add_call(struct growing *growing, double ms, int64_t positions, bool is_of_ids)
 {
   growing->count++;
+  growing->of_ids += is_of_ids;
   growing->ms += ms;
   growing->needless_ms += ms * (1 - 1 / (double)positions);
   growing->least = positions < growing->least ? positions : growing->least;
@@ -64,6 +72,7 @@ static void add_generation(struct growing *growing, const struct growing *genera
   if (generation->count < least)
     return;
   growing->count += generation->count;
+  growing->of_ids += generation->of_ids;
   growing->ms += generation->ms;
   growing->needless_ms += generation->needless_ms;
   growing->least = generation->least < growing->least ? generation->least : growing->least;
@@ -86,7 +95,7 @@ static enum status add(struct findings *findings, const struct growing *growing,
       growing->count, observations, (long long)growing->most);
   finding->advice = "keep the keys and values of earlier positions: use_cache=True of generate(), or past_key_values "
                     "from call to call";
-  finding->confidence = CONFIDENCE_HIGH;
+  finding->confidence = growing->of_ids == growing->count ? CONFIDENCE_HIGH : CONFIDENCE_MEDIUM; // sorted batches
   finding_number(finding, "calls", growing->count);
   finding_number(finding, "positions_least", (double)growing->least);
   finding_number(finding, "positions_most", (double)growing->most);
@@ -112,7 +121,7 @@ static enum status find(struct findings *findings, struct error *err)
       add_generation(&growing, &generation, least);
       generation = (struct growing){.least = INT64_MAX};
     } else
-      add_call(&generation, calls[i].ms, positions);
+      add_call(&generation, calls[i].ms, positions, dimensions.are_of_ids);
     before = has_any ? dimensions : (struct dimensions){.count = 0};
   }
   add_generation(&growing, &generation, least);

@@ -348,6 +348,22 @@ static void test_f21(void **unused)
   assert_int_equal(ask_rule("F21"), 1);
   ASSERT_NEAR(found_number(0, "line"), 16);
   ASSERT_NEAR(found_number(0, "time_ms"), 8. / 9);
+  assert_string_equal(found_text(0, "confidence"), "high");
+}
+
+// Of other numbers than token ids these may be two epochs over batches that are sorted by their lengths.
+static void test_f21_is_less_sure_without_token_ids(void **unused)
+{
+  (void)unused;
+  char signatures[24][32];
+  const char *sorted[24];
+  for (int i = 0; i < 24; i++) {
+    snprintf(signatures[i], sizeof signatures[i], "x=float32[8,%d,64]", 16 + i % 12);
+    sorted[i] = signatures[i];
+  }
+  calls(sorted, 24);
+  assert_int_equal(ask_rule("F21"), 1);
+  assert_string_equal(found_text(0, "confidence"), "medium");
 }
 
 static void test_f21_names_the_line_that_calls_the_model(void **unused)
@@ -814,6 +830,7 @@ int main(void)
       TEST(test_f20_is_silent_about_equal_steps),
       TEST(test_f20_is_silent_about_longer_sequences),
       TEST(test_f21),
+      TEST(test_f21_is_less_sure_without_token_ids),
       TEST(test_f21_names_the_line_that_calls_the_model),
       TEST(test_f21_is_silent_with_a_cache),
       TEST(test_f21_is_silent_about_few_calls_in_a_row),
