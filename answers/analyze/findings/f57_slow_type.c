@@ -30,8 +30,7 @@ static bool has_one(const char *name, const char *const *parts, size_t count)
 // frame of it may have the type.
 static enum slow_type type_of(const struct store_call_paths *paths, uint32_t context_id)
 {
-  static const char *const loops[] = {"cpublas_gemm_impl", "gemm_notrans", "gemm_trans",
-                                      "fp16_dot",          "fp16_gemv",    "unfolded2d"};
+  static const char *const loops[] = {"cpublas_gemm_impl", "gemm_notrans", "gemm_trans", "unfolded2d"};
   static const char *const float16[] = {"Half", "fp16_"}, *const bfloat16[] = {"BFloat16", "bf16_"};
   bool is_loop = false;
   enum slow_type type = TYPE_NONE;

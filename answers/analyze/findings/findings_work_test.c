@@ -600,36 +600,57 @@ static void test_the_line_of_layers_with_call_paths(void **unused)
 }
 
 // ---- F57 -------------------------------------------------------------------------------------------------------------
-static size_t products_in(const char *type, int64_t ms)
+static size_t samples_in(const char *function)
+{
+  start_with(8);
+  fixture.context_id = fixture_frame(&fixture, fixture.context_id, XSP_FRAME_NATIVE, function, NULL, 0);
+  samples_of_steps(1);
+  return ask_rule("F57");
+}
+
+static size_t products_in(const char *type)
 {
   char name[128];
-  start_with(8);
   snprintf(name, sizeof name, "void at::native::cpublas::(anonymous namespace)::gemm_transb_impl<%s, float>(long)",
            type);
-  fixture.context_id = fixture_frame(&fixture, fixture.context_id, XSP_FRAME_NATIVE, name, NULL, 0);
-  samples_of_steps(ms);
-  return ask_rule("F57");
+  return samples_in(name);
 }
 
 static void test_products_in_float16(void **unused)
 {
   (void)unused;
-  assert_int_equal(products_in("c10::Half", 1), 1);
+  assert_int_equal(products_in("c10::Half"), 1);
   assert_string_equal(found_text(0, "context"), "float16");
   ASSERT_NEAR(found_number(0, "line"), 30);
   ASSERT_NEAR(found_number(0, "saving_pct"), 100. / 9);
 }
 
+static void test_products_in_bfloat16(void **unused)
+{
+  (void)unused;
+  assert_int_equal(products_in("c10::BFloat16"), 1);
+  assert_string_equal(found_text(0, "context"), "bfloat16");
+}
+
+// PyTorch has vector code for them.
+static void test_products_with_vectors_in_float16_are_none(void **unused)
+{
+  (void)unused;
+  assert_int_equal(samples_in("at::native::fp16_gemv_trans(int, c10::Half const*)"), 0);
+}
+
 static void test_products_in_float32_are_none(void **unused)
 {
   (void)unused;
-  assert_int_equal(products_in("float", 1), 0);
+  assert_int_equal(products_in("float"), 0);
 }
 
 int main(void)
 {
   const struct CMUnitTest tests[] = {
       TEST(test_products_in_float16),
+      TEST(test_products_in_bfloat16),
+      TEST(test_products_with_vectors_in_float16_are_none),
       TEST(test_products_in_float32_are_none),
       TEST(test_checkpoints_in_each_step),
       TEST(test_one_checkpoint_is_none),
