@@ -24,6 +24,7 @@ struct adding {
   struct line_time *of; // by frame
   double *context_ns;   // by context that was sampled
   double all_ns;
+  bool has_waits; // samples were of mode `real`: no file has the mode, but one of `cpu` has no waits
 };
 struct sampled_lines {
   struct adding adding;
@@ -54,10 +55,12 @@ static enum status add_run(struct adding *adding, const struct view_run *run, st
   size_t threads;
   XSP_TRY(store_load_samples(store, run->run->run_id, &arena, &samples, err));
   XSP_TRY(server_tracks(adding->findings, run, &is_main, &threads, err));
-  for (size_t i = 0; i < samples.count; i++)
+  for (size_t i = 0; i < samples.count; i++) {
+    adding->has_waits |= samples.kind[i] != SAMPLE_CPU;
     if (samples.context_id[i] != 0 && findings_is_in_loop(run, samples.time_ns[i]) &&
         map_find(&is_main, map_number(samples.track_id[i])) != NULL)
       add_sample(adding, samples.context_id[i], samples.kind[i], (double)samples.duration_ns[i]);
+  }
   return STATUS_OK;
 }
 
@@ -132,11 +135,16 @@ enum status finding_saves_line(struct findings *findings, struct finding *findin
         strcmp(frame->file, finding->file) == 0)
       ns += lines->adding.of[i].ns;
   }
-  if (ns == 0)
+  if (ns == 0 || !lines->adding.has_waits)
     return STATUS_OK;
   double most_ms = part * ns / lines->adding.all_ns * findings->loop_ms;
   double times = findings->loop_ms * 1e6 * (double)findings->set->observation_count / lines->adding.all_ns;
-  finding->saving_ms = fmax(finding->saving_ms, fmin(finding->saving_ms * times, most_ms));
+  double raised_ms = fmin(finding->saving_ms * times, most_ms);
+  if (raised_ms > finding->saving_ms) {
+    finding->saving_ms = raised_ms;
+    finding->saving_basis = arena_format(findings->question->arena, "%s; with their part of the waits for processors",
+                                         finding->saving_basis);
+  }
   return STATUS_OK;
 }
 

@@ -21,7 +21,8 @@ enum status finding_at_busiest(struct findings *findings, struct finding *findin
 // The same, among lines that call the model: a wrong call is mended there, not in the model.
 enum status finding_at_call(struct findings *findings, struct finding *finding, struct error *err) MUST_CHECK;
 // On a busy machine all that the program does waits for processors, also what passes between operators. Samples do not show these
-// waits: the bound is raised by as much as the loop is longer than its samples, to at most a part of the line's share of them.
+// waits: where they have waits of other kinds, the bound is raised by as much as the loop is longer than its samples, to at most a
+// part of the line's share of them. Its basis says so.
 enum status finding_saves_line(struct findings *findings, struct finding *finding, double part,
                                struct error *err) MUST_CHECK;
 

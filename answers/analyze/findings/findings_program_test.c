@@ -157,17 +157,35 @@ static void test_f19_bound_is_without_waits_for_a_processor(void **unused)
 }
 
 // The program has a processor for a tenth of the time; half of that is the step's.
-static void test_f19_bound_on_a_busy_machine(void **unused)
+static void steps_on_a_busy_machine(void)
 {
-  (void)unused;
   optimizer("aten::mul_", 100, 10 * US);
   uint32_t step = fixture.context_id, main = python(0, "main", FILE_OF, 12);
   for (int i = 0; i < 10; i++) {
     fixture.context_id = i % 2 == 0 ? step : main;
     fixture_sample(&fixture, SAMPLE_CPU, i * MS, 100 * US);
   }
+}
+
+static void test_f19_bound_on_a_busy_machine(void **unused)
+{
+  (void)unused;
+  steps_on_a_busy_machine();
+  fixture.thread = fixture.stream; // another
+  fixture_sample(&fixture, SAMPLE_IO, 5 * MS, 2 * MS);
   assert_int_equal(ask_rule("F19"), 1);
   ASSERT_NEAR(found_number(0, "saving_ms"), 10 * 0.5 * 0.99); // not ten times 1.97 ms
+  assert_non_null(strstr(found_text(0, "saving_basis"), "waits for processors"));
+}
+
+// Without samples of waits it may sleep for nine tenths.
+static void test_f19_bound_by_samples_of_cpu_time(void **unused)
+{
+  (void)unused;
+  steps_on_a_busy_machine();
+  assert_int_equal(ask_rule("F19"), 1);
+  ASSERT_NEAR(found_number(0, "saving_ms"), 1.99 * 0.99);
+  assert_null(strstr(found_text(0, "saving_basis"), "waits for processors"));
 }
 
 static void test_f19_is_silent_about_fused_ones(void **unused)
@@ -818,6 +836,7 @@ int main(void)
       TEST(test_f19),
       TEST(test_f19_bound_is_without_waits_for_a_processor),
       TEST(test_f19_bound_on_a_busy_machine),
+      TEST(test_f19_bound_by_samples_of_cpu_time),
       TEST(test_one_cause_in_a_function_is_one_finding),
       TEST(test_places_together_yield_to_what_is_around_them),
       TEST(test_f19_is_silent_about_fused_ones),
