@@ -23,6 +23,12 @@ struct compiling {
   const bool *counts; // of the run's compilations, whose samples are added
 };
 
+static void compiling_done(struct compiling *compiling)
+{
+  vector_done(&compiling->reasons);
+  own_lines_done(&compiling->lines);
+}
+
 static void add_sample(void *context, size_t compilation, uint32_t context_id, double ns)
 {
   struct compiling *compiling = context;
@@ -97,7 +103,7 @@ static const struct compilation *main_reason(const struct compiling *compiling)
 
 enum status findings_compiled_again(struct findings *findings, const char **ret_text, struct error *err)
 {
-  struct compiling compiling = {.place = PLACE_NONE};
+  struct compiling compiling SCOPED(compiling_done) = {.place = PLACE_NONE};
   *ret_text = NULL;
   for (size_t i = 0; i < findings->set->run_count; i++) {
     struct compilations found;
@@ -111,7 +117,6 @@ enum status findings_compiled_again(struct findings *findings, const char **ret_
   if (most != NULL && most->reason != NULL)
     *ret_text = arena_format(findings->question->arena, "%s%s%s", most->function != NULL ? most->function : "",
                              most->function != NULL ? ", " : "", most->reason);
-  vector_done(&compiling.reasons);
   return STATUS_OK;
 }
 
@@ -185,21 +190,18 @@ static void add(struct findings *findings, const struct compiling *compiling)
 static enum status find(struct findings *findings, struct error *err)
 {
   const struct places *places;
-  struct compiling compiling = {.place = PLACE_NONE};
+  struct compiling compiling SCOPED(compiling_done) = {.place = PLACE_NONE};
   uint32_t compile;
   if (!store_find_string(findings->question->view->store, "compile", 7, &compile))
     return findings_lack(findings, err, "it has no compilations");
   XSP_TRY(findings_places(findings, &places, err));
   XSP_TRY(store_call_paths(findings->question->view->store, findings->question->scratch, &compiling.paths, err));
   compiling.lines.paths = &compiling.paths;
-  enum status status = STATUS_OK;
-  for (size_t i = 0; i < findings->set->run_count && status == STATUS_OK; i++)
-    status = add_run(findings, &places->runs[i], findings->set->runs[i], &compiling, err);
-  if (status == STATUS_OK && compiling.observations >= findings_threshold(findings, least_of(findings)))
+  for (size_t i = 0; i < findings->set->run_count; i++)
+    XSP_TRY(add_run(findings, &places->runs[i], findings->set->runs[i], &compiling, err));
+  if (compiling.observations >= findings_threshold(findings, least_of(findings)))
     add(findings, &compiling);
-  vector_done(&compiling.reasons);
-  own_lines_done(&compiling.lines);
-  return status;
+  return STATUS_OK;
 }
 
 const struct finding_rule finding_f25 = {
