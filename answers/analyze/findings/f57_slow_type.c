@@ -49,22 +49,19 @@ static enum slow_type type_of(const struct store_call_paths *paths, uint32_t con
 
 static enum status add_run(struct findings *findings, const struct view_run *run, struct slow *slow, struct error *err)
 {
-  struct arena arena = {0};
-  struct map is_main = {0};
+  struct arena arena SCOPED(arena_done) = {0};
+  struct map is_main SCOPED(map_done) = {0};
   struct store_samples samples;
   size_t threads;
-  enum status status = store_load_samples(findings->question->view->store, run->run->run_id, &arena, &samples, err);
-  if (status == STATUS_OK)
-    status = server_tracks(findings, run, &is_main, &threads, err);
-  for (size_t i = 0; status == STATUS_OK && i < samples.count; i++) {
+  XSP_TRY(store_load_samples(findings->question->view->store, run->run->run_id, &arena, &samples, err));
+  XSP_TRY(server_tracks(findings, run, &is_main, &threads, err));
+  for (size_t i = 0; i < samples.count; i++) {
     if (!findings_is_in_loop(run, samples.time_ns[i]) || map_find(&is_main, map_number(samples.track_id[i])) == NULL)
       continue;
     slow->all_ns += (double)samples.duration_ns[i];
     slow->ns[type_of(&slow->paths, samples.context_id[i])] += (double)samples.duration_ns[i];
   }
-  map_done(&is_main);
-  arena_done(&arena);
-  return status;
+  return STATUS_OK;
 }
 
 static enum status add(struct findings *findings, const char *type, double share, struct error *err)
