@@ -97,6 +97,11 @@ static inline struct slice slice_trim(struct slice slice)
   return slice;
 }
 
+static inline bool texts_equal(const char *a, const char *b) // NULL equals NULL alone
+{
+  return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
+}
+
 static inline bool text_begins_with(const char *text, const char *beginning)
 {
   return strncmp(text, beginning, strlen(beginning)) == 0;

@@ -3,6 +3,8 @@
 // those of T9, which record.c keeps with a record as "depth.KEY". Called by record.c, tables.c and the site.
 #include "history/tables.h"
 
+#include "base/slice.h"
+
 #include <math.h>
 #include <strings.h>
 
@@ -150,11 +152,6 @@ static enum status choose_base(struct framework_models *all, const char *base, s
                          "no evaluation is of the framework '%s'", base);
 }
 
-static bool is_same_text(const char *a, const char *b)
-{
-  return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
-}
-
 // The same model in the base framework on the same host; NULL: none.
 static const struct history_model *pair_of(const struct framework_models *all, const struct history_model *model)
 {
@@ -162,7 +159,7 @@ static const struct history_model *pair_of(const struct framework_models *all, c
   for (size_t i = 0; i < all->count; i++) {
     const struct history_record *other = all->models[i].records[0];
     if (is_of(&all->models[i], all->base) && own->model != NULL && other->model != NULL &&
-        analyze_is_same_model(other->model, own->model) && is_same_text(other->host, own->host))
+        analyze_is_same_model(other->model, own->model) && texts_equal(other->host, own->host))
       return &all->models[i];
   }
   return NULL;

@@ -60,17 +60,12 @@ static enum status list_read(const char *path, struct list *list, struct error *
                    fault.word[0] != 0 ? "'" : "", fault.word, fault.word[0] != 0 ? "' " : "", fault.what);
 }
 
-static bool same_text(const char *a, const char *b)
-{
-  return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
-}
-
 static enum status refuse_twice(const char *path, const struct list *list, struct error *err)
 {
   for (uint32_t i = 0; i < list->count; i++)
     for (uint32_t j = 0; j < i; j++)
-      if (same_text(list->rules[i].name, list->rules[j].name) &&
-          same_text(list->rules[i].library, list->rules[j].library)) {
+      if (texts_equal(list->rules[i].name, list->rules[j].name) &&
+          texts_equal(list->rules[i].library, list->rules[j].library)) {
         char where[512];
         snprintf(where, sizeof where, "%.480s:%u", path, list->rules[i].line);
         return error_set(err, STATUS_INPUT, "cannot use the list of functions", where, "remove one",

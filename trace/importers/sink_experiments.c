@@ -10,28 +10,24 @@
 #include <string.h>
 
 // ---- those of importers ----------------------------------------------------------------------------------------------
-static bool same_text(const char *a, const char *b)
-{
-  return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
-}
-
 static bool same_value(const struct store_system_value *a, const struct store_system_value *b)
 {
-  return a->is_number == b->is_number && (a->is_number ? a->number == b->number : same_text(a->text, b->text));
+  return a->is_number == b->is_number && (a->is_number ? a->number == b->number : texts_equal(a->text, b->text));
 }
 
 static bool same_system(const struct sink_experiment *known, const struct store_system_value *system, size_t count)
 {
   bool is_same = known->system_count == count;
   for (size_t i = 0; i < count && is_same; i++)
-    is_same = same_text(known->system[i].key, system[i].key) && same_value(&known->system[i], &system[i]);
+    is_same = texts_equal(known->system[i].key, system[i].key) && same_value(&known->system[i], &system[i]);
   return is_same;
 }
 
 static bool same_experiment(const struct store_experiment *a, const struct store_experiment *b)
 {
-  return same_text(a->name, b->name) && same_text(a->workload, b->workload) && same_text(a->framework, b->framework) &&
-         same_text(a->framework_version, b->framework_version) && same_text(a->command, b->command);
+  return texts_equal(a->name, b->name) && texts_equal(a->workload, b->workload) &&
+         texts_equal(a->framework, b->framework) && texts_equal(a->framework_version, b->framework_version) &&
+         texts_equal(a->command, b->command);
 }
 
 static const char *lasting(struct sink *sink, const char *text)

@@ -17,17 +17,12 @@ void compare_request_init(struct compare_request *request)
 
 // ---- which experiments ----------------------------------------------------------------------------------------------
 
-static bool are_same_text(const char *a, const char *b)
-{
-  return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
-}
-
 // Of one model in one version of a framework: repetitions of each other.
 static bool are_repetitions(const struct experiment_runs *a, const struct experiment_runs *b)
 {
   const struct store_experiment *one = a->experiment, *other = b->experiment;
-  return are_same_text(one->name, other->name) && are_same_text(one->framework, other->framework) &&
-         are_same_text(one->framework_version, other->framework_version);
+  return texts_equal(one->name, other->name) && texts_equal(one->framework, other->framework) &&
+         texts_equal(one->framework_version, other->framework_version);
 }
 
 struct group { // repetitions
@@ -62,8 +57,7 @@ static bool has_id(const struct experiment_runs *of, const char *text)
 static bool is_named(const struct experiment_runs *of, const char *name)
 {
   const struct store_experiment *experiment = of->experiment;
-  return are_same_text(of->name, name) || are_same_text(experiment->name, name) ||
-         are_same_text(experiment->framework, name);
+  return texts_equal(of->name, name) || texts_equal(experiment->name, name) || texts_equal(experiment->framework, name);
 }
 
 static size_t keep(struct experiments *experiments, const char *text,
@@ -103,9 +97,9 @@ static struct group *find_only(const struct group *of, const struct groups *amon
   struct group *found = NULL;
   for (size_t i = 0; i < among->count; i++) {
     const struct store_experiment *one = of->first->experiment, *other = among->items[i].first->experiment;
-    if (among->items[i].partner != NULL || !are_same_text(one->name, other->name) ||
-        (closeness >= OF_FRAMEWORK && !are_same_text(one->framework, other->framework)) ||
-        (closeness >= OF_VERSION && !are_same_text(one->framework_version, other->framework_version)))
+    if (among->items[i].partner != NULL || !texts_equal(one->name, other->name) ||
+        (closeness >= OF_FRAMEWORK && !texts_equal(one->framework, other->framework)) ||
+        (closeness >= OF_VERSION && !texts_equal(one->framework_version, other->framework_version)))
       continue;
     if (found != NULL)
       return NULL;
