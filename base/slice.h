@@ -23,6 +23,14 @@ static inline bool slice_equal(struct slice a, struct slice b)
   return a.length == b.length && (a.length == 0 || memcmp(a.data, b.data, a.length) == 0);
 }
 
+// Byte by byte, the shorter of two that begin alike first.
+static inline int slice_compare(struct slice a, struct slice b)
+{
+  size_t shorter = a.length < b.length ? a.length : b.length;
+  int order = shorter > 0 ? memcmp(a.data, b.data, shorter) : 0;
+  return order != 0 ? order : (a.length > b.length) - (a.length < b.length);
+}
+
 static inline bool slice_is(struct slice slice, const char *text)
 {
   return slice_equal(slice, slice_of(text));
@@ -100,6 +108,11 @@ static inline struct slice slice_trim(struct slice slice)
 static inline bool texts_equal(const char *a, const char *b) // NULL equals NULL alone
 {
   return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
+}
+
+static inline int texts_compare(const char *a, const char *b) // NULL is as ""
+{
+  return strcmp(a != NULL ? a : "", b != NULL ? b : "");
 }
 
 static inline bool text_begins_with(const char *text, const char *beginning)

@@ -1,10 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
-// Binary searches in sorted arrays. Of equal items the first is found; `items` may be NULL where there are none.
+// Orders for qsort, and binary searches in sorted arrays. Of equal items the first is found; `items` may be NULL where there
+// are none.
+//
+//   SORTED_BY(compare_spans, struct span, RISING(start_ns) ?: FALLING(duration_ns) ?: RISING(row))
+//
+// defines the order of an array of struct span: by start, of equal starts the longer first, of those by row. Keys are
+// expressions of the items `a` and `b`; the first that is not 0 decides.
 #ifndef XSP_BASE_SORTED_H
 #define XSP_BASE_SORTED_H
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
+
+#define ORDER(left, right) (((left) > (right)) - ((left) < (right))) // -1: left comes first, 0: they are equal, 1
+#define RISING(member) ORDER(a->member, b->member)
+#define FALLING(member) ORDER(b->member, a->member)
+
+#define SORTED_BY(name, type, keys)                                                                                    \
+  static int name(const void *first, const void *second)                                                               \
+  {                                                                                                                    \
+    const type *a = first;                                                                                             \
+    const type *b = second;                                                                                            \
+    return keys;                                                                                                       \
+  }
 
 typedef int sorted_compare(const void *key, const void *item); // < 0: `key` belongs before `item`
 
@@ -37,15 +56,19 @@ static inline void *sorted_find(const void *key, const void *items, size_t count
 // Of two int64_t; also for qsort.
 static inline int sorted_compare_i64(const void *left, const void *right)
 {
-  int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
-  return (a > b) - (a < b);
+  return ORDER(*(const int64_t *)left, *(const int64_t *)right);
 }
 
 // Of two doubles that are numbers.
 static inline int sorted_compare_double(const void *left, const void *right)
 {
-  double a = *(const double *)left, b = *(const double *)right;
-  return (a > b) - (a < b);
+  return ORDER(*(const double *)left, *(const double *)right);
+}
+
+// Of two texts, which the items point to.
+static inline int sorted_compare_text(const void *left, const void *right)
+{
+  return strcmp(*(const char *const *)left, *(const char *const *)right);
 }
 
 // Numbers that are `stride_bytes` apart, the first at `keys`: a member of an array's items, say.

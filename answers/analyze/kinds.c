@@ -3,6 +3,7 @@
 #include "analyze/view.h"
 
 #include "base/map.h"
+#include "base/sorted.h"
 #include "base/vector.h"
 #include "format/stems.h"
 
@@ -148,13 +149,7 @@ static void add_run(struct kinds *kinds, size_t number)
   }
 }
 
-static int by_time(const void *left, const void *right)
-{
-  const struct view_kind *a = left, *b = right;
-  if (a->total_ms != b->total_ms)
-    return a->total_ms > b->total_ms ? -1 : 1;
-  return (a->place > b->place) - (a->place < b->place);
-}
+SORTED_BY(by_time, struct view_kind, FALLING(total_ms) ?: RISING(place))
 
 static bool is_chosen(const struct view_kind *kind, size_t number, const struct view_choice *choice)
 {

@@ -4,6 +4,7 @@
 #include "analyze/experiments.h"
 #include "base/map.h"
 #include "base/memory.h"
+#include "base/sorted.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -264,13 +265,7 @@ struct ranked {
   size_t observation;
 };
 
-static int compare_ranked(const void *left, const void *right)
-{
-  const struct ranked *a = left, *b = right;
-  if (a->latency_ms != b->latency_ms)
-    return a->latency_ms < b->latency_ms ? -1 : 1;
-  return a->observation < b->observation ? -1 : a->observation > b->observation;
-}
+SORTED_BY(compare_ranked, struct ranked, RISING(latency_ms) ?: RISING(observation))
 
 void question_choose_observations(struct question *question, struct view_set *set)
 {

@@ -9,22 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int compare_sets(const void *left, const void *right)
-{
-  const struct view_set *a = left;
-  const struct view_set *b = right;
-  if (a->batch_size != b->batch_size)
-    return a->batch_size < b->batch_size ? -1 : 1;
-  if (a->levels.metrics != b->levels.metrics)
-    return a->levels.metrics ? 1 : -1;
-  unsigned count_a = level_set_count(a->levels);
-  unsigned count_b = level_set_count(b->levels);
-  if (count_a != count_b)
-    return count_a < count_b ? -1 : 1;
-  if (a->levels.mask != b->levels.mask)
-    return a->levels.mask < b->levels.mask ? -1 : 1;
-  return (int)a->levels.serial - (int)b->levels.serial;
-}
+SORTED_BY(compare_sets, struct view_set,
+          RISING(batch_size) ?: RISING(levels.metrics) ?: ORDER(level_set_count(a->levels), level_set_count(b->levels))
+                             ?: RISING(levels.mask) ?: RISING(levels.serial))
 
 // Imported runs and traced programs have the batch size as a tag of the model spans. A run with different ones has none: a
 // latency pooled over batch sizes gives no throughput.

@@ -5,6 +5,7 @@
 
 #include "base/buf.h"
 #include "base/interner.h"
+#include "base/sorted.h"
 
 #include <ctype.h>
 
@@ -190,12 +191,7 @@ struct entry {
   uint32_t id; // of the name
 };
 
-static int compare_entries(const void *left, const void *right)
-{
-  const struct entry *a = left, *b = right;
-  int order = strcmp(a->brief, b->brief);
-  return order != 0 ? order : strcmp(a->name, b->name);
-}
+SORTED_BY(compare_entries, struct entry, strcmp(a->brief, b->brief) ?: strcmp(a->name, b->name))
 
 // Entries of one short form, in the order of their names, get words that distinguish them, then numbers.
 static void distinguish(struct entry *entries, size_t count, struct arena *arena, bool by_number)

@@ -5,6 +5,7 @@
 #include "base/buf.h"
 #include "base/root.h"
 #include "base/slice.h"
+#include "base/sorted.h"
 #include "experiment/system.h"
 
 #include <dirent.h>
@@ -78,11 +79,6 @@ static const char *dpkg_packages(int root, struct arena *arena)
   return text;
 }
 
-static int compare_texts(const void *a, const void *b)
-{
-  return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 // Names of the entries of a folder with this ending, without it, sorted, ", " between them; NULL: none.
 static const char *entries_of(int root, const char *path, const char *ending, struct arena *arena)
 {
@@ -97,7 +93,7 @@ static const char *entries_of(int root, const char *path, const char *ending, st
     if (text_ends_with(entry->d_name, ending))
       names[count++] = arena_copy(arena, entry->d_name, strlen(entry->d_name) - strlen(ending));
   closedir(folder);
-  qsort(names, count, sizeof *names, compare_texts);
+  qsort(names, count, sizeof *names, sorted_compare_text);
   for (size_t i = 0; i < count; i++)
     buf_format(&list, "%s, ", names[i]);
   const char *text = joined(&list, arena);

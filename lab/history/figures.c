@@ -4,14 +4,11 @@
 
 #include "base/json_read.h"
 #include "base/json_write.h"
+#include "base/sorted.h"
 
 #include <math.h>
 
-static int by_key(const void *left, const void *right)
-{
-  const struct store_system_value *a = left, *b = right;
-  return strcmp(a->key, b->key);
-}
+SORTED_BY(by_key, struct store_system_value, strcmp(a->key, b->key))
 
 void figures_sort(struct store_system_value *figures, size_t count)
 {

@@ -4,6 +4,8 @@
 
 #include "manifests/version.h"
 
+#include "base/sorted.h"
+
 #include <fnmatch.h>
 #include <stdio.h>
 #include <strings.h>
@@ -89,25 +91,12 @@ bool history_matches(const struct history_record *record, const struct history_s
          (of->until_ns == 0 || (record->created_ns > 0 && record->created_ns <= of->until_ns));
 }
 
-static int compare_texts(const char *a, const char *b)
-{
-  return strcmp(a != NULL ? a : "", b != NULL ? b : "");
-}
-
-static int by_time(const void *left, const void *right)
-{
-  const struct history_record *a = left, *b = right;
-  if (a->created_ns != b->created_ns)
-    return a->created_ns < b->created_ns ? -1 : 1;
-  if (a->batch != b->batch)
-    return a->batch < b->batch ? -1 : 1;
-  int order = compare_texts(a->model, b->model);
-  order = order != 0 ? order : compare_texts(a->framework, b->framework);
-  order = order != 0 ? order : compare_texts(a->host, b->host);
-  order = order != 0 ? order : strcmp(a->id, b->id);
-  order = order != 0 ? order : compare_texts(a->file, b->file);
-  return order != 0 ? order : -compare_texts(a->path, b->path); // the one with a file before that of a database
-}
+// Of one of a file and one of a database, that with a file is first.
+SORTED_BY(by_time, struct history_record,
+          RISING(created_ns) ?: RISING(batch) ?: texts_compare(a->model, b->model)
+                             ?: texts_compare(a->framework, b->framework) ?: texts_compare(a->host, b->host)
+                             ?: strcmp(a->id, b->id) ?: texts_compare(a->file, b->file)
+                             ?: texts_compare(b->path, a->path))
 
 void history_select(struct history *history, const struct history_selection *selection)
 {

@@ -5,6 +5,7 @@
 #include "base/json_write.h"
 #include "base/memory.h"
 #include "base/slice.h"
+#include "base/sorted.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -83,12 +84,7 @@ struct place {
   bool is_hidden;
 };
 
-static int compare_places(const void *a, const void *b)
-{
-  const struct place *first = a, *second = b;
-  int order = strcmp(first->path, second->path);
-  return order != 0 ? order : (int)second->is_hidden - (int)first->is_hidden;
-}
+SORTED_BY(compare_places, struct place, strcmp(a->path, b->path) ?: FALLING(is_hidden))
 
 static size_t count_texts(const char *const *texts)
 {

@@ -3,6 +3,7 @@
 #include "launch/energy.h"
 
 #include "base/small_file.h"
+#include "base/sorted.h"
 
 #include <dirent.h>
 #include <math.h>
@@ -42,11 +43,7 @@ static void add_zone(struct energy *energy, const char *folder, const char *entr
   energy->count++;
 }
 
-static int compare_zones(const void *left, const void *right)
-{
-  const struct energy_zone *a = left, *b = right;
-  return strcmp(a->path, b->path);
-}
+SORTED_BY(compare_zones, struct energy_zone, strcmp(a->path, b->path))
 
 void energy_find(const char *folder, struct energy *ret_energy)
 {

@@ -2,6 +2,7 @@
 // Which tracers a program gets: by name, by path, or all that xsp has. At a level set a program gets only those that publish at
 // it (tracer_table.c).
 #include "base/nearest.h"
+#include "base/sorted.h"
 #include "base/vector.h"
 #include "launch/environment.h"
 #include "launch/functions.h"
@@ -38,11 +39,6 @@ struct choice {
   VECTOR(const char *) names; // of the tracers in it, sorted
 };
 
-static int by_name(const void *a, const void *b)
-{
-  return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 static enum status list_folder(struct choice *choice, struct error *err)
 {
   XSP_TRY(install_find("tracers", choice->folder, sizeof choice->folder, err));
@@ -59,7 +55,7 @@ static enum status list_folder(struct choice *choice, struct error *err)
   }
   closedir(directory);
   if (choice->names.count > 0)
-    qsort(choice->names.items, choice->names.count, sizeof *choice->names.items, by_name);
+    qsort(choice->names.items, choice->names.count, sizeof *choice->names.items, sorted_compare_text);
   return STATUS_OK;
 }
 
@@ -120,7 +116,7 @@ static enum status add_text(struct choice *choice, const char *text, struct erro
     return add(choice, arena_copy(choice->arena, base, has_ending ? base_length - 3 : base_length), name, options, err);
   }
   if (choice->names.count == 0 ||
-      bsearch(&name, choice->names.items, choice->names.count, sizeof name, by_name) == NULL)
+      bsearch(&name, choice->names.items, choice->names.count, sizeof name, sorted_compare_text) == NULL)
     return no_such_tracer(choice, name, err);
   return add(choice, name, arena_format(choice->arena, "%s/%s.so", choice->folder, name), options, err);
 }

@@ -3,6 +3,7 @@
 // followed is its one named file.
 #include "manifests/model_files.h"
 
+#include "base/sorted.h"
 #include "base/vector.h"
 #include "frameworks/frameworks.h"
 
@@ -54,11 +55,6 @@ static enum status add_folder(struct finding *finding, const char *path, struct 
 
 // ---- all together ----------------------------------------------------------------------------------------------------
 
-static int by_name(const void *a, const void *b)
-{
-  return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 static bool path_of(const struct model_files *files, const char *name, char path[PATH_MAX])
 {
   bool is_elsewhere = files->weights != NULL && strcmp(basename(files->weights), name) == 0;
@@ -87,7 +83,7 @@ static enum status settle(struct finding *finding, struct model_files *files, st
     return error_set(err, STATUS_INPUT, "cannot read the model", finding->folder, "another path",
                      "not a model's folder: more than %d files", FILES_MAXIMUM);
   if (finding->names.count > 0)
-    qsort(finding->names.items, finding->names.count, sizeof *finding->names.items, by_name);
+    qsort(finding->names.items, finding->names.count, sizeof *finding->names.items, sorted_compare_text);
   for (size_t i = 0; i < finding->names.count; i++) {
     int64_t bytes = 0;
     if ((i > 0 && strcmp(finding->names.items[i - 1], finding->names.items[i]) == 0) ||

@@ -2,6 +2,8 @@
 // Reads boxes from a model's output; see boxes.h. Called by the runner after an inference. Values may be any bits.
 #include "processing/boxes.h"
 
+#include "base/sorted.h"
+
 #include <math.h>
 #include <stdlib.h>
 
@@ -121,13 +123,7 @@ struct candidate {
   size_t order;
 };
 
-static int compare_candidates(const void *left, const void *right)
-{
-  const struct candidate *a = left, *b = right;
-  if (a->box.score != b->box.score)
-    return a->box.score > b->box.score ? -1 : 1;
-  return (a->order > b->order) - (a->order < b->order);
-}
+SORTED_BY(compare_candidates, struct candidate, FALLING(box.score) ?: RISING(order))
 
 static float overlap(const struct box *a, const struct box *b)
 {

@@ -4,6 +4,8 @@
 // the median time of a step of many layers. Status 3: no GPU; 1: a wrong result, or an error of the driver.
 #include "launches.h"
 
+#include "base/sorted.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -149,11 +151,7 @@ static uint64_t now_ns(void)
   return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-static int compare(const void *a, const void *b)
-{
-  uint64_t first = *(const uint64_t *)a, second = *(const uint64_t *)b;
-  return first < second ? -1 : first > second;
-}
+SORTED_BY(compare, uint64_t, ORDER(*a, *b))
 
 static void step(void)
 {

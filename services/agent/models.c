@@ -6,6 +6,7 @@
 #include "base/file_place.h"
 #include "base/interner.h"
 #include "base/memory.h"
+#include "base/sorted.h"
 #include "base/vector.h"
 #include "manifests/manifests.h"
 #include "manifests/version.h"
@@ -87,11 +88,6 @@ static enum status check_framework(const struct models *models, const struct man
                    manifest->framework_version != NULL ? manifest->framework_version : "");
 }
 
-static int by_name(const void *a, const void *b)
-{
-  return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 struct names {
   VECTOR(const char *) list;
 };
@@ -105,7 +101,7 @@ static void list_files(const struct models *models, struct arena *arena, struct 
   if (entries != NULL)
     closedir(entries);
   if (names->list.count > 0)
-    qsort(names->list.items, names->list.count, sizeof *names->list.items, by_name);
+    qsort(names->list.items, names->list.count, sizeof *names->list.items, sorted_compare_text);
 }
 
 // A text that changes with the files, as far as their names, sizes and times show it.

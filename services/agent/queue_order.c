@@ -3,6 +3,7 @@
 // recently first; within a user, what came first is first. So a user with many evaluations delays another one by one at a time.
 #include "agent/queue_private.h"
 #include "base/memory.h"
+#include "base/sorted.h"
 #include "base/vector.h"
 
 #include <stdio.h>
@@ -19,20 +20,11 @@ struct queue_user *queue_user_of(struct queue *queue, const char *name)
   return *place;
 }
 
-static int compare(uint64_t a, uint64_t b)
-{
-  return (a > b) - (a < b);
-}
-
 // Each round has one evaluation of each user who has another one. Within a round the order stays: who begins one is served last.
-static int by_turn(const void *left, const void *right)
-{
-  const struct queue_job *a = *(struct queue_job *const *)left, *b = *(struct queue_job *const *)right;
-  int order = compare(a->round, b->round);
-  if (order == 0)
-    order = compare(a->of->served, b->of->served);
-  return order != 0 ? order : compare(a->of->oldest, b->of->oldest); // who was never served
-}
+// `oldest` decides among those who were never served.
+SORTED_BY(by_turn, struct queue_job *const,
+          ORDER((*a)->round, (*b)->round) ?: ORDER((*a)->of->served, (*b)->of->served)
+                                          ?: ORDER((*a)->of->oldest, (*b)->of->oldest))
 
 void queue_order(struct queue *queue)
 {

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/debug.h"
 #include "base/input_file.h"
+#include "base/sorted.h"
 #include "otlp/json_request.h"
 #include "serve/journal_private.h"
 #include "serve/request_check.h"
@@ -44,10 +45,7 @@ static enum status open_folder(struct journal *journal, struct error *err)
 }
 
 // ---- what an earlier server left -------------------------------------------------------------------------------------
-static int by_name(const void *a, const void *b)
-{
-  return strcmp(((const struct journal_name *)a)->text, ((const struct journal_name *)b)->text);
-}
+SORTED_BY(by_name, struct journal_name, strcmp(a->text, b->text))
 
 // Fills journal->closed, oldest first, and removes what was half made of them.
 static enum status list_journals(struct journal *journal, struct error *err)

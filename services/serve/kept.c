@@ -4,6 +4,7 @@
 
 #include "base/input_file.h"
 #include "base/slice.h"
+#include "base/sorted.h"
 #include "http/route.h"
 #include "serve/journal.h"
 
@@ -58,13 +59,7 @@ static bool has_journal(int folder, const char *name)
   return faccessat(folder, journal, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-static int newest_first(const void *a, const void *b)
-{
-  const struct kept_file *left = a, *right = b;
-  if (left->changed_ns != right->changed_ns)
-    return left->changed_ns < right->changed_ns ? 1 : -1;
-  return strcmp(right->name, left->name);
-}
+SORTED_BY(newest_first, struct kept_file, FALLING(changed_ns) ?: strcmp(b->name, a->name))
 
 enum status kept_list(int folder, struct kept_files *ret_files, struct error *err)
 {

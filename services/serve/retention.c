@@ -65,13 +65,7 @@ struct uploads {
   VECTOR(struct slice) lines; // of `text`, in order
 };
 
-static int compare_lines(const void *a, const void *b)
-{
-  const struct slice *left = a, *right = b;
-  size_t shorter = left->length < right->length ? left->length : right->length;
-  int order = shorter > 0 ? memcmp(left->data, right->data, shorter) : 0;
-  return order != 0 ? order : (left->length > right->length) - (left->length < right->length);
-}
+SORTED_BY(compare_lines, struct slice, slice_compare(*a, *b))
 
 // Empty where there is no such list. uploads_done must follow.
 static void read_uploads(int folder, struct uploads *uploads)

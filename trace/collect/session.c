@@ -7,6 +7,7 @@
 #include "base/hex.h"
 #include "base/memory.h"
 #include "base/proc.h"
+#include "base/sorted.h"
 #include "collect/guard.h"
 #include "collect/place.h"
 #include "collect/state.h"
@@ -22,11 +23,7 @@
 #define QUIET_NS INT64_C(60000000000)    // bursts that are closer together keep their rings
 #define CALIBRATION_INTERVAL_NS 50000000 // between two readings kept in the file, which has room for 112
 
-static int by_ticks(const void *a, const void *b)
-{
-  const struct session_calibration *left = a, *right = b;
-  return (left->ticks > right->ticks) - (left->ticks < right->ticks);
-}
+SORTED_BY(by_ticks, struct session_calibration, RISING(ticks))
 
 // Takes over readings that were written since the last look, whoever wrote them. Each slot is read like a seqlock.
 static void read_calibrations(struct collect_session *session)

@@ -31,14 +31,7 @@ struct work {
   struct keyed *ids;          // sorted; NULL: ids count up
 };
 
-static int compare_keyed(const void *left, const void *right)
-{
-  const struct keyed *a = left;
-  const struct keyed *b = right;
-  if (a->key != b->key)
-    return a->key < b->key ? -1 : 1;
-  return a->row < b->row ? -1 : a->row > b->row;
-}
+SORTED_BY(compare_keyed, struct keyed, RISING(key) ?: RISING(row))
 
 // The first of `count` with this key and row or a larger one.
 static size_t lower_bound(const struct keyed *keyed, size_t count, int64_t key, uint32_t row)

@@ -138,13 +138,7 @@ static enum status read_operators(struct work *work, uint32_t keys[KEYS], struct
 static int compare_forward(const void *left, const void *right, void *input)
 {
   const struct forward_operator *a = left, *b = right;
-  if (a->sequence != b->sequence)
-    return a->sequence < b->sequence ? -1 : 1;
-  if (a->thread != b->thread)
-    return a->thread < b->thread ? -1 : 1;
-  if (a->start_ns != b->start_ns)
-    return a->start_ns < b->start_ns ? -1 : 1;
-  return order_compare_ties(input, a->row, b->row);
+  return RISING(sequence) ?: RISING(thread) ?: RISING(start_ns) ?: order_compare_ties(input, a->row, b->row);
 }
 
 static void sort_forward(struct work *work)
@@ -160,11 +154,7 @@ static void sort_forward(struct work *work)
 static int compare_begun(const void *key, const void *item)
 {
   const struct forward_operator *a = key, *b = item;
-  if (a->sequence != b->sequence)
-    return a->sequence < b->sequence ? -1 : 1;
-  if (a->thread != b->thread)
-    return a->thread < b->thread ? -1 : 1;
-  return a->start_ns < b->start_ns ? -1 : 1;
+  return RISING(sequence) ?: RISING(thread) ?: a->start_ns < b->start_ns ? -1 : 1;
 }
 
 static size_t end_of_begun(const struct work *work, int64_t sequence, uint32_t thread, int64_t start_ns)
@@ -323,11 +313,7 @@ static uint32_t thread_of(struct work *work, const struct backward_operator *bac
 }
 
 // ---- links -----------------------------------------------------------------------------------------------------------
-static int compare_links(const void *left, const void *right)
-{
-  const struct forward_link *a = left, *b = right;
-  return (a->row > b->row) - (a->row < b->row);
-}
+SORTED_BY(compare_links, struct forward_link, RISING(row))
 
 static void link_operators(struct work *work, struct arena *arena, struct forward_links *links)
 {

@@ -38,23 +38,10 @@ const char *join_reason_text(enum join_reason reason)
 
 static int compare_groups(const struct place *a, const struct place *b)
 {
-  if (a->span->observation != b->span->observation)
-    return a->span->observation < b->span->observation ? -1 : 1;
-  if (a->span->level != b->span->level)
-    return a->span->level < b->span->level ? -1 : 1;
-  return a->span->name < b->span->name ? -1 : a->span->name > b->span->name;
+  return RISING(span->observation) ?: RISING(span->level) ?: RISING(span->name);
 }
 
-static int compare_places(const void *left, const void *right)
-{
-  const struct place *a = left, *b = right;
-  int order = compare_groups(a, b);
-  if (order != 0)
-    return order;
-  if (a->span->start_ns != b->span->start_ns)
-    return a->span->start_ns < b->span->start_ns ? -1 : 1;
-  return a->row < b->row ? -1 : a->row > b->row;
-}
+SORTED_BY(compare_places, struct place, compare_groups(a, b) ?: RISING(span->start_ns) ?: RISING(row))
 
 static void rank(const struct join_side *side, struct arena *arena, struct ranked *ret_ranked)
 {
@@ -174,13 +161,7 @@ static size_t count_ambiguous(const struct joining *joining, size_t count)
   return ambiguous;
 }
 
-static int compare_threaded(const void *left, const void *right)
-{
-  const struct threaded *a = left, *b = right;
-  if (a->track != b->track)
-    return a->track < b->track ? -1 : 1;
-  return a->ordinal < b->ordinal ? -1 : a->ordinal > b->ordinal;
-}
+SORTED_BY(compare_threaded, struct threaded, RISING(track) ?: RISING(ordinal))
 
 static size_t same_thread(const struct threaded *spans, size_t count)
 {
@@ -232,11 +213,7 @@ static void join_group(struct joining *joining, const struct group *group)
     join_by_thread(joining, group, &there);
 }
 
-static int compare_links(const void *left, const void *right)
-{
-  const struct join_link *a = left, *b = right;
-  return a->row < b->row ? -1 : a->row > b->row;
-}
+SORTED_BY(compare_links, struct join_link, RISING(row))
 
 static bool has_ambiguous(const struct group *group)
 {

@@ -65,28 +65,13 @@ static int compare_noted(const void *left, const void *right, void *context)
   const struct store_spans *spans = context;
   uint32_t a = *(const uint32_t *)left;
   uint32_t b = *(const uint32_t *)right;
-  if (spans->correlation_id[a] != spans->correlation_id[b])
-    return spans->correlation_id[a] < spans->correlation_id[b] ? -1 : 1;
-  if (spans->track_id[a] != spans->track_id[b])
-    return spans->track_id[a] < spans->track_id[b] ? -1 : 1;
-  return a == b ? 0 : is_outer(spans, a, b) ? -1 : 1;
+  return ORDER(spans->correlation_id[a], spans->correlation_id[b]) ?: ORDER(spans->track_id[a], spans->track_id[b])
+      ?: a == b ? 0 : is_outer(spans, a, b) ? -1 : 1;
 }
 
-static int compare_launches(const void *left, const void *right)
-{
-  const struct launch_call *a = left;
-  const struct launch_call *b = right;
-  if (a->id != b->id)
-    return a->id < b->id ? -1 : 1;
-  return (a->start > b->start) - (a->start < b->start);
-}
+SORTED_BY(compare_launches, struct launch_call, RISING(id) ?: RISING(start))
 
-static int compare_rows(const void *left, const void *right)
-{
-  const struct launch_call *a = left;
-  const struct launch_call *b = right;
-  return (a->row > b->row) - (a->row < b->row);
-}
+SORTED_BY(compare_rows, struct launch_call, RISING(row))
 
 // Of an id with one launch after all: that.
 static void settle_id(struct launches *launches, size_t first, struct arena *arena)
@@ -158,12 +143,7 @@ static struct launch_call *first_of(const struct launches *launches, int64_t id)
 #define CALLS_MOST 256u // of its process
 #define LOOKED_AT_MOST 4096u
 
-static int compare_facts(const void *left, const void *right)
-{
-  const struct correlate_facts *a = left;
-  const struct correlate_facts *b = right;
-  return (a->row > b->row) - (a->row < b->row);
-}
+SORTED_BY(compare_facts, struct correlate_facts, RISING(row))
 
 static const struct correlate_facts *facts_of(const struct launches *launches, uint32_t row)
 {

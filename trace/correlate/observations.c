@@ -39,26 +39,16 @@ static uint32_t process_of(const struct relation *relation, size_t row)
   return has_process ? launches->process_of_slot[id_map_find(launches->slot_of_track, track_id)] : 0;
 }
 
-static int compare_starts(const void *left, const void *right)
-{
-  const struct item *a = left;
-  const struct item *b = right;
-  if (a->start != b->start)
-    return a->start < b->start ? -1 : 1;
-  return a->row < b->row ? -1 : a->row > b->row;
-}
+SORTED_BY(compare_starts, struct item, RISING(start) ?: RISING(row))
 
 static int compare_groups(const struct item *a, const struct item *b)
 {
-  if (a->clock != b->clock)
-    return a->clock < b->clock ? -1 : 1;
-  return (a->process > b->process) - (a->process < b->process);
+  return RISING(clock) ?: RISING(process);
 }
 
 static int compare_in_groups(const void *left, const void *right)
 {
-  int order = compare_groups(left, right);
-  return order != 0 ? order : compare_starts(left, right);
+  return compare_groups(left, right) ?: compare_starts(left, right);
 }
 
 // As sweep_link does.

@@ -5,6 +5,8 @@
 
 #include "store/store.h"
 
+#include "base/sorted.h"
+
 #include <stdlib.h>
 
 struct item {
@@ -23,19 +25,13 @@ int order_compare_ties(const struct order_input *input, uint32_t a, uint32_t b)
 {
   int64_t end_a = end_of(input, a);
   int64_t end_b = end_of(input, b);
-  if (end_a != end_b)
-    return end_a > end_b ? -1 : 1;
-  if (input->levels[a] != input->levels[b])
-    return input->levels[a] < input->levels[b] ? -1 : 1;
-  return a < b ? -1 : a > b;
+  return ORDER(end_b, end_a) ?: ORDER(input->levels[a], input->levels[b]) ?: ORDER(a, b);
 }
 
 static int compare_items(const void *left, const void *right, void *input)
 {
   const struct item *a = left, *b = right;
-  if (a->start != b->start)
-    return a->start < b->start ? -1 : 1;
-  return order_compare_ties(input, a->row, b->row);
+  return RISING(start) ?: order_compare_ties(input, a->row, b->row);
 }
 
 static void sort_rows(const struct order_input *input, uint32_t *rows, size_t count, struct arena *scratch)

@@ -5,6 +5,7 @@
 
 #include "base/interner.h"
 #include "base/map.h"
+#include "base/sorted.h"
 #include "base/vector.h"
 #include "correlate/rows.h"
 
@@ -111,19 +112,8 @@ static void collect_events(struct pools *pools, bool looking)
 }
 
 // By process and time; of those that start at once, what others look for first, then the longer ones.
-static int compare_events(const void *left, const void *right)
-{
-  const struct event *a = left, *b = right;
-  if (a->process != b->process)
-    return a->process < b->process ? -1 : 1;
-  if (a->start_ns != b->start_ns)
-    return a->start_ns < b->start_ns ? -1 : 1;
-  if (a->looks != b->looks)
-    return a->looks ? 1 : -1;
-  if (a->end_ns != b->end_ns)
-    return a->end_ns > b->end_ns ? -1 : 1;
-  return a->row < b->row ? -1 : a->row > b->row;
-}
+SORTED_BY(compare_events, struct event,
+          RISING(process) ?: RISING(start_ns) ?: RISING(looks) ?: FALLING(end_ns) ?: RISING(row))
 
 static void forget_ended(struct thread *thread, int64_t before_ns)
 {

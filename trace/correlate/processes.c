@@ -4,6 +4,8 @@
 
 #include "correlate/rows.h"
 
+#include "base/sorted.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,13 +31,7 @@ static int compare_processes(const struct member *a, const struct member *b) // 
   return compare_texts(a->source->host, b->source->host);
 }
 
-static int compare_members(const void *left, const void *right)
-{
-  const struct member *a = left;
-  const struct member *b = right;
-  int order = compare_processes(a, b);
-  return order != 0 ? order : (a->track->clock > b->track->clock) - (a->track->clock < b->track->clock);
-}
+SORTED_BY(compare_members, struct member, compare_processes(a, b) ?: RISING(track->clock))
 
 // Numbers processes for launches_of, where there are several.
 static void number_processes(const struct member *members, size_t count, struct parents *parents)

@@ -58,11 +58,7 @@ struct row_of_id {
   uint32_t row;
 };
 
-static int compare_ids(const void *left, const void *right)
-{
-  int64_t a = ((const struct row_of_id *)left)->id, b = ((const struct row_of_id *)right)->id;
-  return a < b ? -1 : a > b;
-}
+SORTED_BY(compare_ids, struct row_of_id, RISING(id))
 
 // Names of the scratch file as the experiment's file numbers them: 0 where it has no such text.
 static uint32_t translate(struct store *store, struct store *from, uint32_t name, uint32_t *known)
@@ -83,13 +79,7 @@ struct executed { // what a launch launched
   uint32_t row;
 };
 
-static int compare_executed(const void *left, const void *right)
-{
-  const struct executed *a = left, *b = right;
-  if (a->correlation_id != b->correlation_id)
-    return a->correlation_id < b->correlation_id ? -1 : 1;
-  return a->row < b->row ? -1 : a->row > b->row;
-}
+SORTED_BY(compare_executed, struct executed, RISING(correlation_id) ?: RISING(row))
 
 // Launches of all kernels have one name, their call's; what they launched tells them apart.
 static void name_launches(const struct store_spans *spans, struct join_span *items, struct arena *arena)

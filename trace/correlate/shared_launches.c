@@ -54,12 +54,7 @@ static enum status keep_named(struct launches *launches, const struct store_span
   return STATUS_OK;
 }
 
-static int compare_facts(const void *left, const void *right)
-{
-  const struct correlate_facts *a = left;
-  const struct correlate_facts *b = right;
-  return (a->row > b->row) - (a->row < b->row);
-}
+SORTED_BY(compare_facts, struct correlate_facts, RISING(row))
 
 static size_t place_of(const struct correlate_facts *facts, size_t count, uint32_t row)
 {

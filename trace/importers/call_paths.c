@@ -5,6 +5,7 @@
 #include "importers/call_paths.h"
 
 #include "base/map.h"
+#include "base/sorted.h"
 #include "base/vector.h"
 
 #include <stdlib.h>
@@ -62,15 +63,7 @@ void call_thread_done(struct call_thread *thread)
 
 // By start; of equal starts what ends later is outside, of equal intervals the frame, then what came first (ids of spans
 // count up).
-static int compare(const void *left, const void *right)
-{
-  const struct call_interval *a = left, *b = right;
-  if (a->start_ns != b->start_ns)
-    return a->start_ns < b->start_ns ? -1 : 1;
-  if (a->end_ns != b->end_ns)
-    return a->end_ns > b->end_ns ? -1 : 1;
-  return a->what < b->what ? -1 : a->what > b->what;
-}
+SORTED_BY(compare, struct call_interval, RISING(start_ns) ?: FALLING(end_ns) ?: RISING(what))
 
 void call_thread_sort(struct call_thread *thread)
 {

@@ -5,6 +5,8 @@
 // level. A span that ended stays in them and is passed over for good when a chain is looked at: no step is taken twice.
 #include "importers/lanes.h"
 
+#include "base/sorted.h"
+
 #include <stdlib.h>
 
 #define NONE SIZE_MAX
@@ -128,13 +130,7 @@ void import_lanes_end_tag(struct import_lanes *lanes, uint32_t number, const str
 }
 
 // ---- pairs -----------------------------------------------------------------------------------------------------------
-static int compare_events(const void *left, const void *right)
-{
-  const struct lane_event *a = left, *b = right;
-  if (a->time_ns != b->time_ns)
-    return a->time_ns < b->time_ns ? -1 : 1;
-  return (a->order > b->order) - (a->order < b->order);
-}
+SORTED_BY(compare_events, struct lane_event, RISING(time_ns) ?: RISING(order))
 
 // The latest span of a chain that is open; NONE.
 static size_t latest(const struct pairing *pairing, size_t *head, enum chain chain)

@@ -33,14 +33,7 @@ void key_list_free(struct key_list *list)
   free(list);
 }
 
-static int compare_pairs(const void *left, const void *right)
-{
-  const struct pair *a = left;
-  const struct pair *b = right;
-  if (a->key != b->key)
-    return a->key < b->key ? -1 : 1;
-  return a->row < b->row ? -1 : a->row > b->row;
-}
+SORTED_BY(compare_pairs, struct pair, RISING(key) ?: RISING(row))
 
 // Buckets hold rows in file order already.
 static void sort_bucket(struct key_list *list, uint32_t from, uint32_t to)

@@ -6,6 +6,7 @@
 #include "base/input_file.h"
 #include "base/memory.h"
 #include "base/slice.h"
+#include "base/sorted.h"
 #include "base/vector.h"
 
 #include <dirent.h>
@@ -58,10 +59,7 @@ static bool is_database(int folder, const char *entry, struct stat *ret_facts)
   return is;
 }
 
-static int compare_paths(const void *left, const void *right)
-{
-  return strcmp(((const struct leftover *)left)->path, ((const struct leftover *)right)->path);
-}
+SORTED_BY(compare_paths, struct leftover, strcmp(a->path, b->path))
 
 enum status leftovers_find(const char *folder, const char *name, struct arena *arena, struct leftover **ret_leftovers,
                            size_t *ret_count, struct error *err)

@@ -7,11 +7,7 @@
 
 #include <stdlib.h>
 
-static int compare_links(const void *left, const void *right)
-{
-  const struct store_link *a = left, *b = right;
-  return a->span_id < b->span_id ? -1 : a->span_id > b->span_id;
-}
+SORTED_BY(compare_links, struct store_link, RISING(span_id))
 
 struct naming {
   const struct store_link *links; // by span id

@@ -6,6 +6,7 @@
 #include "base/buf.h"
 #include "base/interner.h"
 #include "base/memory.h"
+#include "base/sorted.h"
 #include "base/vector.h"
 #include "symbols/symbols_private.h"
 
@@ -56,13 +57,7 @@ void symbols_close(struct symbols *symbols)
 }
 
 // ---- a library
-static int compare(const void *left, const void *right)
-{
-  const struct function *a = left, *b = right;
-  if (a->address != b->address)
-    return a->address < b->address ? -1 : 1;
-  return a->rank < b->rank ? -1 : a->rank > b->rank;
-}
+SORTED_BY(compare, struct function, RISING(address) ?: RISING(rank))
 
 static void list_functions(struct library *library)
 {

@@ -5,6 +5,8 @@
 
 #include "analyze/causes/time_rows.h"
 
+#include "base/sorted.h"
+
 #include <string.h>
 
 struct parts_names {  // by name: nanoseconds
@@ -113,15 +115,7 @@ static void add_calls(const struct time_parts_run *of, const struct busy *covere
   }
 }
 
-static int compare_host_spans(const void *left, const void *right)
-{
-  const struct host_span *a = left, *b = right;
-  if (a->name != b->name)
-    return a->name < b->name ? -1 : 1;
-  if (a->place != b->place)
-    return a->place < b->place ? -1 : 1;
-  return (a->start_ns > b->start_ns) - (a->start_ns < b->start_ns);
-}
+SORTED_BY(compare_host_spans, struct host_span, RISING(name) ?: RISING(place) ?: RISING(start_ns))
 
 static size_t find_host_spans(const struct time_parts_run *of, struct host_span *items)
 {

@@ -2,6 +2,7 @@
 // A history: the model latency of experiments in order of creation, and where it changed. Called by programs/xsp/verb_compare.c.
 #include "analyze/compare/compare.h"
 
+#include "base/sorted.h"
 #include "base/time_text.h"
 
 #include <inttypes.h>
@@ -63,7 +64,7 @@ static int compare_created(const void *left, const void *right)
 {
   const struct experiment_runs *const *a = left, *const *b = right; // of one array
   int64_t a_ns = (*a)->experiment->created_ns, b_ns = (*b)->experiment->created_ns;
-  return a_ns != b_ns ? (a_ns < b_ns ? -1 : 1) : (*a > *b) - (*a < *b);
+  return ORDER(a_ns, b_ns) ?: ORDER(*a, *b);
 }
 
 static enum status load_points(struct history *history, const struct experiment_runs *experiments, size_t count,

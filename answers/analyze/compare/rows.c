@@ -4,6 +4,8 @@
 
 #include "analyze/runs/samples.h"
 
+#include "base/sorted.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -97,26 +99,12 @@ static int compare_rows(const void *left, const void *right)
 {
   const struct row *a = left, *b = right;
   double a_ms = fabs(a->difference_ms), b_ms = fabs(b->difference_ms);
-  if (rank_of(a->kind) != rank_of(b->kind))
-    return rank_of(a->kind) - rank_of(b->kind);
-  if (isnan(a_ms) != isnan(b_ms))
-    return isnan(a_ms) - isnan(b_ms);
-  if (a_ms != b_ms && !isnan(a_ms))
-    return a_ms > b_ms ? -1 : 1;
-  if (a->index != b->index)
-    return a->index < b->index ? -1 : 1;
-  return strcmp(a->name, b->name);
+  return ORDER(rank_of(a->kind), rank_of(b->kind)) ?: ORDER(isnan(a_ms), isnan(b_ms))
+      ?: ORDER(b_ms, a_ms) ?: RISING(index) ?: strcmp(a->name, b->name);
 }
 
-static int compare_unpaired(const void *left, const void *right)
-{
-  const struct unpaired_row *a = left, *b = right;
-  if (rank_of(a->kind) != rank_of(b->kind))
-    return rank_of(a->kind) - rank_of(b->kind);
-  if (a->latency_ms != b->latency_ms)
-    return a->latency_ms > b->latency_ms ? -1 : 1;
-  return strcmp(a->name, b->name);
-}
+SORTED_BY(compare_unpaired, struct unpaired_row,
+          ORDER(rank_of(a->kind), rank_of(b->kind)) ?: FALLING(latency_ms) ?: strcmp(a->name, b->name))
 
 static double percent(const struct row *row, double ms)
 {

@@ -3,6 +3,7 @@
 #include "analyze/compare/compare.h"
 #include "analyze/models/survey_systems.h"
 #include "base/interner.h"
+#include "base/sorted.h"
 
 #include <string.h>
 
@@ -135,18 +136,7 @@ struct packages {
   VECTOR(struct package) list; // by name; a name of several architectures by version
 };
 
-static int compare_slices(struct slice a, struct slice b)
-{
-  int order = memcmp(a.data, b.data, a.length < b.length ? a.length : b.length);
-  return order != 0 ? order : (a.length > b.length) - (a.length < b.length);
-}
-
-static int compare_packages(const void *left, const void *right)
-{
-  const struct package *a = left, *b = right;
-  int order = compare_slices(a->name, b->name);
-  return order != 0 ? order : compare_slices(a->version, b->version);
-}
+SORTED_BY(compare_packages, struct package, slice_compare(a->name, b->name) ?: slice_compare(a->version, b->version))
 
 // Of one item: NAME=VERSION as dpkg's, NAME-VERSION as Python's, NAME-VERSION-BUILD as conda's.
 static struct package split(const char *key, const char *item, size_t length)
@@ -201,12 +191,12 @@ static void put_packages(const struct facts facts[2], const char *key, struct ar
   while (at[0] < of[0].list.count || at[1] < of[1].list.count) {
     const struct package *a = at[0] < of[0].list.count ? &of[0].list.items[at[0]] : NULL;
     const struct package *b = at[1] < of[1].list.count ? &of[1].list.items[at[1]] : NULL;
-    int order = a == NULL ? 1 : b == NULL ? -1 : compare_slices(a->name, b->name);
+    int order = a == NULL ? 1 : b == NULL ? -1 : slice_compare(a->name, b->name);
     a = order <= 0 ? a : NULL;
     b = order >= 0 ? b : NULL;
     at[0] += a != NULL;
     at[1] += b != NULL;
-    if (a != NULL && b != NULL && compare_slices(a->version, b->version) == 0)
+    if (a != NULL && b != NULL && slice_compare(a->version, b->version) == 0)
       continue;
     const struct slice name = a != NULL ? a->name : b->name;
     if (shown++ < PACKAGES_SHOWN)

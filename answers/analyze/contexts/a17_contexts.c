@@ -4,6 +4,7 @@
 #include "analyze/a_list.h"
 #include "analyze/contexts/rows.h"
 #include "base/saturate.h"
+#include "base/sorted.h"
 #include "correlate/correlate.h"
 
 #include <math.h>
@@ -48,13 +49,7 @@ static void add_rows(struct lines *lines, const struct store_context_metric *row
     }
 }
 
-static int compare_lines(const void *left, const void *right)
-{
-  const struct line *a = left, *b = right;
-  if (a->weight != b->weight)
-    return a->weight > b->weight ? -1 : 1;
-  return a->context < b->context ? -1 : a->context > b->context;
-}
+SORTED_BY(compare_lines, struct line, FALLING(weight) ?: RISING(context))
 
 static struct table_cell milliseconds(const struct figure_of *figure, int64_t value)
 {

@@ -5,6 +5,7 @@
 #include "analyze/contexts/rows.h"
 #include "base/map.h"
 #include "base/saturate.h"
+#include "base/sorted.h"
 #include "base/vector.h"
 
 #include <math.h>
@@ -71,18 +72,9 @@ static void add_row(struct places *places, const struct store_context_metric *ro
   }
 }
 
-static int compare_places(const void *left, const void *right)
-{
-  const struct place *a = left, *b = right;
-  return a->samples != b->samples ? (a->samples < b->samples) - (a->samples > b->samples)
-                                  : (a->number > b->number) - (a->number < b->number);
-}
+SORTED_BY(compare_places, struct place, FALLING(samples) ?: RISING(number))
 
-static int by_samples(const void *left, const void *right)
-{
-  int64_t a = ((const struct reason *)left)->samples, b = ((const struct reason *)right)->samples;
-  return (a < b) - (a > b);
-}
+SORTED_BY(by_samples, struct reason, FALLING(samples))
 
 // The reasons of a place, most samples first. `selected` is none: the warp issued.
 static const struct reason *stalls_of(struct places *places, size_t number)

@@ -5,6 +5,7 @@
 #include "analyze/run_columns.h"
 
 #include "base/saturate.h"
+#include "base/sorted.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -59,24 +60,13 @@ static enum status add_passes(struct adding *of, uint32_t run, uint32_t backward
 static int compare_places(uint32_t run, uint32_t rank, int64_t ns, uint32_t other_run, uint32_t other_rank,
                           int64_t other_ns)
 {
-  if (run != other_run)
-    return run < other_run ? -1 : 1;
-  if (rank != other_rank)
-    return rank < other_rank ? -1 : 1;
-  return (ns > other_ns) - (ns < other_ns);
+  return ORDER(run, other_run) ?: ORDER(rank, other_rank) ?: ORDER(ns, other_ns);
 }
 
-static int compare_passes(const void *left, const void *right)
-{
-  const struct pass *a = left, *b = right;
-  return compare_places(a->run, a->rank, a->start_ns, b->run, b->rank, b->start_ns);
-}
+SORTED_BY(compare_passes, struct pass, compare_places(a->run, a->rank, a->start_ns, b->run, b->rank, b->start_ns))
 
-static int compare_steps(const void *left, const void *right)
-{
-  const struct rank_step *const *a = left, *const *b = right;
-  return compare_places((*a)->run, (*a)->rank, (*a)->start_ns, (*b)->run, (*b)->rank, (*b)->start_ns);
-}
+SORTED_BY(compare_steps, struct rank_step *const,
+          compare_places((*a)->run, (*a)->rank, (*a)->start_ns, (*b)->run, (*b)->rank, (*b)->start_ns))
 
 // The last one of the place that starts by the instant, and has not ended; SIZE_MAX: none.
 static size_t step_at(const struct adding *of, uint32_t run, uint32_t rank, int64_t ns)

@@ -4,6 +4,8 @@
 #include "analyze/findings/shared.h"
 #include "analyze/flops/layers.h"
 
+#include "base/sorted.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -15,35 +17,14 @@ struct odd_layer {
   double ms;
 };
 
-static int compare_texts(const char *a, const char *b)
-{
-  return strcmp(a != NULL ? a : "", b != NULL ? b : "");
-}
-
-static int compare_numbers(double a, double b)
-{
-  return (a > b) - (a < b);
-}
-
 // What is equal in layers that should take equally long.
 static int compare_work(const struct odd_layer *a, const struct odd_layer *b)
 {
-  int order = compare_texts(a->layer->type, b->layer->type);
-  if (order == 0)
-    order = compare_texts(a->layer->shape, b->layer->shape);
-  if (order == 0)
-    order = compare_numbers(flop_counts_flops(a->work), flop_counts_flops(b->work));
-  return order != 0 ? order : compare_numbers(a->work->bytes, b->work->bytes);
+  return texts_compare(a->layer->type, b->layer->type) ?: texts_compare(a->layer->shape, b->layer->shape)
+      ?: ORDER(flop_counts_flops(a->work), flop_counts_flops(b->work)) ?: ORDER(a->work->bytes, b->work->bytes);
 }
 
-static int compare(const void *left, const void *right)
-{
-  const struct odd_layer *a = left, *b = right;
-  int order = compare_work(a, b);
-  if (order == 0)
-    order = compare_numbers(a->ms, b->ms);
-  return order != 0 ? order : (a->layer > b->layer) - (a->layer < b->layer);
-}
+SORTED_BY(compare, struct odd_layer, compare_work(a, b) ?: ORDER(a->ms, b->ms) ?: RISING(layer))
 
 static void add(struct findings *findings, const struct odd_layer *odd, double usual_ms, size_t equals)
 {

@@ -4,6 +4,7 @@
 #include "analyze/findings/rules.h"
 #include "analyze/findings/shared.h"
 #include "base/saturate.h"
+#include "base/sorted.h"
 
 #include <math.h>
 
@@ -58,13 +59,7 @@ static void read_tag(struct event *event, const struct store_tag *tag, const uin
     event->device |= (uint16_t)tag->value.integer;
 }
 
-static int compare_events(const void *left, const void *right)
-{
-  const struct event *a = left, *b = right;
-  if (a->start_ns != b->start_ns)
-    return a->start_ns < b->start_ns ? -1 : 1;
-  return a->row < b->row ? -1 : a->row > b->row;
-}
+SORTED_BY(compare_events, struct event, RISING(start_ns) ?: RISING(row))
 
 static uint64_t process_of(const struct memory_run *of, uint32_t row)
 {

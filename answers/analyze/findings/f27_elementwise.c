@@ -5,6 +5,7 @@
 #include "analyze/findings/shared.h"
 #include "analyze/flops/flops.h"
 #include "base/map.h"
+#include "base/sorted.h"
 #include "base/vector.h"
 
 #include <ctype.h>
@@ -125,13 +126,7 @@ static void add_place(struct chains *chains, uint32_t place)
   }
 }
 
-static int by_function_and_line(const void *left, const void *right)
-{
-  const struct line_work *a = left, *b = right;
-  if (a->function != b->function)
-    return a->function < b->function ? -1 : 1;
-  return (a->line > b->line) - (a->line < b->line);
-}
+SORTED_BY(by_function_and_line, struct line_work, RISING(function) ?: RISING(line))
 
 // Lines of a function, one after the other, without products between them.
 static void add_chain(struct chain *chain, const struct line_work *lines, size_t count, double calls, double least)

@@ -9,6 +9,7 @@
 #include "analyze/findings/work_paths.h"
 #include "analyze/runs/compilations.h"
 #include "base/saturate.h"
+#include "base/sorted.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -75,11 +76,7 @@ struct main_samples {
   double ns[WORK_KINDS], all_ns;    // by kind
 };
 
-static int compare_samples(const void *left, const void *right)
-{
-  const struct main_sample *a = left, *b = right;
-  return (a->time_ns > b->time_ns) - (a->time_ns < b->time_ns);
-}
+SORTED_BY(compare_samples, struct main_sample, RISING(time_ns))
 
 // Those in the loop, by time. XLA's profile has pauses, and in them no observations: while lines of a loop that is known run, it
 // goes on.

@@ -3,6 +3,8 @@
 #include "analyze/findings/ranks.h"
 #include "analyze/findings/rules.h"
 
+#include "base/sorted.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -62,12 +64,6 @@ static double ns_per_byte(const struct link *link)
   return link->transfer_ns / link->bytes;
 }
 
-static int compare_speeds(const void *left, const void *right)
-{
-  const double *a = left, *b = right;
-  return (*a > *b) - (*a < *b);
-}
-
 // Of the others that are compared with it; NaN: too few. `*ret_count`: they.
 static double median_of_others(const link_list *links, const struct link *of, double *values, size_t *ret_count)
 {
@@ -78,7 +74,7 @@ static double median_of_others(const link_list *links, const struct link *of, do
       values[count++] = ns_per_byte(link);
   }
   *ret_count = count;
-  qsort(values, count, sizeof *values, compare_speeds);
+  qsort(values, count, sizeof *values, sorted_compare_double);
   return count + 1 >= GROUPS_LEAST ? (values[(count - 1) / 2] + values[count / 2]) / 2 : NAN;
 }
 

@@ -5,6 +5,7 @@
 #include "analyze/ranks/ranks.h"
 #include "base/json_write.h"
 #include "base/saturate.h"
+#include "base/sorted.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -107,14 +108,9 @@ static int compare_falling(double a, double b)
   return (a < b) - (a > b);
 }
 
-static int compare_findings(const void *left, const void *right)
-{
-  const struct finding *a = left, *b = right;
-  int order = compare_falling(a->saving_ms, b->saving_ms);
-  order = order != 0 ? order : compare_falling(a->share_pct, b->share_pct);
-  order = order != 0 ? order : strcmp(a->rule->id, b->rule->id);
-  return order != 0 ? order : strcmp(a->title, b->title);
-}
+SORTED_BY(compare_findings, struct finding,
+          compare_falling(a->saving_ms, b->saving_ms) ?: compare_falling(a->share_pct, b->share_pct)
+                                                      ?: strcmp(a->rule->id, b->rule->id) ?: strcmp(a->title, b->title))
 
 // Declares the columns, also where there is no finding.
 static void put_rows(struct findings *findings)

@@ -3,6 +3,7 @@
 #include "analyze/findings/shared.h"
 
 #include "base/saturate.h"
+#include "base/sorted.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -48,13 +49,7 @@ struct gaps_run {
   struct device_gaps *gaps;
 };
 
-static int compare_spans(const void *left, const void *right)
-{
-  const struct span *a = left, *b = right;
-  if (a->start_ns != b->start_ns)
-    return a->start_ns < b->start_ns ? -1 : 1;
-  return a->row < b->row ? -1 : a->row > b->row;
-}
+SORTED_BY(compare_spans, struct span, RISING(start_ns) ?: RISING(row))
 
 // "cudaMemcpy_v3020", "cudaMemcpy_ptds" and "hipMemcpyDtoH_spt" without the ending: CUDA, Nsight Systems and HIP add them.
 static void plain_name(const char *name, char text[64])

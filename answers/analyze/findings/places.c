@@ -5,6 +5,7 @@
 
 #include "analyze/run_columns.h"
 #include "base/saturate.h"
+#include "base/sorted.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -219,17 +220,7 @@ static void add_rows(struct loading *loading)
   }
 }
 
-static int compare_units(const void *left, const void *right)
-{
-  const struct unit *a = left, *b = right;
-  if (a->is_kernel != b->is_kernel)
-    return a->is_kernel ? -1 : 1;
-  if (a->track != b->track)
-    return a->track < b->track ? -1 : 1;
-  if (a->start_ns != b->start_ns)
-    return a->start_ns < b->start_ns ? -1 : 1;
-  return a->row < b->row ? -1 : a->row > b->row;
-}
+SORTED_BY(compare_units, struct unit, FALLING(is_kernel) ?: RISING(track) ?: RISING(start_ns) ?: RISING(row))
 
 // Longer pauses of the host are no part of calling operators: a sleep, other work.
 #define LEAD_MOST_NS 100000

@@ -5,6 +5,7 @@
 #include "analyze/kernels/kernels.h"
 #include "analyze/models/survey.h"
 #include "base/slice.h"
+#include "base/sorted.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -33,10 +34,7 @@ static int compare_groups(const void *left, const void *right, void *context)
   const struct ordering *by = context;
   size_t a = *(const size_t *)left;
   size_t b = *(const size_t *)right;
-  if (by->latency_ms[a] != by->latency_ms[b])
-    return by->latency_ms[a] > by->latency_ms[b] ? -1 : 1;
-  int order = strcmp(by->names[a], by->names[b]);
-  return order != 0 ? order : a < b ? -1 : a > b;
+  return ORDER(by->latency_ms[b], by->latency_ms[a]) ?: strcmp(by->names[a], by->names[b]) ?: ORDER(a, b);
 }
 
 // After kernels_load or kernels_answer.

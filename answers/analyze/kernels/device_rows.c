@@ -4,6 +4,7 @@
 #include "analyze/kernels/device_rows.h"
 
 #include "base/slice.h"
+#include "base/sorted.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -18,17 +19,8 @@ bool device_row_counts(const struct run_columns *columns, size_t row)
 }
 
 // ---- order ----------------------------------------------------------------------------------------------------------
-static int compare_rows(const void *left, const void *right)
-{
-  const struct device_row *a = left, *b = right;
-  if (a->observation != b->observation)
-    return a->observation < b->observation ? -1 : 1;
-  if (a->start_ns != b->start_ns)
-    return a->start_ns < b->start_ns ? -1 : 1;
-  if (a->duration_ns != b->duration_ns)
-    return a->duration_ns > b->duration_ns ? -1 : 1;
-  return a->row < b->row ? -1 : a->row > b->row;
-}
+SORTED_BY(compare_rows, struct device_row,
+          RISING(observation) ?: RISING(start_ns) ?: FALLING(duration_ns) ?: RISING(row))
 
 static void sort_rows(struct device_rows *devices)
 {

@@ -5,6 +5,7 @@
 
 #include "base/map.h"
 #include "base/saturate.h"
+#include "base/sorted.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -87,9 +88,7 @@ static int compare_first(const void *left, const void *right, void *context)
 {
   const struct kernel *kernels = context;
   const uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
-  if (kernels[a].layer != kernels[b].layer)
-    return kernels[a].layer < kernels[b].layer ? -1 : 1;
-  return a < b ? -1 : a > b;
+  return ORDER(kernels[a].layer, kernels[b].layer) ?: ORDER(a, b);
 }
 
 struct kernel_groups kernels_group_by_layer_and_name(struct question *question, const struct kernels *kernels)

@@ -5,6 +5,8 @@
 #include "analyze/a_list.h"
 #include "analyze/layers/layers.h"
 
+#include "base/sorted.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -69,13 +71,7 @@ static void add_run(struct groups *groups, const struct layers_run *run)
   }
 }
 
-static int compare_groups(const void *left, const void *right)
-{
-  const struct group *a = left, *b = right;
-  if (a->value[ALL] != b->value[ALL])
-    return a->value[ALL] > b->value[ALL] ? -1 : 1;
-  return a->text < b->text ? -1 : a->text > b->text;
-}
+SORTED_BY(compare_groups, struct group, FALLING(value[ALL]) ?: RISING(text))
 
 static void measure(struct groups *groups, struct group *group)
 {

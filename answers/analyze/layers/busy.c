@@ -8,11 +8,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-static int compare_starts(const void *left, const void *right)
-{
-  const struct busy_interval *a = left, *b = right;
-  return (a->start_ns > b->start_ns) - (a->start_ns < b->start_ns);
-}
+SORTED_BY(compare_starts, struct busy_interval, RISING(start_ns))
 
 // What lies in nothing is in the file by its start, thread by thread.
 static void sort(struct busy_interval *intervals, size_t count)

@@ -4,6 +4,7 @@
 #include "analyze/layers/start_order.h"
 
 #include "base/arena.h"
+#include "base/sorted.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -19,11 +20,7 @@ struct link {     // of a span with those within it, which follow it in order
 int layer_starts_compare(const void *left, const void *right)
 {
   const struct layer_span *a = left, *b = right;
-  if (a->start_ns != b->start_ns)
-    return a->start_ns < b->start_ns ? -1 : 1;
-  if (a->duration_ns != b->duration_ns)
-    return a->duration_ns > b->duration_ns ? -1 : 1;
-  return a->row < b->row ? -1 : a->row > b->row;
+  return RISING(start_ns) ?: FALLING(duration_ns) ?: RISING(row);
 }
 
 static bool rises(const struct layer_span *spans, size_t count)

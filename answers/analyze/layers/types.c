@@ -2,6 +2,8 @@
 // Groups layers by type, or by module, and sums over each group. Called by A5, A6 and A7.
 #include "analyze/layers/types.h"
 
+#include "base/sorted.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,26 +20,14 @@ static int compare_types(const char *a, const char *b) // unknown last
   return strcmp(a, b);
 }
 
-static int compare_items(const void *left, const void *right)
-{
-  const struct item *a = left;
-  const struct item *b = right;
-  int order = compare_types(a->type, b->type);
-  return order != 0 ? order : a->layer < b->layer ? -1 : a->layer > b->layer;
-}
+SORTED_BY(compare_items, struct item, compare_types(a->type, b->type) ?: RISING(layer))
 
 static int compare_groups(const void *left, const void *right, void *context)
 {
   const struct types *types = context;
-  size_t a = *(const size_t *)left;
-  size_t b = *(const size_t *)right;
-  bool is_null_a = isnan(types->values[a]);
-  bool is_null_b = isnan(types->values[b]);
-  if (is_null_a != is_null_b)
-    return is_null_a ? 1 : -1;
-  if (!is_null_a && types->values[a] != types->values[b])
-    return types->values[a] > types->values[b] ? -1 : 1;
-  return a < b ? -1 : a > b; // groups are sorted by name
+  size_t a = *(const size_t *)left, b = *(const size_t *)right; // groups are sorted by name
+  double a_value = types->values[a], b_value = types->values[b];
+  return ORDER(isnan(a_value), isnan(b_value)) ?: ORDER(b_value, a_value) ?: ORDER(a, b);
 }
 
 static void group(struct question *question, const struct layers *layers, struct types *types)

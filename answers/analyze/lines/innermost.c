@@ -4,6 +4,7 @@
 #include "analyze/lines/innermost.h"
 
 #include "base/saturate.h"
+#include "base/sorted.h"
 
 #include <stdlib.h>
 
@@ -14,19 +15,8 @@ struct event { // a span's start, or a sample
 };
 
 // A span that begins at a sample's time is open; of equal starts the outer span, which ends later, comes first.
-static int compare_events(const void *left, const void *right)
-{
-  const struct event *a = left, *b = right;
-  if (a->track != b->track)
-    return a->track < b->track ? -1 : 1;
-  if (a->at_ns != b->at_ns)
-    return a->at_ns < b->at_ns ? -1 : 1;
-  if (a->is_sample != b->is_sample)
-    return a->is_sample ? 1 : -1;
-  if (a->end_ns != b->end_ns)
-    return a->end_ns > b->end_ns ? -1 : 1;
-  return a->row < b->row ? -1 : a->row > b->row;
-}
+SORTED_BY(compare_events, struct event,
+          RISING(track) ?: RISING(at_ns) ?: RISING(is_sample) ?: FALLING(end_ns) ?: RISING(row))
 
 typedef VECTOR(struct event) events;
 

@@ -5,6 +5,7 @@
 
 #include "analyze/lines/times.h"
 #include "base/interner.h"
+#include "base/sorted.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -146,18 +147,9 @@ static void add_thread(struct grouping *grouping, const struct thread_time *thre
 }
 
 // ---- all -------------------------------------------------------------------------------------------------------------
-static int compare_lines(const void *left, const void *right)
-{
-  const struct line *a = left, *b = right;
-  if (line_ns(a) != line_ns(b))
-    return line_ns(a) > line_ns(b) ? -1 : 1;
-  int order = strcmp(a->file != NULL ? a->file : "", b->file != NULL ? b->file : "");
-  if (order == 0)
-    order = strcmp(a->function != NULL ? a->function : "", b->function != NULL ? b->function : "");
-  if (order == 0)
-    order = a->line < b->line ? -1 : a->line > b->line;
-  return order != 0 ? order : a->thread_id < b->thread_id ? -1 : a->thread_id > b->thread_id;
-}
+SORTED_BY(compare_lines, struct line,
+          ORDER(line_ns(b), line_ns(a)) ?: texts_compare(a->file, b->file) ?: texts_compare(a->function, b->function)
+                                        ?: RISING(line) ?: RISING(thread_id))
 
 static void add_totals(const struct times *times, struct lines *lines)
 {

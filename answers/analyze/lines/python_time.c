@@ -5,6 +5,7 @@
 #include "analyze/lines/lines.h"
 #include "analyze/lines/times.h"
 #include "base/saturate.h"
+#include "base/sorted.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -18,13 +19,7 @@ struct counted {
   double ns, squares, python_ns, python_squares;
 };
 
-static int compare_places(const void *left, const void *right)
-{
-  const struct python_place *a = left, *b = right;
-  if (a->track != b->track)
-    return a->track < b->track ? -1 : 1;
-  return a->start_ns < b->start_ns ? -1 : a->start_ns > b->start_ns;
-}
+SORTED_BY(compare_places, struct python_place, RISING(track) ?: RISING(start_ns))
 
 // Those of kept observations with a span, in the order of track and start. `*at`: of the set's observations, which go on.
 static size_t list_places(const struct run_columns *columns, const bool *is_kept, size_t *at,

@@ -5,6 +5,7 @@
 #include "analyze/ranks/ranks.h"
 
 #include "base/saturate.h"
+#include "base/sorted.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -57,16 +58,8 @@ static int64_t latency_ns(const struct collective *of)
   return saturate_subtract(of->end_ns, of->arrival_ns);
 }
 
-static int compare_collectives(const void *left, const void *right)
-{
-  const struct collective *a = left, *b = right;
-  int order = compare_keys(a, b);
-  if (order == 0)
-    order = (a->rank > b->rank) - (a->rank < b->rank);
-  if (order == 0)
-    order = (latency_ns(a) > latency_ns(b)) - (latency_ns(a) < latency_ns(b));
-  return order != 0 ? order : (a->start_ns > b->start_ns) - (a->start_ns < b->start_ns);
-}
+SORTED_BY(compare_collectives, struct collective,
+          compare_keys(a, b) ?: RISING(rank) ?: ORDER(latency_ns(a), latency_ns(b)) ?: RISING(start_ns))
 
 static void add_value(const struct rows *rows, struct row_figure *figure, double value)
 {

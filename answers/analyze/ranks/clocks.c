@@ -19,15 +19,7 @@ struct difference { // of a rank's end of an instance against that of the job's 
 };
 typedef VECTOR(struct difference) difference_list;
 
-static int compare_differences(const void *left, const void *right)
-{
-  const struct difference *a = left, *b = right;
-  if (a->job != b->job)
-    return a->job < b->job ? -1 : 1;
-  if (a->rank != b->rank)
-    return a->rank < b->rank ? -1 : 1;
-  return (a->ns > b->ns) - (a->ns < b->ns);
-}
+SORTED_BY(compare_differences, struct difference, RISING(job) ?: RISING(rank) ?: RISING(ns))
 
 // Whether times of ranks in runs compare as they are: on one machine, and by its clock.
 static bool share_clock(const struct ranks *ranks, uint32_t rank, uint32_t run, uint32_t other_rank, uint32_t other_run)

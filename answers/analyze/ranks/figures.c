@@ -5,6 +5,7 @@
 #include "analyze/ranks/ranks.h"
 
 #include "base/saturate.h"
+#include "base/sorted.h"
 #include "format/range.h"
 
 #include <stdlib.h>
@@ -271,9 +272,7 @@ static int compare_lengths(const void *left, const void *right)
   const struct rank_step *const *a = left, *const *b = right;
   int64_t a_ns = saturate_subtract((*a)->end_ns, (*a)->start_ns),
           b_ns = saturate_subtract((*b)->end_ns, (*b)->start_ns);
-  if (a_ns != b_ns)
-    return a_ns < b_ns ? -1 : 1;
-  return (*a > *b) - (*a < *b);
+  return ORDER(a_ns, b_ns) ?: ORDER(*a, *b);
 }
 
 static void keep_steps(struct ranks *ranks)

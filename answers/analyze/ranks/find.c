@@ -3,6 +3,7 @@
 // figures.c.
 #include "analyze/ranks/ranks.h"
 #include "base/map.h"
+#include "base/sorted.h"
 
 #include <stdlib.h>
 
@@ -31,11 +32,7 @@ static uint32_t find_rank(const struct ranks *ranks, int64_t number)
   return RANK_NONE;
 }
 
-static int compare_ranks(const void *left, const void *right)
-{
-  const struct rank *a = left, *b = right;
-  return (a->rank > b->rank) - (a->rank < b->rank);
-}
+SORTED_BY(compare_ranks, struct rank, RISING(rank))
 
 struct finding_jobs {
   struct map known; // ranks

@@ -4,6 +4,7 @@
 #include "analyze/ranks/ranks.h"
 
 #include "base/saturate.h"
+#include "base/sorted.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -70,17 +71,7 @@ static void add_steps(struct loading *loading)
   }
 }
 
-static int compare_steps(const void *left, const void *right)
-{
-  const struct rank_step *a = left, *b = right;
-  if (a->job != b->job)
-    return a->job < b->job ? -1 : 1;
-  if (a->rank != b->rank)
-    return a->rank < b->rank ? -1 : 1;
-  if (a->start_ns != b->start_ns)
-    return a->start_ns < b->start_ns ? -1 : 1;
-  return (a->index > b->index) - (a->index < b->index);
-}
+SORTED_BY(compare_steps, struct rank_step, RISING(job) ?: RISING(rank) ?: RISING(start_ns) ?: RISING(index))
 
 static void number_steps(struct ranks *ranks)
 {

@@ -12,33 +12,18 @@
 // A rank that arrives after another one's end is in another collective. Clocks of one machine differ by less.
 #define CLOCK_ERROR_NS 1000000
 
-static int compare_numbers(int64_t a, int64_t b)
-{
-  return (a > b) - (a < b);
-}
-
 static int compare_places(const struct collective *a, const struct collective *b) // that may meet
 {
-  int order = compare_numbers(a->job, b->job);
-  order = order != 0 ? order : compare_numbers(a->group, b->group);
-  return order != 0 ? order : compare_numbers(a->name, b->name);
+  return RISING(job) ?: RISING(group) ?: RISING(name);
 }
 
-static int compare_in_rank(const void *left, const void *right)
-{
-  const struct collective *a = left, *b = right;
-  int order = compare_places(a, b);
-  order = order != 0 ? order : compare_numbers(a->rank, b->rank);
-  order = order != 0 ? order : compare_numbers(a->sequence, b->sequence);
-  return order != 0 ? order : compare_numbers(a->arrival_ns, b->arrival_ns);
-}
+SORTED_BY(compare_in_rank, struct collective,
+          compare_places(a, b) ?: RISING(rank) ?: RISING(sequence) ?: RISING(arrival_ns))
 
 int ranks_compare_instances(const void *left, const void *right)
 {
   const struct collective *a = left, *b = right;
-  int order = compare_places(a, b);
-  order = order != 0 ? order : compare_numbers(a->sequence, b->sequence);
-  return order != 0 ? order : compare_numbers(a->rank, b->rank);
+  return compare_places(a, b) ?: RISING(sequence) ?: RISING(rank);
 }
 
 // Those without a number get their place among the rank's of the same kind.
@@ -158,11 +143,7 @@ void ranks_add_to_matches(struct ranks *ranks)
 }
 
 // ---- once all are there ----------------------------------------------------------------------------------------------------
-static int compare_arrivals(const void *left, const void *right)
-{
-  const struct collective_arrival *a = left, *b = right;
-  return a->match != b->match ? compare_numbers(a->match, b->match) : compare_numbers(a->ns, b->ns);
-}
+SORTED_BY(compare_arrivals, struct collective_arrival, RISING(match) ?: RISING(ns))
 
 void ranks_match(struct ranks *ranks)
 {

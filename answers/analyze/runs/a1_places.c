@@ -17,21 +17,9 @@ uint32_t stage_places_process(const struct stage_places *places, uint32_t track_
   return process != NULL ? (uint32_t)*process : PLACE_NONE;
 }
 
-static int compare_ats(const void *left, const void *right)
-{
-  const struct stage_place *a = left, *b = right;
-  return (a->at > b->at) - (a->at < b->at);
-}
+SORTED_BY(compare_ats, struct stage_place, RISING(at))
 
-static int compare_places(const void *left, const void *right)
-{
-  const struct stage_place *a = left, *b = right;
-  if (a->at != b->at)
-    return a->at < b->at ? -1 : 1;
-  if (a->start_ns != b->start_ns)
-    return a->start_ns < b->start_ns ? -1 : 1;
-  return a->observation < b->observation ? -1 : a->observation > b->observation;
-}
+SORTED_BY(compare_places, struct stage_place, RISING(at) ?: RISING(start_ns) ?: RISING(observation))
 
 enum status stage_places_load(struct question *question, const struct view_run *run, const struct map *track_of,
                               struct stage_places *ret_places, struct error *err)

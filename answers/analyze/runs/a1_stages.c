@@ -5,6 +5,7 @@
 
 #include "analyze/runs/a1_places.h"
 #include "base/saturate.h"
+#include "base/sorted.h"
 #include "base/vector.h"
 
 #include <math.h>
@@ -95,23 +96,9 @@ static int compare_starts(const struct stage_span *a, const struct stage_span *b
 }
 
 // On one track and of one stage.
-static int compare_spans(const void *left, const void *right)
-{
-  const struct stage_span *a = left, *b = right;
-  if (a->track_id != b->track_id)
-    return a->track_id < b->track_id ? -1 : 1;
-  if (a->stage != b->stage)
-    return a->stage < b->stage ? -1 : 1;
-  return compare_starts(a, b);
-}
+SORTED_BY(compare_spans, struct stage_span, RISING(track_id) ?: RISING(stage) ?: compare_starts(a, b))
 
-static int compare_on_track(const void *left, const void *right)
-{
-  const struct stage_span *a = left, *b = right;
-  if (a->track_id != b->track_id)
-    return a->track_id < b->track_id ? -1 : 1;
-  return compare_starts(a, b);
-}
+SORTED_BY(compare_on_track, struct stage_span, RISING(track_id) ?: compare_starts(a, b))
 
 // Of spans inside another of the same stage only the outer one counts.
 static void keep_outermost(struct run_stages *stages)

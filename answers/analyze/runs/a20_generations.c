@@ -5,6 +5,7 @@
 #include "analyze/view.h"
 #include "base/map.h"
 #include "base/saturate.h"
+#include "base/sorted.h"
 #include "base/vector.h"
 
 #include <math.h>
@@ -62,13 +63,7 @@ static enum status visit(void *context, size_t first_row, const struct store_spa
   return STATUS_OK;
 }
 
-static int compare_calls(const void *left, const void *right)
-{
-  const struct call *a = left, *b = right;
-  if (a->track_id != b->track_id)
-    return a->track_id < b->track_id ? -1 : 1;
-  return (a->start_ns > b->start_ns) - (a->start_ns < b->start_ns);
-}
+SORTED_BY(compare_calls, struct call, RISING(track_id) ?: RISING(start_ns))
 
 static void add_calls(struct of_run *of, const struct store_tag *tags, size_t count, const uint32_t keys[KEYS],
                       struct map *place_of)

@@ -7,6 +7,8 @@
 #include "analyze/runs/a1_coverage.h"
 #include "analyze/runs/compilations.h"
 
+#include "base/sorted.h"
+
 #include <math.h>
 #include <stdlib.h>
 
@@ -72,13 +74,7 @@ static enum status add_run(struct table_of *of, const struct view_run *run, stru
   return compilations_samples(of->question, run, &found, add_line, of, err);
 }
 
-static int by_time(const void *left, const void *right)
-{
-  const struct row *a = left, *b = right;
-  if (a->ns != b->ns)
-    return a->ns < b->ns ? 1 : -1;
-  return (a->number > b->number) - (a->number < b->number);
-}
+SORTED_BY(by_time, struct row, FALLING(ns) ?: RISING(number))
 
 static struct table_cell text(struct table_of *of, const char *value)
 {

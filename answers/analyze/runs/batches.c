@@ -3,6 +3,7 @@
 // --batch, by all analyses of one batch.
 #include "analyze/runs/samples.h"
 #include "base/saturate.h"
+#include "base/sorted.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -93,11 +94,7 @@ static bool parse_optimal(const char *text, double *ret_limit_ms)
   return false;
 }
 
-static int compare_observations(const void *left, const void *right)
-{
-  const struct store_observation *a = left, *b = right;
-  return (a->start_ns > b->start_ns) - (a->start_ns < b->start_ns);
-}
+SORTED_BY(compare_observations, struct store_observation, RISING(start_ns))
 
 // The time that the predictions of a run cover, and their durations added up.
 static void add_covered(const struct view_run *run, struct arena *scratch, double *covered_ms, double *sum_ms)

@@ -4,6 +4,7 @@
 
 #include "analyze/run_columns.h"
 #include "base/saturate.h"
+#include "base/sorted.h"
 #include "base/vector.h"
 
 #include <stdlib.h>
@@ -121,13 +122,7 @@ static enum status take_tags(struct question *question, const struct view_run *r
   return STATUS_OK;
 }
 
-static int by_start(const void *left, const void *right)
-{
-  const struct loaded *a = left, *b = right;
-  if (a->of.start_ns != b->of.start_ns)
-    return a->of.start_ns < b->of.start_ns ? -1 : 1;
-  return (a->span_id > b->span_id) - (a->span_id < b->span_id);
-}
+SORTED_BY(by_start, struct loaded, RISING(of.start_ns) ?: RISING(span_id))
 
 // The gradients of a function are compiled with its id, and without its name.
 static void name_gradients(loaded_vector *found)

@@ -4,6 +4,7 @@
 #include "analyze/a_list.h"
 #include "analyze/experiments.h"
 #include "base/interner.h"
+#include "base/sorted.h"
 #include "base/vector.h"
 
 #include <math.h>
@@ -97,11 +98,7 @@ static double part_ms(struct named *named, const char *which)
   return statistic_named(which, named->ns.items, named->ns.count) / 1e6;
 }
 
-static int by_time(const void *left, const void *right)
-{
-  const struct named *a = left, *b = right;
-  return (a->total_ns < b->total_ns) - (a->total_ns > b->total_ns);
-}
+SORTED_BY(by_time, struct named, FALLING(total_ns))
 
 static void put_rows(struct ranges *of)
 {

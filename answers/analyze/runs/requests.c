@@ -4,6 +4,7 @@
 #include "analyze/a_list.h"
 #include "analyze/run_columns.h"
 #include "base/saturate.h"
+#include "base/sorted.h"
 #include "base/vector.h"
 
 #include <math.h>
@@ -92,15 +93,7 @@ static enum status add_run(struct requests *of, const struct view_run *run, stru
 }
 
 // ---- rows ------------------------------------------------------------------------------------------------------------
-static int by_name(const void *left, const void *right)
-{
-  const struct request *a = left, *b = right;
-  if (a->is_range != b->is_range)
-    return a->is_range ? -1 : 1;
-  if (a->name != b->name)
-    return a->name < b->name ? -1 : 1;
-  return (a->start_ns > b->start_ns) - (a->start_ns < b->start_ns);
-}
+SORTED_BY(by_name, struct request, FALLING(is_range) ?: RISING(name) ?: RISING(start_ns))
 
 // `all`: of one name.
 static void put_row(struct requests *of, const struct request *all, size_t count)

@@ -3,6 +3,8 @@
 // A1 and answers/analyze/compare/.
 #include "analyze/runs/samples.h"
 
+#include "base/sorted.h"
+
 #include <math.h>
 #include <stdlib.h>
 
@@ -12,13 +14,7 @@ struct started {
   double latency_ms;
 };
 
-static int by_start(const void *left, const void *right)
-{
-  const struct started *a = left, *b = right;
-  if (a->start_ns != b->start_ns)
-    return a->start_ns < b->start_ns ? -1 : 1;
-  return (a->place > b->place) - (a->place < b->place);
-}
+SORTED_BY(by_start, struct started, RISING(start_ns) ?: RISING(place))
 
 // The latencies in order; `*ret_starts` may be NULL.
 static const double *sorted(struct arena *arena, struct started *items, size_t count, const int64_t **ret_starts)

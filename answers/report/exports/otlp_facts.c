@@ -11,11 +11,7 @@
 #include <string.h>
 
 // ---- observations by span --------------------------------------------------------------------------------------------
-static int by_observed_span(const void *a, const void *b)
-{
-  const struct store_observation *left = a, *right = b;
-  return (left->span_id > right->span_id) - (left->span_id < right->span_id);
-}
+SORTED_BY(by_observed_span, struct store_observation, RISING(span_id))
 
 static enum status load_observations(struct store *store, struct otlp_facts *facts, struct arena *arena,
                                      struct error *err)

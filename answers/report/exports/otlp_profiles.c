@@ -3,6 +3,7 @@
 // with links to the spans of the exports otlp and otlp-proto. Samples of threads with one call path, thread and span are one
 // Sample, with a value and a time each. Where a file has sums by call path only, so have its profiles.
 #include "base/interner.h"
+#include "base/sorted.h"
 #include "base/wire_write.h"
 #include "otlp/encode.h"
 #include "report/exports/exports.h"
@@ -154,21 +155,10 @@ static void put_dictionary(struct profiles *profiles)
 // ---- samples -----------------------------------------------------------------------------------------------------------
 static int compare_groups(const struct one *a, const struct one *b)
 {
-  if (a->context_id != b->context_id)
-    return a->context_id < b->context_id ? -1 : 1;
-  if (a->span_id != b->span_id)
-    return a->span_id < b->span_id ? -1 : 1;
-  if (a->track_id != b->track_id)
-    return a->track_id < b->track_id ? -1 : 1;
-  return (a->kind > b->kind) - (a->kind < b->kind);
+  return RISING(context_id) ?: RISING(span_id) ?: RISING(track_id) ?: RISING(kind);
 }
 
-static int compare_samples(const void *left, const void *right)
-{
-  const struct one *a = left, *b = right;
-  int order = compare_groups(a, b);
-  return order != 0 ? order : (a->time_ns > b->time_ns) - (a->time_ns < b->time_ns);
-}
+SORTED_BY(compare_samples, struct one, compare_groups(a, b) ?: RISING(time_ns))
 
 static void put_thread(struct profiles *profiles, const struct one *one)
 {

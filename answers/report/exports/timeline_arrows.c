@@ -3,29 +3,23 @@
 // Pure. A hostile file may give one id to all launches and executions: each execution has at most one arrow.
 #include "report/exports/timeline.h"
 
-#include <stdlib.h>
+#include "base/sorted.h"
 
-static int compare(int64_t a, int64_t b)
-{
-  return (a > b) - (a < b);
-}
+#include <stdlib.h>
 
 static int by_correlation(const void *left, const void *right, void *context)
 {
   const struct store_spans *spans = context;
   uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
-  int order = compare(spans->correlation_id[a], spans->correlation_id[b]);
-  if (order == 0)
-    order = compare(spans->start_ns[a], spans->start_ns[b]);
-  return order != 0 ? order : compare(a, b);
+  return ORDER(spans->correlation_id[a], spans->correlation_id[b]) ?: ORDER(spans->start_ns[a], spans->start_ns[b])
+      ?: ORDER(a, b);
 }
 
 static int by_launch(const void *left, const void *right, void *context)
 {
   const uint32_t *launch_of = context;
   uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
-  int order = compare(launch_of[a], launch_of[b]);
-  return order != 0 ? order : compare(a, b);
+  return ORDER(launch_of[a], launch_of[b]) ?: ORDER(a, b);
 }
 
 // The launch with the execution's id; of several, the only one that starts before it, unless correlate found it

@@ -8,25 +8,15 @@
 #include <string.h>
 
 // ---- sorting ---------------------------------------------------------------------------------------------------------
-static int compare(int64_t a, int64_t b)
-{
-  return (a > b) - (a < b);
-}
-
 // By track, then start, the longer first, the higher level first, then file order (which makes the order total).
 static int by_place(const void *left, const void *right, void *context)
 {
   const struct timeline_run *run = context;
   uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
   const struct store_spans *spans = &run->spans;
-  int order = compare(spans->track_id[a], spans->track_id[b]);
-  if (order == 0)
-    order = compare(spans->start_ns[a], spans->start_ns[b]);
-  if (order == 0)
-    order = compare(timeline_drawn_end(run, b), timeline_drawn_end(run, a));
-  if (order == 0)
-    order = compare(spans->level[a], spans->level[b]);
-  return order != 0 ? order : compare(a, b);
+  return ORDER(spans->track_id[a], spans->track_id[b]) ?: ORDER(spans->start_ns[a], spans->start_ns[b])
+      ?: ORDER(timeline_drawn_end(run, b), timeline_drawn_end(run, a)) ?: ORDER(spans->level[a], spans->level[b])
+      ?: ORDER(a, b);
 }
 
 struct tag_at {
@@ -34,12 +24,7 @@ struct tag_at {
   size_t position;
 };
 
-static int by_span(const void *left, const void *right)
-{
-  const struct tag_at *a = left, *b = right;
-  int order = compare(a->tag.span_id, b->tag.span_id);
-  return order != 0 ? order : compare((int64_t)a->position, (int64_t)b->position);
-}
+SORTED_BY(by_span, struct tag_at, RISING(tag.span_id) ?: RISING(position))
 
 void timeline_sort_tags(struct store_tag *tags, size_t count)
 {

@@ -43,11 +43,7 @@ static struct store_track unknown_track(const struct timeline_run_facts *facts)
   return track;
 }
 
-static int by_track_id(const void *left, const void *right)
-{
-  const struct store_track *a = left, *b = right;
-  return (a->track_id > b->track_id) - (a->track_id < b->track_id);
-}
+SORTED_BY(by_track_id, struct store_track, RISING(track_id))
 
 static void add_tracks(struct timeline *timeline, struct timeline_run_facts *facts, int64_t *ids, size_t count)
 {

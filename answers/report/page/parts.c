@@ -2,6 +2,7 @@
 // Writes and opens files of parts (parts.h). Called by page.c and run.c; opened by a server, through report.h.
 #include "report/page/parts.h"
 #include "base/input_file.h"
+#include "base/sorted.h"
 
 #include <stdio.h>
 #include <sys/mman.h>
@@ -140,11 +141,7 @@ static bool add_level(struct report_parts *parts, const struct parts_record *rec
          added->rows.row_count == last->levels[0].rows.row_count;
 }
 
-static int compare_ids(const void *a, const void *b)
-{
-  const struct parts_record *const *first = a, *const *second = b;
-  return strcmp((*first)->id, (*second)->id);
-}
+SORTED_BY(compare_ids, struct parts_record *const, strcmp((*a)->id, (*b)->id))
 
 static bool read_records(struct report_parts *parts)
 {

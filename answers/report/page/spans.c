@@ -2,6 +2,8 @@
 // The values of a run's spans by place: what the page's columns hold before they are packed. Called by run.c.
 #include "report/page/spans.h"
 
+#include "base/sorted.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -50,17 +52,8 @@ struct part {
 };
 typedef VECTOR(struct part) part_list;
 
-static int compare_parts(const void *left, const void *right)
-{
-  const struct part *a = left, *b = right;
-  const int64_t differences[] = {(int64_t)a->group - b->group, (int64_t)a->name - b->name,
-                                 (a->sequence > b->sequence) - (a->sequence < b->sequence),
-                                 (a->rank > b->rank) - (a->rank < b->rank), (int64_t)a->place - b->place};
-  for (size_t i = 0; i < sizeof differences / sizeof differences[0]; i++)
-    if (differences[i] != 0)
-      return differences[i] < 0 ? -1 : 1;
-  return 0;
-}
+SORTED_BY(compare_parts, struct part,
+          RISING(group) ?: RISING(name) ?: RISING(sequence) ?: RISING(rank) ?: RISING(place))
 
 static bool are_one(const struct part *a, const struct part *b)
 {

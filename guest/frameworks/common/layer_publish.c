@@ -4,6 +4,7 @@
 #include "frameworks/common/layer_publish.h"
 
 #include "base/hash.h"
+#include "base/sorted.h"
 #include "frameworks/common/predictor.h"
 #include "frameworks/common/sites.h"
 
@@ -156,15 +157,7 @@ static struct xsp_site *site_of(struct layer_publisher *publisher, const struct 
 
 // ---- times and lanes -------------------------------------------------------------------------------------------------
 
-static int compare_placed(const void *left, const void *right)
-{
-  const struct placed *a = left, *b = right;
-  if (a->start_ns != b->start_ns)
-    return a->start_ns < b->start_ns ? -1 : 1;
-  if (a->end_ns != b->end_ns)
-    return a->end_ns > b->end_ns ? -1 : 1;
-  return a->at < b->at ? -1 : a->at > b->at;
-}
+SORTED_BY(compare_placed, struct placed, RISING(start_ns) ?: FALLING(end_ns) ?: RISING(at))
 
 static uint64_t end_of(uint64_t start_ns, uint64_t duration_ns)
 {

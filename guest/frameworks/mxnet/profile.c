@@ -5,6 +5,8 @@
 
 #include "frameworks/common/json_file.h"
 
+#include "base/sorted.h"
+
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -116,13 +118,7 @@ static enum status read_events(struct json_file *file, void *target, struct erro
   return json_file_objects(file, read_event, target, err);
 }
 
-static int compare_events(const void *left, const void *right)
-{
-  const struct mxnet_event *a = left, *b = right;
-  if (a->start_us != b->start_us)
-    return a->start_us < b->start_us ? -1 : 1;
-  return a->order < b->order ? -1 : a->order > b->order;
-}
+SORTED_BY(compare_events, struct mxnet_event, RISING(start_us) ?: RISING(order))
 
 // `[ , {` as `[   {`.
 static void drop_first_comma(char *text, size_t length)

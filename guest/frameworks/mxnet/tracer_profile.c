@@ -6,6 +6,7 @@
 #include "frameworks/mxnet/tracer_profile.h"
 
 #include "base/clock.h"
+#include "base/sorted.h"
 #include "frameworks/common/guest.h"
 #include "frameworks/mxnet/layers.h"
 
@@ -155,11 +156,7 @@ static enum status publish_one(const struct prediction *prediction, const struct
   return mxnet_layers_publish(publisher, events, count, threads, operators, NULL, used, prediction->span, NULL);
 }
 
-static int by_start(const void *left, const void *right)
-{
-  const struct prediction *a = left, *b = right;
-  return a->start_us < b->start_us ? -1 : a->start_us > b->start_us;
-}
+SORTED_BY(by_start, struct prediction, RISING(start_us))
 
 static bool starts_within(const struct prediction *prediction, int64_t time_us)
 {

@@ -3,6 +3,8 @@
 // reports unmapped addresses: a version with another layout then loses its layers and does not crash the program.
 #include "frameworks/tensorflow/activities.h"
 
+#include "base/sorted.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
@@ -95,15 +97,7 @@ static bool read_thread(const struct cpp_thread *thread, size_t number, struct p
   return true;
 }
 
-static int compare_activities(const void *left, const void *right)
-{
-  const struct activity *a = left, *b = right;
-  if (a->thread != b->thread)
-    return a->thread < b->thread ? -1 : 1;
-  if (a->start_ns != b->start_ns)
-    return a->start_ns < b->start_ns ? -1 : 1;
-  return a->end_ns > b->end_ns ? -1 : a->end_ns < b->end_ns;
-}
+SORTED_BY(compare_activities, struct activity, RISING(thread) ?: RISING(start_ns) ?: FALLING(end_ns))
 
 enum activities_found activities_read(const void *events, struct pool *pool, struct activities *ret_activities)
 {
@@ -261,15 +255,7 @@ struct placed {
   size_t thread, number;
 };
 
-static int compare_placed(const void *left, const void *right)
-{
-  const struct placed *a = left, *b = right;
-  if (a->operation.start_ns != b->operation.start_ns)
-    return a->operation.start_ns < b->operation.start_ns ? -1 : 1;
-  if (a->operation.end_ns != b->operation.end_ns)
-    return a->operation.end_ns > b->operation.end_ns ? -1 : 1;
-  return a->number < b->number ? -1 : a->number > b->number;
-}
+SORTED_BY(compare_placed, struct placed, RISING(operation.start_ns) ?: FALLING(operation.end_ns) ?: RISING(number))
 
 // The latest before it, on its thread, that it lies within. Few are open at a time.
 static void find_parents(struct placed *placed, size_t count)

@@ -4,6 +4,7 @@
 #include "frameworks/tensorflow/allocations.h"
 
 #include "base/clock.h"
+#include "base/sorted.h"
 
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -54,13 +55,7 @@ struct placed {
 };
 
 // By thread; within one, layers are in order of their start already.
-static int compare_placed(const void *left, const void *right)
-{
-  const struct placed *a = left, *b = right;
-  if (a->layer->thread_id != b->layer->thread_id)
-    return a->layer->thread_id < b->layer->thread_id ? -1 : 1;
-  return a->layer < b->layer ? -1 : a->layer > b->layer;
-}
+SORTED_BY(compare_placed, struct placed, RISING(layer->thread_id) ?: RISING(layer))
 
 // The first from `placed` outwards that has not ended by then.
 static const struct placed *open_at(const struct placed *placed, uint64_t at_ns)

@@ -2,6 +2,7 @@
 // Reads RunMetadata; see metadata.h. Called by layers.c after an inference, outside every span.
 #include "frameworks/tensorflow/metadata.h"
 
+#include "base/sorted.h"
 #include "base/wire.h"
 
 #include <stdlib.h>
@@ -150,15 +151,8 @@ static bool is_host_lane(struct wire device)
   return is_host;
 }
 
-static int compare_steps(const void *left, const void *right)
-{
-  const struct tensorflow_step *a = left, *b = right;
-  if (a->start_ns != b->start_ns)
-    return a->start_ns < b->start_ns ? -1 : 1;
-  if (a->duration_ns != b->duration_ns)
-    return a->duration_ns > b->duration_ns ? -1 : 1;
-  return a->node.data < b->node.data ? -1 : a->node.data > b->node.data; // as they were written
-}
+// Of two that are equal, as they were written.
+SORTED_BY(compare_steps, struct tensorflow_step, RISING(start_ns) ?: FALLING(duration_ns) ?: RISING(node.data))
 
 static bool is_same(const struct tensorflow_step *a, const struct tensorflow_step *b)
 {

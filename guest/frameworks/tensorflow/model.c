@@ -2,16 +2,14 @@
 // Inputs and outputs of a SavedModel or a frozen graph; see graph.h. Called by the predictor before the library
 // is loaded, so that another file is refused with a clear error.
 #include "base/slice.h"
+#include "base/sorted.h"
 #include "base/wire.h"
 #include "frameworks/tensorflow/graph.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static int compare_ports(const void *left, const void *right)
-{
-  return strcmp(((const struct tensorflow_port *)left)->name, ((const struct tensorflow_port *)right)->name);
-}
+SORTED_BY(compare_ports, struct tensorflow_port, strcmp(a->name, b->name))
 
 // ---- frozen graphs ---------------------------------------------------------------------------------------------------
 

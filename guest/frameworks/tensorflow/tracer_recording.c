@@ -7,6 +7,7 @@
 #include "frameworks/tensorflow/tracer_recording.h"
 
 #include "base/hash.h"
+#include "base/sorted.h"
 #include "frameworks/common/guest.h"
 #include "frameworks/common/layer_publish.h"
 #include "frameworks/common/threads.h"
@@ -214,11 +215,7 @@ static int64_t index_of(uint64_t function, const char *name)
   return -1;
 }
 
-static int by_name(const void *left, const void *right)
-{
-  const struct operation *const *a = left, *const *b = right;
-  return strcmp((*a)->name, (*b)->name);
-}
+SORTED_BY(by_name, struct operation *const, strcmp((*a)->name, (*b)->name))
 
 // Names that are new get numbers in the order of the alphabet: that of time differs from process to process.
 static bool number_names(const struct operation *operations, size_t count, uint64_t function, struct pool *pool)

@@ -7,6 +7,8 @@
 #include "tracers/cuda/memory_kinds.h"
 #include "tracers/device/tracks.h"
 
+#include "base/sorted.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <xsp/tracer.h>
@@ -63,11 +65,7 @@ static void publish(const struct kept *one)
   }
 }
 
-static int by_time(const void *left, const void *right)
-{
-  uint64_t a = ((const struct kept *)left)->timestamp, b = ((const struct kept *)right)->timestamp;
-  return (a > b) - (a < b);
-}
+SORTED_BY(by_time, struct kept, RISING(timestamp))
 
 void cuda_allocations_publish(uint64_t until_ns)
 {

@@ -13,6 +13,8 @@
 #include "tracers/device/switched.h"
 #include "tracers/device/tracks.h"
 
+#include "base/sorted.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -248,11 +250,7 @@ static const struct kind *kind_of(const void *record)
   return number < COUNT(kinds) ? &kinds[number] : &other;
 }
 
-static int by_start(const void *left, const void *right)
-{
-  uint64_t a = ((const struct found *)left)->start, b = ((const struct found *)right)->start;
-  return (a > b) - (a < b);
-}
+SORTED_BY(by_start, struct found, RISING(start))
 
 // The executions of one buffer, for later; NULL in `found`: publishes them at once.
 static size_t read_buffer(const struct cupti *cupti, const struct buffer *buffer, struct found *found)

@@ -11,6 +11,8 @@
 #include "tracers/rocm/clock.h"
 #include "tracers/rocm/symbols.h"
 
+#include "base/sorted.h"
+
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -252,11 +254,7 @@ size_t rocm_records_size(const struct rocm *rocm, const struct rocm_header *head
   return 0;
 }
 
-static int by_start(const void *left, const void *right)
-{
-  uint64_t a = ((const struct found *)left)->start, b = ((const struct found *)right)->start;
-  return (a > b) - (a < b);
-}
+SORTED_BY(by_start, struct found, RISING(start))
 
 // The executions of one buffer, for later; NULL in `found`: publishes them at once.
 static size_t read_buffer(const struct rocm *rocm, const struct buffer *buffer, struct found *found)

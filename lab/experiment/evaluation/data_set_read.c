@@ -5,6 +5,7 @@
 
 #include "base/input_file.h"
 #include "base/memory.h"
+#include "base/sorted.h"
 #include "base/vector.h"
 #include "experiment/evaluation/coco.h"
 
@@ -151,11 +152,6 @@ static enum status read_data_file(struct reading *reading)
 }
 
 // ---- all -------------------------------------------------------------------------------------------------------------
-static int compare_texts(const void *a, const void *b)
-{
-  return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 static void list_labels(struct arena *arena, struct data_set *set)
 {
   set->labels = arena_alloc_array(arena, set->count + 1, sizeof *set->labels);
@@ -163,7 +159,7 @@ static void list_labels(struct arena *arena, struct data_set *set)
   for (size_t i = 0; i < set->count; i++)
     if (set->items[i].label != NULL)
       set->labels[count++] = set->items[i].label;
-  qsort(set->labels, count, sizeof *set->labels, compare_texts);
+  qsort(set->labels, count, sizeof *set->labels, sorted_compare_text);
   for (size_t i = 0; i < count; i++)
     if (set->label_count == 0 || strcmp(set->labels[set->label_count - 1], set->labels[i]) != 0)
       set->labels[set->label_count++] = set->labels[i];

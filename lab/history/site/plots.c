@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which plots there are, and their points, from records. Called by pages.c for a site, by the verb history for one as SVG.
+#include "base/sorted.h"
 #include "base/time_text.h"
 #include "history/site/site.h"
 #include "history/tables.h"
@@ -79,12 +80,7 @@ static struct plot plot_of_throughput(const struct plotting *plotting)
   return plot;
 }
 
-static int by_batch(const void *left, const void *right)
-{
-  const struct plot_point *a = left, *b = right;
-  int order = strcmp(a->name, b->name);
-  return order != 0 ? order : (a->x > b->x) - (a->x < b->x);
-}
+SORTED_BY(by_batch, struct plot_point, strcmp(a->name, b->name) ?: RISING(x))
 
 static struct plot plot_of_batches(const struct plotting *plotting)
 {

@@ -4,6 +4,7 @@
 #include "serve/api/catalogue.h"
 
 #include "base/slice.h"
+#include "base/sorted.h"
 #include "store/store.h"
 
 #include <stdlib.h>
@@ -142,21 +143,10 @@ void catalogue_release(struct catalogue_list *list)
   vector_done(&list->files);
 }
 
-static int by_identity(const void *a, const void *b)
-{
-  const struct kept_file *left = a, *right = b;
-  int names = strcmp(left->name, right->name);
-  return names != 0                              ? names
-         : left->number != right->number         ? (left->number < right->number ? -1 : 1)
-         : left->bytes != right->bytes           ? (left->bytes < right->bytes ? -1 : 1)
-         : left->changed_ns != right->changed_ns ? (left->changed_ns < right->changed_ns ? -1 : 1)
-                                                 : left->is_growing - right->is_growing;
-}
+SORTED_BY(by_identity, struct kept_file,
+          strcmp(a->name, b->name) ?: RISING(number) ?: RISING(bytes) ?: RISING(changed_ns) ?: RISING(is_growing))
 
-static int by_identity_of_items(const void *a, const void *b)
-{
-  return by_identity(&(*(struct catalogue_file *const *)a)->file, &(*(struct catalogue_file *const *)b)->file);
-}
+SORTED_BY(by_identity_of_items, struct catalogue_file *const, by_identity(&(*a)->file, &(*b)->file))
 
 // The known file in this state, or NULL. `known` is in the order of by_identity.
 static struct catalogue_file *find(const struct catalogue_list *known, const struct kept_file *file)

@@ -4,6 +4,7 @@
 #include "serve/pages/page_cache.h"
 
 #include "base/debug.h"
+#include "base/sorted.h"
 #include "base/vector.h"
 #include "serve/api/ask.h"
 #include "serve/kept.h"
@@ -109,11 +110,7 @@ struct kept { // a file of parts
   int64_t made_ns;
   uint64_t bytes;
 };
-static int compare_ages(const void *a, const void *b)
-{
-  const struct kept *first = a, *second = b;
-  return (first->made_ns > second->made_ns) - (first->made_ns < second->made_ns);
-}
+SORTED_BY(compare_ages, struct kept, RISING(made_ns))
 
 // Removes the oldest ones beyond the limit, and those of earlier contents of the same file.
 static void trim(const struct page_cache *cache, const struct key *newest, size_t name_length)

@@ -10,6 +10,8 @@
 // within another of its name counts as that one. Called by events.c and, at the end, by kineto.c.
 #include "importers/kineto/kineto.h"
 
+#include "base/sorted.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -97,15 +99,7 @@ void kineto_frame(struct kineto *kineto, struct kineto_track *track, const struc
   *vector_add(&track->open) = own;
 }
 
-static int compare(const void *left, const void *right)
-{
-  const struct kineto_frame_name *a = left, *b = right;
-  if (a->function != b->function)
-    return a->function < b->function ? -1 : 1;
-  if (a->least != b->least)
-    return a->least < b->least ? -1 : 1;
-  return a->name < b->name ? -1 : a->name > b->name;
-}
+SORTED_BY(compare, struct kineto_frame_name, RISING(function) ?: RISING(least) ?: RISING(name))
 
 void kineto_frames_join(struct kineto *kineto)
 {

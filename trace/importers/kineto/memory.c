@@ -2,6 +2,7 @@
 // Instants "[memory]" (profile_memory=True): what operators allocated, on the host and on devices. Called by events.c for
 // each, and by kineto.c at the end: only then is it known which operator of the thread is the innermost one around each.
 #include "base/saturate.h"
+#include "base/sorted.h"
 #include "importers/kineto/kineto.h"
 
 #include <stdlib.h>
@@ -56,11 +57,7 @@ static void allocate(struct sweep *sweep, const struct kineto_allocation *alloca
   import_joined(sweep->kineto->import);
 }
 
-static int by_time(const void *left, const void *right)
-{
-  const struct kineto_allocation *a = left, *b = right;
-  return a->time_ns < b->time_ns ? -1 : a->time_ns > b->time_ns;
-}
+SORTED_BY(by_time, struct kineto_allocation, RISING(time_ns))
 
 static void sweep_track(struct sweep *sweep, struct kineto_track *track)
 {

@@ -3,6 +3,8 @@
 // with Paddle's key only. Names end in durations; "ts" is cut to µs, but the arguments have ns; one thread is two lanes.
 #include "importers/kineto/kineto.h"
 
+#include "base/sorted.h"
+
 #include <string.h>
 
 static const char step_prefix[] = "ProfileStep#";
@@ -108,11 +110,7 @@ bool kineto_paddle_event(struct kineto *kineto, const struct trace_event *event,
 }
 
 // ---- steps -----------------------------------------------------------------------------------------------------------
-static int compare_steps(const void *left, const void *right)
-{
-  const struct kineto_paddle_step *a = left, *b = right;
-  return (a->start_ns > b->start_ns) - (a->start_ns < b->start_ns);
-}
+SORTED_BY(compare_steps, struct kineto_paddle_step, RISING(start_ns))
 
 // A step that something starts in. They do not overlap.
 static void note_content(struct kineto *kineto, int64_t time_ns)

@@ -4,6 +4,7 @@
 #include "importers/nsys/reader.h"
 
 #include "base/memory.h"
+#include "base/sorted.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -24,11 +25,7 @@ struct stack {
   size_t count;
 };
 
-static int by_depth(const void *a, const void *b)
-{
-  const struct frame *left = a, *right = b;
-  return (left->depth > right->depth) - (left->depth < right->depth);
-}
+SORTED_BY(by_depth, struct frame, RISING(depth))
 
 // Notes the path of the stack's id; the first stack of an id counts.
 static void finish(struct stack *stack)

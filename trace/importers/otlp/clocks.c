@@ -8,6 +8,7 @@
 
 #include "base/memory.h"
 #include "base/saturate.h"
+#include "base/sorted.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -123,12 +124,7 @@ struct end {
   int step; // 1: a pair's bounds begin; -1: they end
 };
 
-static int by_place(const void *a, const void *b)
-{
-  const struct end *left = a, *right = b;
-  return left->at_ns != right->at_ns ? (left->at_ns > right->at_ns) - (left->at_ns < right->at_ns)
-                                     : right->step - left->step; // touching is agreeing
-}
+SORTED_BY(by_place, struct end, RISING(at_ns) ?: FALLING(step)) // touching is agreeing
 
 // Moves the pairs that most others agree with to the front, and returns their number.
 static size_t agree(struct clock_pair *pairs, size_t count)

@@ -3,6 +3,8 @@
 // resource.
 #include "importers/otlp/model.h"
 
+#include "base/sorted.h"
+
 #include <math.h>
 #include <stdlib.h>
 
@@ -98,11 +100,7 @@ static enum status read_value(struct otlp_model *model, const struct otlp_attrib
   return STATUS_OK;
 }
 
-static int by_key(const void *a, const void *b)
-{
-  const struct store_system_value *left = a, *right = b;
-  return strcmp(left->key, right->key);
-}
+SORTED_BY(by_key, struct store_system_value, strcmp(a->key, b->key))
 
 // Attributes with this prefix, stripped, sorted, deduplicated.
 static enum status read_values(struct otlp_model *model, const struct otlp_attribute *attributes, size_t count,

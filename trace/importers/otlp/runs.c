@@ -3,6 +3,8 @@
 // first resource of a run says what it is. Called by the decoders, once per group of spans.
 #include "importers/otlp/join_private.h"
 
+#include "base/sorted.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -270,18 +272,8 @@ static enum status new_resource(struct otlp_model *model, uint32_t id, const str
 }
 
 // ---- which resource --------------------------------------------------------------------------------------------------
-static int by_attribute_key(const void *a, const void *b)
-{
-  const struct otlp_attribute *left = *(const struct otlp_attribute *const *)a;
-  const struct otlp_attribute *right = *(const struct otlp_attribute *const *)b;
-  size_t shorter = left->key.length < right->key.length ? left->key.length : right->key.length;
-  int difference = shorter > 0 ? memcmp(left->key.data, right->key.data, shorter) : 0;
-  if (difference != 0)
-    return difference;
-  if (left->key.length != right->key.length)
-    return left->key.length < right->key.length ? -1 : 1;
-  return left < right ? -1 : left > right; // in the order of the file
-}
+SORTED_BY(by_attribute_key, struct otlp_attribute *const,
+          slice_compare((*a)->key, (*b)->key) ?: ORDER(*a, *b)) // then in the order of the file
 
 // A text that is equal for resources with equal attributes, in whatever order they come.
 static void write_canonical(struct otlp_model *model, const struct otlp_attribute *attributes, size_t count)

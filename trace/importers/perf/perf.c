@@ -5,6 +5,7 @@
 //              7f3a81c04f45 sgemm_kernel+0x25 (/usr/lib/libblas.so.3)       innermost frame first
 //              7f3a81c00112 main+0x12 (/usr/bin/net)
 #include "base/map.h"
+#include "base/sorted.h"
 #include "base/vector.h"
 #include "format/level.h"
 #include "importers/text_file.h"
@@ -273,18 +274,12 @@ static enum status read_line(void *context, struct buf *line, struct error *err)
 }
 
 // ---- the file's end --------------------------------------------------------------------------------------------------
-static int compare_gaps(const void *left, const void *right)
-{
-  int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
-  return (a > b) - (a < b);
-}
-
 // Samples of other events than a clock come at a rate: each stands for the usual time between two of one thread.
 static int64_t usual_gap(struct reading *reading)
 {
   if (reading->gaps.count == 0)
     return 0;
-  qsort(reading->gaps.items, reading->gaps.count, sizeof *reading->gaps.items, compare_gaps);
+  qsort(reading->gaps.items, reading->gaps.count, sizeof *reading->gaps.items, sorted_compare_i64);
   return reading->gaps.items[(reading->gaps.count - 1) / 2];
 }
 

@@ -2,6 +2,8 @@
 // Nodes of TensorFlow's devices as spans; see step_stats.h. Called by timeline.c and run_metadata.c.
 #include "importers/tensorflow/step_stats.h"
 
+#include "base/sorted.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <strings.h>
@@ -72,13 +74,7 @@ enum status step_add(struct step_reading *reading, struct step_node *node, int64
   return import_span(import, &span, err);
 }
 
-static int compare_layers(const void *left, const void *right)
-{
-  const struct step_node *a = left, *b = right;
-  if (a->name != b->name)
-    return a->name < b->name ? -1 : 1;
-  return (a->start_ns > b->start_ns) - (a->start_ns < b->start_ns);
-}
+SORTED_BY(compare_layers, struct step_node, RISING(name) ?: RISING(start_ns))
 
 // Of the sorted layers of the node's name the last that had begun; 0: none had.
 static int64_t find_layer(const struct step_reading *reading, const struct step_node *node)

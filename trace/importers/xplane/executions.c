@@ -6,6 +6,7 @@
 #include "importers/xplane/xplane.h"
 
 #include "base/hash.h"
+#include "base/sorted.h"
 
 #include <stdlib.h>
 
@@ -175,11 +176,7 @@ static int compare_controls(const void *left, const void *right, void *context)
 {
   const struct xplane_control *controls = context;
   const struct xplane_control *a = &controls[*(const uint32_t *)left], *b = &controls[*(const uint32_t *)right];
-  if (a->run != b->run)
-    return a->run < b->run ? -1 : 1;
-  if (a->operation != b->operation)
-    return a->operation < b->operation ? -1 : 1;
-  return (a->start_ns > b->start_ns) - (a->start_ns < b->start_ns);
+  return RISING(run) ?: RISING(operation) ?: RISING(start_ns);
 }
 
 void xplane_survey_end(struct xplane *x)

@@ -24,19 +24,13 @@ const struct xplane_instruction *xplane_instruction_find(const struct xplane *x,
 
 // ---- names of loops, branches and calls ------------------------------------------------------------------------------
 
-static int compare_names(const void *left, const void *right)
-{
-  uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
-  return (a > b) - (a < b);
-}
+SORTED_BY(compare_names, uint32_t, ORDER(*a, *b))
 
 static int compare_modules(const void *left, const void *right, void *context)
 {
   const struct xplane_module *modules = context;
   const struct xplane_module *a = &modules[*(const uint32_t *)left], *b = &modules[*(const uint32_t *)right];
-  if (a->name != b->name)
-    return a->name < b->name ? -1 : 1;
-  return (a->program_id > b->program_id) - (a->program_id < b->program_id);
+  return RISING(name) ?: RISING(program_id);
 }
 
 size_t xplane_modules_named(const struct xplane *x, uint32_t name)

@@ -4,6 +4,8 @@
 // executions.c. The first step of a part of a profile begins with its execution: while a part is written, the program waits.
 #include "importers/xplane/xplane.h"
 
+#include "base/sorted.h"
+
 #include <stdlib.h>
 
 #define STEPS_LEAST 3u // executions that make a loop
@@ -35,11 +37,7 @@ static uint32_t repeated_module(const struct xplane *x, size_t *ret_count)
   return name;
 }
 
-static int compare_ends(const void *left, const void *right)
-{
-  const struct xplane_step *a = left, *b = right;
-  return (a->end_ns > b->end_ns) - (a->end_ns < b->end_ns);
-}
+SORTED_BY(compare_ends, struct xplane_step, RISING(end_ns))
 
 void xplane_steps_make(struct xplane *x)
 {

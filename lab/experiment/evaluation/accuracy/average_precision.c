@@ -3,6 +3,7 @@
 #include "experiment/evaluation/accuracy/average_precision.h"
 
 #include "base/memory.h"
+#include "base/sorted.h"
 
 #include <float.h>
 #include <math.h>
@@ -35,28 +36,11 @@ static double recall_at(unsigned number)
 }
 
 // ---- order -----------------------------------------------------------------------------------------------------------
-static int compare_numbers(size_t a, size_t b)
-{
-  return (a > b) - (a < b);
-}
-
-static int compare_scores(const void *left, const void *right)
-{
-  const struct entry *a = left, *b = right;
-  if (a->box->score != b->box->score)
-    return a->box->score > b->box->score ? -1 : 1;
-  return compare_numbers(a->order, b->order);
-}
+SORTED_BY(compare_scores, struct entry, FALLING(box->score) ?: RISING(order))
 
 // By category and item; then true ones before crowds, found ones by score.
-static int compare_entries(const void *left, const void *right)
-{
-  const struct entry *a = left, *b = right;
-  int order = compare_numbers(a->box->category, b->box->category);
-  order = order != 0 ? order : compare_numbers(a->box->item, b->box->item);
-  order = order != 0 ? order : a->box->is_crowd - b->box->is_crowd;
-  return order != 0 ? order : compare_scores(left, right);
-}
+SORTED_BY(compare_entries, struct entry,
+          RISING(box->category) ?: RISING(box->item) ?: RISING(box->is_crowd) ?: compare_scores(a, b))
 
 static struct entry *sort(const struct rated_box *boxes, size_t count)
 {
