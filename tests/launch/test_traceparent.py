@@ -6,7 +6,7 @@ import pathlib
 import unittest
 
 from scripted import temporary_folder, xsp, xsp_json
-from test_otlp import TABLES
+from otlp_case import TABLES
 
 BUILD = pathlib.Path(os.environ.get("XSP_BUILD", "build")).resolve()
 TRACE, CALLER = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"  # the highest bit is set: no number of a table
