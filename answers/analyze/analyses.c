@@ -5,7 +5,6 @@
 #include "analyze/view.h"
 #include "table/builder.h"
 
-#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 

@@ -4,7 +4,6 @@
 #include "assets/fetch.h"
 
 #include "base/input_file.h"
-#include "base/memory.h"
 #include "http/curl.h"
 
 #include <errno.h>

@@ -7,7 +7,6 @@
 #include "base/debug.h"
 #include "base/python_package.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>

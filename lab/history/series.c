@@ -7,7 +7,6 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 
 #define CONFIDENCE 0.95
 #define CHANGES_LEAST 4 // records of a series in which changes are looked for

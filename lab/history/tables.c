@@ -9,9 +9,6 @@
 #include "history/series.h"
 #include "table/builder.h"
 
-#include <math.h>
-#include <stdio.h>
-
 #define FIGURES_MOST 200 // columns of figures
 
 // ---- columns of figures ----------------------------------------------------------------------------------------------

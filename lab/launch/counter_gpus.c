@@ -2,7 +2,6 @@
 // Counters of NVIDIA's GPUs, by NVML: how busy they are, their memory and their energy. Called by counters.c.
 #include "launch/counters.h"
 
-#include <math.h>
 #include <stdio.h>
 
 // Asked of the driver, not of a program: other programs' work is in it.

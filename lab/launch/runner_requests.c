@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 enum status runner_describe(struct runner *runner, runner_visit_fn visit, void *context, struct error *err)

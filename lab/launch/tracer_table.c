@@ -2,7 +2,6 @@
 // The table of tracers. Read by tracers.c (who is chosen), environment.c (how it gets in) and `xsp check`.
 #include "launch/tracer_table.h"
 
-#include "format/level.h"
 #include "frameworks/frameworks.h"
 
 #include <string.h>

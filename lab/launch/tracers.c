@@ -11,7 +11,6 @@
 
 #include <dirent.h>
 #include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>

@@ -7,7 +7,6 @@
 #include "base/utf8.h"
 #include "http/server_private.h"
 
-#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -11,14 +11,12 @@
 #include <xsp/tracer.h>
 
 #include <dlfcn.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 XSP_SITE_FULL(load_site, XSP_LEVEL_APPLICATION, "load model", "load", "runner");

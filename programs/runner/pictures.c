@@ -9,7 +9,6 @@
 #include <xsp/tracer.h>
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

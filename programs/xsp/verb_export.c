@@ -6,7 +6,6 @@
 #include "programs/xsp/publish_options.h"
 #include "programs/xsp/reader.h"
 
-#include <stdio.h>
 #include <string.h>
 
 // Of a name's ending, behind a dot; 0: it is another one.

@@ -12,7 +12,6 @@
 
 #include <pthread.h>
 #include <signal.h>
-#include <stdio.h>
 #include <sys/random.h>
 #include <unistd.h>
 

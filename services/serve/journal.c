@@ -10,7 +10,6 @@
 #include "serve/journal_private.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <sys/uio.h>
 #include <unistd.h>
 

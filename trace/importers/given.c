@@ -4,7 +4,6 @@
 #include "importers/sink_private.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 
 // ---- batch size and levels -------------------------------------------------------------------------------------------
 static enum status check_levels(struct import *import, struct level_set given, uint32_t level_mask, struct error *err)

@@ -12,7 +12,6 @@
 
 #include "importers/byte_source.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,8 +3,6 @@
 #include "analyze/findings/rules.h"
 #include "analyze/findings/shared.h"
 
-#include <math.h>
-
 static struct finding *add(struct findings *findings, const struct batch_point *point, double saving_ms)
 {
   struct finding *finding = findings_add(findings);

@@ -4,8 +4,6 @@
 #include "analyze/findings/shared.h"
 #include "analyze/runs/samples.h"
 
-#include <math.h>
-
 static void add(struct findings *findings, const struct view_set *before, double overhead_ms, struct interval interval,
                 double before_ms)
 {

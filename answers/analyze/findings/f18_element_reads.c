@@ -7,7 +7,6 @@
 #include "analyze/findings/shared.h"
 #include "analyze/flops/flops.h"
 
-#include <math.h>
 #include <xsp/call_path.h>
 
 static bool reads_element(const struct place *place)

@@ -6,7 +6,6 @@
 #include "analyze/flops/flops.h"
 #include "base/interner.h"
 
-#include <math.h>
 #include <string.h>
 #include <xsp/call_path.h>
 

@@ -6,7 +6,6 @@
 #include "analyze/findings/shared.h"
 
 #include <ctype.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

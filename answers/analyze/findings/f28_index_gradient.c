@@ -4,7 +4,6 @@
 #include "analyze/findings/rules.h"
 #include "analyze/findings/shared.h"
 
-#include <math.h>
 #include <string.h>
 #include <xsp/call_path.h>
 

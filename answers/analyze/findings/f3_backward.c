@@ -6,7 +6,6 @@
 #include "analyze/flops/flops.h"
 #include "analyze/layers/layers.h"
 
-#include <math.h>
 #include <string.h>
 #include <xsp/call_path.h>
 

@@ -5,7 +5,6 @@
 #include "base/saturate.h"
 #include "base/sorted.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 

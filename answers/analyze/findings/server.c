@@ -7,7 +7,6 @@
 #include "base/saturate.h"
 
 #include <fnmatch.h>
-#include <math.h>
 #include <stdlib.h>
 
 #define LEAST_PREDICTIONS 0.1 // of all, that a main thread runs which is no server's

@@ -5,8 +5,6 @@
 
 #include "analyze/a_list.h"
 
-#include <math.h>
-
 static double metric_of(const struct kernel_figures *figures, size_t series)
 {
   static const enum kernel_metric metrics[SERIES_DRAM] = {KERNEL_FLOPS, KERNEL_DRAM_READ, KERNEL_DRAM_WRITE};

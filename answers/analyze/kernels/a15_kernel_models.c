@@ -4,7 +4,6 @@
 
 #include "analyze/a_list.h"
 
-#include <math.h>
 #include <stdio.h>
 
 struct kernel_model kernel_model(struct question *question, const struct kernels *kernels, const struct roofs *roofs)

@@ -2,7 +2,6 @@
 // Shapes and bytes of a layer's tensors as tags; see layer_work.h.
 #include "frameworks/common/layer_work.h"
 
-#include <stdio.h>
 #include <string.h>
 
 static int64_t bytes_of(const int64_t *shape, size_t rank, size_t element_bytes)

@@ -4,9 +4,7 @@
 
 #include "base/file_place.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>

@@ -8,7 +8,6 @@
 #include "frameworks/onnxruntime/door_objects.h"
 #include "frameworks/onnxruntime/hooks.h"
 
-#include <dlfcn.h>
 #include <sched.h>
 #include <string.h>
 #include <sys/mman.h>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What would show a Python program that our listener is among ONNX Runtime's execution providers: lists are left without it.
 #include "frameworks/onnxruntime/door_objects.h"
-#include "frameworks/onnxruntime/hooks.h"
 
 #include <string.h>
 

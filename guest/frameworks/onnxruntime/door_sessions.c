@@ -2,8 +2,6 @@
 // Sessions and inferences; see door_sessions.h. Called by door.c on the program's threads.
 #include "frameworks/onnxruntime/door_sessions.h"
 
-#include "frameworks/onnxruntime/hooks.h"
-
 #include <string.h>
 
 // ---- sessions --------------------------------------------------------------------------------------------------------

@@ -10,7 +10,6 @@
 #include "base/wire.h"
 #include "base/wire_write.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>

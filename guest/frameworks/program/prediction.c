@@ -7,7 +7,6 @@
 #include "frameworks/program/messages_private.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 // ---- times -----------------------------------------------------------------------------------------------------------

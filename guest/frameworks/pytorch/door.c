@@ -8,7 +8,6 @@
 
 #include "frameworks/common/door.h"
 
-#include <dlfcn.h>
 #include <string.h>
 
 #define REPORT_PARAMETERS (void *address, int64_t bytes, size_t total, size_t reserved, struct framework_device device)

@@ -5,7 +5,6 @@
 #include "base/slice.h"
 
 #include <stddef.h>
-#include <string.h>
 
 const char *tensorflow_category(const char *type)
 {

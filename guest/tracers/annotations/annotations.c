@@ -7,7 +7,6 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #define DOMAIN_TEXT_BYTES (64 * 1024)
 #define GLOB_MOST 1024

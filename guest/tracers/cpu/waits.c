@@ -6,13 +6,11 @@
 #include "base/clock.h"
 #include "tracers/frames/frames.h"
 
-#include <dlfcn.h>
 #include <linux/futex.h>
 #include <netdb.h>
 #include <poll.h>
 #include <semaphore.h>
 #include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>

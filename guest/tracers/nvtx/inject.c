@@ -3,8 +3,6 @@
 // NVTX_INJECTION64_PATH) and xsp's. Whichever comes first starts it. Must not call NVTX: other threads wait meanwhile.
 #include "tracers/nvtx/callbacks.h"
 
-#include <stdio.h>
-
 #define EXPORTED __attribute__((visibility("default")))
 
 EXPORTED int InitializeInjectionNvtx2(nvtx_get_table get_table);

@@ -2,7 +2,6 @@
 // Numbers of calls differ between versions, so calls are chosen by name.
 #include "tracers/rocm/calls.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

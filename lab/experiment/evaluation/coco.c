@@ -8,7 +8,6 @@
 #include "base/sorted.h"
 #include "base/vector.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>

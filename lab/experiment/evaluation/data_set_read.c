@@ -10,8 +10,6 @@
 #include "experiment/evaluation/coco.h"
 
 #include <dirent.h>
-#include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -7,7 +7,6 @@
 #include "base/sorted.h"
 #include "base/vector.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

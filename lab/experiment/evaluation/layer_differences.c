@@ -3,7 +3,6 @@
 // their inputs and outputs. Called by the verb evaluate.
 #include "experiment/evaluation/layer_differences.h"
 
-#include "base/memory.h"
 #include "base/vector.h"
 #include "experiment/evaluation/input_relation.h"
 #include "experiment/evaluation/layer_pairs.h"

@@ -6,9 +6,7 @@
 #include "base/hex.h"
 #include "history/site/site.h"
 
-#include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 
 #define NAME_MOST 40 // characters of a page's name that are of its text
 

@@ -4,8 +4,6 @@
 #include "history/site/site.h"
 #include "report/report.h"
 
-#include <stdio.h>
-
 // ---- the site --------------------------------------------------------------------------------------------------------
 enum status history_site_open(const char *folder, struct site **ret_site, struct error *err)
 {

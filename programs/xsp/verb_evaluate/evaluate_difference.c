@@ -3,7 +3,6 @@
 // manifests do otherwise; see evaluate.h. Called by verb_evaluate.c.
 #include "programs/xsp/verb_evaluate/evaluate.h"
 
-#include "base/memory.h"
 #include "programs/xsp/output.h"
 #include "table/builder.h"
 

@@ -6,8 +6,6 @@
 #include "programs/xsp/output.h"
 #include "table/builder.h"
 
-#include <math.h>
-
 static void put_model(struct table_builder *table, const struct evaluation_options *options,
                       const struct evaluation *evaluation, size_t number)
 {

@@ -5,7 +5,6 @@
 
 #include "report/display.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 

@@ -15,7 +15,6 @@
 #include "tracers/tracers.h"
 
 #include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

@@ -15,7 +15,6 @@
 
 #include <fcntl.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <unistd.h>
 
 #define SECOND_NS UINT64_C(1000000000)

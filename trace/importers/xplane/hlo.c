@@ -7,7 +7,6 @@
 #include "base/hash.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 
 // Numbers of fields in hlo.proto and xla_data.proto.
 enum { PROTO_MODULE = 1 };
