@@ -125,7 +125,7 @@ enum status analyze_cache_layer_rows(struct question *question, const struct vie
   for (struct cached_rows *entry = shared->rows; entry != NULL; entry = entry->next)
     if (entry->store == store && is_same_run(entry, run) && entry->choice.mode == choice.mode &&
         entry->choice.computing_only == choice.computing_only && entry->wanted.rows >= wanted->rows &&
-        entry->wanted.metrics >= wanted->metrics) {
+        entry->wanted.metrics >= wanted->metrics && entry->wanted.by_capture == wanted->by_capture) {
       *ret_rows = &entry->rows;
       return STATUS_OK;
     }

@@ -303,6 +303,7 @@ class Spans(WithFolder):
             ("sync", None, {"graph": 4, "graph_exec": 5})])
         # as docs/importers.md has it
         self.assertEqual(rows(self.out, CAPTURED), [{"name": "aten::mm", "ns": 10}])
+        self.assertEqual([row["layer_name"] for row in xsp_json("analyze", "A8", self.out, "--json")["rows"]], ["aten::mm"])
 
     def test_call_stacks(self):
         export = Export()

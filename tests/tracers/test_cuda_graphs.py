@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Executions of CUDA graphs have the call path of the code that made their nodes, in every version, on a simulated GPU."""
 import itertools
+import json
 import os
 import pathlib
 import re
+import subprocess
 import unittest
 
 import cuda_simulator as gpu
@@ -27,6 +29,10 @@ def documented(beginning):
 
 
 class GraphsTest(CudaTest):
+    def table(self, analysis):
+        done = subprocess.run([XSP, "analyze", analysis, self.out, "--json"], check=True, stdout=subprocess.PIPE)
+        return json.loads(done.stdout)["rows"]
+
     @UNSANITIZED
     def test_nodes_have_the_path_of_their_maker(self):
         for version in gpu.VERSIONS:
@@ -54,6 +60,21 @@ class GraphsTest(CudaTest):
                 self.start((XSP, "run", "-f", "-t", "cuda,nvtx", "-o", self.out, "--"), "captured", environment)
                 rows = self.sql(documented("with made as").replace("sum(k.duration_ns) as ns", "count(*) as kernels"))
                 self.assertEqual({row["name"]: row["kernels"] for row in rows}, {"layer 0": 3, "layer 1": 6, "layer 2": 9})
+
+    @UNSANITIZED
+    def test_kernels_are_of_the_layer_that_captured_them(self):
+        """Steps launch a graph of three layers, which were captured before the first step, from a layer of their own."""
+        for version in gpu.VERSIONS:
+            with self.subTest(version):
+                command = (XSP, "run", "-f", "-t", "cuda,nvtx", "--model-range", "step *", "-o", self.out, "--")
+                self.start(command, "replayed", self.environment(version, ""))
+                calls, layers = self.table("A8"), self.table("A11")
+                self.assertEqual([(row["layer_name"], row["launched_by"]) for row in calls],
+                                 [(f"layer {i}", "replay") for i in (0, 1, 1, 2, 2, 2)])
+                self.assertEqual([(row["layer_name"], row.get("launched_by"), row["count"]) for row in layers],
+                                 [("replay", None, 0), ("layer 0", "replay", 1), ("layer 1", "replay", 2), ("layer 2", "replay", 3)])
+                self.assertAlmostEqual(sum(row["kernel_latency_ms"] for row in layers), sum(row["latency_ms"] for row in calls))
+                self.assertEqual([row["layer_name"] for row in self.table("A2")], ["replay"])
 
     def test_without_a_provider_there_is_none(self):
         self.traced("graph")

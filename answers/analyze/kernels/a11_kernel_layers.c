@@ -6,12 +6,21 @@
 
 #include <math.h>
 
+// Of a layer that captured a graph, by its first kernel.
+static const char *launcher(const struct kernels *kernels, const struct kernel_groups *groups, size_t index)
+{
+  uint32_t first = groups->first[index];
+  uint32_t launched = first < groups->first[index + 1] ? kernels->items[groups->row[first]].launched : KERNEL_NO_LAYER;
+  return launched == KERNEL_NO_LAYER ? NULL : kernels->layers.items[launched].name_text;
+}
+
 struct kernel_layer kernel_layer(struct question *question, const struct kernels *kernels, struct kernel_groups *groups,
                                  const struct roofs *roofs, size_t index)
 {
   const struct layer *layer = &kernels->layers.items[index];
   struct kernel_layer row = {
       .layer = layer,
+      .launched_by = launcher(kernels, groups, index),
       .layer_ms = kernels_layer(question, kernels, index).value,
       .is_partial = layer->present < kernels->observation_count,
       .from = kernels_from(kernels),
@@ -30,6 +39,7 @@ void kernel_layer_put(struct table_builder *table, const struct kernel_layer *ro
 {
   table_row(table);
   layer_put(table, row->layer);
+  table_put_optional(table, "launched_by", cell_text(row->launched_by));
   table_put(table, "layer_latency_ms", cell_real(row->layer_ms));
   table_put(table, "kernel_latency_ms", cell_real(row->figures.latency.value));
   table_put_share(table, "latency_pct", "model", cell_real(row->latency_pct));

@@ -7,6 +7,7 @@
 
 struct kernel_layer {
   const struct layer *layer;
+  const char *launched_by; // the layer that launches the graph with its kernels; NULL: none does
   double layer_ms;
   struct kernel_figures figures; // of its kernels
   double latency_pct;

@@ -9,12 +9,15 @@ static void put_row(struct question *question, const struct kernels *kernels, co
 {
   struct table_builder *table = &question->table;
   const struct layer *layer = kernel->layer == KERNEL_NO_LAYER ? NULL : &kernels->layers.items[kernel->layer];
+  bool is_launched = kernel->launched != KERNEL_NO_LAYER;
   struct kernel_point point;
   kernel_point(question, roofs, figures, &point);
   table_row(table);
   table_put(table, "kernel_name", cell_text(kernel->name));
   table_put(table, "layer_index", layer == NULL ? (struct table_cell){0} : cell_int(layer->index));
   table_put(table, "layer_name", cell_text(layer == NULL ? NULL : layer->name_text));
+  table_put_optional(table, "launched_by",
+                     cell_text(is_launched ? kernels->layers.items[kernel->launched].name_text : NULL));
   table_put(table, "latency_ms", cell_real(figures->latency.value));
   kernel_put_metrics(table, figures, &point);
   kernel_put_further(table, question->request, figures);
@@ -48,7 +51,8 @@ static enum status answer(struct question *question, bool with_roofs, struct err
   struct kernel_groups groups = kernels_group_each(question, &kernels);
   int64_t under_1ms = 0;
   double rows_sum_ms = 0;
-  put_row(question, &kernels, &roofs, &(struct kernel){.layer = KERNEL_NO_LAYER}, &kernel_figures_none, with_roofs);
+  put_row(question, &kernels, &roofs, &(struct kernel){.layer = KERNEL_NO_LAYER, .launched = KERNEL_NO_LAYER},
+          &kernel_figures_none, with_roofs);
   table_declared(table, groups.count);
   for (size_t i = 0; i < groups.count; i++) {
     struct kernel_figures figures;

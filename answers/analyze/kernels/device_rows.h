@@ -36,11 +36,13 @@ struct device_row {
 };
 struct device_rows_wanted {
   bool rows, metrics; // metrics: only with rows
+  bool by_capture;    // only with rows: nodes of graphs are in the layer that captured them
 };
 struct device_rows {
   struct device_row *items; // by observation, then start, longer first, then file order
   size_t count;
-  uint32_t *calls;                 // by item: how many kernels were added up to it; NULL: each item is one
+  uint32_t *calls;    // by item: how many kernels were added up to it; NULL: each item is one
+  uint32_t *launched; // by item: the layer that launched the graph it is a node of; ROW_NONE. NULL: of none
   double *metrics[KERNEL_METRICS]; // by item, NaN: not measured; NULL: of none
   size_t open, unobserved;         // kernels left out
 };

@@ -18,6 +18,7 @@
 #include "analyze/kernels/kernels.h"
 
 #include "analyze/keep.h"
+#include "analyze/layers/captured.h"
 #include "analyze/pairing.h"
 #include "base/saturate.h"
 
@@ -35,7 +36,7 @@ struct call_range { // the devices' rows of one observation
   uint32_t observation; // as in the layers' values
 };
 struct found { // a kernel while pairing, later one of struct kernels.items
-  uint32_t layer, name;
+  uint32_t layer, launched, name;
 };
 struct calls { // all ranges, and how they pair
   struct kernels *kernels;
@@ -59,11 +60,14 @@ static enum status load(struct question *question, struct kernels *kernels, stru
 {
   struct layers_part *parts = arena_alloc_array(question->scratch, 3, sizeof *parts);
   size_t count = 0;
-  parts[count++] = (struct layers_part){.set = kernels->set, .wanted = {true, kernels->metric_set == kernels->set}};
+  bool by_capture = kernels->use != KERNELS_IN_LAYER && layers_captured_exist(question->view->store);
+  parts[count++] =
+      (struct layers_part){.set = kernels->set, .wanted = {true, kernels->metric_set == kernels->set, by_capture}};
   if (kernels->layer_set != NULL && kernels->layer_set != kernels->set)
     parts[count++] = (struct layers_part){.set = kernels->layer_set};
   if (kernels->metric_set != NULL && kernels->metric_set != kernels->set && kernels->metric_set != kernels->layer_set)
-    parts[count++] = (struct layers_part){.set = kernels->metric_set, .wanted = {true, true}, .is_unlisted = true};
+    parts[count++] =
+        (struct layers_part){.set = kernels->metric_set, .wanted = {true, true, by_capture}, .is_unlisted = true};
   for (size_t i = 0; i < count; i++)
     parts[i].on_device = parts[i].set == kernels->layer_set && kernels->source.on_device;
   XSP_TRY(layers_load_parts(question, parts, count, &kernels->layers, err));
@@ -111,6 +115,12 @@ static uint32_t layer_of(const struct call_range *range, const struct device_row
   return device->item == ROW_NONE ? KERNEL_NO_LAYER : range->run->layer_of[device->item];
 }
 
+static uint32_t launched_by(const struct call_range *range, size_t at)
+{
+  const uint32_t *launched = range->run->rows->devices.launched;
+  return launched == NULL || launched[at] == ROW_NONE ? KERNEL_NO_LAYER : range->run->layer_of[launched[at]];
+}
+
 static struct map_key key(uint32_t layer, uint32_t ordinal, uint32_t name)
 {
   return (struct map_key){(uint64_t)layer << 32 | ordinal, name};
@@ -150,7 +160,8 @@ static void pair_range(struct calls *all, size_t range_index)
     // A single range has nothing to pair with.
     uint32_t at = all->range_count > 1 ? pairing_place(pairing, key_here) : pairing_append(pairing);
     if (pairing->count > known)
-      all->found[at] = (struct found){is_measured || all->has_layers ? layer : KERNEL_NO_LAYER, device->name};
+      all->found[at] =
+          (struct found){is_measured || all->has_layers ? layer : KERNEL_NO_LAYER, launched_by(range, i), device->name};
     if (is_joined_by_place)
       pairing_alias(pairing, key(NO_LAYERS, place, device->name), at);
     device->row = at; // from here on: which kernel it is
@@ -222,7 +233,8 @@ static void list_kernels(struct question *question, struct calls *all)
     uint32_t at = order[kernels->count];
     item_of[at] = (uint32_t)kernels->count;
     names[kernels->count] = all->found[at].name;
-    kernels->items[kernels->count] = (struct kernel){.layer = all->found[at].layer, .present = present[at]};
+    kernels->items[kernels->count] =
+        (struct kernel){.layer = all->found[at].layer, .launched = all->found[at].launched, .present = present[at]};
     kernels->measured += present[at] > 0;
   }
   for (size_t r = 0; r < all->range_count; r++)
@@ -317,10 +329,8 @@ static void start_gpu(struct question *question, struct kernels *kernels)
     return;
   size_t cells = kernels->layers_listed * observations;
   kernels->layer_gpu_ms = arena_alloc_array(question->scratch, cells + 1, sizeof *kernels->layer_gpu_ms);
-  for (size_t i = 0; i < cells; i++) {
-    const struct layer *layer = &kernels->layers.items[i / observations];
-    kernels->layer_gpu_ms[i] = isnan(layer->latency_ms[i % observations]) ? NAN : 0;
-  }
+  for (size_t i = 0; i < cells; i++)
+    kernels->layer_gpu_ms[i] = isnan(kernels->layers.items[i / observations].latency_ms[i % observations]) ? NAN : 0;
 }
 
 static void add_gpu(struct question *question, const struct calls *all)

@@ -13,7 +13,8 @@
 
 struct kernel {        // one kernel call of the workload: a row of A8
   const char *name;    // in full
-  uint32_t layer;      // index into kernels.layers.items; KERNEL_NO_LAYER
+  uint32_t layer;      // index into kernels.layers.items; KERNEL_NO_LAYER. Of a graph's node, what captured it
+  uint32_t launched;   // the layer that launched the graph; KERNEL_NO_LAYER: none did, or it is in no graph
   uint32_t name_group; // index into kernels.names
   size_t present;      // observations that have it; 0: only metric runs have it
 };

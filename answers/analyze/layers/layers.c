@@ -41,6 +41,8 @@ static void set_on_device(struct layer *layer, const struct observed *observed, 
     layer->alone_ms = analyze_unknowns(arena, observation_count);
   }
   const struct layer_device_time *time = &observed->run->rows->device_times[at];
+  if (isnan(layer->latency_ms[observation])) // it did not run here: a graph that it captured did
+    return;
   layer->host_ms[observation] = (double)observed->run->rows->items[at].duration_ns / 1e6;
   layer->executed_ms[observation] = (double)time->executed_ns / 1e6;
   layer->alone_ms[observation] = (double)time->alone_ns / 1e6;

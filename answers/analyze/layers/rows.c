@@ -3,6 +3,7 @@
 // layers.c, which pairs them across observations.
 #include "analyze/layers/rows.h"
 
+#include "analyze/layers/captured.h"
 #include "analyze/layers/device_time.h"
 #include "analyze/layers/kinds.h"
 #include "analyze/layers/recomputed.h"
@@ -33,7 +34,8 @@ struct work {
   const uint8_t *recomputed; // LAYER_AUTOGRAD, by row: enum layer_recomputed
   struct layer_span *all;    // layers that count, in observations or not
   size_t all_count;
-  struct device_time device_time; // where device rows are asked for
+  struct device_time device_time;  // where device rows are asked for
+  struct layers_captured captured; // where nodes of graphs are of the layer that captured them
   struct layer_rows *rows;
 };
 
@@ -143,16 +145,31 @@ static void sort_layers(struct work *work)
   work->all_count = from[observations + 1];
 }
 
-// Positions of all layers in their observation; then only those that count themselves are kept, and of these only those of
-// observations become rows.
+static void add_item(struct work *work, const struct layer_span *layer, int64_t position)
+{
+  struct layer_rows *rows = work->rows;
+  work->item_of[layer->row] = (uint32_t)rows->count;
+  rows->items[rows->count++] = (struct layer_row){.row = layer->row,
+                                                  .observation = layer->observation,
+                                                  .name = work->columns->spans.name[layer->row],
+                                                  .index = position,
+                                                  .start_ns = layer->start_ns,
+                                                  .duration_ns = layer->duration_ns,
+                                                  .latency_ms = (double)layer->duration_ns / 1e6,
+                                                  .alloc_bytes = NAN,
+                                                  .output_bytes = NAN};
+}
+
+// Positions of all layers in their observation; then only those that count themselves are kept, and of these those of
+// observations become rows, and at the end those outside that captured nodes.
 static void list_items(struct work *work, struct arena *arena)
 {
-  const struct store_spans *spans = &work->columns->spans;
-  struct layer_rows *rows = work->rows;
+  const bool *is_captured = work->captured.is_captured;
   size_t count = work->all_count, counting = 0;
   for (size_t i = 0; i < count; i++)
-    counting += work->counts_as[work->all[i].row] == work->all[i].row && work->all[i].observation >= 0;
-  rows->items = arena_alloc_array(arena, counting + 1, sizeof *rows->items);
+    counting +=
+        work->counts_as[work->all[i].row] == work->all[i].row && (work->all[i].observation >= 0 || is_captured != NULL);
+  work->rows->items = arena_alloc_array(arena, counting + 1, sizeof *work->rows->items);
   work->all_count = 0;
   int64_t position = 0;
   for (size_t i = 0; i < count; i++) {
@@ -161,19 +178,12 @@ static void list_items(struct work *work, struct arena *arena)
     if (work->counts_as[layer.row] != layer.row)
       continue;
     work->all[work->all_count++] = layer;
-    if (layer.observation < 0)
-      continue;
-    work->item_of[layer.row] = (uint32_t)rows->count;
-    rows->items[rows->count++] = (struct layer_row){.row = layer.row,
-                                                    .observation = layer.observation,
-                                                    .name = spans->name[layer.row],
-                                                    .index = position,
-                                                    .start_ns = layer.start_ns,
-                                                    .duration_ns = layer.duration_ns,
-                                                    .latency_ms = (double)layer.duration_ns / 1e6,
-                                                    .alloc_bytes = NAN,
-                                                    .output_bytes = NAN};
+    if (layer.observation >= 0)
+      add_item(work, &layer, position);
   }
+  for (size_t i = 0; is_captured != NULL && i < work->all_count && work->all[i].observation < 0; i++)
+    if (is_captured[work->all[i].row])
+      add_item(work, &work->all[i], (int64_t)i);
 }
 
 // While a device works for layers of the process.
@@ -297,7 +307,8 @@ static uint32_t *rows_of_none(struct work *work)
   return memset(array, 0xff, count * sizeof *array);
 }
 
-static enum status find_layers(struct work *work, bool with_devices, struct arena *arena, struct error *err)
+static enum status find_layers(struct work *work, const struct device_rows_wanted *wanted, struct arena *arena,
+                               struct error *err)
 {
   const struct store_spans *spans = &work->columns->spans;
   struct layer_rows *rows = work->rows;
@@ -317,9 +328,11 @@ static enum status find_layers(struct work *work, bool with_devices, struct aren
   }
   work->kind = layer_kinds_find(work->columns, work->above, work->arena);
   decide_counting(work);
+  if (wanted->by_capture)
+    XSP_TRY(layers_captured_find(work->columns, work->counts_as, work->arena, &work->captured, err));
   sort_layers(work);
   list_items(work, arena);
-  if (with_devices) {
+  if (wanted->rows) {
     XSP_TRY(device_time_load(work->columns, work->counts_as, work->arena, &work->device_time, err));
     find_alone(work, arena);
   }
@@ -349,6 +362,7 @@ static void find_devices(struct work *work, struct arena *arena)
     work->rows->gpu_ns =
         arena_alloc_array(arena, work->columns->run->observation_count + 1, sizeof *work->rows->gpu_ns);
   device_time_finish(work->columns, work->all, work->all_count, &work->device_time, work->arena, work->rows);
+  layers_captured_take(&work->captured, work->item_of, work->arena, arena, work->rows);
 }
 
 enum status layer_rows_load(struct question *question, const struct view_run *run, const struct layer_choice *choice,
@@ -369,7 +383,7 @@ enum status layer_rows_load(struct question *question, const struct view_run *ru
   if (status == STATUS_OK && choice->computing_only)
     find_idle(&work);
   if (status == STATUS_OK)
-    status = find_layers(&work, wanted->rows, arena, err);
+    status = find_layers(&work, wanted, arena, err);
   if (status == STATUS_OK && wanted->rows)
     find_devices(&work, arena);
   if (status == STATUS_OK && wanted->metrics)

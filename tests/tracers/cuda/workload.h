@@ -34,6 +34,10 @@ extern const struct shape small, wide;
 CUstream new_stream(void);
 void launch_graph(CUgraph graph, CUstream stream, unsigned count); // and waits; graph and executable are destroyed
 
+// workload_layers.c
+int captured_layers(unsigned count);
+int replayed_layers(unsigned count);
+
 // workload_memory.c
 int pools(unsigned count);
 

@@ -283,27 +283,6 @@ static int errors(unsigned count)
   return 0;
 }
 
-// A graph of the work of three layers: the first has one kernel, the second two, the third three.
-static int captured_layers(unsigned count)
-{
-  CUstream stream = new_stream();
-  CUgraph captured = NULL;
-  char name[32];
-  recording_begin();
-  must(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL), "cuStreamBeginCapture");
-  for (unsigned i = 0; i < 3; i++) {
-    snprintf(name, sizeof name, "layer %u, op_id = %u", i, i);
-    nvtxRangePushA(name);
-    for (unsigned k = 0; k <= i; k++)
-      launch(find_kernel("vector_add"), small, stream);
-    nvtxRangePop();
-  }
-  must(cuStreamEndCapture(stream, &captured), "cuStreamEndCapture");
-  recording_end();
-  launch_graph(captured, stream, count);
-  return 0;
-}
-
 // Kernels end after the ranges that they were launched in.
 static int ranges(unsigned count)
 {
@@ -353,10 +332,13 @@ int run_mode(const char *mode, unsigned count)
   static const struct {
     const char *name;
     int (*run)(unsigned count);
-  } modes[] = {
-      {"simple", simple},   {"graph", graph}, {"contexts", contexts}, {"fork", forks},    {"many", many},
-      {"threads", threads}, {"names", names}, {"errors", errors},     {"ranges", ranges}, {"captured", captured_layers},
-      {"pools", pools},     {"thief", thief}, {"samples", samples}};
+  } modes[] = {{"simple", simple},     {"graph", graph},
+               {"contexts", contexts}, {"fork", forks},
+               {"many", many},         {"threads", threads},
+               {"names", names},       {"errors", errors},
+               {"ranges", ranges},     {"captured", captured_layers},
+               {"pools", pools},       {"thief", thief},
+               {"samples", samples},   {"replayed", replayed_layers}};
   if (strcmp(mode, "runtime") == 0)
     return runtime(count);
   if (strcmp(mode, "fork-first") == 0)
