@@ -43,9 +43,9 @@ enum analyze_of { ANALYZE_OF_ALL, ANALYZE_OF_FINDINGS };
   X("top", COUNT, top, top, 0, "N", NULL, ANALYZE_OF_ALL, \
     "Only the first N rows. Without --sort: the longest layers and kernels, the largest memory and flops; " \
     "batch sizes, level sets and models in their order.") \
-  X("by", TEXT, by, by, 0, "layer|batch|system|framework|experiment|module|source|line|function|file|thread|process", NULL, ANALYZE_OF_ALL, \
-    "L0: `layer` gives the overhead by layer. A10: `batch`, `system`, `framework` or `experiment` gives " \
-    "counts and times of the experiments of all files in one table; `batch` at every batch size. A5 to A7 " \
+  X("by", TEXT, by, by, 0, "layer|batch|system|framework|experiment|device|module|source|line|function|file|thread|process", NULL, ANALYZE_OF_ALL, \
+    "L0: `layer` gives the overhead by layer. A10: `batch`, `system`, `framework`, `experiment` or `device` gives " \
+    "counts and times of the experiments of all files in one table; `batch` at every batch size, `device` those of each GPU. A5 to A7 " \
     "and A16: `module` gives sums by torch.nn.Module. A2: `source` lists what each layer was made of, with " \
     "lines, and turns of loops. A22: time by `line`, `function`, `file`, `thread` or `process`.") \
   X("overhead-threshold", PERCENT, small_overhead_pct, small_overhead_pct, 1e6, "PERCENT", "5", ANALYZE_OF_ALL, \

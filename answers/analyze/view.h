@@ -74,12 +74,14 @@ struct question {
   const struct analyze_request *request;
   struct view *view;
   struct statistic statistic;
-  struct arena *arena;              // of the answer
-  struct arena *scratch;            // of temporary memory
-  struct table_builder table;       // the answer
-  double *room;                     // a value per observation of the largest set
-  struct analyze_shared *shared;    // what was loaded, also by other questions (cache.c)
-  const struct time_parts *parts;   // of `parts_set`, in scratch (causes/time_parts.c)
+  struct arena *arena;           // of the answer
+  struct arena *scratch;         // of temporary memory
+  struct table_builder table;    // the answer
+  double *room;                  // a value per observation of the largest set
+  struct analyze_shared *shared; // what was loaded, also by other questions (cache.c)
+  const struct kernel_place
+      *place;                     // device rows of others are left out; NULL: none are. Only where `shared` is its own
+  const struct time_parts *parts; // of `parts_set`, in scratch (causes/time_parts.c)
   const struct view_set *parts_set; // NULL: not loaded
   // run_set, filled by question_uses and question_batch
   int64_t batch_size;

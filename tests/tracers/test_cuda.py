@@ -46,6 +46,13 @@ class VersionsTest(CudaTest):
     def test_several_contexts_and_devices(self):
         self.check("contexts")
 
+    def test_kernels_by_device(self):
+        """Five kernels on device 0, one on device 1."""
+        self.traced("contexts")
+        done = subprocess.run([XSP, "analyze", "A10", "--by", "device", self.out, "--json"], check=True, stdout=subprocess.PIPE)
+        self.assertEqual([(row["device"], row["kernel_name"], row["count"], row["kernels_pct"])
+                          for row in json.loads(done.stdout)["rows"]], [(0, "vector_add", 5, 100), (1, "vector_add", 1, 100)])
+
     def test_parallelism(self):
         """Device 0 has 4 processors of 2,048 threads, and 8 · 128 threads run: an eighth. Device 1 has 8, and 1,920 · 512 run."""
         self.traced("contexts")

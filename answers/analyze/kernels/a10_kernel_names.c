@@ -126,8 +126,8 @@ static enum status answer(struct question *question, struct error *err)
 }
 
 // ---- over all experiments, in long form -----------------------------------------------------------------------------
-static void put_long_row(struct survey *survey, const struct survey_item *item, const struct names *names,
-                         const struct names_row *row)
+static void put_long_row(struct survey *survey, const struct survey_item *item, const struct kernel_place *place,
+                         const struct names *names, const struct names_row *row)
 {
   struct table_builder *table = &survey->table;
   table_row(table);
@@ -135,6 +135,9 @@ static void put_long_row(struct survey *survey, const struct survey_item *item, 
   table_put(table, "experiment", cell_text(item == NULL ? NULL : item->of.name));
   table_put(table, "system", cell_text(item == NULL ? NULL : item->system_name));
   table_put(table, "framework", cell_text(item == NULL ? NULL : item->of.experiment->framework));
+  bool has_device = place != NULL && place->id != STORE_NONE;
+  table_put_optional(table, "device_host", cell_text(has_device ? survey_text(survey, place->host) : NULL));
+  table_put_optional(table, "device", has_device ? cell_int(place->id) : (struct table_cell){0});
   put_name(table, names, row);
   analyze_put_spread(table, &row->figures.latency);
   analyze_put_partial(table, row->figures.latency.count < names->kernels.observation_count);
@@ -142,18 +145,20 @@ static void put_long_row(struct survey *survey, const struct survey_item *item, 
   analyze_put_from(table, "model_latency_from", survey_text(survey, names->kernels.model_from));
 }
 
+// `place`: NULL: all devices together.
 static enum status add_batch(struct survey *survey, const struct survey_item *item, int64_t batch_size,
-                             struct error *err)
+                             const struct kernel_place *place, struct error *err)
 {
   struct question *question;
   struct names names = {0};
   XSP_TRY(survey_question(survey, item, batch_size, false, &question, err));
+  question->place = place;
   XSP_TRY(survey_check(survey, item, kernels_load(question, batch_size, KERNELS_ALONE, &names.kernels, err)));
   names_find(question, &names);
   for (size_t i = 0; i < names.count; i++) {
     struct names_row row = names_row(&names, i);
     row.name = survey_text(survey, row.name);
-    put_long_row(survey, item, &names, &row);
+    put_long_row(survey, item, place, &names, &row);
   }
   survey->observations += (int64_t)names.kernels.observation_count;
   if (names.kernels.from != NULL || names.kernels.model_from != NULL)
@@ -161,10 +166,27 @@ static enum status add_batch(struct survey *survey, const struct survey_item *it
   return STATUS_OK;
 }
 
-// All batch sizes, or the one that A10 takes.
-static enum status add_experiment(struct survey *survey, const struct survey_item *item, bool by_batch,
-                                  struct error *err)
+// Each device of the batch size that A10 takes.
+static enum status add_devices(struct survey *survey, const struct survey_item *item, struct question *question,
+                               struct error *err)
 {
+  struct kernels chosen = {0};
+  struct kernel_place *places;
+  size_t count;
+  XSP_TRY(kernel_sets_choose(question, question->batch_size, KERNELS_ALONE, &chosen, err));
+  XSP_TRY(kernel_places_load(question->view->store, chosen.set, question->scratch, &places, &count, err));
+  const int64_t observations = survey->observations;
+  for (size_t i = 0; i < count; i++) {
+    survey->observations = observations; // the same ones each time
+    XSP_TRY(add_batch(survey, item, question->batch_size, &places[i], err));
+  }
+  return STATUS_OK;
+}
+
+// All batch sizes, or the one that A10 takes.
+static enum status add_experiment(struct survey *survey, const struct survey_item *item, struct error *err)
+{
+  bool by_batch = strcmp(survey->request->by, "batch") == 0;
   struct question *question;
   XSP_TRY(survey_question(survey, item, survey->request->batch, false, &question, err));
   const struct view *view = question->view;
@@ -173,11 +195,13 @@ static enum status add_experiment(struct survey *survey, const struct survey_ite
     survey_note(survey, item, "without the kernel level: left out");
   if (status != STATUS_OK)
     return survey_check(survey, item, status == STATUS_NO ? STATUS_OK : status);
+  if (strcmp(survey->request->by, "device") == 0)
+    return survey_check(survey, item, add_devices(survey, item, question, err));
   for (size_t i = 0; i < view->set_count; i++) { // sets are ordered by batch size
     int64_t batch_size = view->sets[i].batch_size;
     bool is_wanted = batch_size == question->batch_size || (by_batch && survey->request->batch == 0);
     if (is_wanted && kernels_exist(view, batch_size) && (i == 0 || view->sets[i - 1].batch_size != batch_size))
-      XSP_TRY(add_batch(survey, item, batch_size, err));
+      XSP_TRY(add_batch(survey, item, batch_size, NULL, err));
   }
   return STATUS_OK;
 }
@@ -185,14 +209,14 @@ static enum status add_experiment(struct survey *survey, const struct survey_ite
 static enum status answer_by(struct survey *survey, struct error *err)
 {
   const char *by = survey->request->by;
-  if (!text_is_one_of(by, "batch", "system", "framework", "experiment"))
+  if (!text_is_one_of(by, "batch", "system", "framework", "experiment", "device"))
     return error_set(err, STATUS_USE, "cannot group A10", by, "--by batch",
-                     "known are batch, system, framework and experiment");
-  put_long_row(survey, NULL, &(struct names){.kernels.model_latency_ms = NAN},
+                     "known are batch, system, framework, experiment and device");
+  put_long_row(survey, NULL, NULL, &(struct names){.kernels.model_latency_ms = NAN},
                &(struct names_row){.figures = kernel_figures_none});
   table_declared(&survey->table, 0);
   for (size_t i = 0; i < survey->count; i++) {
-    XSP_TRY(add_experiment(survey, &survey->items[i], strcmp(by, "batch") == 0, err));
+    XSP_TRY(add_experiment(survey, &survey->items[i], err));
     survey_next(survey);
   }
   if (survey->table.row_count == 0)

@@ -52,6 +52,17 @@ bool device_row_counts(const struct run_columns *columns, size_t row);
 // `item_of`: by row: the layer that a layer span counts as; ROW_NONE.
 void device_rows_find(const struct run_columns *columns, const uint32_t *item_of, struct arena *arena,
                       struct device_rows *ret_devices);
+// Where device rows ran: devices have numbers on their host. id: STORE_NONE, on processors, whatever the host.
+struct kernel_place {
+  const char *host; // "": unknown
+  int64_t id;
+};
+// All places of a set's tracks, by host and number.
+enum status kernel_places_load(struct store *store, const struct view_set *set, struct arena *arena,
+                               struct kernel_place **ret_places, size_t *ret_count, struct error *err) MUST_CHECK;
+// Leaves out the rows of other places. Before metrics are read.
+enum status device_rows_keep(const struct run_columns *columns, const struct kernel_place *place, struct arena *scratch,
+                             struct device_rows *devices, struct error *err) MUST_CHECK;
 // Reads the kernels' tags.
 enum status device_rows_metrics(const struct run_columns *columns, const struct analyze_request *request,
                                 struct arena *arena, struct device_rows *devices, struct error *err) MUST_CHECK;

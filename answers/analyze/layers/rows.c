@@ -347,10 +347,13 @@ static enum status find_layers(struct work *work, const struct device_rows_wante
 }
 
 // Device work in another observation than its layer is in no layer.
-static void find_devices(struct work *work, struct arena *arena)
+static enum status find_devices(struct work *work, const struct kernel_place *place, struct arena *arena,
+                                struct error *err)
 {
   struct device_rows *devices = &work->rows->devices;
   device_rows_find(work->columns, work->item_of, arena, devices);
+  if (place != NULL)
+    XSP_TRY(device_rows_keep(work->columns, place, work->arena, devices, err));
   for (size_t i = 0; i < devices->count; i++) {
     struct device_row *device = &devices->items[i];
     if (device->item != ROW_NONE && work->rows->items[device->item].observation != (int32_t)device->observation)
@@ -363,6 +366,7 @@ static void find_devices(struct work *work, struct arena *arena)
         arena_alloc_array(arena, work->columns->run->observation_count + 1, sizeof *work->rows->gpu_ns);
   device_time_finish(work->columns, work->all, work->all_count, &work->device_time, work->arena, work->rows);
   layers_captured_take(&work->captured, work->item_of, work->arena, arena, work->rows);
+  return STATUS_OK;
 }
 
 enum status layer_rows_load(struct question *question, const struct view_run *run, const struct layer_choice *choice,
@@ -385,7 +389,7 @@ enum status layer_rows_load(struct question *question, const struct view_run *ru
   if (status == STATUS_OK)
     status = find_layers(&work, wanted, arena, err);
   if (status == STATUS_OK && wanted->rows)
-    find_devices(&work, arena);
+    status = find_devices(&work, question->place, arena, err);
   if (status == STATUS_OK && wanted->metrics)
     status = device_rows_metrics(&columns, question->request, arena, &ret_rows->devices, err);
   device_time_done(&work.device_time);

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// The devices that the runs of a set have tracks of, and the device rows of one of them. Called by A10 and layers/rows.c.
+#include "analyze/kernels/device_rows.h"
+
+#include "base/vector.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static struct kernel_place place_of(const struct store_track *track)
+{
+  bool has_device = track->device_id != STORE_NONE;
+  return (struct kernel_place){has_device && track->host != NULL ? track->host : "", track->device_id};
+}
+
+// Those without a device, which compute on processors, come last.
+static int compare_places(const void *left, const void *right)
+{
+  const struct kernel_place *a = left, *b = right;
+  if ((a->id == STORE_NONE) != (b->id == STORE_NONE))
+    return a->id == STORE_NONE ? 1 : -1;
+  int order = strcmp(a->host, b->host);
+  return order != 0 ? order : (a->id > b->id) - (a->id < b->id);
+}
+
+enum status kernel_places_load(struct store *store, const struct view_set *set, struct arena *arena,
+                               struct kernel_place **ret_places, size_t *ret_count, struct error *err)
+{
+  VECTOR(struct kernel_place) places SCOPED(vector_end) = {0};
+  for (size_t r = 0; r < set->run_count; r++) {
+    struct store_track *tracks;
+    size_t count;
+    XSP_TRY(store_tracks(store, set->runs[r]->run->run_id, arena, &tracks, &count, err));
+    for (size_t i = 0; i < count; i++)
+      *vector_add(&places) = place_of(&tracks[i]);
+  }
+  *ret_places = arena_alloc_array(arena, places.count + 1, sizeof **ret_places);
+  *ret_count = 0;
+  if (places.count > 0)
+    qsort(places.items, places.count, sizeof *places.items, compare_places);
+  for (size_t i = 0; i < places.count; i++)
+    if (i == 0 || compare_places(&places.items[i - 1], &places.items[i]) != 0)
+      (*ret_places)[(*ret_count)++] = places.items[i];
+  return STATUS_OK;
+}
+
+enum status device_rows_keep(const struct run_columns *columns, const struct kernel_place *place, struct arena *scratch,
+                             struct device_rows *devices, struct error *err)
+{
+  struct map is_there SCOPED(map_done) = {0}; // by track id
+  struct store_track *tracks;
+  size_t count, kept = 0;
+  XSP_TRY(store_tracks(columns->store, columns->run->run->run_id, scratch, &tracks, &count, err));
+  for (size_t i = 0; i < count; i++) {
+    struct kernel_place here = place_of(&tracks[i]);
+    if (compare_places(&here, place) == 0)
+      (void)map_at(&is_there, map_number((uint64_t)tracks[i].track_id), NULL);
+  }
+  for (size_t i = 0; i < devices->count; i++) {
+    if (map_find(&is_there, map_number(columns->spans.track_id[devices->items[i].row])) == NULL)
+      continue;
+    devices->items[kept] = devices->items[i];
+    if (devices->calls != NULL)
+      devices->calls[kept] = devices->calls[i];
+    kept++;
+  }
+  devices->count = kept;
+  return STATUS_OK;
+}
