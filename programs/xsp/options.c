@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static const struct option_description reader_options[] = {
     {"format", 0, "text|markdown|csv|json", "text", 0,
@@ -353,6 +354,17 @@ enum status option_int64_list(const char *name, const char *text, int64_t most, 
   }
   *ret_values = values;
   *ret_count = count;
+  return STATUS_OK;
+}
+
+enum status invocation_refuse_input(const struct invocation *invocation, const char *output, struct error *err)
+{
+  struct stat there, input;
+  if (stat(output, &there) != 0)
+    return STATUS_OK;
+  for (size_t i = 0; i < invocation->argument_count; i++)
+    if (stat(invocation->arguments[i], &input) == 0 && input.st_dev == there.st_dev && input.st_ino == there.st_ino)
+      return error_set(err, STATUS_USE, "wrong use", output, "another name after -o", "it is one of the inputs");
   return STATUS_OK;
 }
 

@@ -81,6 +81,9 @@ struct invocation {
 };
 
 bool invocation_has(const struct invocation *invocation, const char *name); // was it given?
+// STATUS_USE where the output is one of the plain arguments, even with --force: nobody means to lose the trace that is being read.
+enum status invocation_refuse_input(const struct invocation *invocation, const char *output,
+                                    struct error *err) MUST_CHECK;
 // The last value given, else the option's default, else NULL.
 const char *invocation_value(const struct invocation *invocation, const char *name);
 // The `index`-th value of a repeatable option, NULL after the last (defaults do not count).

@@ -43,7 +43,7 @@ static enum status open_journal(struct journal_file *journal, struct arena *aren
   const char *folder = getenv("TMPDIR");
   char *own = arena_format(arena, "%s/xsp-merge-XXXXXX", folder != NULL && folder[0] == '/' ? folder : "/tmp");
   journal->folder = mkdtemp(own);
-  journal->path = arena_format(arena, "%s/merged.journal", own);
+  journal->path = arena_format(arena, "%s/merged", own);
   journal->file = journal->folder != NULL ? fopen(journal->path, "wbx") : NULL;
   if (journal->file == NULL || fwrite(OTLP_JOURNAL_MAGIC, OTLP_JOURNAL_MAGIC_BYTES, 1, journal->file) != 1)
     return cannot_write(journal, err);
@@ -101,6 +101,9 @@ static enum status fill(struct store *store, const struct invocation *invocation
   if (fflush(journal->file) != 0)
     return cannot_write(journal, err);
   XSP_TRY(import_store_fill(&journal->path, 1, &options, store, arena, &report, err));
+  struct import_file merged = report.files[0];
+  merged.path = report.output; // the journal's name is of no use to people
+  report.files = &merged;
   return import_print(&report, invocation_has(invocation, "json"), err);
 }
 
@@ -112,6 +115,7 @@ static enum status run(const struct invocation *invocation, struct error *err)
   struct journal_file journal = {0};
   if (path == NULL)
     return error_set(err, STATUS_USE, "wrong use", "merge", "-o OUT.xsp", "the output's name is missing");
+  XSP_TRY(invocation_refuse_input(invocation, path, err));
   import_store_catch_signals();
   XSP_TRY(store_create(path, invocation_has(invocation, "force"), &store, err));
   store_warn_of_leftover(store, output_message);

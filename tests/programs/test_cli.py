@@ -127,6 +127,19 @@ class WrongUseTest(CliTest):
     def test_hostile_arguments_are_escaped(self):
         error = self.fails(2, "info", "\x1b[31m\nFOLDER", mentions=["\\x1b[31m\\n"])
         self.assertNotIn("\x1b", error)
+
+    def test_no_input_is_replaced(self):
+        for verb in ("import", "merge", "recover"):
+            with self.subTest(verb):
+                before = self.file.read_bytes()
+                self.fails(2, verb, self.file, "-f", "-o", self.file, mentions=["one of the inputs"])
+                self.assertEqual(self.file.read_bytes(), before)
+
+    def test_errors_name_the_output_as_it_was_given(self):
+        out = self.folder / "nowhere" / "out.xsp"
+        for arguments in (("run", "-o", out, "--", "true"), ("merge", self.file, "-o", out)):
+            with self.subTest(arguments[0]):
+                self.assertNotIn(".partial", self.fails(3, *arguments, mentions=[f"{out}: "]))
         self.fails(2, b"\xff\n", mentions=["\\xff"])
 
 

@@ -44,7 +44,7 @@ class Merge(unittest.TestCase):
                              [(1, "app", None), (1, "model", "app"), (1, "layer", "model")])
             self.assertEqual(xsp_json("sql", path, "select key, value from tag where key = 'n'", "--json"), [{"key": "n", "value": 5}])
             self.assertEqual(xsp_json("sql", path, "select message, time_ns from log", "--json"), [{"message": "hi", "time_ns": START + 11}])
-            self.assertEqual(account["kept"], 3)
+            self.assertEqual((account["kept"], account["path"]), (3, str(path)))
 
     def test_each_span_is_kept_once(self):
         app, model = self.parts()

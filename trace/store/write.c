@@ -45,8 +45,7 @@ static const char temporary_advice[] = "TMPDIR=FOLDER, with room for it";
 // Of the file that is written, for people: the name of a temporary one is of no use to them.
 static const char *shown_path(const struct store *store)
 {
-  const char *path = store->partial_path != NULL ? store->partial_path : store->path;
-  return store->is_temporary ? "a temporary file in TMPDIR" : path;
+  return store->is_temporary ? "a temporary file in TMPDIR" : store->path;
 }
 
 enum status writer_failed(struct store *store, struct error *err)
@@ -123,7 +122,8 @@ static enum status move_away(struct store *store, struct error *err)
                      "it exists and is not a regular file");
   enum status status = STATUS_OK;
   if (flock(file, LOCK_EX | LOCK_NB) != 0)
-    status = error_set(err, STATUS_SYSTEM, what_create, path, "another output path", "another process is writing it");
+    status =
+        error_set(err, STATUS_SYSTEM, what_create, store->path, "another output path", "another process is writing it");
   else if (fstat(file, &facts) != 0 || (facts.st_size == 0 && unlink(path) != 0))
     status = error_set_errno(err, STATUS_SYSTEM, what_create, path, "another output path");
   else if (facts.st_size > 0) {
@@ -149,7 +149,8 @@ static enum status claim_partial(struct store *store, struct error *err)
   for (unsigned tries = 0; tries < TRIES_MOST; tries++) {
     int file = open(path, NEW_FILE, 0666);
     if (file < 0 && errno != EEXIST)
-      return error_set_errno(err, STATUS_SYSTEM, what_create, path, "check the folder's existence and permissions");
+      return error_set_errno(err, STATUS_SYSTEM, what_create, store->path,
+                             "a folder that exists, which you may write to");
     if (file >= 0 && flock(file, LOCK_EX | LOCK_NB) == 0 && is_still(path, file)) {
       store->lock_file = file;
       store->unfinished = (struct unfinished){store->partial_path, partial_remove};

@@ -5,8 +5,6 @@
 #include "programs/xsp/verb.h"
 #include "programs/xsp/verb_import/import_store.h"
 
-#include <sys/stat.h>
-
 #define THREADS_MOST 2
 
 // ---- what is said of files: the last of these options before each FILE ------------------------------------------------
@@ -59,18 +57,6 @@ static enum status read_options(const struct invocation *invocation, struct impo
   return invocation_bytes(invocation, "limit-bytes", 1, UINT64_MAX, &options->limit_bytes, err);
 }
 
-// Even with --force: nobody means to lose the trace that is being read.
-static enum status refuse_own_input(const struct invocation *invocation, const char *output, struct error *err)
-{
-  struct stat there, input;
-  if (stat(output, &there) != 0)
-    return STATUS_OK;
-  for (size_t i = 0; i < invocation->argument_count; i++)
-    if (stat(invocation->arguments[i], &input) == 0 && input.st_dev == there.st_dev && input.st_ino == there.st_ino)
-      return error_set(err, STATUS_USE, "wrong use", output, "another name after -o", "it is one of the inputs");
-  return STATUS_OK;
-}
-
 // ---- importing -------------------------------------------------------------------------------------------------------
 // What was asked, before anything is made.
 static enum status check(const struct invocation *invocation, const char *output, struct arena *arena,
@@ -78,7 +64,7 @@ static enum status check(const struct invocation *invocation, const char *output
 {
   XSP_TRY(read_options(invocation, options, err));
   XSP_TRY(read_given(invocation, arena, &options->given, err));
-  return refuse_own_input(invocation, output, err);
+  return invocation_refuse_input(invocation, output, err);
 }
 
 static enum status import(const struct invocation *invocation, const char *path, struct import_options *options,

@@ -259,6 +259,7 @@ static enum status recover(struct recovery *recovery, const struct invocation *i
     path = recovery->sessions[0].origin.path;
   if (!path)
     return error_set(err, STATUS_USE, "wrong use", "recover", "-o OUT.xsp", "the output's name is missing");
+  XSP_TRY(invocation_refuse_input(invocation, path, err));
   XSP_TRY(store_create(path, invocation_has(invocation, "force"), &recovery->to, err));
   enum status status = write_file(recovery, err);
   correlate_fold_end(recovery->fold);
