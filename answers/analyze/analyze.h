@@ -103,6 +103,8 @@ enum status analyze_run(const char *id, struct store *const *stores, size_t stor
 const char *analyze_severity(double pct); // of what a finding could save, else of its share: "high", "medium", "low"
 bool analyze_is_finding(
     const char *name); // an id ("F1", in any case) or a key ("hotspot") of answers/analyze/findings/
+// STATUS_USE, with the nearest key after `option` ("--only") as advice.
+enum status analyze_no_such_finding(const char *name, const char *option, struct error *err);
 
 // ---- the cause (answers/analyze/causes/) --------------------------------------------------------------------------------------
 enum time_part { // of the observations' time, each without those before it: they add up to it. docs/analyses.md, "The cause"

@@ -106,6 +106,9 @@ class WrongUseTest(CliTest):
                                    (["export", self.file, "--to", "perfeto", "-o", out], "perfetto"),
                                    (["import", self.file, "--from", "kinetto", "-o", out], "--from kineto"),
                                    (["check", "onnxruntme"], "onnxruntime"),
+                                   (["analyze", "findings", self.file, "--only", "hotspt"], "--only hotspot"),
+                                   (["analyze", "findings", self.file, "--fail-on", "smal_kernels"], "--fail-on small_kernels"),
+                                   (["analyze", "findings", self.file, "--threshold", "hotspot-shar=3"], "--threshold hotspot-share"),
                                    (["profile", model, "--framework", "onnxruntim"], "--framework onnxruntime")):
             with self.subTest(arguments[-1]):
                 self.fails(2, *arguments, mentions=[f"try: {nearest}, or "])
@@ -118,6 +121,7 @@ class WrongUseTest(CliTest):
                                            (2, "kinetto", ("import", "missing", "--from", "kinetto", "-o", out)),
                                            (2, "--batch=x", ("import", self.file, "--batch", "x", "-o", out)),
                                            (2, "level", ("profile", "missing.onnx", "--levels", "Q", "-o", out)),
+                                           (2, "onnxrntime", ("profile", "missing.onnx", "--framework", "onnxrntime", "-o", out)),
                                            (125, "pytorh", ("run", "-t", "pytorh", "-o", out, "--", "true")),
                                            (125, "level", ("run", "--levels", "Q", "-o", out, "--", "true"))):
             with self.subTest(arguments[0]):

@@ -2,6 +2,7 @@
 // The table of rules, and their thresholds from the command line. Called by findings.c.
 #include "analyze/findings/rules.h"
 
+#include "base/nearest.h"
 #include "base/slice.h"
 
 #include <math.h>
@@ -46,15 +47,22 @@ double findings_threshold(const struct findings *findings, const char *name)
 static enum status unknown_threshold(const char *text, struct error *err)
 {
   struct error why = {0};
+  char name[64], advice[160];
+  struct nearest nearest;
   size_t used = 0, count = findings_rule_count() * FINDING_THRESHOLDS_MOST;
+  snprintf(name, sizeof name, "%.*s", (int)strcspn(text, "="), text);
+  nearest_start(&nearest, name);
   for (size_t i = 0; i < count; i++) {
     const struct finding_threshold *known = threshold_at(i);
+    if (known != NULL)
+      nearest_offer(&nearest, known->name);
     if (known != NULL && used < sizeof why.why)
       used += (size_t)snprintf(why.why + used, sizeof why.why - used, "%s%s=%g%s", used > 0 ? ", " : "", known->name,
                                known->usual, known->unit);
   }
-  return error_set(err, STATUS_USE, "there is no such threshold, or its value is not a number", text,
-                   "--threshold hotspot-share=20", "known are %s", why.why);
+  nearest_advice(&nearest, "--threshold ", "NAME=NUMBER, as in hotspot-share=20", advice, sizeof advice);
+  return error_set(err, STATUS_USE, "there is no such threshold, or its value is not a number", text, advice,
+                   "known are %s", why.why);
 }
 
 // "hotspot-share=20%", where the unit may be missing.
@@ -90,13 +98,26 @@ bool analyze_is_finding(const char *name)
   return finding_rules[rule_named(name)] != NULL;
 }
 
+enum status analyze_no_such_finding(const char *name, const char *option, struct error *err)
+{
+  char prefix[32], other[64], advice[160];
+  struct nearest nearest;
+  nearest_start(&nearest, name);
+  for (size_t i = 0; finding_rules[i] != NULL; i++) {
+    nearest_offer(&nearest, finding_rules[i]->id);
+    nearest_offer(&nearest, finding_rules[i]->key);
+  }
+  snprintf(prefix, sizeof prefix, "%s ", option);
+  snprintf(other, sizeof other, "%s with an id, such as F2", option);
+  nearest_advice(&nearest, prefix, other, advice, sizeof advice);
+  return error_set(err, STATUS_USE, "there is no such finding", name, advice, "docs/findings.md lists them");
+}
+
 static enum status read_only(const char *name, bool has_own, bool *is_asked, struct error *err)
 {
   size_t at = rule_named(name);
   if (finding_rules[at] == NULL)
-    return has_own ? STATUS_OK
-                   : error_set(err, STATUS_USE, "there is no such finding", name, "--only F1,F2", "known are F1 to %s",
-                               finding_rules[at - 1]->id);
+    return has_own ? STATUS_OK : analyze_no_such_finding(name, "--only", err);
   is_asked[at] = true;
   return STATUS_OK;
 }

@@ -53,11 +53,6 @@ struct limits {
   size_t may_lack_count;
 };
 
-static enum status no_such_finding(const char *name, const char *advice, struct error *err)
-{
-  return error_set(err, STATUS_USE, "there is no such finding", name, advice, "docs/findings.md lists them");
-}
-
 // "F2:5%", "F2:5", "F2"
 static enum status read_limit(char *text, struct limit *ret_limit, struct error *err)
 {
@@ -196,13 +191,13 @@ static enum status read_limits(const struct invocation *invocation, struct arena
   XSP_TRY(read_list(invocation, "may-lack", arena, &ret_limits->may_lack, &ret_limits->may_lack_count, err));
   for (size_t i = 0; i < ret_limits->may_lack_count; i++)
     if (!analyze_is_finding(ret_limits->may_lack[i]))
-      return no_such_finding(ret_limits->may_lack[i], "--may-lack F7", err);
+      return analyze_no_such_finding(ret_limits->may_lack[i], "--may-lack", err);
   ret_limits->items = arena_alloc_array(arena, ret_limits->count + 1, sizeof *ret_limits->items);
   for (size_t i = 0; i < ret_limits->count; i++) {
     struct limit *limit = &ret_limits->items[i];
     XSP_TRY(read_limit(arena_copy(arena, texts[i], strlen(texts[i])), limit, err));
     if (!invocation_has(invocation, "findings") && !analyze_is_finding(limit->name))
-      return no_such_finding(limit->name, "--fail-on F2:5%", err);
+      return analyze_no_such_finding(limit->name, "--fail-on", err);
   }
   return STATUS_OK;
 }

@@ -51,6 +51,8 @@ enum status profile_ports_read(const struct runner_options *options, int64_t bat
                                struct error *err) MUST_CHECK;
 // The command line as it was typed.
 const char *profile_command(struct arena *arena);
+// STATUS_USE, with the nearest name, where one of the names, separated by commas, is of no framework. NULL: none.
+enum status profile_check_frameworks(const char *frameworks, struct arena *arena, struct error *err) MUST_CHECK;
 // The variants of --framework and --library. `frameworks`: names separated by commas, NULL: by the model's name. A framework
 // has as many variants as it has --library options, at least one.
 enum status profile_variants(const struct invocation *invocation, const char *frameworks, const char *model_path,

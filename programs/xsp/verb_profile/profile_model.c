@@ -64,6 +64,7 @@ static enum status plain_model(const struct invocation *invocation, const char *
     length--;
   runner->model_path = arena_copy(arena, model, length);
   bool is_file = !predictor_names_function(runner->model_path);
+  XSP_TRY(profile_check_frameworks(invocation_value(invocation, "framework"), arena, err)); // wrong use comes first
   if (is_file && access(runner->model_path, R_OK) != 0)
     return error_set_errno(err, STATUS_INPUT, "cannot read the model", runner->model_path, "another path");
   XSP_TRY(

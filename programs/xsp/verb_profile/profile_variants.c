@@ -73,6 +73,17 @@ static enum status unknown_framework(const char *name, struct error *err)
   return error_set(err, STATUS_USE, "no such framework", "--framework", advice, "no predictor is called '%s'", name);
 }
 
+enum status profile_check_frameworks(const char *frameworks, struct arena *arena, struct error *err)
+{
+  struct slice rest = slice_of(frameworks), part;
+  while (slice_cut(&rest, ',', &part)) {
+    const char *name = arena_copy(arena, part.data, part.length);
+    if (predictor_find(name) == NULL)
+      return unknown_framework(name, err);
+  }
+  return STATUS_OK;
+}
+
 enum status profile_variants(const struct invocation *invocation, const char *frameworks, const char *model_path,
                              struct arena *arena, struct profile_options *profile, struct error *err)
 {
@@ -84,10 +95,7 @@ enum status profile_variants(const struct invocation *invocation, const char *fr
   }
   struct slice rest = slice_of(frameworks), part;
   while (slice_cut(&rest, ',', &part)) {
-    const char *name = arena_copy(arena, part.data, part.length);
-    const struct predictor *predictor = predictor_find(name);
-    if (predictor == NULL)
-      return unknown_framework(name, err);
+    const struct predictor *predictor = predictor_find(arena_copy(arena, part.data, part.length));
     XSP_TRY(add_framework(invocation, profile, predictor, err));
   }
   return invocation->argument_count > 1 // of several models, each has its framework
