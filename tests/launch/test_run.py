@@ -124,6 +124,8 @@ class What(RunTest):
     def test_levels_that_nobody_named(self):
         """The run has the levels that a tracer served; an analysis reports the others as not recorded."""
         next_steps = self.run_it("--", *guest("run-guest-traced", "exit", "0")).stderr.decode().split("next:")[1]
+        self.assertIn(".pftrace ", next_steps)
+        self.assertNotIn(".xsp.pftrace", next_steps)
         self.assertIn(f"xsp report {self.file} ", next_steps)
         found = self.sql("select distinct level from span")
         self.assertEqual([row["level"] for row in found], ["application"])

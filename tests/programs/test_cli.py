@@ -128,10 +128,6 @@ class WrongUseTest(CliTest):
                 self.fails(status, *arguments, mentions=[mention])
         self.assertEqual(out.read_bytes(), b"")
 
-    def test_hostile_arguments_are_escaped(self):
-        error = self.fails(2, "info", "\x1b[31m\nFOLDER", mentions=["\\x1b[31m\\n"])
-        self.assertNotIn("\x1b", error)
-
     def test_no_input_is_replaced(self):
         for verb in ("import", "merge", "recover"):
             with self.subTest(verb):
@@ -144,6 +140,10 @@ class WrongUseTest(CliTest):
         for arguments in (("run", "-o", out, "--", "true"), ("merge", self.file, "-o", out)):
             with self.subTest(arguments[0]):
                 self.assertNotIn(".partial", self.fails(3, *arguments, mentions=[f"{out}: "]))
+
+    def test_hostile_arguments_are_escaped(self):
+        error = self.fails(2, "info", "\x1b[31m\nFOLDER", mentions=["\\x1b[31m\\n"])
+        self.assertNotIn("\x1b", error)
         self.fails(2, b"\xff\n", mentions=["\\xff"])
 
 

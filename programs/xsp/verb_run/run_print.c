@@ -291,6 +291,7 @@ static void put_next(struct buf *out, const char *path, const struct run_facts *
 {
   struct buf file SCOPED(buf_done) = {0};
   display_escape(&file, path, strlen(path));
+  int stem = (int)(file.length - (text_ends_with(file.data, ".xsp") ? strlen(".xsp") : 0));
   const char *id = facts->folded != NULL  ? "A17"
                    : has_kernels(facts)   ? has_layers(facts) ? "A11" : "A8"
                    : has_layers(facts)    ? "A2"
@@ -302,8 +303,8 @@ static void put_next(struct buf *out, const char *path, const struct run_facts *
   if (has_samples)
     buf_format(out, "         xsp analyze lines %s    (time by line of the program's own code)\n", file.data);
   buf_format(out, "         xsp report %s           (one page for the browser)\n", file.data);
-  buf_format(out, "         xsp export %s --to perfetto -o %s.pftrace   (then open it in ui.perfetto.dev)\n", file.data,
-             file.data);
+  buf_format(out, "         xsp export %s --to perfetto -o %.*s.pftrace   (then open it in ui.perfetto.dev)\n",
+             file.data, stem, file.data);
 }
 
 // Of a run whose spans were folded: what the tables of the others need is not there.

@@ -86,10 +86,11 @@ static const struct hint {
      {"docs/tracers.md has the versions, and what is recorded: sessions, tf.function, model.predict, eager "
       "operations"}},
     {lacks_code_in_steps,
-     "what the steps do, where no library announces it (NVTX, ITT, OpenCL, ONNX Runtime ...). One of",
+     "what the steps do, where no library announces it (NVTX, ITT, OpenCL, ONNX Runtime ...); one of these shows it",
      {"with nvtx.annotate(\"load\"): ... inside them (pip install nvtx; in C xsp/span.h)", FUNCTIONS}},
     {lacks_steps,
-     "the program's own code, where no library announces it (NVTX, ITT, OpenCL, ONNX Runtime ...). One of",
+     "the program's own code, where no library announces it (NVTX, ITT, OpenCL, ONNX Runtime ...); one of these shows "
+     "it",
      {"with nvtx.annotate(\"step\"): ... (pip install nvtx; in C xsp/span.h)   and xsp run --model-range step",
       FUNCTIONS}},
 };
