@@ -65,6 +65,8 @@ class Lines(unittest.TestCase):
         lines = [line for line in done.stderr.splitlines() if "of the program's time: train.py" in line]
         self.assertRegex(lines[0], r"^lines .* train\.py:20 step \(33 % Python, 67 % native\), most in dgemm \(libblas\)$")
         self.assertRegex(lines[1], r" train\.py:10 <module> \(100 % waiting\)$")
+        again = subprocess.run([XSP, "analyze", self.folder / "out.xsp"], capture_output=True, text=True, timeout=TIMEOUT_S)
+        self.assertEqual([line for line in again.stdout.splitlines() if line in lines], lines)
 
     def test_a_program_of_known_parts(self):
         """Sampled by the tracer cpu: shares are right within their errors, and rows add up."""

@@ -502,6 +502,23 @@ class AnalyzeTest(CliTest):
         self.fails(2, "analyze", "summary", mentions=["file is missing"])
         self.fails(2, "analyze", "summary", "A2", self.file, mentions=["A2", "summary"])
 
+    def test_a_summary_of_a_program_is_that_of_its_run(self):
+        script = Script()
+        script.experiment("a program")
+        script.run(1, "A/M")
+        script.track(1)
+        step = script.context("step", file="/home/me/train.py", line=3)
+        for number in range(4):
+            start = UNIX_START + number * 10**9
+            script.span("step", start, 900_000_000)
+            script.span("load", start + 1000, 500_000_000, "application")
+            script.sample("cpu", start + 500_000_000, 450_000_000, step)
+        file = script.write(self.folder / "program.xsp")
+        text = xsp("analyze", "summary", file, check=0).stdout.decode()
+        self.assertRegex(text, r"(?m)^lines .*: train\.py:3 step ")
+        self.assertRegex(text, r"(?m)^load +application +4 ")
+        self.assertIn("ranges", xsp_json("analyze", file, "--json"))
+
     def test_a_trace_without_steps_names_the_remedy(self):
         for levels, level in (("A/L", "layer"), ("A/M", "application")):
             script = Script()

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The summary of a file for those who name no analysis: the cause, three analyses, the list of all. Called by
+// The summary of a file for those who name no analysis: the cause, lines of the program, some analyses, the list of all. Called by
 // verb_analyze.c. What a file cannot answer is left out: the list of analyses names the levels that each needs.
 #include "programs/xsp/verb_analyze/analyze_summary.h"
 
 #include "base/json_write.h"
 #include "programs/xsp/output.h"
 #include "programs/xsp/reader.h"
+#include "programs/xsp/verb_run/run_lines.h"
 #include "table/builder.h"
 
 #include <string.h>
@@ -13,7 +14,8 @@
 #define TOP_ROWS 5
 #define TOP_FINDINGS 3
 
-static const char *const summary_ids[] = {"A1", "A2", "A10", "ranges"}; // the last where there is no A1
+static const char *const summary_ids[] = {"A1", "A2", "A10",
+                                          "ranges"}; // the last of a program with lines, and where there is no A1
 #define SUMMARY_IDS (sizeof summary_ids / sizeof summary_ids[0])
 
 struct summary {
@@ -21,6 +23,7 @@ struct summary {
   struct answers answers;
   struct cause *causes;
   size_t cause_count;
+  struct run_lines lines;   // of a single file
   size_t ends[SUMMARY_IDS]; // of each analysis' tables
   struct answers findings;  // the first of each experiment
 };
@@ -58,12 +61,14 @@ static enum status ask(struct summary *summary, struct store *const *stores, siz
   of_causes.cache = &summary->cache;
   XSP_TRY(
       analyze_causes(stores, count, &of_causes, &summary->answers.arena, &summary->causes, &summary->cause_count, err));
+  if (count == 1)
+    XSP_TRY(run_lines_load(stores[0], &summary->cache, &summary->lines, err));
   struct error no_models = {0};
   for (size_t i = 0; i < SUMMARY_IDS; i++) {
     struct analyze_request asked = *request;
     struct error why = {0};
     summary->ends[i] = summary->answers.tables.count;
-    if (i == SUMMARY_IDS - 1 && summary->ends[0] > 0)
+    if (i == SUMMARY_IDS - 1 && summary->ends[0] > 0 && summary->lines.table == NULL)
       continue;
     if (asked.top == 0 && strcmp(summary_ids[i], "A1") != 0)
       asked.top = TOP_ROWS;
@@ -158,8 +163,10 @@ enum status analyze_summary(struct store *const *stores, size_t count, const str
   else if (status == STATUS_OK) {
     struct buf out = {0};
     add_list(&summary.answers);
-    if (!report_format_is_csv(format))
+    if (!report_format_is_csv(format)) {
       report_causes(summary.causes, summary.cause_count, &out);
+      run_lines_put(&summary.lines, &out);
+    }
     if (out.length > 0)
       buf_text(&out, "\n");
     report_tables(summary.answers.tables.items, summary.answers.tables.count, format, true, output_width(), &out);
@@ -171,6 +178,7 @@ enum status analyze_summary(struct store *const *stores, size_t count, const str
   }
   answers_done(&summary.answers);
   answers_done(&summary.findings);
+  run_lines_done(&summary.lines);
   analyze_cache_done(&summary.cache);
   return status;
 }
