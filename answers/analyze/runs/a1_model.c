@@ -164,6 +164,17 @@ static enum status put_other_kinds(struct question *question, struct error *err)
   return STATUS_OK;
 }
 
+static enum status note_interruption(struct question *question, struct error *err)
+{
+  struct store_note *notes;
+  size_t count;
+  XSP_TRY(store_notes(question->view->store, 0, question->arena, &notes, &count, err));
+  for (size_t i = 0; i < count; i++)
+    if (strcmp(notes[i].key, "interrupted") == 0)
+      table_note(&question->table, "interrupted: %s", notes[i].value);
+  return STATUS_OK;
+}
+
 static enum status answer(struct question *question, struct error *err)
 {
   struct batches batches;
@@ -172,6 +183,7 @@ static enum status answer(struct question *question, struct error *err)
   if (batches.count == 0)
     return lacks_models(question, err);
   XSP_TRY(load_stages(question, &batches, &stages, err));
+  XSP_TRY(note_interruption(question, err));
   int64_t only = question->request->batch;
   bool has_several_from = false;
   for (size_t i = 0; i < batches.count; i++) {
