@@ -73,10 +73,32 @@ class Xplane(unittest.TestCase):
         self.assertEqual([loop["duration_ns"] for loop in loops], [12_000, 6_000])  # the event of the first: 3,000
         self.assertEqual([loop["tags"]["iterations"] for loop in loops], [3, 3])
 
+    def test_a_loop_that_the_recording_cuts(self):
+        """It has no event, nor has the loop around it: operations of its turns are not the module's all the same."""
+        host, modules, environment = xspace.Plane("/host:CPU"), xspace.Plane("/host:metadata"), xspace.Plane("Task Environment")
+        host.line(9, "tf_XLAPjRtCpuClient/9", 0, [xspace.operation(name, at, 1, -5, at) for at, name in
+                                                  enumerate(["add.1", "my_fusion", "add.1", "copy.1"], 1)])
+        modules.add_module("jit_loop(3)", xspace.nested_module("jit_loop"))
+        _, spans = self.load(xspace.space(host, modules, environment))
+        names = {span["span_id"]: span["name"] for span in spans}
+        layers = sorted((span["name"], span["start_ns"], span["duration_ns"], names[span["parent_id"]]) for span in spans
+                        if span["level"] == "layer")
+        self.assertEqual(layers, [("add.1", 1000, 1000, "while.5"), ("add.1", 3000, 1000, "while.5"), ("copy.1", 4000, 1000, "jit_loop"),
+                                  ("my_fusion", 2000, 1000, "while.5"), ("while.5", 1000, 3000, "while.6"), ("while.6", 1000, 3000, "jit_loop")])
+        loop = next(span for span in spans if span["name"] == "while.5")
+        self.assertEqual((loop["tags"]["layer_type"], loop["thread_id"]), ("while", 9))
+        self.assertNotIn("iterations", loop["tags"])  # some turns are not in the file
+
+    def test_memory_that_is_donated(self):
+        host, modules, environment = xspace.loop_program()
+        modules.modules = [("jit_loop(3)", xspace.loop_module(donated=(0, 2)))]
+        _, spans = self.load(xspace.space(host, modules, environment))
+        self.assertEqual({span["tags"].get("donated") for span in spans if span["level"] == "model"}, {2})
+
     def test_an_operation_ends_where_its_last_thread_ends_it(self):
         _, spans = self.load(xspace.space(*xspace.asynchronous_program()))
         durations = {span["name"]: span["duration_ns"] for span in spans}
-        self.assertEqual(durations, {"copy.1": 3_000, "add.1": 2_000, "my_fusion": 10_000, "jit_loop": 17_000})
+        self.assertEqual(durations, {"copy.1": 3_000, "add.1": 2_000, "my_fusion": 10_000, "while.5": 14_000, "jit_loop": 17_000})
 
     def test_a_fused_operation_lists_its_sources(self):
         _, spans = self.load_loop()

@@ -23,9 +23,12 @@ def instruction(name, opcode, op_name="", frame=0, calls=(), of=None):
     return text(1, name) + text(2, opcode) + field(3, of or shape(11, 2, 2)) + field(7, metadata) + called
 
 
-def module(name, computations, parameters=(), frames=()):
-    """computations: {id: [instruction, ...]}; frames: (file, line, function, caller's number or 0) of frames 1, 2, ..."""
+def module(name, computations, parameters=(), frames=(), donated=()):
+    """computations: {id: [instruction, ...]}; frames: (file, line, function, caller's number or 0) of frames 1, 2, ...;
+    donated: numbers of parameters, the last one without a result of its shape."""
     out = text(1, name)
+    if donated:
+        out += field(8, b"".join(field(1, number(2, parameter)) for parameter in donated[:-1])) + field(18, field(1, number(1, donated[-1])))
     for key, instructions in computations.items():
         out += field(3, text(1, f"computation.{key}") + b"".join(field(2, i) for i in instructions) + number(5, key))
     out += field(4, b"".join(field(1, parameter) for parameter in parameters))
@@ -89,7 +92,10 @@ def end(name, offset_us, key):
     return (f"end: {name}", offset_us * 10**6, 0, {"_c": key})
 
 
-def loop_module(name="jit_loop", parameters=(shape(11, 2, 2),)):
+FRAMES = [("train.py", 7, "step", 0), ("train.py", 8, "step", 0), ("layers.py", 9, "sine", 2)]
+
+
+def loop_computations():
     """copy; then a loop of a fusion (dot, sine) and an add, with a fused condition."""
     fused = [instruction("p", "parameter"), instruction("dot.1", "dot", "jit(loop)/while/body/dot_general", 2),
              instruction("sin.1", "sine", "jit(loop)/while/body/sin", 3)]
@@ -98,8 +104,18 @@ def loop_module(name="jit_loop", parameters=(shape(11, 2, 2),)):
     condition = [instruction("compare_fusion", "fusion", "jit(loop)/while/cond/lt", 1, [4])]
     main = [instruction("copy.1", "copy"), instruction("while.5", "while", "jit(loop)/while", 1, [2, 3])]
     compared = [instruction("lt.1", "compare", "jit(loop)/while/cond/lt", 1)]
-    return module(name, {1: fused, 2: body, 3: condition, 4: compared, 5: main}, parameters,
-                  [("train.py", 7, "step", 0), ("train.py", 8, "step", 0), ("layers.py", 9, "sine", 2)])
+    return {1: fused, 2: body, 3: condition, 4: compared, 5: main}
+
+
+def loop_module(name="jit_loop", parameters=(shape(11, 2, 2),), donated=()):
+    return module(name, loop_computations(), parameters, FRAMES, donated)
+
+
+def nested_module(name):
+    """The loop is within another one."""
+    computations = loop_computations()
+    copy, loop = computations[5]
+    return module(name, computations | {5: [copy, instruction("while.6", "while", calls=[6])], 6: [loop]}, (), FRAMES)
 
 
 def loop_program(start_ns=1_700_000_000_000_000_000):

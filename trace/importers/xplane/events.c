@@ -101,35 +101,66 @@ static void tag_others(struct xplane *x, const struct xplane_event *event, int64
 
 // ---- operations of modules -------------------------------------------------------------------------------------------
 
+// The layer of an operation; its id and duration are the caller's.
+static struct store_span layer_of(struct xplane *x, const struct xplane_line *line, uint32_t run, uint32_t operation,
+                                  const struct xplane_instruction *instruction, int64_t start_ns)
+{
+  return (struct store_span){.track_id = line->track_id,
+                             .recorded_parent_id = xplane_parent_of(x, run, operation, instruction, start_ns),
+                             .start_ns = start_ns,
+                             .name = xplane_string(x, operation),
+                             .level = XSP_LEVEL_LAYER,
+                             .kind = XSP_KIND_SYNC,
+                             .flags = STORE_FLAG_BASIS(BASIS_EXPLICIT),
+                             .context_id = instruction != NULL ? instruction->path : 0,
+                             .category = instruction != NULL && instruction->is_fused ? x->strings.fused : 0};
+}
+
+static enum status add_layer(struct xplane *x, const struct store_span *span,
+                             const struct xplane_instruction *instruction, struct error *err)
+{
+  XSP_TRY(import_span(x->import, span, err));
+  if (instruction == NULL)
+    return STATUS_OK;
+  tag_text(x, span->span_id, x->strings.layer_type, instruction->type);
+  tag_text(x, span->span_id, x->strings.layer_shape, instruction->shape);
+  tag_text(x, span->span_id, x->strings.source, instruction->source);
+  return STATUS_OK;
+}
+
+// Loops without an event around an operation; each is shown on the thread of the first operation that it has in the file.
+static enum status add_lost_loops(struct xplane *x, const struct xplane_line *line, int64_t span_id, struct error *err)
+{
+  struct xplane_control *loop;
+  while ((loop = xplane_lost_loop(x, span_id)) != NULL) {
+    const struct xplane_instruction *instruction =
+        xplane_instruction_find(x, &x->runs.items[loop->run], loop->operation);
+    struct store_span span = layer_of(x, line, loop->run, loop->operation, instruction, loop->start_ns);
+    span.span_id = span_id;
+    span.duration_ns = loop->end_ns - loop->start_ns;
+    loop->is_pending = false;
+    XSP_TRY(add_layer(x, &span, instruction, err));
+    span_id = span.recorded_parent_id;
+  }
+  return STATUS_OK;
+}
+
 static enum status add_operation(struct xplane *x, struct xplane_line *line, const struct xplane_event *event,
                                  uint32_t run, uint32_t operation, struct error *err)
 {
   const struct xplane_instruction *instruction = xplane_instruction_find(x, &x->runs.items[run], operation);
-  struct store_span span = {.track_id = line->track_id,
-                            .recorded_parent_id = xplane_parent_of(x, run, operation, instruction, event->start_ns),
-                            .start_ns = event->start_ns,
-                            .duration_ns = xplane_operation_end(x, line->plane, event) - event->start_ns,
-                            .name = xplane_string(x, operation),
-                            .level = XSP_LEVEL_LAYER,
-                            .kind = XSP_KIND_SYNC,
-                            .flags = STORE_FLAG_BASIS(BASIS_EXPLICIT)};
-  if (xplane_is_control(x, operation) && x->next_control < x->controls.count) {
+  struct store_span span = layer_of(x, line, run, operation, instruction, event->start_ns);
+  span.duration_ns = xplane_operation_end(x, line->plane, event) - event->start_ns;
+  if (x->lost_controls > 0)
+    XSP_TRY(add_lost_loops(x, line, span.recorded_parent_id, err));
+  if (xplane_is_control(x, operation) && x->next_control < x->controls.count - x->lost_controls) {
     const struct xplane_control *control = &x->controls.items[x->next_control];
     span.span_id = xplane_control_span(x, x->next_control++);
     span.duration_ns = control->end_ns - control->start_ns;
   } else {
     span.span_id = ++x->span_count;
   }
-  span.context_id = instruction != NULL ? instruction->path : 0;
-  if (instruction != NULL && instruction->is_fused)
-    span.category = x->strings.fused;
-  XSP_TRY(import_span(x->import, &span, err));
-  if (instruction == NULL)
-    return STATUS_OK;
-  tag_text(x, span.span_id, x->strings.layer_type, instruction->type);
-  tag_text(x, span.span_id, x->strings.layer_shape, instruction->shape);
-  tag_text(x, span.span_id, x->strings.source, instruction->source);
-  return STATUS_OK;
+  return add_layer(x, &span, instruction, err);
 }
 
 // ---- other events ----------------------------------------------------------------------------------------------------

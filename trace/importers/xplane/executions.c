@@ -153,6 +153,34 @@ int64_t xplane_operation_end(const struct xplane *x, const struct xplane_plane *
 
 // ---- the second pass, an event ---------------------------------------------------------------------------------------
 
+// Nothing is deeper nested than there are loops in a module, and none is around itself.
+#define CALLERS_MOST 64u
+
+// What is around the operation lasts as long as that, also where the recording begins or ends within it, so that it has no event.
+static void body_seen(struct xplane *x, uint32_t run, uint32_t operation, const struct xplane_event *event,
+                      struct map_key producer)
+{
+  const struct xplane_instruction *instruction = xplane_instruction_find(x, &x->runs.items[run], operation);
+  for (unsigned depth = 0; depth < CALLERS_MOST && instruction != NULL && instruction->caller != 0; depth++) {
+    uint32_t loop = instruction->caller - 1;
+    bool is_new;
+    uint64_t *place = map_at(&x->body_at, (struct map_key){(uint64_t)run + 1, (uint64_t)loop + 1}, &is_new);
+    if (is_new) {
+      *vector_add(&x->bodies) =
+          (struct xplane_body){event->start_ns, event->end_ns, event->start_ns, producer, run, loop};
+      *place = x->bodies.count;
+    }
+    struct xplane_body *body = &x->bodies.items[*place - 1];
+    body->start_ns = event->start_ns < body->start_ns ? event->start_ns : body->start_ns;
+    body->end_ns = event->end_ns > body->end_ns ? event->end_ns : body->end_ns;
+    if (event->start_ns >= body->last_start_ns) {
+      body->last_start_ns = event->start_ns;
+      body->last = producer;
+    }
+    instruction = xplane_instruction_find(x, &x->runs.items[run], loop);
+  }
+}
+
 void xplane_survey_event(struct xplane *x, const struct xplane_plane *plane, const struct xplane_event *event)
 {
   if (event->name->class == CLASS_END && event->values[STAT_consumer].type == VALUE_INT) {
@@ -167,6 +195,8 @@ void xplane_survey_event(struct xplane *x, const struct xplane_plane *plane, con
   uint32_t run = run_seen(x, plane, event, producer);
   x->last_operation = producer;
   *vector_add(&x->starts) = event->start_ns;
+  if (x->control_names.count > 0)
+    body_seen(x, run, operation, event, producer);
   if (xplane_is_control(x, operation))
     *vector_add(&x->controls) = (struct xplane_control){
         .start_ns = event->start_ns, .end_ns = event->end_ns, .producer = producer, .run = run, .operation = operation};
@@ -177,6 +207,55 @@ static int compare_controls(const void *left, const void *right, void *context)
   const struct xplane_control *controls = context;
   const struct xplane_control *a = &controls[*(const uint32_t *)left], *b = &controls[*(const uint32_t *)right];
   return RISING(run) ?: RISING(operation) ?: RISING(start_ns);
+}
+
+static void order_controls(struct xplane *x)
+{
+  for (size_t i = x->control_order.count; i < x->controls.count; i++)
+    *vector_add(&x->control_order) = (uint32_t)i;
+  if (x->controls.count > 0)
+    qsort_r(x->control_order.items, x->controls.count, sizeof *x->control_order.items, compare_controls,
+            x->controls.items);
+}
+
+// The execution of `operation` in `run` that began last before `start_ns`; SIZE_MAX: none.
+static size_t control_before(const struct xplane *x, uint32_t run, uint32_t operation, int64_t start_ns)
+{
+  size_t low = 0, high = x->control_order.count;
+  while (low < high) {
+    size_t middle = low + (high - low) / 2;
+    const struct xplane_control *control = &x->controls.items[x->control_order.items[middle]];
+    bool is_before = control->run != run               ? control->run < run
+                     : control->operation != operation ? control->operation < operation
+                                                       : control->start_ns <= start_ns;
+    low = is_before ? middle + 1 : low;
+    high = is_before ? high : middle;
+  }
+  if (low == 0)
+    return SIZE_MAX;
+  size_t found = x->control_order.items[low - 1];
+  const struct xplane_control *control = &x->controls.items[found];
+  return control->run == run && control->operation == operation ? found : SIZE_MAX;
+}
+
+// An event is written where its thread leaves a loop, if the recording had begun before: one that a part's begin or end cuts has none.
+static void add_lost_loops(struct xplane *x)
+{
+  size_t known = x->controls.count;
+  for (size_t i = 0; i < x->bodies.count; i++) {
+    const struct xplane_body *body = &x->bodies.items[i];
+    const struct xplane_instruction *loop = xplane_instruction_find(x, &x->runs.items[body->run], body->loop);
+    if (loop != NULL && loop->is_loop && control_before(x, body->run, body->loop, INT64_MAX) == SIZE_MAX)
+      *vector_add(&x->controls) =
+          (struct xplane_control){.start_ns = body->start_ns,
+                                  .end_ns = end_of(x, body->last, body->last_start_ns, body->end_ns),
+                                  .is_pending = true,
+                                  .run = body->run,
+                                  .operation = body->loop};
+  }
+  x->lost_controls = x->controls.count - known;
+  if (x->lost_controls > 0)
+    order_controls(x);
 }
 
 void xplane_survey_end(struct xplane *x)
@@ -193,11 +272,9 @@ void xplane_survey_end(struct xplane *x)
       control->end_ns = end->at_ns;
     if (control->end_ns > run->end_ns)
       run->end_ns = control->end_ns;
-    *vector_add(&x->control_order) = (uint32_t)i;
   }
-  if (x->controls.count > 0)
-    qsort_r(x->control_order.items, x->controls.count, sizeof *x->control_order.items, compare_controls,
-            x->controls.items);
+  order_controls(x);
+  add_lost_loops(x);
   if (!x->has_steps)
     xplane_steps_make(x);
 }
@@ -208,6 +285,13 @@ void xplane_tag_signature(struct xplane *x, int64_t span_id, const struct xplane
 {
   if (module != NULL && xplane_text(x, module->signature).length > 0)
     import_tag_text(x->import, span_id, x->strings.signature, xplane_string(x, module->signature));
+}
+
+static void tag_module(struct xplane *x, int64_t span_id, const struct xplane_module *module)
+{
+  xplane_tag_signature(x, span_id, module);
+  if (module != NULL && module->donated > 0)
+    import_tag_int(x->import, span_id, x->strings.donated, module->donated);
 }
 
 static enum status add_run(struct xplane *x, size_t index, uint32_t track_id, struct error *err)
@@ -225,7 +309,7 @@ static enum status add_run(struct xplane *x, size_t index, uint32_t track_id, st
   XSP_TRY(import_span(x->import, &span, err));
   import_tag_int(x->import, span.span_id, x->strings.program_id, run->program_id);
   import_tag_int(x->import, span.span_id, x->strings.run_id, run->run_id);
-  xplane_tag_signature(x, span.span_id, module);
+  tag_module(x, span.span_id, module);
   return STATUS_OK;
 }
 
@@ -256,29 +340,6 @@ enum status xplane_add_runs(struct xplane *x, struct error *err)
   return status == STATUS_OK ? xplane_steps_add(x, err) : status;
 }
 
-// The execution of `operation` in `run` that began last before `start_ns`; SIZE_MAX: none.
-static size_t control_before(const struct xplane *x, uint32_t run, uint32_t operation, int64_t start_ns)
-{
-  size_t low = 0, high = x->control_order.count;
-  while (low < high) {
-    size_t middle = low + (high - low) / 2;
-    const struct xplane_control *control = &x->controls.items[x->control_order.items[middle]];
-    bool is_before = control->run != run               ? control->run < run
-                     : control->operation != operation ? control->operation < operation
-                                                       : control->start_ns <= start_ns;
-    low = is_before ? middle + 1 : low;
-    high = is_before ? high : middle;
-  }
-  if (low == 0)
-    return SIZE_MAX;
-  size_t found = x->control_order.items[low - 1];
-  const struct xplane_control *control = &x->controls.items[found];
-  return control->run == run && control->operation == operation ? found : SIZE_MAX;
-}
-
-// Nothing is deeper nested than there are loops in a module, and none is around itself.
-#define CALLERS_MOST 64u
-
 int64_t xplane_parent_of(struct xplane *x, uint32_t run, uint32_t operation,
                          const struct xplane_instruction *instruction, int64_t start_ns)
 {
@@ -297,9 +358,17 @@ int64_t xplane_parent_of(struct xplane *x, uint32_t run, uint32_t operation,
   return xplane_run_span(run);
 }
 
+struct xplane_control *xplane_lost_loop(struct xplane *x, int64_t span_id)
+{
+  int64_t place = span_id - xplane_control_span(x, 0);
+  bool is_control = place >= 0 && (uint64_t)place < x->controls.count;
+  return is_control && x->controls.items[place].is_pending ? &x->controls.items[place] : NULL;
+}
+
+// Of a loop without an event some turns are not in the file.
 void xplane_add_turns(struct xplane *x)
 {
-  for (size_t i = 0; i < x->controls.count; i++) {
+  for (size_t i = 0; i < x->controls.count - x->lost_controls; i++) {
     const struct xplane_control *control = &x->controls.items[i];
     const struct xplane_instruction *instruction =
         xplane_instruction_find(x, &x->runs.items[control->run], control->operation);

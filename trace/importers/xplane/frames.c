@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which lines of Python made an operation of a module, and what called them: numbers of the module's StackFrameIndex. Called by
 // hlo.c.
-#include "importers/xplane/xplane.h"
+#include "importers/xplane/frames.h"
 
 #define CALLERS_MOST 256u // of a path that are kept: JAX records 10
 

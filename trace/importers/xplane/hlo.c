@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Modules that XLA compiled, as the file describes them (HloProto): what an operation is made of, which line it comes from,
 // and which loop runs it. Called by names.c.
-#include "importers/xplane/xplane.h"
+#include "importers/xplane/frames.h"
 
 #include "base/buf.h"
 #include "base/hash.h"
@@ -10,7 +10,15 @@
 
 // Numbers of fields in hlo.proto and xla_data.proto.
 enum { PROTO_MODULE = 1 };
-enum { MODULE_NAME = 1, MODULE_COMPUTATIONS = 3, MODULE_PROGRAM_SHAPE = 4, MODULE_FRAMES = 17 };
+enum {
+  MODULE_NAME = 1,
+  MODULE_COMPUTATIONS = 3,
+  MODULE_PROGRAM_SHAPE = 4,
+  MODULE_ALIASES = 8,
+  MODULE_FRAMES = 17,
+  MODULE_DONORS = 18
+};
+enum { LIST_ENTRIES = 1 }; // of aliases, and of donors without a result of their shape
 enum { PROGRAM_PARAMETERS = 1 };
 enum { COMPUTATION_INSTRUCTIONS = 2, COMPUTATION_ID = 5 };
 enum {
@@ -81,6 +89,13 @@ static void read_signature(struct module *module, struct wire program)
     buf_format(&text, ", ... (%zu arrays)", count);
   }
   kept->signature = keep(module, buf_slice(&text));
+}
+
+static void count_donated(struct module *module, struct wire list)
+{
+  struct wire_field field;
+  while (wire_find(&list, LIST_ENTRIES, WIRE_BYTES, &field))
+    module->x->modules.items[module->number - 1].donated++;
 }
 
 // ---- where operations come from --------------------------------------------------------------------------------------
@@ -282,6 +297,8 @@ static bool read_module(struct module *module, struct wire wire)
       is_good = read_computation(module, wire_inside(&field));
     else if (wire_is(&field, MODULE_PROGRAM_SHAPE, WIRE_BYTES))
       read_signature(module, wire_inside(&field));
+    else if (wire_is(&field, MODULE_ALIASES, WIRE_BYTES) || wire_is(&field, MODULE_DONORS, WIRE_BYTES))
+      count_donated(module, wire_inside(&field));
     else if (wire_is(&field, MODULE_FRAMES, WIRE_BYTES))
       is_good = xplane_frames_read(&module->frames, wire_inside(&field));
     if (!is_good)

@@ -294,12 +294,14 @@ static enum status read_file(struct import *import, struct error *err)
   vector_done(&x.ends);
   vector_done(&x.starts);
   vector_done(&x.control_order);
+  vector_done(&x.bodies);
   vector_done(&x.functions);
   vector_done(&x.compilations);
   map_done(&x.module_at);
   map_done(&x.instruction_at);
   map_done(&x.run_at);
   map_done(&x.end_at);
+  map_done(&x.body_at);
   map_done(&x.thread_at);
   map_done(&x.track_at);
   map_done(&x.function_at);

@@ -112,26 +112,13 @@ struct xplane_line {
   uint32_t started_track_id; // 0: not asked for yet
 };
 
-// ---- lines of the program (frames.c)
-struct xplane_location {
-  uint64_t file, function, line;
-};
-struct xplane_frame {
-  uint64_t location, caller;
-  uint32_t path; // of import_context
-};
-struct xplane_frames { // of a module; its numbers count from 1
-  VECTOR(struct slice) files, functions;
-  VECTOR(struct xplane_location) locations;
-  VECTOR(struct xplane_frame) frames;
-};
-
 // ---- modules (hlo.c)
 struct xplane_module {
   uint32_t name; // text: "jit_train_step"
   int64_t program_id;
   uint32_t signature; // text: "f32[64,128], f32[128]"
   uint64_t parameters_hash;
+  uint32_t donated; // parameters whose memory becomes the result's
 };
 struct xplane_instruction {
   uint32_t type, shape, source; // texts
@@ -159,9 +146,16 @@ struct xplane_end { // of an operation, in the thread that ended it
 };
 struct xplane_control { // an execution of a loop, branch or call, which encloses operations
   int64_t start_ns, end_ns;
-  struct map_key producer; // of its end
+  struct map_key producer; // of its end; of a loop without an event {0, 0}
+  bool is_pending;         // a loop without an event, whose span is not added yet
   uint32_t run, operation; // operation: text
   uint32_t counted, turns; // how often one operation of its body ran; counted: its text + 1
+};
+
+struct xplane_body { // of a loop in an execution: from its first operation to its last
+  int64_t start_ns, end_ns, last_start_ns;
+  struct map_key last; // producer of the operation that began last
+  uint32_t run, loop;  // loop: text
 };
 
 // ---- compilations (compilations.c)
@@ -195,6 +189,7 @@ struct xplane_compilation {
   X(compile_id)                                                                                                        \
   X(reason)                                                                                                            \
   X(bytes)                                                                                                             \
+  X(donated)                                                                                                           \
   X(grid)                                                                                                              \
   X(block)                                                                                                             \
   X(registers)                                                                                                         \
@@ -232,7 +227,10 @@ struct xplane {
   VECTOR(struct xplane_step) steps; // in order of time, without gaps
   VECTOR(struct xplane_control) controls;
   VECTOR(uint32_t) control_order; // by run, operation, start
-  struct map end_at; // {plane + 1, producer} → its place in ends + 1, of loops and of what ends in another thread
+  VECTOR(struct xplane_body) bodies;
+  struct map body_at;   // {run + 1, loop's text + 1} → bodies + 1
+  size_t lost_controls; // the last of controls: loops without an event
+  struct map end_at;    // {plane + 1, producer} → its place in ends + 1, of loops and of what ends in another thread
   VECTOR(struct xplane_end) ends;
   VECTOR(int64_t) starts;        // of operations, in order on a line; only of lines with such ends
   size_t line_first;             // the line that is read, in starts
@@ -316,16 +314,6 @@ enum status xplane_read_event(struct xplane *x, struct xplane_line *line, struct
 size_t xplane_numbers(const struct wire_field *field, uint64_t *numbers, size_t count, size_t most);
 void xplane_put_shape(struct buf *out, struct wire shape); // "f32[64,128]"; nothing for tuples
 
-// ---- frames.c
-bool xplane_frames_read(struct xplane_frames *frames, struct wire index); // false: it is damaged
-// The innermost line; what is not known stays as it is.
-void xplane_frames_place(const struct xplane_frames *frames, uint64_t frame, struct slice *ret_file,
-                         uint64_t *ret_line);
-// The call path of an operation of that frame, else of that line. 0: neither is known.
-uint32_t xplane_frames_path(struct xplane *x, struct xplane_frames *frames, uint64_t frame, struct slice file,
-                            uint64_t line, struct slice type);
-void xplane_frames_done(struct xplane_frames *frames);
-
 // ---- hlo.c
 bool xplane_add_module(struct xplane *x, struct slice name, struct slice proto); // false: the proto is damaged
 void xplane_modules_end(struct xplane *x);                                       // all are read
@@ -351,6 +339,8 @@ int64_t xplane_parent_of(struct xplane *x, uint32_t run, uint32_t operation,
 // When all threads had left the operation.
 int64_t xplane_operation_end(const struct xplane *x, const struct xplane_plane *plane,
                              const struct xplane_event *event);
+// The loop of a span that xplane_parent_of named, if it has no event and its span is not added yet; else NULL.
+struct xplane_control *xplane_lost_loop(struct xplane *x, int64_t span_id);
 void xplane_add_turns(struct xplane *x);                                                          // tags of loops
 void xplane_tag_signature(struct xplane *x, int64_t span_id, const struct xplane_module *module); // NULL: none
 
