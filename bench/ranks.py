@@ -14,7 +14,7 @@ sys.path.insert(0, str(SOURCE / "tests" / "support"))
 from many_ranks import SPANS, make_many_ranks  # noqa: E402
 
 RANKS, STEPS = 1000, (20, int(os.environ.get("XSP_BENCH_STEPS", "200")))
-MEMORY_MOST_MB = {"A21": 100, "findings": 500}
+MEMORY_MOST_MB = {"A21": 100, "findings": 250}
 
 
 def used_by(analysis, file):

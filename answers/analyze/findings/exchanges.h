@@ -4,19 +4,8 @@
 #ifndef XSP_ANALYZE_FINDINGS_EXCHANGES_H
 #define XSP_ANALYZE_FINDINGS_EXCHANGES_H
 
-#include "analyze/findings/ranks.h"
-
-struct exchanges { // means over the steps of all ranks that are no warm-up
-  size_t steps;
-  double step_ms, compute_ms, exposed_ms;
-  double transfer_ms; // exposed, without waiting for others
-  double collectives, bytes;
-  double passes;                  // backward passes
-  double repeated_pct;            // steps with several passes that each exchange the same number of bytes
-  double in_passes, after_passes; // collectives that begin in a pass; after the step's last one
-  const char *file;               // line that starts those with most bytes; NULL: unknown
-  int64_t line;
-};
+#include "analyze/findings/exchange_sums.h"
+#include "analyze/findings/findings.h"
 
 // `*ret_has` false: the file has no ranks, or they exchange nothing in steps.
 enum status findings_exchanges(struct findings *findings, struct exchanges *ret, bool *ret_has,

@@ -11,53 +11,6 @@
 
 #define GROUPS_LEAST 3     // which are compared
 #define EXCHANGES_LEAST 10 // of a group
-#define RANKS_SHOWN 4u
-
-struct key {
-  uint32_t name, is_scattered, size_class, ranks; // string id; 0 or 1; of bytes, by powers of two; in the group
-};
-struct link {
-  struct key key;
-  uint32_t job, group, member_count;
-  uint32_t members[RANKS_SHOWN]; // places in ranks->items
-  double count, bytes, transfer_ns;
-  const struct collective *first;
-};
-typedef VECTOR(struct link) link_list;
-
-// Collectives of a group are together.
-static struct link *link_of(link_list *links, const struct collective *one, const struct collective_match *match)
-{
-  const struct key key = {one->name, one->is_scattered, 63u - (unsigned)__builtin_clzll((unsigned long long)one->bytes),
-                          match->count};
-  for (size_t i = links->count; i > 0; i--) {
-    struct link *link = &links->items[i - 1];
-    if (memcmp(&link->key, &key, sizeof key) == 0 && link->job == one->job && link->group == one->group)
-      return link;
-  }
-  struct link *link = vector_add(links);
-  *link = (struct link){.first = one, .key = key, .job = one->job, .group = one->group};
-  return link;
-}
-
-static void add_collectives(const struct ranks *ranks, link_list *links)
-{
-  for (size_t i = 0; i < ranks->collectives.count; i++) {
-    const struct collective *one = &ranks->collectives.items[i];
-    const struct collective_match *match = one->match != RANK_NONE ? &ranks->matches.items[one->match] : NULL;
-    if (match == NULL || match->has_root || one->bytes <= 0 || one->group == 0)
-      continue;
-    struct link *link = link_of(links, one, match);
-    uint32_t place = 0;
-    while (place < link->member_count && link->members[place] != one->rank)
-      place++;
-    if (place == link->member_count && place < RANKS_SHOWN)
-      link->members[link->member_count++] = one->rank;
-    link->count++;
-    link->bytes += (double)one->bytes;
-    link->transfer_ns += (double)collective_transfer_ns(one);
-  }
-}
 
 static double ns_per_byte(const struct link *link)
 {
@@ -65,11 +18,11 @@ static double ns_per_byte(const struct link *link)
 }
 
 // Of the others that are compared with it; NaN: too few. `*ret_count`: they.
-static double median_of_others(const link_list *links, const struct link *of, double *values, size_t *ret_count)
+static double median_of_others(const struct links *links, const struct link *of, double *values, size_t *ret_count)
 {
   size_t count = 0;
-  for (size_t i = 0; i < links->count; i++) {
-    const struct link *link = &links->items[i];
+  for (size_t i = 0; i < links->items.count; i++) {
+    const struct link *link = &links->items.items[i];
     if (link != of && memcmp(&link->key, &of->key, sizeof of->key) == 0 && link->count >= EXCHANGES_LEAST)
       values[count++] = ns_per_byte(link);
   }
@@ -102,7 +55,7 @@ static void add(struct findings *findings, const struct ranks *ranks, const stru
   finding->context = "collectives";
   finding->title = arena_format(
       arena, "%s between ranks %s takes %.3g times as long as in %zu other groups of as many ranks and bytes",
-      ranks_collective_kind(ranks, of->first), list_members(ranks, of, arena), ns_per_byte(of) / others, count);
+      ranks_collective_kind(ranks, &of->first), list_members(ranks, of, arena), ns_per_byte(of) / others, count);
   finding->time_ms = of->transfer_ns / steps / 1e6;
   finding->share_pct = analyze_share_pct(finding->time_ms, rank_figure_ms(ranks, member, rank_step_ns));
   finding->saving_ms = fmax(fmin(lost_ms, rank_figure_ms(ranks, member, bare_transfer_ns)), 0);
@@ -119,19 +72,18 @@ static void add(struct findings *findings, const struct ranks *ranks, const stru
 static enum status find(struct findings *findings, struct error *err)
 {
   const struct ranks *ranks;
-  link_list links = {0};
   XSP_TRY(findings_ranks(findings, &ranks, err));
   if (ranks == NULL)
     return STATUS_OK;
-  add_collectives(ranks, &links);
-  double *values = arena_alloc_array(findings->question->scratch, links.count + 1, sizeof *values);
-  for (size_t i = 0, count = 0; i < links.count; i++) {
-    const struct link *link = &links.items[i];
-    double others = link->count >= EXCHANGES_LEAST ? median_of_others(&links, link, values, &count) : NAN;
+  struct links *links = &findings->ranks->links;
+  findings_sort_links(links);
+  double *values = arena_alloc_array(findings->question->scratch, links->items.count + 1, sizeof *values);
+  for (size_t i = 0, count = 0; i < links->items.count; i++) {
+    const struct link *link = &links->items.items[i];
+    double others = link->count >= EXCHANGES_LEAST ? median_of_others(links, link, values, &count) : NAN;
     if (ns_per_byte(link) >= findings_threshold(findings, "slow_link-times") * others)
       add(findings, ranks, link, others, count);
   }
-  vector_done(&links);
   return STATUS_OK;
 }
 

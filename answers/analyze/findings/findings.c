@@ -2,7 +2,7 @@
 // Findings: asks each rule of the table about one experiment, orders what they found, and fills the table. Called by kept.c.
 #include "analyze/findings/findings.h"
 
-#include "analyze/ranks/ranks.h"
+#include "analyze/findings/rank_facts.h"
 #include "base/json_write.h"
 #include "base/saturate.h"
 #include "base/sorted.h"
@@ -364,8 +364,7 @@ static void done(struct findings *findings)
 {
   vector_done(&findings->all);
   map_done(findings->classes);
-  if (findings->ranks != NULL)
-    ranks_done(findings->ranks);
+  rank_facts_done(findings->ranks);
 }
 
 enum status findings_answer_anew(struct question *question, struct first_sentence *ret_first, bool *ret_batch_is_noted,

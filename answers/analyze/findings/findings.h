@@ -53,7 +53,7 @@ struct findings { // one question about one experiment
   struct map *classes;             // flops_class by the address of the name
   const struct layers *layers;     // NULL until a rule calls findings_layers
   struct places *places;           // NULL until a rule calls findings_places
-  struct ranks *ranks;             // NULL: not asked for yet (findings_ranks), or the file has not several
+  struct rank_facts *ranks;        // NULL: not asked for yet (findings_ranks), or the file has not several
   bool ranks_are_loaded;
   struct server *server;                     // NULL until a rule calls findings_server
   const struct sampled_lines *sampled_lines; // NULL until a function of busiest_line.h is called

@@ -10,30 +10,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Rules ask about all of them.
-static void keep_collectives(const struct ranks *ranks, void *context) // ranks_visit
-{
-  collective_list *all = context;
-  vector_reserve(all, ranks->collectives.count);
-  for (size_t i = 0; i < ranks->collectives.count; i++)
-    *vector_add(all) = ranks->collectives.items[i];
-}
-
 enum status findings_ranks(struct findings *findings, const struct ranks **ret_ranks, struct error *err)
 {
   *ret_ranks = NULL;
   if (!findings->ranks_are_loaded) {
+    struct question *question = findings->question;
     struct error why = {0};
     findings->ranks_are_loaded = true;
-    findings->ranks = arena_alloc(findings->question->scratch, sizeof *findings->ranks);
-    collective_list all = {0};
-    enum status status = ranks_load(findings->question, 2, keep_collectives, &all, findings->ranks, &why);
-    if (status == STATUS_OK && all.count > 1)
-      qsort(all.items, all.count, sizeof *all.items, ranks_compare_instances);
-    vector_done(&findings->ranks->collectives);
-    findings->ranks->collectives = all;
+    findings->ranks = arena_alloc(question->scratch, sizeof *findings->ranks);
+    enum status status = rank_facts_load(question, findings->ranks, &why);
     if (status != STATUS_OK) {
-      ranks_done(findings->ranks);
+      rank_facts_done(findings->ranks);
       findings->ranks = NULL;
     }
     if (status != STATUS_OK && status != STATUS_NO) {
@@ -42,7 +29,7 @@ enum status findings_ranks(struct findings *findings, const struct ranks **ret_r
       return status;
     }
   }
-  *ret_ranks = findings->ranks;
+  *ret_ranks = findings->ranks != NULL ? &findings->ranks->ranks : NULL;
   return STATUS_OK;
 }
 
@@ -125,22 +112,21 @@ static enum status add_samples(struct line_times *of, uint32_t run, struct error
 }
 
 // The collectives of a rank share its time in communication without compute.
-static void add_exchanges(struct line_times *of)
+static void add_exchanges(struct line_times *of, const struct map *collective_ns)
 {
   const struct ranks *ranks = of->ranks;
   double *all_ns = arena_alloc_array(ranks->question->scratch, of->rank_count + 1, sizeof *all_ns);
   double *exposed_ns = arena_alloc_array(ranks->question->scratch, of->rank_count + 1, sizeof *exposed_ns);
-  for (size_t i = 0; i < ranks->collectives.count; i++) {
-    const struct collective *one = &ranks->collectives.items[i];
-    all_ns[one->rank] += (double)saturate_subtract(one->end_ns, one->arrival_ns);
-  }
+  for (size_t i = 0; i < collective_ns->slot_count; i++)
+    all_ns[collective_ns->slots[i].key.a] += (double)collective_ns->slots[i].value;
   for (size_t i = 0; i < ranks->steps.count; i++)
     exposed_ns[ranks->steps.items[i].rank] += (double)ranks->steps.items[i].exposed_ns;
-  for (size_t i = 0; i < ranks->collectives.count; i++) {
-    const struct collective *one = &ranks->collectives.items[i];
-    if (all_ns[one->rank] > 0)
-      *at(of, of->exchange_ns, one->rank, line_of(of, one->context_id)) +=
-          (double)saturate_subtract(one->end_ns, one->arrival_ns) / all_ns[one->rank] * exposed_ns[one->rank];
+  for (size_t i = 0; i < collective_ns->slot_count; i++) {
+    const struct map_slot *slot = &collective_ns->slots[i];
+    uint32_t rank = (uint32_t)slot->key.a;
+    if (slot->value > 0)
+      *at(of, of->exchange_ns, rank, line_of(of, (uint32_t)slot->key.b)) +=
+          (double)slot->value / all_ns[rank] * exposed_ns[rank];
   }
 }
 
@@ -198,24 +184,24 @@ static void choose(struct line_times *of, uint32_t slow, struct straggler_places
   ret_places->sampled_pct = analyze_share_pct(all_ns, slow_ns);
 }
 
-static const char *most_waited(const struct ranks *ranks, uint32_t slow)
+static const char *most_waited(const struct rank_facts *facts, uint32_t slow)
 {
-  struct map ns_of = {0};
-  const struct collective *found = NULL;
+  struct map ns_of = {0}; // by name and is_scattered
+  struct collective found = {0};
   uint64_t most_ns = 0;
-  for (size_t i = 0; i < ranks->collectives.count; i++) {
-    const struct collective *one = &ranks->collectives.items[i];
-    if (one->rank == slow)
+  for (size_t i = 0; i < facts->waiting_ns.slot_count; i++) {
+    const struct map_slot *slot = &facts->waiting_ns.slots[i];
+    if (slot->value == 0 || slot->key.a == slow)
       continue;
-    uint64_t *ns = map_at(&ns_of, (struct map_key){one->name, one->is_scattered}, NULL);
-    *ns += (uint64_t)one->waiting_ns;
+    uint64_t *ns = map_at(&ns_of, map_number(slot->key.b), NULL);
+    *ns += slot->value;
     if (*ns > most_ns) {
       most_ns = *ns;
-      found = one;
+      found = (struct collective){.name = (uint32_t)(slot->key.b >> 1), .is_scattered = slot->key.b & 1};
     }
   }
   map_done(&ns_of);
-  return found != NULL ? ranks_collective_kind(ranks, found) : "collectives";
+  return most_ns > 0 ? ranks_collective_kind(&facts->ranks, &found) : "collectives";
 }
 
 enum status findings_straggler_places(struct findings *findings, const struct ranks *ranks, uint32_t rank,
@@ -223,8 +209,9 @@ enum status findings_straggler_places(struct findings *findings, const struct ra
 {
   struct arena *arena = findings->question->scratch;
   struct line_times of = {.ranks = ranks, .rank_count = ranks->items.count};
-  *ret_places = (struct straggler_places){.wait_name = most_waited(ranks, rank), .slow_ms = NAN, .sampled_pct = NAN};
-  XSP_TRY(store_call_paths(findings->question->view->store, arena, &of.paths, err));
+  *ret_places =
+      (struct straggler_places){.wait_name = most_waited(findings->ranks, rank), .slow_ms = NAN, .sampled_pct = NAN};
+  of.paths = findings->ranks->paths;
   of.context_count = of.paths.context_count + 1;
   size_t values = of.rank_count * of.context_count;
   of.cpu_ns = arena_alloc_array(arena, values, sizeof *of.cpu_ns);
@@ -238,7 +225,7 @@ enum status findings_straggler_places(struct findings *findings, const struct ra
   for (uint32_t i = 0; i < ranks->run_count && status == STATUS_OK; i++)
     status = add_samples(&of, i, err);
   if (status == STATUS_OK) {
-    add_exchanges(&of);
+    add_exchanges(&of, &findings->ranks->collective_ns);
     choose(&of, rank, ret_places);
   }
   map_done(&of.line_of_place);

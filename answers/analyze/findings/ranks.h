@@ -4,9 +4,9 @@
 #define XSP_ANALYZE_FINDINGS_RANKS_H
 
 #include "analyze/findings/findings.h"
-#include "analyze/ranks/ranks.h"
+#include "analyze/findings/rank_facts.h"
 
-// Loaded once for all rules. STATUS_NO: fewer than two ranks made observations.
+// Loaded once for all rules. `*ret_ranks` NULL: fewer than two ranks made observations.
 enum status findings_ranks(struct findings *findings, const struct ranks **ret_ranks, struct error *err) MUST_CHECK;
 
 struct straggler_places {

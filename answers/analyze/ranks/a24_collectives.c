@@ -120,8 +120,9 @@ static void add_to_row(struct rows *rows, const struct ranks *ranks, const struc
   }
 }
 
-static void add_run(const struct ranks *ranks, void *context) // ranks_visit
+static void add_run(const struct ranks *ranks, const struct rank_run *run, void *context) // ranks_visit
 {
+  (void)run;
   struct rows *rows = context;
   collective_list *all = &rows->of_run;
   all->count = 0;

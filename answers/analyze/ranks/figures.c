@@ -28,11 +28,6 @@ struct parts_loading {
   struct rank_parts *parts; // by rank
   uint32_t input, data, wrapper;
 };
-struct by_run { // places of steps, those of a run together; from first[run] to first[run + 1]
-  uint32_t *places;
-  size_t *first;
-};
-
 enum operator_kind { OPERATOR_COMPUTES = 1, OPERATOR_WRAPS, OPERATOR_COMMUNICATES, OPERATOR_WAITS, OPERATOR_RECEIVES };
 
 static bool is_wait(const char *name) // Work.wait() of the tracer of PyTorch, and wait_tensor of functional collectives
@@ -213,7 +208,7 @@ static struct rank_step *step_of(const struct ranks *ranks, const struct collect
   return step != NULL && step->job == one->job && one->arrival_ns < step->end_ns ? step : NULL;
 }
 
-static void fill(struct parts_loading *of, const struct by_run *steps)
+static void fill(struct parts_loading *of)
 {
   struct ranks *ranks = of->ranks;
   const uint32_t run = of->its->run;
@@ -223,8 +218,8 @@ static void fill(struct parts_loading *of, const struct by_run *steps)
     ranks->has_input |= of->parts[i].busy[INPUT].count > 0;
     ranks->has_receives |= of->parts[i].busy[RECEIVES].count > 0;
   }
-  for (size_t i = steps->first[run]; i < steps->first[run + 1]; i++) {
-    struct rank_step *step = &ranks->steps.items[steps->places[i]];
+  for (size_t i = ranks->first_of_run[run]; i < ranks->first_of_run[run + 1]; i++) {
+    struct rank_step *step = &ranks->steps.items[ranks->by_run[i]];
     const struct rank_parts *parts = &of->parts[step->rank];
     step->compute_ns = busy_within_ns(&parts->busy[COMPUTE], step->start_ns, step->end_ns);
     step->communication_ns = busy_within_ns(&parts->busy[COMMUNICATION], step->start_ns, step->end_ns);
@@ -243,7 +238,7 @@ static void fill(struct parts_loading *of, const struct by_run *steps)
   }
 }
 
-static void figure_run(struct ranks *ranks, const struct by_run *steps, const struct rank_run *run)
+static void figure_run(struct ranks *ranks, const struct rank_run *run)
 {
   struct store *store = ranks->question->view->store;
   struct parts_loading of = {.ranks = ranks,
@@ -256,7 +251,7 @@ static void figure_run(struct ranks *ranks, const struct by_run *steps, const st
   find_devices(&of);
   add_spans(&of);
   add_collectives(&of);
-  fill(&of, steps);
+  fill(&of);
   for (size_t i = 0; i < ranks->items.count; i++)
     for (enum part part = 0; part < PARTS; part++) {
       vector_done(&of.parts[i].of[part]);
@@ -291,33 +286,32 @@ static void keep_steps(struct ranks *ranks)
   }
 }
 
-static struct by_run list_by_run(const struct ranks *ranks)
+static void list_by_run(struct ranks *ranks)
 {
   struct arena *arena = ranks->question->scratch;
   const size_t count = ranks->steps.count;
-  struct by_run list = {.places = arena_alloc_array(arena, count + 1, sizeof *list.places),
-                        .first = arena_alloc_array(arena, ranks->run_count + 2, sizeof *list.first)};
+  size_t *first = ranks->first_of_run = arena_alloc_array(arena, ranks->run_count + 2, sizeof *first);
+  ranks->by_run = arena_alloc_array(arena, count + 1, sizeof *ranks->by_run);
   for (size_t i = 0; i < count; i++)
-    list.first[ranks->steps.items[i].run + 2]++;
+    first[ranks->steps.items[i].run + 2]++;
   for (size_t i = 2; i < ranks->run_count + 2; i++)
-    list.first[i] += list.first[i - 1];
+    first[i] += first[i - 1];
   for (size_t i = 0; i < count; i++)
-    list.places[list.first[ranks->steps.items[i].run + 1]++] = (uint32_t)i;
-  return list;
+    ranks->by_run[first[ranks->steps.items[i].run + 1]++] = (uint32_t)i;
 }
 
 enum status ranks_figures(struct ranks *ranks, ranks_visit *visit, void *context, struct error *err)
 {
-  const struct by_run steps = list_by_run(ranks);
   enum status status = STATUS_OK;
+  list_by_run(ranks);
   for (uint32_t i = 0; i < ranks->run_count && status == STATUS_OK; i++) {
     struct rank_run run;
     status = ranks_read_run(ranks, i, false, &run, err);
     if (status == STATUS_OK) {
       ranks_put_matches(ranks);
-      figure_run(ranks, &steps, &run);
+      figure_run(ranks, &run);
       if (visit != NULL)
-        visit(ranks, context);
+        visit(ranks, &run, context);
     }
     rank_run_done(&run);
   }

@@ -92,6 +92,8 @@ struct ranks { // ranks_done frees it, also after an error; texts live in the qu
   VECTOR(struct rank) items;      // by number
   VECTOR(struct rank_step) steps; // by job, rank and number
   struct rank_step **by_rank;     // the steps of a rank are together
+  uint32_t *by_run;               // places of steps: those of a run together, by rank and start
+  size_t *first_of_run;           // in `by_run`; those of run i end at i + 1
   collective_list collectives;    // of the run that is looked at
   VECTOR(struct collective_match) matches;
   uint32_t job_count;
@@ -102,8 +104,14 @@ struct ranks { // ranks_done frees it, also after an error; texts live in the qu
   struct rank_matching matching;
 };
 
-// Called for each run, with its `collectives`; they are gone when ranks_load returns.
-typedef void ranks_visit(const struct ranks *ranks, void *context);
+struct rank_run { // rank_run_done frees it, also after an error
+  uint32_t run;   // place in `runs`
+  struct arena arena;
+  struct run_columns columns;
+  struct map rank_of; // by track: place in `items`, or RANK_NONE
+};
+// Called for each run, with its columns, its `collectives` and the figures of its steps; the first two are gone when ranks_load returns.
+typedef void ranks_visit(const struct ranks *ranks, const struct rank_run *run, void *context);
 // All runs that have the most levels, without metrics. STATUS_NO: fewer ranks than `least` made observations.
 // `visit` may be NULL.
 enum status ranks_load(struct question *question, size_t least, ranks_visit *visit, void *context,
@@ -121,12 +129,6 @@ static inline int64_t collective_transfer_ns(const struct collective *of) // onc
 void ranks_choose_runs(struct ranks *ranks);
 enum status ranks_find(struct ranks *ranks, bool *ret_has_first_rank, struct error *err) MUST_CHECK;
 // load.c: a run's columns and `collectives`.
-struct rank_run { // rank_run_done frees it, also after an error
-  uint32_t run;   // place in `runs`
-  struct arena arena;
-  struct run_columns columns;
-  struct map rank_of; // by track: place in `items`, or RANK_NONE
-};
 enum status ranks_read_run(struct ranks *ranks, uint32_t run, bool adds_steps, struct rank_run *ret_run,
                            struct error *err) MUST_CHECK;
 void rank_run_done(struct rank_run *run);
