@@ -3,7 +3,7 @@
 one JSON object per line.
 
 `samples/record` runs this file under `xsp run -t cpu`, where workloads/sampled_stack.c calls the sampler's handler as
-the kernel does, in this interpreter; the signal itself is not in it. The floor is the clock readings that each sample
+the kernel does, in this interpreter; the signal itself is not in it. The floor is the clock reading that each sample
 needs, and the target the time of the design over that. `samples/run` is the CPU time of workloads/sampled_program.py,
 as workloads.py measures it."""
 import ctypes

@@ -443,6 +443,29 @@ NOINLINE static void reads_without_waiting(void)
   fclose(zeros);
 }
 
+static void work_and_write(int number)
+{
+  (void)number;
+  uint64_t begin_ns = cpu_ns();
+  while (cpu_ns() - begin_ns < TENTH_NS / 10)
+    must(write(STDOUT_FILENO, "", 0) == 0);
+}
+
+// A handler interrupts a call that waits, and has calls of its own: reports how long the thread did not use the CPU.
+NOINLINE static void waits_with_work_inside(void)
+{
+  const struct sigaction work = {.sa_handler = work_and_write};
+  const struct itimerval soon = {.it_value = {.tv_usec = 2000}};
+  must(sigaction(SIGALRM, &work, NULL) == 0);
+  uint64_t begin_ns = now_ns(), begin_cpu_ns = cpu_ns();
+  for (int i = 0; i < 20; i++) {
+    setitimer(ITIMER_REAL, &soon, NULL);
+    select(0, NULL, NULL, NULL, &(struct timeval){.tv_sec = 60});
+  }
+  uint64_t cpu = cpu_ns() - begin_cpu_ns;
+  fprintf(stderr, "%lu\n", (unsigned long)(now_ns() - begin_ns - cpu));
+}
+
 // Threads that take turns, by conditions between other data.
 static struct {
   uint64_t before;
@@ -488,6 +511,7 @@ static void waits(void)
   sleeps();
   waits_for_child();
   reads_without_waiting();
+  waits_with_work_inside();
   printf("done\n");
 }
 

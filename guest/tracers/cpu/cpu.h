@@ -19,18 +19,22 @@
 
 #define CPU_INTERPOSED __attribute__((visibility("default"))) // before a function of libc's name
 
+struct cpu_reading { // of a thread's CPU clock
+  uint64_t at_ns, cpu_ns;
+};
+
 // Of a thread that is sampled. The block of one that has ended goes to the next.
 struct cpu_thread {
   struct guest_block block; // first
   void *(*start)(void *);   // the program's, of a thread that begins
   void *argument;
-  bool believes_blocked;         // our signal, as its creator does
-  int timer;                     // the kernel's number
-  bool has_timer;                // atomic
-  bool is_walking;               // outside of the handler: it leaves the thread alone then
-  uint64_t seen_ns;              // the thread's CPU time that samples stand for
-  uint64_t read_cpu_ns, read_ns; // its CPU clock, and the time when it was read last, outside of calls that wait
-  bool is_in_call;               // that may wait; left by a jump, it stays so until the next one
+  bool believes_blocked;      // our signal, as its creator does
+  int timer;                  // the kernel's number
+  bool has_timer;             // atomic
+  bool is_walking;            // outside of the handler: it leaves the thread alone then
+  uint64_t due_ns;            // the thread's CPU time at the last expiry of its timer
+  uint64_t seen_ns;           // the part of it that samples stand for
+  struct cpu_reading reading; // the last one, before or after a call that may wait
   _Alignas(16) char stack[CPU_STACK_BYTES];
   char signal_stack[CPU_SIGNAL_STACK_BYTES]; // where signals come to a thread without one of the program's
 };
@@ -53,7 +57,6 @@ static inline void *cpu_next(void **place, const char *name)
 bool cpu_threads_start(int signal_number, unsigned rate); // the calling thread is the first; before main
 void cpu_threads_stop(void); // of the whole process, for good: the program wants the signal
 uint64_t cpu_threads_period_ns(void);
-void cpu_threads_read(struct cpu_thread *thread, uint64_t cpu_ns); // the thread's CPU clock was read now
 
 // ---- sampler.c
 bool cpu_sampler_start(int signal_number);         // installs the handler

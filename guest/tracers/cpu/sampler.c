@@ -3,7 +3,6 @@
 // the program's may have hardly any room: signal stacks of 8 KiB, coroutines, goroutines.
 #include "tracers/cpu/cpu.h"
 
-#include "base/clock.h"
 #include "tracers/frames/frames.h"
 
 #include <sched.h>
@@ -73,9 +72,7 @@ bool cpu_sampler_has_any(void)
 static void take_sample(const void *context)
 {
   struct cpu_thread *thread = cpu_thread;
-  uint64_t now_ns = clock_now_ns(CLOCK_THREAD_CPUTIME_ID), since_ns = now_ns - thread->seen_ns;
-  if (!thread->is_in_call)
-    cpu_threads_read(thread, now_ns);
+  uint64_t due_ns = thread->due_ns, since_ns = due_ns - thread->seen_ns;
   if (xsp_tracer_levels("cpu") != 0) {
     const struct unwind_place place = unwind_interrupted(context);
     uint32_t path = cpu_sampler_path(&place);
@@ -84,7 +81,7 @@ static void take_sample(const void *context)
     if (xsp_sample(XSP_SAMPLE_CPU, path, since_ns) != 0)
       __atomic_store_n(&has_any, true, __ATOMIC_RELAXED);
   }
-  thread->seen_ns = now_ns;
+  thread->seen_ns = due_ns;
 }
 
 // Calls `function` on the stack that ends at `top`.
@@ -133,8 +130,11 @@ static void handle(int number, siginfo_t *info, void *context)
   struct cpu_thread *thread = cpu_thread;
   if (!cpu_sampler_is_ours(info))
     pass_on(number);
-  else if (thread != NULL && !thread->is_walking)
-    call_on_stack(take_sample, context, thread->stack + sizeof thread->stack);
+  else if (thread != NULL) {
+    thread->due_ns += (1 + (uint64_t)info->si_overrun) * cpu_threads_period_ns();
+    if (!thread->is_walking)
+      call_on_stack(take_sample, context, thread->stack + sizeof thread->stack);
+  }
   errno = saved_errno;
 }
 

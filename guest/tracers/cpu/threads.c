@@ -65,18 +65,12 @@ static const char *reason_of(int error)
              : "threads are not sampled: the kernel made no timer for them";
 }
 
-void cpu_threads_read(struct cpu_thread *thread, uint64_t cpu_ns)
-{
-  thread->read_cpu_ns = cpu_ns;
-  thread->read_ns = clock_now_ns(CLOCK_MONOTONIC);
-}
-
 // The calling thread's.
 static void begin(struct cpu_thread *thread)
 {
   int saved_errno = errno;
-  thread->seen_ns = clock_now_ns(CLOCK_THREAD_CPUTIME_ID);
-  cpu_threads_read(thread, thread->seen_ns);
+  thread->due_ns = thread->seen_ns = clock_now_ns(CLOCK_THREAD_CPUTIME_ID);
+  thread->reading.at_ns = 0;
   thread->is_walking = false;
   if (has_new_filter()) { // the answer may be a signal that ends the program
     cpu_say("threads are not sampled: the program has restricted its system calls");
@@ -95,8 +89,8 @@ static void begin(struct cpu_thread *thread)
 // CPU time that no sample stands for: at most a period and a tick of the kernel's, unless the signal was blocked.
 static void count_unseen(const struct cpu_thread *thread)
 {
-  uint64_t unseen_ns = clock_now_ns(CLOCK_THREAD_CPUTIME_ID) - thread->seen_ns;
-  if (unseen_ns <= 2 * period_ns + TICK_NS || xsp_tracer_levels("cpu") == 0)
+  uint64_t now_ns = clock_now_ns(CLOCK_THREAD_CPUTIME_ID), unseen_ns = now_ns - thread->seen_ns;
+  if (now_ns <= thread->seen_ns + 2 * period_ns + TICK_NS || xsp_tracer_levels("cpu") == 0)
     return;
   (void)xsp_sample(XSP_SAMPLE_CPU, 0, unseen_ns);
   if (unseen_ns > 10 * (period_ns + TICK_NS))

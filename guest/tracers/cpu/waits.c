@@ -27,40 +27,49 @@
 #include <xsp/tracer.h>
 
 #define SHORTEST_NS 1000000
+#define READING_NS 1000000  // a reading of the CPU clock holds as long
 #define JOINING_NS 50000000 // of a process without samples: shells that wait a moment for a child make no files
 
 static bool is_on; // before main, then constant
 
 // ---- a wait
-static uint64_t begin_wait(void) // 0: not recorded
+struct waiting {
+  uint64_t begin_ns;         // 0: not recorded
+  struct cpu_reading before; // the last one at the beginning: calls inside, as of signal handlers, read again
+};
+
+static struct waiting begin_wait(void)
 {
   struct cpu_thread *thread = is_on ? cpu_thread : NULL;
   if (thread == NULL)
-    return 0;
-  thread->is_in_call = true;
-  return clock_now_ns(CLOCK_MONOTONIC);
+    return (struct waiting){0};
+  struct cpu_reading before = thread->reading;
+  uint64_t now_ns = clock_now_ns(CLOCK_MONOTONIC);
+  if (now_ns - before.at_ns >= READING_NS)
+    thread->reading = before = (struct cpu_reading){now_ns, clock_now_ns(CLOCK_THREAD_CPUTIME_ID)};
+  return (struct waiting){now_ns, before};
 }
 
-// What of the call was no CPU time. How much the thread has used since `begin_ns` is not known, but since the last reading
-// of its CPU clock; before the call it cannot have used more than went by.
-static uint64_t waited(struct cpu_thread *thread, uint64_t begin_ns, uint64_t end_ns)
+// What of the call was no CPU time. How much the thread has used since the call began is not known, but since a reading of
+// its CPU clock, which is a system call; before the call it cannot have used more than went by.
+static uint64_t waited(struct cpu_thread *thread, const struct waiting *waiting, uint64_t end_ns)
 {
-  uint64_t cpu_ns = clock_now_ns(CLOCK_THREAD_CPUTIME_ID), used_ns = cpu_ns - thread->read_cpu_ns;
-  uint64_t before_ns = begin_ns - thread->read_ns, whole_ns = end_ns - begin_ns;
-  thread->read_cpu_ns = cpu_ns;
-  thread->read_ns = end_ns;
+  uint64_t cpu_ns = clock_now_ns(CLOCK_THREAD_CPUTIME_ID), used_ns = cpu_ns - waiting->before.cpu_ns;
+  uint64_t before_ns = waiting->begin_ns - waiting->before.at_ns, whole_ns = end_ns - waiting->begin_ns;
+  thread->reading = (struct cpu_reading){end_ns, cpu_ns};
   uint64_t inside_ns = used_ns > before_ns ? used_ns - before_ns : 0;
   return inside_ns < whole_ns ? whole_ns - inside_ns : 0;
 }
 
-__attribute__((noinline)) static void take_wait(enum xsp_sample_kind kind, uint64_t begin_ns, uint64_t end_ns)
+__attribute__((noinline)) static void take_wait(enum xsp_sample_kind kind, const struct waiting *waiting,
+                                                uint64_t end_ns)
 {
   struct cpu_thread *thread = cpu_thread;
   int saved_errno = errno;
   if (thread != NULL && !thread->is_walking) {
     thread->is_walking = true; // our handler leaves the thread alone
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
-    uint64_t wait_ns = waited(thread, begin_ns, end_ns);
+    uint64_t wait_ns = waited(thread, waiting, end_ns);
     bool is_worth_it = wait_ns >= JOINING_NS || (wait_ns >= SHORTEST_NS && cpu_sampler_has_any());
     if (is_worth_it && xsp_tracer_levels("cpu") != 0) {
       struct unwind_place here;
@@ -73,13 +82,13 @@ __attribute__((noinline)) static void take_wait(enum xsp_sample_kind kind, uint6
   errno = saved_errno;
 }
 
-static void end_wait(enum xsp_sample_kind kind, uint64_t begin_ns)
+static void end_wait(enum xsp_sample_kind kind, const struct waiting *waiting)
 {
+  if (waiting->begin_ns == 0)
+    return;
   uint64_t end_ns = clock_now_ns(CLOCK_MONOTONIC);
-  if (cpu_thread != NULL)
-    cpu_thread->is_in_call = false;
-  if (end_ns - begin_ns >= SHORTEST_NS)
-    take_wait(kind, begin_ns, end_ns);
+  if (end_ns - waiting->begin_ns >= SHORTEST_NS)
+    take_wait(kind, waiting, end_ns);
 }
 
 // ---- the calls: X(kind, result, name, parameters, arguments)
@@ -149,10 +158,9 @@ static void end_wait(enum xsp_sample_kind kind, uint64_t begin_ns)
   CPU_INTERPOSED result name parameters                                                                                \
   {                                                                                                                    \
     result(*call) parameters = (result(*) parameters)(uintptr_t)cpu_next(&next_##name, #name);                         \
-    uint64_t begin_ns = begin_wait();                                                                                  \
+    struct waiting waiting = begin_wait();                                                                             \
     result answer = call arguments;                                                                                    \
-    if (begin_ns != 0)                                                                                                 \
-      end_wait(XSP_SAMPLE_##kind, begin_ns);                                                                           \
+    end_wait(XSP_SAMPLE_##kind, &waiting);                                                                             \
     return answer;                                                                                                     \
   }
 EACH_WAIT(DEFINE)
@@ -171,10 +179,9 @@ CPU_INTERPOSED int pthread_mutex_lock(pthread_mutex_t *mutex)
   int answer = try_lock(mutex);
   if (answer != EBUSY)
     return answer;
-  uint64_t begin_ns = begin_wait();
+  struct waiting waiting = begin_wait();
   answer = lock(mutex);
-  if (begin_ns != 0)
-    end_wait(XSP_SAMPLE_LOCK, begin_ns);
+  end_wait(XSP_SAMPLE_LOCK, &waiting);
   return answer;
 }
 
@@ -195,10 +202,9 @@ CPU_INTERPOSED long syscall(long number, ...)
   for (int i = 0; i < 6; i++)
     a[i] = va_arg(rest, long);
   va_end(rest);
-  uint64_t begin_ns = waits_for_futex(number, a[1]) ? begin_wait() : 0;
+  struct waiting waiting = waits_for_futex(number, a[1]) ? begin_wait() : (struct waiting){0};
   long answer = call(number, a[0], a[1], a[2], a[3], a[4], a[5]);
-  if (begin_ns != 0)
-    end_wait(XSP_SAMPLE_LOCK, begin_ns);
+  end_wait(XSP_SAMPLE_LOCK, &waiting);
   return answer;
 }
 
