@@ -49,6 +49,7 @@ struct analyze_request {
   bool partial_metrics;        // sums of metrics over those kernels that have them, where others lack them
   struct analyze_cache *cache; // NULL: none
   const char *base;            // T10: the framework that others are normalised to, "NAME" or "NAME==VERSION"; else NULL
+  bool reads_source;           // findings: titles may have a line of the program's source; never of a server's answer
   bool cold;                   // the first inferences of fresh processes, in place of all other runs
   bool computing_only;         // layers of category constant, variable, input, output and control are left out
   const char *const *only;     // findings: ids or keys of those that are asked for; none: all
@@ -100,6 +101,9 @@ enum status analyze_run(const char *id, struct store *const *stores, size_t stor
                         const struct analyze_request *request, struct arena *arena, struct table **ret_tables,
                         size_t *ret_count, struct error *err) MUST_CHECK;
 
+// Whether the system is this machine, by its name.
+enum status analyze_is_here(struct store *store, int64_t system_id, struct arena *scratch, bool *ret_is_here,
+                            struct error *err) MUST_CHECK;
 const char *analyze_severity(double pct); // of what a finding could save, else of its share: "high", "medium", "low"
 bool analyze_is_finding(
     const char *name); // an id ("F1", in any case) or a key ("hotspot") of answers/analyze/findings/

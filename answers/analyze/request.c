@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/utsname.h>
 
 void analyze_request_init(struct analyze_request *request)
 {
@@ -120,5 +121,19 @@ enum status analyze_options_read(const char *const *options, struct arena *arena
   analyze_request_init(ret_request);
   for (; options != NULL && options[0] != NULL; options += 2)
     XSP_TRY(analyze_option_read(options[0], options[1], arena, ret_request, err));
+  return STATUS_OK;
+}
+
+enum status analyze_is_here(struct store *store, int64_t system_id, struct arena *scratch, bool *ret_is_here,
+                            struct error *err)
+{
+  struct store_system_value *values;
+  struct utsname names;
+  size_t count;
+  *ret_is_here = false;
+  XSP_TRY(store_system(store, system_id, scratch, &values, &count, err));
+  for (size_t i = 0; i < count; i++)
+    if (strcmp(values[i].key, "host") == 0 && !values[i].is_number && uname(&names) == 0)
+      *ret_is_here |= strcmp(values[i].text, names.nodename) == 0;
   return STATUS_OK;
 }

@@ -37,7 +37,8 @@ void fixture_experiment(struct fixture *fixture, const char *name)
 void fixture_experiment_on(struct fixture *fixture, const char *name, const struct store_system_value *system,
                            size_t count)
 {
-  struct store_experiment experiment = {.experiment_id = ++fixture->experiment_id, .name = name};
+  struct store_experiment experiment = {
+      .experiment_id = ++fixture->experiment_id, .name = name, .created_ns = fixture->created_ns};
   must(fixture, store_add_system(fixture->store, system, count, &experiment.system_id, &fixture->error));
   must(fixture, store_add_experiment(fixture->store, &experiment, &fixture->error));
 }

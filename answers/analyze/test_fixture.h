@@ -12,6 +12,7 @@ struct fixture {
   struct error error;
   int64_t run_id, span_id, now_ns, correlation_id;
   int64_t experiment_id;
+  int64_t created_ns;  // of further experiments; since 1970
   uint32_t context_id; // call path of further spans; 0: none
   uint32_t track_id;
   uint32_t thread, stream; // tracks of further spans, and of further executions; each run begins with 1 and 2

@@ -311,6 +311,7 @@ enum status analyze_causes(struct store *const *stores, size_t store_count, cons
   analyze_request_init(&asked);
   asked.batch = request->batch;
   asked.cache = request->cache;
+  asked.reads_source = request->reads_source;
   *ret_count = 0;
   enum status status = analyze_cache_experiments(request->cache, stores, store_count, arena, &experiments, &count, err);
   if (status != STATUS_OK)

@@ -6,6 +6,7 @@
 #include "analyze/findings/rules.h"
 #include "analyze/findings/server.h"
 #include "analyze/findings/shared.h"
+#include "analyze/findings/source_line.h"
 #include "analyze/findings/work_paths.h"
 #include "analyze/runs/compilations.h"
 #include "base/saturate.h"
@@ -273,8 +274,12 @@ static void add(struct works *works, unsigned kind, const struct own_line *line)
       arena_format(findings->question->arena, work_kinds[kind].title, findings_name(findings, finding->context));
   const char *callee =
       kind == WORK_OWN ? own_lines_callee(findings, &works->paths, works->own_ns, line->context, line->ns / 2) : NULL;
+  const char *source =
+      kind == WORK_OWN && callee == NULL ? findings_source_line(findings, finding->file, finding->line) : NULL;
   if (callee != NULL)
     finding->title = arena_format(findings->question->arena, "%s, most in %s", finding->title, callee);
+  if (source != NULL)
+    finding->title = arena_format(findings->question->arena, "%s: %s", finding->title, source);
   if (work_kinds[kind].title == work_kinds[WORK_COMPILATION].title && works->compiled_again != NULL)
     finding->title = arena_format(findings->question->arena, "%s: %s", finding->title, works->compiled_again);
   finding->advice = work_kinds[kind].advice;

@@ -4,7 +4,10 @@
 #include "analyze/findings/test_samples.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
 
 #define NUMPY SITE "numpy/_core/_multiarray_umath.cpython-311-x86_64-linux-gnu.so"
 
@@ -378,18 +381,23 @@ static void test_predict_again_and_again(void **unused)
   ASSERT_NEAR(found_number(0, "saving_ms"), 2);
 }
 
-// A model computes 4 ms of a step in operators; update (train.py:12) takes some ms in Python.
-static void own_code(int64_t model_ms, int64_t update_ms)
+// A model computes 4 ms of a step in operators; `update` of a file, in line 12, takes some ms in Python.
+static void own_code_of(const char *host, const char *file, int64_t model_ms, int64_t update_ms)
 {
-  start_with(0);
+  start_on(host, 0);
   uint32_t main = fixture.context_id;
   fixture.context_id = fixture_frame(&fixture, main, XSP_FRAME_FRAMEWORK, "aten::addmm", NULL, 0);
   for (int i = 0; i < 20; i++)
     fixture_span(&fixture, XSP_LEVEL_LAYER, "aten::addmm", i * STEP, 4 * MS);
   fixture.context_id = python(main, "Linear.forward", SITE "torch/nn/modules/linear.py", 134);
   samples_of_steps(model_ms);
-  fixture.context_id = python(main, "update", FILE_OF, 12);
+  fixture.context_id = python(main, "update", file, 12);
   samples_of_steps(update_ms);
+}
+
+static void own_code(int64_t model_ms, int64_t update_ms)
+{
+  own_code_of("elsewhere", FILE_OF, model_ms, update_ms);
 }
 
 static void test_own_code_beside_the_model(void **unused)
@@ -399,6 +407,51 @@ static void test_own_code_beside_the_model(void **unused)
   assert_int_equal(ask_rule("F29"), 1);
   ASSERT_NEAR(found_number(0, "line"), 12);
   ASSERT_NEAR(found_number(0, "saving_ms"), 5);
+}
+
+enum line_of { OF_THIS_MACHINE, OF_ANOTHER, OF_A_CHANGED_FILE, OF_A_SERVER };
+
+// Asks about a program whose twelfth line collects garbage.
+static bool title_has_line(enum line_of of)
+{
+  char path[] = "/tmp/xsp-source-line-XXXXXX.py";
+  struct utsname names;
+  FILE *file = fdopen(mkstemps(path, 3), "w");
+  assert_non_null(file);
+  fputs("\n\n\n\n\n\n\n\n\n\n\n  gc.collect() \n", file);
+  fclose(file);
+  uname(&names);
+  fixture.created_ns = of == OF_A_CHANGED_FILE ? 1 : INT64_MAX;
+  fixture.request.reads_source = of != OF_A_SERVER;
+  own_code_of(of == OF_ANOTHER ? "elsewhere" : names.nodename, path, 5, 5);
+  assert_int_equal(ask_rule("F29"), 1);
+  unlink(path);
+  const char *title = found_text(0, "title");
+  return strcmp(title + strlen(title) - strlen(": gc.collect()"), ": gc.collect()") == 0;
+}
+
+static void test_own_code_has_its_source(void **unused)
+{
+  (void)unused;
+  assert_true(title_has_line(OF_THIS_MACHINE));
+}
+
+static void test_own_code_of_another_machine_has_none(void **unused)
+{
+  (void)unused;
+  assert_false(title_has_line(OF_ANOTHER));
+}
+
+static void test_own_code_of_a_changed_file_has_none(void **unused)
+{
+  (void)unused;
+  assert_false(title_has_line(OF_A_CHANGED_FILE));
+}
+
+static void test_own_code_of_a_server_has_none(void **unused)
+{
+  (void)unused;
+  assert_false(title_has_line(OF_A_SERVER));
 }
 
 static void test_a_little_own_code_is_none(void **unused)
@@ -680,6 +733,10 @@ int main(void)
       TEST(test_a_sleep),
       TEST(test_predict_again_and_again),
       TEST(test_own_code_beside_the_model),
+      TEST(test_own_code_has_its_source),
+      TEST(test_own_code_of_another_machine_has_none),
+      TEST(test_own_code_of_a_changed_file_has_none),
+      TEST(test_own_code_of_a_server_has_none),
       TEST(test_a_little_own_code_is_none),
       TEST(test_whole_arrays_of_requests_are_none),
       TEST(test_whole_arrays_of_training),

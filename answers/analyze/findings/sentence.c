@@ -4,6 +4,7 @@
 #include "analyze/findings/own_lines.h"
 #include "analyze/findings/server.h"
 #include "analyze/findings/shared.h"
+#include "analyze/findings/source_line.h"
 #include "analyze/runs/a1_coverage.h"
 
 #include "base/interner.h"
@@ -100,6 +101,9 @@ static enum status describe_outside(struct findings *findings, struct first_sent
     sentence->share_pct = has_share ? line.pct : sentence->share_pct;
     sentence->text = arena_format(arena, "%s %s%s%s%s", begin, function, callee, waits, rows_text(findings));
     put_place(findings, sentence, line.file, line.line);
+    const char *source = line.callee == NULL ? findings_source_line(findings, line.file, line.line) : NULL;
+    if (source != NULL)
+      sentence->text = arena_format(arena, "%s: %s", sentence->text, source);
   } else if (name != NULL)
     sentence->text =
         arena_format(arena, "%s; of the layers most is in %s", sentence->text, findings_name(findings, name));

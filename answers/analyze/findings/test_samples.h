@@ -29,10 +29,11 @@ static inline uint32_t thread(int64_t id)
 static int processors = 2; // of the machine
 
 // 20 steps of 10 ms, in each of which main (train.py:30) computes some. Returns the steps' thread.
-static inline uint32_t start_with(int64_t main_ms)
+static inline uint32_t start_on(const char *host, int64_t main_ms)
 {
-  const struct store_system_value system[] = {{.key = "cpus_allowed", .number = processors, .is_number = true}};
-  fixture_experiment_on(&fixture, "train", system, 1);
+  const struct store_system_value system[] = {{.key = "cpus_allowed", .number = processors, .is_number = true},
+                                              {.key = "host", .text = host}};
+  fixture_experiment_on(&fixture, "train", system, 2);
   fixture_run(&fixture, "A/M/L", 1);
   uint32_t main_thread = thread(7), steps = fixture.thread;
   for (int i = 0; i < 20; i++)
@@ -42,6 +43,11 @@ static inline uint32_t start_with(int64_t main_ms)
   for (int i = 0; i < 20 && main_ms > 0; i++)
     fixture_sample(&fixture, SAMPLE_CPU, (i * 10 + 5) * MS, main_ms * MS);
   return steps;
+}
+
+static inline uint32_t start_with(int64_t main_ms)
+{
+  return start_on("elsewhere", main_ms);
 }
 
 static inline void start(void)

@@ -8,7 +8,6 @@
 #include <inttypes.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/utsname.h>
 #include <zlib.h>
 
 #define ROWS_READ 60                        // of each table, which begin with the most time
@@ -51,17 +50,13 @@ struct origin {
 static enum status origin_of(const struct timeline *timeline, struct origin *ret, struct error *err)
 {
   struct arena arena SCOPED(arena_done) = {0};
-  struct utsname names;
   enum status status = STATUS_OK;
   *ret = (struct origin){0};
   for (size_t i = 0; i < timeline->experiment_count && status == STATUS_OK; i++) {
-    struct store_system_value *values = NULL;
-    size_t count = 0;
     const struct store_experiment *experiment = &timeline->experiments[i];
-    status = store_system(timeline->store, experiment->system_id, &arena, &values, &count, err);
-    for (size_t j = 0; j < count && status == STATUS_OK; j++)
-      if (strcmp(values[j].key, "host") == 0 && !values[j].is_number && uname(&names) == 0)
-        ret->is_here |= strcmp(values[j].text, names.nodename) == 0;
+    bool is_here;
+    status = analyze_is_here(timeline->store, experiment->system_id, &arena, &is_here, err);
+    ret->is_here |= is_here;
     ret->recorded_ns = experiment->created_ns > ret->recorded_ns ? experiment->created_ns : ret->recorded_ns;
   }
   return status;

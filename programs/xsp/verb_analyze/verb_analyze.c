@@ -230,6 +230,7 @@ static enum status answer(const struct invocation *invocation, struct question *
   enum report_format format;
   XSP_TRY(verb_reader_format(invocation, &format, err));
   XSP_TRY(read_request(invocation, &question->arena, &request, err));
+  request.reads_source = !invocation_has(invocation, "no-source");
   XSP_TRY(split_arguments(invocation, question, err));
   XSP_TRY(findings_options_refuse(invocation, asks_findings(question), err));
   struct findings_folder own = {.path = invocation_value(invocation, "findings")};
@@ -294,6 +295,8 @@ static const struct option_description options[] = {
      "takes more); without PERCENT, where there is one. Status 2 where the file cannot answer one of them."},
     {"may-lack", 0, "ID,...", NULL, OPTION_REPEATABLE | OPTION_OF_FINDINGS,
      "findings: rules of --fail-on that the file need not be able to answer."},
+    {"no-source", 0, NULL, NULL, 0,
+     "Never read a line of the program's source, on the machine where it ran, for the cause or for a finding's title."},
     {0},
 };
 static const struct verb_example examples[] = {

@@ -42,6 +42,7 @@ static enum status put_cause(struct json_writer *json, struct store *store, stru
   size_t count;
   analyze_request_init(&request);
   request.cache = answers->cache;
+  request.reads_source = true;
   XSP_TRY(analyze_causes(&store, 1, &request, &answers->arena, &causes, &count, err));
   json_key(json, "cause");
   if (count == 0) {

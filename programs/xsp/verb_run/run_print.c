@@ -265,6 +265,7 @@ static enum status put_causes(struct buf *out, struct store *store, struct analy
   size_t count;
   analyze_request_init(&request);
   request.cache = cache;
+  request.reads_source = true;
   enum status status = analyze_causes(&store, 1, &request, &arena, &causes, &count, err);
   bool is_bold = status == STATUS_OK && count > 0 && output_has_colors();
   if (is_bold)

@@ -176,7 +176,7 @@ void ask_analysis(struct exchange *exchange)
     exchange_refuse(exchange, 404, "there is no analysis %s", exchange->parts[1]);
     return;
   }
-  ask(exchange, (const char *const[]){"analyze", exchange->parts[1], exchange->parts[0], "--json", NULL},
+  ask(exchange, (const char *const[]){"analyze", exchange->parts[1], exchange->parts[0], "--json", "--no-source", NULL},
       ask_analysis_parameters, "application/json");
 }
 
