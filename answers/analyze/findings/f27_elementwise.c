@@ -70,6 +70,12 @@ static bool is_own_python(const struct place *place)
   return place->frame_kind == XSP_FRAME_PYTHON && !place_is_installed(place);
 }
 
+// A copy of a whole tensor is one, too.
+static bool is_elementwise(const char *name)
+{
+  return flops_class(name) == FLOPS_ELEMENTWISE || strcmp(name, "aten::clone") == 0;
+}
+
 static void mark_products(struct chains *chains, uint32_t place)
 {
   static const char *const norms[] = {"*layer_norm*", "*batch_norm*", "*group_norm*", "*rms_norm*"};
@@ -112,7 +118,7 @@ static void add_place(struct chains *chains, uint32_t place)
   mark_products(chains, place);
   bool is_backward = forward_name(operator_place->name, forward, sizeof forward);
   if (caller == PLACE_NONE || !is_own_python(&places->all[caller]) ||
-      flops_class(is_backward ? forward : operator_place->name) != FLOPS_ELEMENTWISE)
+      !is_elementwise(is_backward ? forward : operator_place->name))
     return;
   struct line_work *line = line_of(chains, caller);
   line->ns += operator_place->own.operators.ns;

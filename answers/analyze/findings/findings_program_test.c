@@ -673,6 +673,32 @@ static void test_f27(void **unused)
   ASSERT_NEAR(found_number(0, "saving_ms"), 0.375); // three quarters of 500 us
 }
 
+static void copies_in_chain(const char *name)
+{
+  static const char *const names[] = {"aten::mul", "aten::mul", "aten::add"};
+  fixture_run(&fixture, "M/L", 1);
+  uint32_t update = python(python(0, "main", FILE_OF, 40), "update", FILE_OF, 9);
+  int64_t at = step(MS);
+  for (int i = 0; i < 3; i++)
+    operator_at(update, names[i], at + i * 100 * US, 100 * US);
+  operator_at(update, name, at + 300 * US, 100 * US);
+}
+
+static void test_f27_of_copies(void **unused)
+{
+  (void)unused;
+  copies_in_chain("aten::clone");
+  assert_int_equal(ask_rule("F27"), 1);
+  ASSERT_NEAR(found_number(0, "saving_ms"), 0.3);
+}
+
+static void test_f27_is_silent_about_views(void **unused)
+{
+  (void)unused;
+  copies_in_chain("aten::view");
+  assert_int_equal(ask_rule("F27"), 0);
+}
+
 static void test_f27_is_silent_about_installed_code(void **unused)
 {
   (void)unused;
@@ -873,6 +899,8 @@ int main(void)
       TEST(test_f26_is_silent_at_its_ratio),
       TEST(test_f26_is_silent_about_a_small_table),
       TEST(test_f27),
+      TEST(test_f27_of_copies),
+      TEST(test_f27_is_silent_about_views),
       TEST(test_f27_is_silent_about_installed_code),
       TEST(test_f27_is_silent_about_operators_between_products),
       TEST(test_f27_counts_a_call_at_each_place),
