@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// F18 to F28, F34 and F39 over programs with known answers: each names its fault with its line, and is silent about the same
+// F18 to F28, F34, F39 and F58 over programs with known answers: each names its fault with its line, and is silent about the same
 // program without.
 #include "analyze/findings/test_findings.h"
 
@@ -775,6 +775,34 @@ static void test_f28_is_silent_below_its_share(void **unused)
   assert_int_equal(ask_rule("F28"), 0);
 }
 
+// ---- F58 -------------------------------------------------------------------------------------------------------------
+static void positions(int count)
+{
+  fixture_run(&fixture, "M/L", 1);
+  uint32_t forward = python(0, "forward", FILE_OF, 24);
+  int64_t at = step(MS);
+  for (int i = 0; i < count; i++)
+    operator_at(forward, "aten::lstm_cell", at + i * 20 * US, 10 * US);
+  backward_at(forward, "AddmmBackward0", at + 500 * US, 160 * US);
+}
+
+static void test_f58(void **unused)
+{
+  (void)unused;
+  positions(16);
+  assert_int_equal(ask_rule("F58"), 1);
+  ASSERT_NEAR(found_number(0, "line"), 24);
+  ASSERT_NEAR(found_number(0, "time_ms"), 0.32);
+  ASSERT_NEAR(found_number(0, "saving_ms"), 0.3); // one of 16 remains
+}
+
+static void test_f58_is_silent_about_few_positions(void **unused)
+{
+  (void)unused;
+  positions(15);
+  assert_int_equal(ask_rule("F58"), 0);
+}
+
 // ---- which findings remain ---------------------------------------------------------------------------------------------
 static void test_least_gain(void **unused)
 {
@@ -907,6 +935,8 @@ int main(void)
       TEST(test_f27_leaves_lines_of_products_out),
       TEST(test_f28),
       TEST(test_f28_is_silent_below_its_share),
+      TEST(test_f58),
+      TEST(test_f58_is_silent_about_few_positions),
       TEST(test_least_gain),
       TEST(test_f34_of_positions_to_spare),
       TEST(test_f34_of_all_padding),

@@ -50,7 +50,8 @@
   X(f42)                                                                                                               \
   X(f55)                                                                                                               \
   X(f56)                                                                                                               \
-  X(f57)
+  X(f57)                                                                                                               \
+  X(f58)
 
 #define DECLARE(name) extern const struct finding_rule finding_##name;
 FINDING_RULES(DECLARE)
