@@ -142,16 +142,6 @@ static const char *advice_for(enum compilation_kind kind, bool is_xlas)
          "loop; xsp analyze compilation has all reasons";
 }
 
-// As loop_ms, with the observations that the statistic leaves out: they may be those that compile.
-static double mean_loop_ms(const struct findings *findings)
-{
-  const struct view_set *set = findings->set;
-  double sum_ms = 0;
-  for (size_t i = 0; i < set->observation_count; i++)
-    sum_ms += set->latencies_ms[i];
-  return findings->loop_ms - findings->latency_ms + sum_ms / (double)set->observation_count;
-}
-
 // JAX also compiles operations outside of jax.jit, once for each shape, so a program that sets up its arrays compiles a few times.
 static const char *least_of(const struct findings *findings)
 {
@@ -168,7 +158,7 @@ static void add(struct findings *findings, const struct compiling *compiling)
   else if (compiling->place != PLACE_NONE)
     finding_at_place(findings, finding, compiling->place);
   finding->time_ms = compiling->ns / 1e6 / count;
-  finding->share_pct = analyze_share_pct(finding->time_ms, mean_loop_ms(findings));
+  finding->share_pct = analyze_share_pct(finding->time_ms, findings_mean_loop_ms(findings));
   finding->saving_ms = finding->share_pct / 100 * findings->loop_ms;
   finding->saving_basis = "the share of the loop that compilations after the first observation take";
   const struct compilation *reason = main_reason(compiling);

@@ -18,9 +18,7 @@ static bool is_loaders(const struct place *place)
   return length >= sizeof end - 1 && strcmp(place->file + length - (sizeof end - 1), end) == 0;
 }
 
-// Where the program asks for the next batch: what calls PyTorch's loader, or the loader's range; of several the one with most
-// time in the observations.
-static void find_place(struct findings *findings, const struct places *places, struct finding *finding)
+void finding_at_loader(struct findings *findings, const struct places *places, struct finding *finding)
 {
   double *within_ns = arena_alloc_array(findings->question->scratch, places->count + 1, sizeof *within_ns);
   uint32_t found = PLACE_NONE;
@@ -83,7 +81,7 @@ static struct finding *add(struct findings *findings, const struct places *place
                            double loader_ms, double saving_ms)
 {
   struct finding *finding = findings_add(findings);
-  find_place(findings, places, finding);
+  finding_at_loader(findings, places, finding);
   finding->time_ms = loader_ms;
   finding->share_pct = analyze_share_pct(loader_ms, findings->loop_ms);
   finding->saving_ms = saving_ms;

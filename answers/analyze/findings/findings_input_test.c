@@ -158,6 +158,47 @@ static void test_f6_is_silent_about_a_fast_loader(void **unused)
   assert_int_equal(ask_rule("F6"), 0);
 }
 
+// Epochs of five steps: in the first of each, two processes start to load (or only in the very first), and the step waits for 10 ms more.
+static void epochs(bool anew)
+{
+  fixture_experiment(&fixture, "train");
+  fixture_run(&fixture, "A/M/L", 1);
+  uint32_t main = fixture.thread;
+  for (int i = 0; i < 20; i++) {
+    bool starts = anew ? i % 5 == 0 : i == 0;
+    int64_t wait_ms = starts ? 11 : 1, at = fixture.now_ns;
+    fixture_span(&fixture, XSP_LEVEL_APPLICATION, "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__", at,
+                 wait_ms * MS);
+    fixture_span(&fixture, XSP_LEVEL_LAYER, "aten::mm", at + wait_ms * MS, 4 * MS);
+    fixture.now_ns = at;
+    fixture_model(&fixture, (wait_ms + 4) * MS, false);
+    for (int k = 0; k < 2 && starts; k++) {
+      fixture.thread = fixture_track(&fixture, &(const struct store_track){.process_id = 20 + 2 * i + k,
+                                                                           .thread_id = 20,
+                                                                           .device_id = STORE_NONE,
+                                                                           .stream_id = STORE_NONE});
+      fixture_span_in(&fixture, XSP_LEVEL_APPLICATION, "input", "Digits.__getitem__", at + 5 * MS, MS);
+    }
+    fixture.thread = main;
+  }
+}
+
+static void test_f59(void **unused)
+{
+  (void)unused;
+  epochs(true);
+  assert_int_equal(ask_rule("F59"), 1);
+  ASSERT_NEAR(found_number(0, "time_ms"), 3 * 10 / 20.0); // the first start has to be
+  assert_non_null(strstr(found_text(0, "title"), "8 in all, in 4 of 20"));
+}
+
+static void test_f59_is_silent_about_processes_that_stay(void **unused)
+{
+  (void)unused;
+  epochs(false);
+  assert_int_equal(ask_rule("F59"), 0);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -173,6 +214,8 @@ int main(void)
       TEST(test_f6_of_stacked_tensors),
       TEST(test_f6_between_predictions),
       TEST(test_f6_is_silent_about_a_fast_loader),
+      TEST(test_f59),
+      TEST(test_f59_is_silent_about_processes_that_stay),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -15,6 +15,9 @@ struct input_lines {
   const struct own_line *main; // the line with most; NULL: no samples, or no such code
 };
 enum status input_lines_load(struct findings *findings, struct input_lines *ret_lines, struct error *err) MUST_CHECK;
+// Where the program asks for the next batch: what calls PyTorch's loader, or the loader's range; of several the one with most
+// time in the observations. In f6_input_pipeline.c.
+void finding_at_loader(struct findings *findings, const struct places *places, struct finding *finding);
 void input_lines_done(struct input_lines *lines);
 
 #endif

@@ -51,7 +51,8 @@
   X(f55)                                                                                                               \
   X(f56)                                                                                                               \
   X(f57)                                                                                                               \
-  X(f58)
+  X(f58)                                                                                                               \
+  X(f59)
 
 #define DECLARE(name) extern const struct finding_rule finding_##name;
 FINDING_RULES(DECLARE)

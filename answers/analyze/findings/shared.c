@@ -207,3 +207,12 @@ const char *findings_layer_name(struct findings *findings, const struct layer *l
   return layer->module != NULL ? arena_format(findings->question->arena, "%s (%s)", layer->module, layer->name_text)
                                : arena_format(findings->question->arena, "%s", layer->name_text);
 }
+
+double findings_mean_loop_ms(const struct findings *findings)
+{
+  const struct view_set *set = findings->set;
+  double sum_ms = 0;
+  for (size_t i = 0; i < set->observation_count; i++)
+    sum_ms += set->latencies_ms[i];
+  return findings->loop_ms - findings->latency_ms + sum_ms / (double)set->observation_count;
+}
