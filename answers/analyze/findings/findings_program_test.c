@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// F18 to F28, F34, F39 and F58 over programs with known answers: each names its fault with its line, and is silent about the same
+// F18 to F28, F34, F39, F58 and F60 over programs with known answers: each names its fault with its line, and is silent about the same
 // program without.
 #include "analyze/findings/test_findings.h"
 
@@ -803,6 +803,43 @@ static void test_f58_is_silent_about_few_positions(void **unused)
   assert_int_equal(ask_rule("F58"), 0);
 }
 
+// ---- F60 -------------------------------------------------------------------------------------------------------------
+static void attention(const char *file, int64_t between_us)
+{
+  fixture_run(&fixture, "M/L", 1);
+  uint32_t main = python(0, "main", FILE_OF, 40);
+  int64_t at = step(MS);
+  operator_at(python(main, "Attention.forward", file, 21), "aten::bmm", at, 100 * US);
+  operator_at(python(main, "Attention.forward", file, 22), "aten::_softmax", at + 100 * US, between_us * US);
+  backward_at(python(main, "Attention.forward", file, 22), "SoftmaxBackward0", at + 200 * US, 40 * US);
+  operator_at(python(main, "Attention.forward", file, 23), "aten::bmm", at + 300 * US, 100 * US);
+  backward_at(python(main, "Attention.forward", file, 23), "BmmBackward0", at + 400 * US, 200 * US);
+}
+
+static void test_f60(void **unused)
+{
+  (void)unused;
+  attention(FILE_OF, 60);
+  assert_int_equal(ask_rule("F60"), 1);
+  assert_string_equal(found_text(0, "context"), "Attention.forward");
+  ASSERT_NEAR(found_number(0, "line"), 22);
+  ASSERT_NEAR(found_number(0, "saving_ms"), 0.1); // without products
+}
+
+static void test_f60_is_silent_below_its_share(void **unused)
+{
+  (void)unused;
+  attention(FILE_OF, 59);
+  assert_int_equal(ask_rule("F60"), 0);
+}
+
+static void test_f60_is_silent_about_installed_code(void **unused)
+{
+  (void)unused;
+  attention(TORCH "nn/functional.py", 60);
+  assert_int_equal(ask_rule("F60"), 0);
+}
+
 // ---- which findings remain ---------------------------------------------------------------------------------------------
 static void test_least_gain(void **unused)
 {
@@ -937,6 +974,9 @@ int main(void)
       TEST(test_f28_is_silent_below_its_share),
       TEST(test_f58),
       TEST(test_f58_is_silent_about_few_positions),
+      TEST(test_f60),
+      TEST(test_f60_is_silent_below_its_share),
+      TEST(test_f60_is_silent_about_installed_code),
       TEST(test_least_gain),
       TEST(test_f34_of_positions_to_spare),
       TEST(test_f34_of_all_padding),

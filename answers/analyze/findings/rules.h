@@ -52,7 +52,8 @@
   X(f56)                                                                                                               \
   X(f57)                                                                                                               \
   X(f58)                                                                                                               \
-  X(f59)
+  X(f59)                                                                                                               \
+  X(f60)
 
 #define DECLARE(name) extern const struct finding_rule finding_##name;
 FINDING_RULES(DECLARE)
