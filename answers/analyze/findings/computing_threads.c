@@ -6,24 +6,31 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define LEAST_PART 0.1 // of the time that a thread has on average, for it to count
 #define ALIKE 3.0      // the most that a thread of a pool takes, in times of the least
 
-// Threads of the process of `of` that take as long as it, and down to a third. Those of one pool share its work; frameworks have several
-// pools, of as many threads as processors each, which compute in turn. `ns`: CPU time by track.
-static size_t count_alike(const double *ns, const int64_t *process, size_t count, size_t of)
+static bool has_same_name(const struct store_track *a, const struct store_track *b)
+{
+  return a->name == NULL || b->name == NULL ? a->name == b->name : strcmp(a->name, b->name) == 0;
+}
+
+// Threads of the process of `of` that have its name and take as long as it, and down to a third. Those of one pool share its work;
+// frameworks have several pools, of as many threads as processors each, which compute in turn. `ns`: CPU time by track.
+static size_t count_alike(const double *ns, const struct store_track *tracks, size_t count, size_t of)
 {
   double sum_ns = 0;
   size_t threads = 0, alike = 0;
   for (size_t i = 0; i < count; i++)
-    if (process[i] == process[of] && ns[i] > 0) {
+    if (tracks[i].process_id == tracks[of].process_id && ns[i] > 0) {
       sum_ns += ns[i];
       threads++;
     }
   double least_ns = fmax(LEAST_PART * sum_ns / (double)threads, ns[of] / ALIKE);
   for (size_t i = 0; i < count; i++)
-    alike += process[i] == process[of] && ns[i] > 0 && ns[i] >= least_ns && ns[i] <= ns[of];
+    alike += tracks[i].process_id == tracks[of].process_id && has_same_name(&tracks[i], &tracks[of]) && ns[i] > 0 &&
+             ns[i] >= least_ns && ns[i] <= ns[of];
   return alike;
 }
 
@@ -50,19 +57,16 @@ static enum status count_run(struct findings *findings, const struct view_run *r
   XSP_TRY(store_load_samples(store, run->run->run_id, &arena, &samples, err));
   XSP_TRY(store_tracks(store, run->run->run_id, &arena, &tracks, &count, err));
   double *ns = arena_alloc_array(&arena, count + 1, sizeof *ns);
-  int64_t *process = arena_alloc_array(&arena, count + 1, sizeof *process);
   struct map index_of SCOPED(map_done) = {0};
-  for (size_t i = 0; i < count; i++) {
-    process[i] = tracks[i].process_id;
+  for (size_t i = 0; i < count; i++)
     *map_at(&index_of, map_number((uint64_t)tracks[i].track_id), NULL) = i;
-  }
   for (size_t i = 0; i < samples.count; i++) {
     const uint64_t *at = samples.kind[i] == SAMPLE_CPU ? map_find(&index_of, map_number(samples.track_id[i])) : NULL;
     if (at != NULL)
       ns[*at] += (double)samples.duration_ns[i];
   }
   for (size_t i = 0; i < count; i++) {
-    size_t alike = count_alike(ns, process, count, i);
+    size_t alike = count_alike(ns, tracks, count, i);
     ret->threads = alike > ret->threads ? alike : ret->threads;
   }
   count_all(ns, count, ret);

@@ -60,6 +60,23 @@ static void test_f30_is_silent_about_two_pools(void **unused)
   assert_int_equal(ask_rule("F30"), 0);
 }
 
+// As long as each other: TensorFlow names the threads of its pools.
+static void test_f30_is_silent_about_pools_with_names(void **unused)
+{
+  (void)unused;
+  computing_threads(3);
+  for (int i = 0; i < 2; i++) {
+    fixture.thread = fixture_track(&fixture, &(const struct store_track){.name = "tf_Compute",
+                                                                         .host = "h",
+                                                                         .process_id = 7,
+                                                                         .thread_id = 20 + i,
+                                                                         .device_id = STORE_NONE,
+                                                                         .stream_id = STORE_NONE});
+    fixture_sample(&fixture, SAMPLE_CPU, MS, 50 * MS);
+  }
+  assert_int_equal(ask_rule("F30"), 0);
+}
+
 // ---- F32 -------------------------------------------------------------------------------------------------------------
 static size_t idle_processors(int count, int threads)
 {
@@ -144,6 +161,7 @@ int main(void)
       TEST(test_f30_has_the_line_of_the_samples),
       TEST(test_f30_is_silent_at_its_threshold),
       TEST(test_f30_is_silent_about_two_pools),
+      TEST(test_f30_is_silent_about_pools_with_names),
       TEST(test_f32),
       TEST(test_f32_is_silent_about_few_processors),
       TEST(test_f32_is_silent_about_two_threads),
