@@ -20,6 +20,20 @@ void relation_done(struct relation *relation)
   *relation = (struct relation){0};
 }
 
+// ---- parents that the source named ------------------------------------------------------------------------------------
+
+bool relation_keep_named(struct relation *relation, struct arena *arena)
+{
+  const struct store_spans *spans = relation->spans;
+  for (size_t i = 0; i < spans->count; i++)
+    if (rows_recorded_parent(spans, i) != 0 && relation->parents.row[i] == ROW_NONE)
+      return false;
+  relation->is_named = arena_alloc_array(arena, spans->count / 8 + 1, 1);
+  for (size_t i = 0; i < spans->count; i++)
+    relation->is_named[i / 8] |= (uint8_t)((rows_recorded_parent(spans, i) != 0) << i % 8);
+  return true;
+}
+
 // ---- parents that are not there --------------------------------------------------------------------------------------
 static bool is_recorded(const struct relation *relation, uint32_t row) // with its basis
 {

@@ -12,6 +12,7 @@
 struct relation { // {.spans = …} at first, then parents_find(…, &relation.parents)
   const struct store_spans *spans;
   struct parents parents;
+  uint8_t *is_named; // bits by row: the source named a parent; NULL: recorded_parent_id is there, or all zeros
   // relation_climb
   uint32_t *depth, *model_row, *layer_row; // nearest ancestor, or itself; ROW_NONE
   int32_t *observation;   // which of item_row is the span itself or its nearest ancestor; after relation_observe: which
@@ -33,7 +34,10 @@ void relation_observe(struct relation *relation, const int64_t *warmup_ids, size
 // spans.c: after parents_find, the rest of it as whole arrays; `answer` is zeroed.
 void relation_answer(struct relation *relation, const struct correlate_question *question, struct arena *arena,
                      struct correlate_answer *answer);
-// relation.c: a store_derived_source's fill, with a relation as its context.
+// relation.c: after parents_find, whether all parents that the source named are in the run. Then is_named is made in `arena`, and the
+// column recorded_parent_id no longer needed.
+bool relation_keep_named(struct relation *relation, struct arena *arena);
+// A store_derived_source's fill, with a relation as its context.
 void relation_fill(void *context, enum store_column column, size_t first_row, size_t count, void *ret_values);
 void relation_forget_tree(struct relation *relation); // relation_done frees it
 void relation_done(struct relation *relation);

@@ -17,9 +17,8 @@
 
 #define STEP_NAME "ProfilerStep#"
 #define COLUMNS                                                                                                        \
-  (STORE_BIT(STORE_SPAN_ID) | STORE_BIT(STORE_RECORDED_PARENT_ID) | STORE_BIT(STORE_START_NS) |                        \
-   STORE_BIT(STORE_DURATION_NS) | STORE_BIT(STORE_TRACK_ID) | STORE_BIT(STORE_LEVEL) | STORE_BIT(STORE_KIND) |         \
-   STORE_KIND_AS_STORED | STORE_BIT(STORE_FLAGS) | STORE_LEAN)
+  (STORE_BIT(STORE_SPAN_ID) | STORE_BIT(STORE_START_NS) | STORE_BIT(STORE_DURATION_NS) | STORE_BIT(STORE_TRACK_ID) |   \
+   STORE_BIT(STORE_LEVEL) | STORE_BIT(STORE_KIND) | STORE_KIND_AS_STORED | STORE_BIT(STORE_FLAGS) | STORE_LEAN)
 #define TREE_COLUMNS (STORE_ALL_DERIVED & ~STORE_BIT(STORE_SELF_NS) & ~STORE_OPTIONAL)
 
 // ---- what names and tags say -----------------------------------------------------------------------------------------
@@ -98,6 +97,7 @@ struct run {
   struct store_spans spans;
   struct arena arena;       // columns, tracks, observations
   struct arena links_arena; // the correlation ids
+  struct arena named_arena; // the parents that the source named
   struct store_track *tracks;
   size_t track_count;
   struct ids warmups;
@@ -124,8 +124,11 @@ static enum status find_notes(struct run *run, struct error *err)
 
 static enum status load(struct run *run, struct error *err)
 {
-  struct store_spans links;
+  struct store_spans named, links;
   XSP_TRY(store_load_spans(run->store, run->run_id, COLUMNS, &run->arena, &run->spans, err));
+  XSP_TRY(store_load_spans(run->store, run->run_id, STORE_BIT(STORE_RECORDED_PARENT_ID) | STORE_LEAN, &run->named_arena,
+                           &named, err));
+  run->spans.recorded_parent_id = named.recorded_parent_id;
   XSP_TRY(store_load_spans(run->store, run->run_id, STORE_BIT(STORE_CORRELATION_ID) | STORE_LEAN, &run->links_arena,
                            &links, err));
   run->spans.correlation_id = links.correlation_id;
@@ -248,6 +251,10 @@ static enum status correlate_run(struct run *run, bool is_overlay, struct error 
   struct relation relation SCOPED(relation_done) = {.spans = &run->spans};
   XSP_TRY(find_parents(run, &relation.parents, err));
   XSP_TRY(load_names(run, &relation.parents, err));
+  if (relation_keep_named(&relation, &run->arena)) {
+    arena_done(&run->named_arena);
+    run->spans.recorded_parent_id = NULL;
+  }
   return is_overlay ? overlay_relation(run, &relation, err) : write_relation(run, &relation, err);
 }
 
@@ -267,6 +274,7 @@ static enum status correlate_runs(struct store *store, bool is_overlay, struct e
           is_overlay ? ", in memory only" : "");
     if (status == STATUS_OK)
       status = correlate_run(&run, is_overlay, err);
+    arena_done(&run.named_arena);
     arena_done(&run.links_arena);
     arena_done(&run.arena);
   }

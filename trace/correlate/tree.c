@@ -54,6 +54,12 @@ static void settle(struct relation *relation, uint32_t row)
   relation->observation[row] = observation;
 }
 
+static bool is_named(const struct relation *relation, uint32_t row)
+{
+  return relation->is_named != NULL ? (relation->is_named[row / 8] >> row % 8 & 1) != 0
+                                    : rows_recorded_parent(relation->spans, row) != 0;
+}
+
 // Rows path[first..] are a circle: the first in the file loses its parent, of those whose parent the source did not name
 // if there are any. (A parent with the times of its child, which comes first in the file, would else lie within it.)
 static void break_circle(struct relation *relation, const struct path *path, size_t first)
@@ -61,9 +67,8 @@ static void break_circle(struct relation *relation, const struct path *path, siz
   uint32_t least = path->rows.items[first];
   for (size_t i = first; i < path->rows.count; i++) {
     uint32_t row = path->rows.items[i];
-    bool is_named = rows_recorded_parent(relation->spans, row) != 0;
-    bool least_is_named = rows_recorded_parent(relation->spans, least) != 0;
-    if (is_named == least_is_named ? row < least : least_is_named)
+    bool row_is_named = is_named(relation, row), least_is_named = is_named(relation, least);
+    if (row_is_named == least_is_named ? row < least : least_is_named)
       least = row;
   }
   relation->parents.row[least] = ROW_NONE;
