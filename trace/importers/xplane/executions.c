@@ -1,27 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 // Executions of modules, and of the loops, branches and calls in them, from what operations say of themselves. On CPUs the event
-// of a loop, a sort or a large fused operation ends when its thread leaves it, and other threads go on: the event "end: NAME" has
-// its end.
+// of a loop ends when its thread leaves it, and other threads go on (ends.c); one that a recording cuts has none.
 // Called by xplane.c in the second and third pass.
-#include "importers/xplane/xplane.h"
+#include "importers/xplane/ends.h"
 
 #include "base/hash.h"
 #include "base/sorted.h"
 
 #include <stdlib.h>
 
-static int64_t number(const struct xplane_event *event, enum xplane_stat stat)
-{
-  return event->values[stat].type == VALUE_INT ? event->values[stat].integer : 0;
-}
-
 // ---- which execution -------------------------------------------------------------------------------------------------
 
 static struct map_key run_key(const struct xplane *x, const struct xplane_plane *plane,
                               const struct xplane_event *event, uint32_t module_name)
 {
-  uint64_t part = hash_pair(xplane_owner(x, plane), (uint64_t)number(event, STAT_device_ordinal), module_name + 1u);
-  return (struct map_key){part, (uint64_t)number(event, STAT_run_id)};
+  uint64_t part =
+      hash_pair(xplane_owner(x, plane), (uint64_t)xplane_number(event, STAT_device_ordinal), module_name + 1u);
+  return (struct map_key){part, (uint64_t)xplane_number(event, STAT_run_id)};
 }
 
 static bool is_last_run(const struct xplane *x, struct map_key key)
@@ -56,11 +51,6 @@ bool xplane_run_of(struct xplane *x, const struct xplane_plane *plane, const str
 
 // ---- the second pass -------------------------------------------------------------------------------------------------
 
-static struct map_key producer_key(const struct xplane *x, const struct xplane_plane *plane, int64_t producer)
-{
-  return (struct map_key){xplane_owner(x, plane), (uint64_t)producer};
-}
-
 static uint32_t run_seen(struct xplane *x, const struct xplane_plane *plane, const struct xplane_event *event,
                          struct map_key producer)
 {
@@ -75,14 +65,14 @@ static uint32_t run_seen(struct xplane *x, const struct xplane_plane *plane, con
     x->last_run = (uint32_t)*place;
   }
   if (is_new) {
-    const struct xplane_module *module = xplane_module_find(x, name, number(event, STAT_program_id));
+    const struct xplane_module *module = xplane_module_find(x, name, xplane_number(event, STAT_program_id));
     *vector_add(&x->runs) =
         (struct xplane_run){.module_name = name,
                             .module = module != NULL ? (uint32_t)(module - x->modules.items) + 1 : 0,
                             .plane = (uint32_t)(plane - x->planes.items),
-                            .program_id = number(event, STAT_program_id),
-                            .run_id = number(event, STAT_run_id),
-                            .device = number(event, STAT_device_ordinal),
+                            .program_id = xplane_number(event, STAT_program_id),
+                            .run_id = xplane_number(event, STAT_run_id),
+                            .device = xplane_number(event, STAT_device_ordinal),
                             .start_ns = event->start_ns,
                             .end_ns = event->end_ns,
                             .last_start_ns = event->start_ns};
@@ -97,58 +87,6 @@ static uint32_t run_seen(struct xplane *x, const struct xplane_plane *plane, con
     run->last = producer;
   }
   return x->last_run - 1;
-}
-
-// ---- operations that other threads end -------------------------------------------------------------------------------
-
-// Ends are kept of loops, and of operations that other threads end: most ends follow their operations on the same line.
-static void end_seen(struct xplane *x, const struct xplane_plane *plane, const struct xplane_event *event)
-{
-  struct map_key producer = producer_key(x, plane, event->values[STAT_consumer].integer);
-  bool is_next = producer.a == x->last_operation.a && producer.b == x->last_operation.b;
-  if (is_next && !xplane_is_control(x, event->name->inner))
-    return;
-  *vector_add(&x->ends) =
-      (struct xplane_end){event->start_ns, (uint32_t)x->line_first, (uint32_t)(x->starts.count - x->line_first)};
-  *map_at(&x->end_at, producer, NULL) = x->ends.count;
-  x->has_line_ends = true;
-}
-
-void xplane_survey_line_end(struct xplane *x)
-{
-  if (!x->has_line_ends)
-    x->starts.count = x->line_first;
-  x->line_first = x->starts.count;
-  x->has_line_ends = false;
-  x->last_operation = (struct map_key){0, 0};
-}
-
-static const struct xplane_end *end_find(const struct xplane *x, struct map_key producer)
-{
-  const uint64_t *place = map_find(&x->end_at, producer);
-  return place != NULL ? &x->ends.items[*place - 1] : NULL;
-}
-
-// The thread that ends an operation runs what comes next before it marks the end: the operation ended where that began.
-static int64_t end_of(const struct xplane *x, struct map_key producer, int64_t start_ns, int64_t end_ns)
-{
-  const struct xplane_end *end = end_find(x, producer);
-  if (end == NULL)
-    return end_ns;
-  size_t low = end->first, high = (size_t)end->first + end->count;
-  while (low < high) {
-    size_t middle = low + (high - low) / 2;
-    bool is_before = x->starts.items[middle] <= start_ns;
-    low = is_before ? middle + 1 : low;
-    high = is_before ? high : middle;
-  }
-  int64_t found_ns = low < (size_t)end->first + end->count ? x->starts.items[low] : end->at_ns;
-  return found_ns > end_ns ? found_ns : end_ns;
-}
-
-int64_t xplane_operation_end(const struct xplane *x, const struct xplane_plane *plane, const struct xplane_event *event)
-{
-  return end_of(x, producer_key(x, plane, number(event, STAT_producer)), event->start_ns, event->end_ns);
 }
 
 // ---- the second pass, an event ---------------------------------------------------------------------------------------
@@ -184,17 +122,17 @@ static void body_seen(struct xplane *x, uint32_t run, uint32_t operation, const 
 void xplane_survey_event(struct xplane *x, const struct xplane_plane *plane, const struct xplane_event *event)
 {
   if (event->name->class == CLASS_END && event->values[STAT_consumer].type == VALUE_INT) {
-    end_seen(x, plane, event);
+    xplane_end_seen(x, plane, event);
     return;
   }
   x->has_steps = x->has_steps || event->values[STAT_step_num].type == VALUE_INT;
   if (!is_operation(event))
     return;
   uint32_t operation = xplane_value_text(x, &event->values[STAT_hlo_op]);
-  struct map_key producer = producer_key(x, plane, number(event, STAT_producer));
+  struct map_key producer = xplane_producer(x, plane, xplane_number(event, STAT_producer));
   uint32_t run = run_seen(x, plane, event, producer);
   x->last_operation = producer;
-  *vector_add(&x->starts) = event->start_ns;
+  xplane_keep_start(x, event->start_ns);
   if (x->control_names.count > 0)
     body_seen(x, run, operation, event, producer);
   if (xplane_is_control(x, operation))
@@ -248,7 +186,7 @@ static void add_lost_loops(struct xplane *x)
     if (loop != NULL && loop->is_loop && control_before(x, body->run, body->loop, INT64_MAX) == SIZE_MAX)
       *vector_add(&x->controls) =
           (struct xplane_control){.start_ns = body->start_ns,
-                                  .end_ns = end_of(x, body->last, body->last_start_ns, body->end_ns),
+                                  .end_ns = xplane_end_of(x, body->last, body->last_start_ns, body->end_ns),
                                   .is_pending = true,
                                   .run = body->run,
                                   .operation = body->loop};
@@ -262,12 +200,12 @@ void xplane_survey_end(struct xplane *x)
 {
   for (size_t i = 0; i < x->runs.count; i++) {
     struct xplane_run *run = &x->runs.items[i];
-    run->end_ns = end_of(x, run->last, run->last_start_ns, run->end_ns);
+    run->end_ns = xplane_end_of(x, run->last, run->last_start_ns, run->end_ns);
   }
   for (size_t i = 0; i < x->controls.count; i++) {
     struct xplane_control *control = &x->controls.items[i];
     struct xplane_run *run = &x->runs.items[control->run];
-    const struct xplane_end *end = end_find(x, control->producer);
+    const struct xplane_end *end = xplane_end_find(x, control->producer);
     if (end != NULL && end->at_ns > control->end_ns)
       control->end_ns = end->at_ns;
     if (control->end_ns > run->end_ns)

@@ -293,6 +293,7 @@ static enum status read_file(struct import *import, struct error *err)
   vector_done(&x.controls);
   vector_done(&x.ends);
   vector_done(&x.starts);
+  vector_done(&x.start_bases);
   vector_done(&x.control_order);
   vector_done(&x.bodies);
   vector_done(&x.functions);

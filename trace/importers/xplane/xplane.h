@@ -144,6 +144,10 @@ struct xplane_end { // of an operation, in the thread that ended it
   int64_t at_ns;
   uint32_t first, count; // of xplane.starts: that thread's operations before
 };
+struct xplane_base { // of starts from `first` on
+  int64_t ns;
+  size_t first;
+};
 struct xplane_control { // an execution of a loop, branch or call, which encloses operations
   int64_t start_ns, end_ns;
   struct map_key producer; // of its end; of a loop without an event {0, 0}
@@ -232,7 +236,8 @@ struct xplane {
   size_t lost_controls; // the last of controls: loops without an event
   struct map end_at;    // {plane + 1, producer} → its place in ends + 1, of loops and of what ends in another thread
   VECTOR(struct xplane_end) ends;
-  VECTOR(int64_t) starts;        // of operations, in order on a line; only of lines with such ends
+  VECTOR(uint32_t) starts; // of operations, from a base on, in order on a line; only of lines with such ends
+  VECTOR(struct xplane_base) start_bases;
   size_t line_first;             // the line that is read, in starts
   bool has_line_ends;            // it has such ends
   struct map_key last_operation; // its producer, on the line

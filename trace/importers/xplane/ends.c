@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ends of operations that other threads end. On CPUs the event of a loop, a sort or a large fused operation ends when its thread
+// leaves it: the event "end: NAME" has its end. Called by executions.c in the second pass, by events.c in the third.
+#include "importers/xplane/ends.h"
+
+// Ends are kept of loops, and of operations that other threads end: most ends follow their operations on the same line.
+void xplane_end_seen(struct xplane *x, const struct xplane_plane *plane, const struct xplane_event *event)
+{
+  struct map_key producer = xplane_producer(x, plane, event->values[STAT_consumer].integer);
+  bool is_next = producer.a == x->last_operation.a && producer.b == x->last_operation.b;
+  if (is_next && !xplane_is_control(x, event->name->inner))
+    return;
+  *vector_add(&x->ends) =
+      (struct xplane_end){event->start_ns, (uint32_t)x->line_first, (uint32_t)(x->starts.count - x->line_first)};
+  *map_at(&x->end_at, producer, NULL) = x->ends.count;
+  x->has_line_ends = true;
+}
+
+void xplane_survey_line_end(struct xplane *x)
+{
+  if (!x->has_line_ends) {
+    x->starts.count = x->line_first;
+    while (x->start_bases.count > 0 && x->start_bases.items[x->start_bases.count - 1].first >= x->starts.count)
+      x->start_bases.count--;
+  }
+  x->line_first = x->starts.count;
+  x->has_line_ends = false;
+  x->last_operation = (struct map_key){0, 0};
+}
+
+// Four bytes each, within four seconds of one base.
+void xplane_keep_start(struct xplane *x, int64_t start_ns)
+{
+  size_t count = x->start_bases.count;
+  uint64_t offset = count > 0 ? (uint64_t)start_ns - (uint64_t)x->start_bases.items[count - 1].ns : UINT64_MAX;
+  if (offset > UINT32_MAX) {
+    *vector_add(&x->start_bases) = (struct xplane_base){start_ns, x->starts.count};
+    offset = 0;
+  }
+  *vector_add(&x->starts) = (uint32_t)offset;
+}
+
+static int64_t start_at(const struct xplane *x, size_t place)
+{
+  size_t low = 0, high = x->start_bases.count; // the last base whose first is not behind
+  while (high - low > 1) {
+    size_t middle = low + (high - low) / 2;
+    low = x->start_bases.items[middle].first <= place ? middle : low;
+    high = x->start_bases.items[middle].first <= place ? high : middle;
+  }
+  return (int64_t)((uint64_t)x->start_bases.items[low].ns + x->starts.items[place]);
+}
+
+const struct xplane_end *xplane_end_find(const struct xplane *x, struct map_key producer)
+{
+  const uint64_t *place = map_find(&x->end_at, producer);
+  return place != NULL ? &x->ends.items[*place - 1] : NULL;
+}
+
+// The thread that ends an operation runs what comes next before it marks the end: the operation ended where that began.
+int64_t xplane_end_of(const struct xplane *x, struct map_key producer, int64_t start_ns, int64_t end_ns)
+{
+  const struct xplane_end *end = xplane_end_find(x, producer);
+  if (end == NULL)
+    return end_ns;
+  size_t low = end->first, high = (size_t)end->first + end->count;
+  while (low < high) {
+    size_t middle = low + (high - low) / 2;
+    bool is_before = start_at(x, middle) <= start_ns;
+    low = is_before ? middle + 1 : low;
+    high = is_before ? high : middle;
+  }
+  int64_t found_ns = low < (size_t)end->first + end->count ? start_at(x, low) : end->at_ns;
+  return found_ns > end_ns ? found_ns : end_ns;
+}
+
+int64_t xplane_operation_end(const struct xplane *x, const struct xplane_plane *plane, const struct xplane_event *event)
+{
+  return xplane_end_of(x, xplane_producer(x, plane, xplane_number(event, STAT_producer)), event->start_ns,
+                       event->end_ns);
+}
