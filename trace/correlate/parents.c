@@ -17,6 +17,7 @@
 #include "correlate/parents.h"
 
 #include "base/sorted.h"
+#include "correlate/ahead.h"
 #include "correlate/order.h"
 #include "correlate/parents_private.h"
 
@@ -27,10 +28,9 @@
 #define PHASE static __attribute__((noinline)) // all inlined into one function, the loops would share its registers
 
 // ---- ids and tracks --------------------------------------------------------------------------------------------------
-// Rows are surveyed block by block, just before the backward sweep passes them, and the sweep of a block asks for the
+// Rows are surveyed block by block before the backward sweep passes them (ahead.h), and the sweep of a block asks for the
 // columns of the next one: all columns are read from memory once, while the sweep computes.
-#define BLOCK_ROWS 1024u // 46 KiB of columns
-#define ROWS_AHEAD 48u   // of the forward sweep: some 200 ns
+#define ROWS_AHEAD 48u // of the forward sweep: some 200 ns
 
 static enum status map_ids(const struct store_spans *spans, const struct parents_survey *survey,
                            struct parents *parents, struct error *err)
@@ -178,45 +178,23 @@ static inline bool settle_backward(const struct store_spans *spans, uint32_t row
   return true;
 }
 
-// Asks for the columns of a row that the survey and the sweep are about to read: once for eight rows, a cache line of the
-// widest columns. (As a call it would be dropped: to the compiler, it does nothing.)
-SWEEP_HOT void fetch_ahead(const struct store_spans *spans, size_t row)
+// `columns`: those that are to be asked for ahead.
+static void sweep_rows(const struct store_spans *columns, bool has_open, size_t first, size_t end,
+                       struct parents *parents)
 {
-  __builtin_prefetch(spans->start_ns + row);
-  __builtin_prefetch(spans->duration_ns + row);
-  if (spans->span_id != NULL)
-    __builtin_prefetch(spans->span_id + row);
-  if (spans->recorded_parent_id != NULL)
-    __builtin_prefetch(spans->recorded_parent_id + row);
-  if (spans->correlation_id != NULL)
-    __builtin_prefetch(spans->correlation_id + row);
-  __builtin_prefetch(spans->track_id + row);
-  __builtin_prefetch(spans->level + row);
-  __builtin_prefetch(spans->kind + row);
-}
-
-static void sweep_block(const struct store_spans *spans, bool has_open, size_t first, size_t end,
-                        struct parents *parents)
-{
-  const struct store_spans view = rows_for_ends(spans, has_open);
-  static const uint8_t no_flags[BLOCK_ROWS];
-  const uint8_t *flags = spans->flags != NULL ? spans->flags + first : no_flags;
+  const struct store_spans view = rows_for_ends(columns, has_open);
   uint32_t last_id = 0;
   struct parents_track *track = NULL;
   for (size_t i = end; i-- > first;) {
-    uint8_t kind = spans->kind[i];
-    bool is_call = kind == XSP_KIND_LAUNCH || (kind == XSP_KIND_SYNC && (flags[i - first] & STORE_SPAN_CALL));
-    if (i % 8 == 0 && i >= BLOCK_ROWS)
-      fetch_ahead(spans, i - BLOCK_ROWS);
-    if (spans->track_id[i] != last_id) {
-      last_id = spans->track_id[i];
-      track = last_id == 0 ? NULL : meet_track(parents, last_id, spans->count);
+    if (i % 8 == 0 && i >= AHEAD_BLOCK_ROWS)
+      ahead_fetch(columns, i - AHEAD_BLOCK_ROWS);
+    if (view.track_id[i] != last_id) {
+      last_id = view.track_id[i];
+      track = last_id == 0 ? NULL : meet_track(parents, last_id, view.count);
     }
-    if (is_call)
-      launches_note(&parents->launches, spans, (uint32_t)i, &parents->links_arena);
     if (track == NULL)
       continue;
-    track->has_host |= (kind != XSP_KIND_EXECUTION) | (spans->level[i] != XSP_LEVEL_KERNEL);
+    track->has_host |= (view.kind[i] != XSP_KIND_EXECUTION) | (view.level[i] != XSP_LEVEL_KERNEL);
     if (track->is_forward || settle_backward(&view, (uint32_t)i, track, parents))
       continue;
     track->is_forward = true;
@@ -225,21 +203,29 @@ static void sweep_block(const struct store_spans *spans, bool has_open, size_t f
   }
 }
 
-PHASE enum status sweep_backward(const struct store_spans *spans, struct parents_survey *survey,
-                                 struct parents *parents, struct error *err)
+PHASE enum status sweep_backward(const struct store_spans *spans, bool may_start_thread,
+                                 struct parents_survey *ret_survey, struct parents *parents, struct error *err)
 {
-  *survey = (struct parents_survey){.ids_rise = UINT64_MAX};
-  for (size_t end = spans->count; end > 0;) {
-    size_t first = end > BLOCK_ROWS ? end - BLOCK_ROWS : 0;
-    parents_survey_block(spans, first, end, survey);
-    if (survey->is_bad >> 63 != 0)
-      return parents_survey_refuse(spans, err);
-    memset(parents->row + first, 0xff, (end - first) * sizeof *parents->row);
-    if (survey->needs_marks)
-      parents_survey_mark(spans, first, end, parents->basis);
-    sweep_block(spans, survey->has_open, first, end, parents);
+  struct ahead ahead;
+  ahead_start(&ahead, spans, parents->row, parents->basis, may_start_thread);
+  struct store_spans columns = *spans;
+  if (ahead.has_thread) // which reads the others
+    columns.span_id = columns.recorded_parent_id = columns.correlation_id = NULL;
+  size_t end = spans->count;
+  while (end > 0) {
+    bool has_open;
+    size_t first = ahead_wait(&ahead, end, &has_open);
+    if (first == end)
+      break;
+    sweep_rows(&columns, has_open, first, end, parents);
     end = first;
   }
+  ahead_end(&ahead);
+  parents->launches = ahead.launches;
+  parents->links_arena = ahead.links_arena;
+  *ret_survey = ahead.survey;
+  if (end > 0)
+    return parents_survey_refuse(spans, err);
   for (size_t slot = 0; slot < parents->track_count; slot++)
     parents->track[slot].is_forward &= parents->track[slot].has_host; // else nothing on it looks for a parent
   return STATUS_OK;
@@ -340,21 +326,22 @@ static void settle_links(const struct store_spans *spans, const struct parents_s
     parents->basis[i] &= (uint8_t)~MARKS;
 }
 
-enum status parents_find(const struct store_spans *spans, const struct store_track *tracks, size_t track_count,
-                         int64_t resolution_ns, struct parents *ret_parents, struct error *err)
+enum status parents_find(const struct correlate_question *question, bool may_start_thread, struct parents *ret_parents,
+                         struct error *err)
 {
-  *ret_parents = (struct parents){.resolution_ns = resolution_ns};
+  const struct store_spans *spans = question->spans;
+  *ret_parents = (struct parents){.resolution_ns = question->resolution_ns};
   struct parents_survey survey;
   if (spans->count >= ROW_NONE)
     return error_set(err, STATUS_INPUT, WHAT, NULL, NULL, "a run of %zu spans is too long", spans->count);
   ret_parents->row = arena_alloc_array(&ret_parents->arena, spans->count + 1, sizeof *ret_parents->row);
   ret_parents->basis = arena_alloc_array(&ret_parents->arena, spans->count + 1, sizeof *ret_parents->basis);
-  XSP_TRY(sweep_backward(spans, &survey, ret_parents, err));
-  name_clocks(tracks, track_count, ret_parents);
+  XSP_TRY(sweep_backward(spans, may_start_thread, &survey, ret_parents, err));
+  name_clocks(question->tracks, question->track_count, ret_parents);
   XSP_TRY(map_ids(spans, &survey, ret_parents, err));
   ret_parents->has_steps = survey.has_steps;
   ret_parents->has_open = survey.has_open;
-  processes_find(spans, tracks, track_count, ret_parents);
+  processes_find(spans, question->tracks, question->track_count, ret_parents);
   if (survey.has_named)
     name_parents(spans, ret_parents);
   collect_forward(spans, ret_parents);

@@ -38,10 +38,11 @@ struct parents {
   struct arena arena, order_arena, links_arena; // the order's: forward_row; the links': launches
 };
 
-// Fills *ret_parents, which parents_done frees, also after an error. STATUS_INPUT where ids repeat or a span ends before
-// it starts or beyond int64.
-enum status parents_find(const struct store_spans *spans, const struct store_track *tracks, size_t track_count,
-                         int64_t resolution_ns, struct parents *ret_parents, struct error *err) MUST_CHECK;
+// Fills *ret_parents, which parents_done frees, also after an error. Of the question: spans, tracks, resolution_ns. STATUS_INPUT
+// where ids repeat or a span ends before it starts or beyond int64. A second thread changes nothing in the result, but
+// memory that is exhausted on it ends the process.
+enum status parents_find(const struct correlate_question *question, bool may_start_thread, struct parents *ret_parents,
+                         struct error *err) MUST_CHECK;
 // Afterwards: decides between launches with one id by further facts (struct correlate_question).
 enum status parents_learn(const struct store_spans *spans, correlate_load_facts *load, void *context,
                           struct parents *parents, struct error *err) MUST_CHECK;

@@ -53,8 +53,7 @@ enum status correlate_spans(const struct correlate_question *question, struct ar
 {
   struct relation relation SCOPED(relation_done) = {.spans = question->spans};
   *ret_answer = (struct correlate_answer){0};
-  XSP_TRY(parents_find(question->spans, question->tracks, question->track_count, question->resolution_ns,
-                       &relation.parents, err));
+  XSP_TRY(parents_find(question, false, &relation.parents, err));
   XSP_TRY(parents_learn(question->spans, question->load_facts, question->context, &relation.parents, err));
   if (question->has_caller)
     parents_name_caller(question->spans, &relation.parents);

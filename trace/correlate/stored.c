@@ -12,9 +12,11 @@
 #include "correlate/relation.h"
 #include "format/stems.h"
 
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
+#define ROWS_FOR_TWO 1000000u // fewer rows take a few milliseconds
 #define STEP_NAME "ProfilerStep#"
 #define COLUMNS                                                                                                        \
   (STORE_BIT(STORE_SPAN_ID) | STORE_BIT(STORE_START_NS) | STORE_BIT(STORE_DURATION_NS) | STORE_BIT(STORE_TRACK_ID) |   \
@@ -194,10 +196,22 @@ static enum status write_relation(struct run *run, struct relation *relation, st
   return store_put_derived_columns(run->store, run->run_id, &source, err);
 }
 
-static enum status find_parents(struct run *run, struct parents *parents, struct error *err)
+// An overlay's caller may be a library in somebody's process, which has a way out of exhausted memory on its thread alone.
+static bool may_start_thread(const struct run *run, bool is_overlay)
 {
+  cpu_set_t set;
+  return !is_overlay && run->spans.count >= ROWS_FOR_TWO && sched_getaffinity(0, sizeof set, &set) == 0 &&
+         CPU_COUNT(&set) > 1;
+}
+
+static enum status find_parents(struct run *run, bool is_overlay, struct parents *parents, struct error *err)
+{
+  const struct correlate_question question = {.spans = &run->spans,
+                                              .tracks = run->tracks,
+                                              .track_count = run->track_count,
+                                              .resolution_ns = run->resolution_ns};
   struct launch_facts_source source = {run->store, run->run_id, &run->spans, run->tracks, run->track_count};
-  XSP_TRY(parents_find(&run->spans, run->tracks, run->track_count, run->resolution_ns, parents, err));
+  XSP_TRY(parents_find(&question, may_start_thread(run, is_overlay), parents, err));
   XSP_TRY(parents_learn(&run->spans, launch_facts_load, &source, parents, err));
   const struct pools_source pools = {run->store, run->run_id, &run->spans, run->tracks, run->track_count};
   XSP_TRY(pools_find(&pools, parents, err));
@@ -249,7 +263,7 @@ static enum status load_names(struct run *run, const struct parents *parents, st
 static enum status correlate_run(struct run *run, bool is_overlay, struct error *err)
 {
   struct relation relation SCOPED(relation_done) = {.spans = &run->spans};
-  XSP_TRY(find_parents(run, &relation.parents, err));
+  XSP_TRY(find_parents(run, is_overlay, &relation.parents, err));
   XSP_TRY(load_names(run, &relation.parents, err));
   if (relation_keep_named(&relation, &run->arena)) {
     arena_done(&run->named_arena);
