@@ -175,7 +175,7 @@ enum status model_spans_tag_windows(struct store *store, int64_t experiment_id, 
                                     const char *model_path, struct error *err)
 {
   struct arena arena SCOPED(arena_done) = {0};
-  struct map names = {0};
+  struct map names SCOPED(map_done) = {0};
   struct operator_window *windows;
   struct store_run *runs;
   size_t window_count, run_count = 0;
@@ -187,6 +187,5 @@ enum status model_spans_tag_windows(struct store *store, int64_t experiment_id, 
   for (size_t i = 0; status == STATUS_OK && i < run_count; i++)
     if (runs[i].experiment_id == experiment_id)
       status = tag_run(store, runs[i].run_id, &names, windows, err);
-  map_done(&names);
   return status;
 }

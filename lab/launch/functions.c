@@ -79,12 +79,9 @@ static enum status refuse_twice(const char *path, const struct list *list, struc
 
 enum status functions_file_check(const char *path, struct error *err)
 {
-  struct list list;
-  enum status status = list_read(path, &list, err);
-  if (status == STATUS_OK)
-    status = refuse_twice(path, &list, err);
-  list_done(&list);
-  return status;
+  struct list list SCOPED(list_done);
+  XSP_TRY(list_read(path, &list, err));
+  return refuse_twice(path, &list, err);
 }
 
 uint32_t functions_file_levels(const char *path)

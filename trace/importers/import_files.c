@@ -180,30 +180,24 @@ struct call {
 static enum status import_file(const struct call *call, const char *path, const struct plan *plan,
                                const struct import_given *given, struct import_file *ret_file, struct error *err)
 {
-  struct input input = {0};
+  struct input input SCOPED(input_close) = {0};
   struct import import = {.input = &input,
                           .options = call->options,
                           .given = given,
                           .importer = call->importer,
                           .description = plan->description};
   XSP_TRY(import_open_input(path, call->options, &input, err));
-  enum status status = import.importer != NULL ? STATUS_OK : recognise(&input, &import.importer, err);
-  if (status == STATUS_OK && import.importer->describes != NULL)
-    status = no_trace(path, import.importer, err);
-  if (status == STATUS_OK) {
-    DEBUG(importers, "%s: read as %s", path, import.importer->name);
-    sink_begin(call->sink, &import, path);
-  }
-  if (status == STATUS_OK && call->options->threads != 1)
+  if (import.importer == NULL)
+    XSP_TRY(recognise(&input, &import.importer, err));
+  if (import.importer->describes != NULL)
+    return no_trace(path, import.importer, err);
+  DEBUG(importers, "%s: read as %s", path, import.importer->name);
+  sink_begin(call->sink, &import, path);
+  if (call->options->threads != 1)
     input_read_ahead(&input);
-  if (status == STATUS_OK)
-    status = import.importer->read(&import, err);
-  if (status == STATUS_OK)
-    status = sink_end(call->sink, ret_file, err);
-  if (status == STATUS_OK)
-    status = keep_account(call->store, ret_file, err);
-  input_close(&input);
-  return status;
+  XSP_TRY(import.importer->read(&import, err));
+  XSP_TRY(sink_end(call->sink, ret_file, err));
+  return keep_account(call->store, ret_file, err);
 }
 
 static enum status import_each(const struct call *call, const char *const *paths, size_t count,

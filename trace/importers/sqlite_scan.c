@@ -202,12 +202,9 @@ enum status import_scan_rows(struct import_scan *scan, import_row_reader *read, 
 enum status import_read_rows(struct import_database *database, const char *table, const struct import_column *columns,
                              size_t column_count, import_row_reader *read, void *context, struct error *err)
 {
-  struct import_scan scan;
-  enum status status = import_scan_begin(database, table, columns, column_count, &scan, err);
-  if (status == STATUS_OK)
-    status = import_scan_rows(&scan, read, context, err);
-  import_scan_end(&scan);
-  return status;
+  struct import_scan scan SCOPED(import_scan_end) = {0};
+  XSP_TRY(import_scan_begin(database, table, columns, column_count, &scan, err));
+  return import_scan_rows(&scan, read, context, err);
 }
 
 bool import_scan_has(const struct import_scan *scan, size_t column)

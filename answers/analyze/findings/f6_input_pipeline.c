@@ -221,12 +221,9 @@ static enum status judge(struct findings *findings, const struct input_lines *li
 
 static enum status find(struct findings *findings, struct error *err)
 {
-  struct input_lines lines;
-  enum status status = input_lines_load(findings, &lines, err);
-  if (status == STATUS_OK)
-    status = judge(findings, &lines, err);
-  input_lines_done(&lines);
-  return status;
+  struct input_lines lines SCOPED(input_lines_done);
+  XSP_TRY(input_lines_load(findings, &lines, err));
+  return judge(findings, &lines, err);
 }
 
 const struct finding_rule finding_f6 = {

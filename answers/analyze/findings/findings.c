@@ -370,26 +370,18 @@ static void done(struct findings *findings)
 enum status findings_answer_anew(struct question *question, struct first_sentence *ret_first, bool *ret_batch_is_noted,
                                  struct error *err)
 {
-  struct findings findings;
-  enum status status = ask(question, &findings, err);
-  if (status == STATUS_OK)
-    status = findings_say_first(&findings, ret_first, err);
-  if (status == STATUS_OK) {
-    *ret_batch_is_noted = findings.batch_is_noted;
-    findings_fill_spans(&findings);
-    put_rows(&findings);
-    status = put_summary(&findings, ret_first, err);
-  }
-  done(&findings);
-  return status;
+  struct findings findings SCOPED(done);
+  XSP_TRY(ask(question, &findings, err));
+  XSP_TRY(findings_say_first(&findings, ret_first, err));
+  *ret_batch_is_noted = findings.batch_is_noted;
+  findings_fill_spans(&findings);
+  put_rows(&findings);
+  return put_summary(&findings, ret_first, err);
 }
 
 enum status findings_say_anew(struct question *question, struct first_sentence *ret_sentence, struct error *err)
 {
-  struct findings findings;
-  enum status status = ask(question, &findings, err);
-  if (status == STATUS_OK)
-    status = findings_say_first(&findings, ret_sentence, err);
-  done(&findings);
-  return status;
+  struct findings findings SCOPED(done);
+  XSP_TRY(ask(question, &findings, err));
+  return findings_say_first(&findings, ret_sentence, err);
 }

@@ -244,7 +244,7 @@ static void number_iterations(const struct pairing *pairing, const uint32_t *ord
 static enum status pair_runs(struct question *question, struct arena *arena, const struct observed *observed,
                              size_t count, struct layers *layers, struct error *err)
 {
-  struct pairing pairing;
+  struct pairing pairing SCOPED(pairing_done) = {0};
   size_t fullest = find_fullest(layers, observed);
   for (size_t r = 0; r < layers->run_count; r++) {
     size_t rows = layers->runs[r].rows->count;
@@ -253,11 +253,9 @@ static enum status pair_runs(struct question *question, struct arena *arena, con
   }
   pair_all(&pairing, question->scratch, observed, count, fullest);
   const uint32_t *order = order_layers(question->scratch, &pairing, observed, count, layers);
-  enum status status = fill_all(question, arena, observed, count, fullest, layers, err);
-  if (status == STATUS_OK)
-    number_iterations(&pairing, order, layers);
-  pairing_done(&pairing);
-  return status;
+  XSP_TRY(fill_all(question, arena, observed, count, fullest, layers, err));
+  number_iterations(&pairing, order, layers);
+  return STATUS_OK;
 }
 
 // ---- pairs of equal rows, once --------------------------------------------------------------------------------------

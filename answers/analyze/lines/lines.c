@@ -217,23 +217,20 @@ static enum status choose(struct question *question, const struct view_set **ret
 
 enum status lines_load(struct question *question, enum lines_by by, struct lines *ret_lines, struct error *err)
 {
-  struct times times;
+  struct times times SCOPED(lines_times_done) = {0};
+  struct grouping grouping = {.question = question, .times = &times, .by = by};
   *ret_lines = (struct lines){0};
   XSP_TRY(choose(question, &ret_lines->set, err));
-  enum status status = lines_times_load(question, ret_lines->set, &times, err);
-  if (status == STATUS_OK) {
-    struct grouping grouping = {.question = question, .times = &times, .by = by};
-    group(&grouping, ret_lines);
-    ret_lines->duration_ns = times.duration_ns;
-    for (size_t i = 0; i < ret_lines->set->run_count; i++)
-      ret_lines->dropped += ret_lines->set->runs[i]->run->dropped_count;
-    vector_done(&grouping.rows);
-    vector_done(&grouping.top_ns);
-    vector_done(&grouping.calls);
-    map_done(&grouping.call_of);
-    interner_done(&grouping.keys);
-    interner_done(&grouping.callees);
-  }
-  lines_times_done(&times);
-  return status;
+  XSP_TRY(lines_times_load(question, ret_lines->set, &times, err));
+  group(&grouping, ret_lines);
+  ret_lines->duration_ns = times.duration_ns;
+  for (size_t i = 0; i < ret_lines->set->run_count; i++)
+    ret_lines->dropped += ret_lines->set->runs[i]->run->dropped_count;
+  vector_done(&grouping.rows);
+  vector_done(&grouping.top_ns);
+  vector_done(&grouping.calls);
+  map_done(&grouping.call_of);
+  interner_done(&grouping.keys);
+  interner_done(&grouping.callees);
+  return STATUS_OK;
 }

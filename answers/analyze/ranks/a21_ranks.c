@@ -198,15 +198,12 @@ static void summarize(const struct ranks *ranks)
 
 static enum status answer(struct question *question, struct error *err)
 {
-  struct ranks ranks;
-  enum status status = ranks_load(question, 2, NULL, NULL, &ranks, err);
-  if (status == STATUS_OK) {
-    question_uses(question, ranks.set);
-    put_rows(&ranks);
-    summarize(&ranks);
-  }
-  ranks_done(&ranks);
-  return status;
+  struct ranks ranks SCOPED(ranks_done);
+  XSP_TRY(ranks_load(question, 2, NULL, NULL, &ranks, err));
+  question_uses(question, ranks.set);
+  put_rows(&ranks);
+  summarize(&ranks);
+  return STATUS_OK;
 }
 
 const struct analysis analysis_a21 = {.id = "A21",

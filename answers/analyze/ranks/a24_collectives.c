@@ -195,23 +195,19 @@ static void rows_done(struct rows *rows)
 
 static enum status answer(struct question *question, struct error *err)
 {
-  struct ranks ranks;
-  struct rows rows = {.question = question};
+  struct ranks ranks SCOPED(ranks_done) = {0};
+  struct rows rows SCOPED(rows_done) = {.question = question};
   XSP_TRY(store_call_paths(question->view->store, question->scratch, &rows.paths, err));
-  enum status status = ranks_load(question, 2, add_run, &rows, &ranks, err);
-  if (status == STATUS_OK && ranks.collective_count == 0)
-    status = question_lacks(question, err, "no collectives are recorded (docs/ranks.md says which are)");
-  if (status == STATUS_OK) {
-    question_uses(question, ranks.set);
-    for (size_t i = 0; i < rows.items.count; i++)
-      rows.items.items[i].time_ms = figure_of(&rows, &rows.items.items[i].latency_ms) * rows.items.items[i].count;
-    qsort(rows.items.items, rows.items.count, sizeof *rows.items.items, compare_rows);
-    for (size_t i = 0; i < rows.items.count; i++)
-      put_row(&rows, &ranks, &rows.items.items[i]);
-  }
-  rows_done(&rows);
-  ranks_done(&ranks);
-  return status;
+  XSP_TRY(ranks_load(question, 2, add_run, &rows, &ranks, err));
+  if (ranks.collective_count == 0)
+    return question_lacks(question, err, "no collectives are recorded (docs/ranks.md says which are)");
+  question_uses(question, ranks.set);
+  for (size_t i = 0; i < rows.items.count; i++)
+    rows.items.items[i].time_ms = figure_of(&rows, &rows.items.items[i].latency_ms) * rows.items.items[i].count;
+  qsort(rows.items.items, rows.items.count, sizeof *rows.items.items, compare_rows);
+  for (size_t i = 0; i < rows.items.count; i++)
+    put_row(&rows, &ranks, &rows.items.items[i]);
+  return STATUS_OK;
 }
 
 const struct analysis analysis_a24 = {.id = "A24",

@@ -26,16 +26,13 @@ static void put_row(const struct ranks *ranks, const struct rank_step *step)
 
 static enum status answer(struct question *question, struct error *err)
 {
-  struct ranks ranks;
-  enum status status = ranks_load(question, 2, NULL, NULL, &ranks, err);
-  if (status == STATUS_OK) {
-    question_uses(question, ranks.set);
-    for (size_t i = 0; i < ranks.steps.count; i++)
-      if (!ranks.by_rank[i]->is_warmup)
-        put_row(&ranks, ranks.by_rank[i]);
-  }
-  ranks_done(&ranks);
-  return status;
+  struct ranks ranks SCOPED(ranks_done);
+  XSP_TRY(ranks_load(question, 2, NULL, NULL, &ranks, err));
+  question_uses(question, ranks.set);
+  for (size_t i = 0; i < ranks.steps.count; i++)
+    if (!ranks.by_rank[i]->is_warmup)
+      put_row(&ranks, ranks.by_rank[i]);
+  return STATUS_OK;
 }
 
 const struct analysis analysis_a27 = {.id = "A27",

@@ -331,12 +331,10 @@ void rank_run_done(struct rank_run *run)
 
 static enum status add_run(struct ranks *ranks, uint32_t number, struct error *err)
 {
-  struct rank_run run;
-  enum status status = ranks_read_run(ranks, number, true, &run, err);
-  if (status == STATUS_OK)
-    ranks_add_to_matches(ranks);
-  rank_run_done(&run);
-  return status;
+  struct rank_run run SCOPED(rank_run_done);
+  XSP_TRY(ranks_read_run(ranks, number, true, &run, err));
+  ranks_add_to_matches(ranks);
+  return STATUS_OK;
 }
 
 enum status ranks_load(struct question *question, size_t least, ranks_visit *visit, void *context,

@@ -99,18 +99,12 @@ static enum status add_runs(struct difference *difference, int side, struct stor
 
 static enum status add_store(struct difference *difference, int side, struct store *store, struct error *err)
 {
-  struct stacks stacks;
-  struct timeline timeline = {0};
-  enum status status = stacks_open(store, &stacks, err);
+  struct stacks stacks SCOPED(stacks_done);
+  struct timeline timeline SCOPED(timeline_done) = {0};
+  XSP_TRY(stacks_open(store, &stacks, err));
   stacks.is_placeless = true;
-  if (status == STATUS_OK) {
-    status = timeline_open(store, &timeline, err);
-    if (status == STATUS_OK)
-      status = add_runs(difference, side, store, &stacks, &timeline, err);
-    timeline_done(&timeline);
-  }
-  stacks_done(&stacks);
-  return status;
+  XSP_TRY(timeline_open(store, &timeline, err));
+  return add_runs(difference, side, store, &stacks, &timeline, err);
 }
 
 static enum status write_lines(const struct difference *difference, const char *path, struct error *err)

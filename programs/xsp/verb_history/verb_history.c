@@ -55,14 +55,11 @@ static enum status print_plot(const struct invocation *invocation, const struct 
                               const struct history_request *request, struct error *err)
 {
   const char *path = invocation_value(invocation, "output");
-  struct buf svg = {0};
-  enum status status = history_plot(history, name, request, &svg, err);
-  if (status == STATUS_OK && path == NULL)
-    return output_buf(&svg, err);
-  if (status == STATUS_OK)
-    status = output_file(path, svg.data, svg.length, invocation_has(invocation, "force"), err);
-  buf_done(&svg);
-  return status;
+  struct buf svg SCOPED(buf_done) = {0};
+  XSP_TRY(history_plot(history, name, request, &svg, err));
+  if (path != NULL)
+    return output_file(path, svg.data, svg.length, invocation_has(invocation, "force"), err);
+  return output_buf(&svg, err);
 }
 
 static enum status print(const struct invocation *invocation, const struct history *history, int64_t limit,

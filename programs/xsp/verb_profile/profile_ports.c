@@ -19,15 +19,10 @@ enum status profile_ports_read(const struct runner_options *options, int64_t bat
                                struct error *err)
 {
   struct level_set levels;
-  struct runner runner;
+  struct runner runner SCOPED(runner_close);
   (void)level_set_parse("M", 1, &levels);
-  enum status status = runner_start(&runner, options, levels, "", NULL, err);
-  if (status == STATUS_OK)
-    status = runner_wait_ready(&runner, err);
-  if (status == STATUS_OK)
-    status = runner_describe(&runner, add_port, ports, err);
-  if (status == STATUS_OK && batch > 0)
-    status = runner_prepare(&runner, batch, err);
-  runner_close(&runner);
-  return status;
+  XSP_TRY(runner_start(&runner, options, levels, "", NULL, err));
+  XSP_TRY(runner_wait_ready(&runner, err));
+  XSP_TRY(runner_describe(&runner, add_port, ports, err));
+  return batch > 0 ? runner_prepare(&runner, batch, err) : STATUS_OK;
 }

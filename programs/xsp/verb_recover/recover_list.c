@@ -78,7 +78,7 @@ static void find_folders(struct arena *arena, folder_list *folders)
 
 enum status recover_list(bool is_json, struct error *err)
 {
-  folder_list folders = {0};
+  folder_list folders SCOPED(vector_end) = {0};
   struct arena arena SCOPED(arena_done) = {0};
   struct collect_found *sessions = NULL;
   struct leftover *files = NULL;
@@ -107,6 +107,5 @@ enum status recover_list(bool is_json, struct error *err)
     output_message("xsp: nothing to recover: no session of yours in /dev/shm, TMPDIR or /tmp, no unfinished file here");
   else if (status == STATUS_OK)
     status = output_tables(&table, 1, is_json ? REPORT_JSON : REPORT_TEXT, false, err);
-  vector_done(&folders);
   return status;
 }

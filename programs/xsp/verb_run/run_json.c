@@ -67,25 +67,22 @@ static enum status put_all(const struct run_experiment_options *options, const s
 {
   struct store *store = result->store;
   struct json_writer json;
-  struct run_lines lines;
   struct analyze_cache cache SCOPED(analyze_cache_done) = {.bytes_most = ANSWERS_CACHE_BYTES};
+  struct run_lines lines SCOPED(run_lines_done) = {0};
   json_start(&json, out);
   json_object(&json);
   json_member_string(&json, "command", options->command_line);
   json_member_double(&json, "duration_ms", (double)(result->first.end_ns - result->first.start_ns) / 1e6);
   json_member_int(&json, "exit_status", result->exit_status);
-  enum status status = run_lines_load(store, &cache, &lines, err);
-  if (status == STATUS_OK)
-    status = store_is_folded(store) ? STATUS_OK : put_cause(&json, store, &lines.answers, err);
-  if (status == STATUS_OK) {
-    json_member_double(&json, "covered_pct", lines.covered_pct);
-    json_key(&json, "lines");
-    put_rows(&json, lines.table);
-    json_object_end(&json);
-    buf_text(out, "\n");
-  }
-  run_lines_done(&lines);
-  return status;
+  XSP_TRY(run_lines_load(store, &cache, &lines, err));
+  if (!store_is_folded(store))
+    XSP_TRY(put_cause(&json, store, &lines.answers, err));
+  json_member_double(&json, "covered_pct", lines.covered_pct);
+  json_key(&json, "lines");
+  put_rows(&json, lines.table);
+  json_object_end(&json);
+  buf_text(out, "\n");
+  return STATUS_OK;
 }
 
 static enum status is_there(const char *path, struct error *err)

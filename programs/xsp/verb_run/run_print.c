@@ -280,12 +280,10 @@ static enum status put_causes(struct buf *out, struct store *store, struct analy
 
 static enum status put_lines(struct buf *out, struct store *store, struct analyze_cache *cache, struct error *err)
 {
-  struct run_lines lines;
-  enum status status = run_lines_load(store, cache, &lines, err);
-  if (status == STATUS_OK)
-    run_lines_put(&lines, out);
-  run_lines_done(&lines);
-  return status;
+  struct run_lines lines SCOPED(run_lines_done);
+  XSP_TRY(run_lines_load(store, cache, &lines, err));
+  run_lines_put(&lines, out);
+  return STATUS_OK;
 }
 
 static void put_next(struct buf *out, const char *path, const struct run_facts *facts, bool has_samples)
@@ -311,17 +309,14 @@ static void put_next(struct buf *out, const char *path, const struct run_facts *
 // Of a run whose spans were folded: what the tables of the others need is not there.
 static enum status put_folded(struct buf *out, struct store *store, const char *folded, struct error *err)
 {
-  struct answers answers = {0};
+  struct answers answers SCOPED(answers_done) = {0};
   buf_format(out, LABEL "%s: in the calling context tree\n", "folded", folded);
   if (strcmp(folded, "none") == 0)
     return STATUS_OK;
-  enum status status = answers_add_top(&answers, "A17", store, NULL, TOP_ROWS, err);
-  if (status == STATUS_OK) {
-    buf_text(out, "\n");
-    report_tables(answers.tables.items, answers.tables.count, REPORT_TEXT, true, message_width(), out);
-  }
-  answers_done(&answers);
-  return status;
+  XSP_TRY(answers_add_top(&answers, "A17", store, NULL, TOP_ROWS, err));
+  buf_text(out, "\n");
+  report_tables(answers.tables.items, answers.tables.count, REPORT_TEXT, true, message_width(), out);
+  return STATUS_OK;
 }
 
 static enum status put_spans(struct buf *out, const struct run_experiment_options *options,

@@ -131,7 +131,7 @@ static bool take_top(void *context, struct json_reader *reader, const char *key)
 
 enum status kineto_describe(struct kineto *kineto, struct error *err)
 {
-  struct input input;
+  struct input input SCOPED(input_close) = {0};
   struct import described;
   enum status status = import_description_open(kineto->import, &input, &described, err);
   struct reading reading = {.json.import = &described, .nodes = &kineto->nodes};
@@ -140,6 +140,5 @@ enum status kineto_describe(struct kineto *kineto, struct error *err)
   if (status == STATUS_OK && kineto->nodes.keys.count == 0)
     status = import_broken(&described, err, 0, "it has no nodes");
   import_described_end(&kineto->nodes, kineto->import);
-  input_close(&input);
   return status;
 }

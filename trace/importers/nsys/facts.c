@@ -66,19 +66,17 @@ static enum status read_pairs(struct nsys_reader *reader, const char *table, str
 static enum status read_session_start(struct nsys_reader *reader, struct error *err)
 {
   static const struct import_column columns[] = {{"utcEpochNs", false}};
-  struct import_scan scan;
+  struct import_scan scan SCOPED(import_scan_end) = {0};
   bool has_row = false;
   if (reader->epoch_is_unix)
     return STATUS_OK;
   XSP_TRY(import_scan_begin(&reader->database, "TARGET_INFO_SESSION_START_TIME", columns, 1, &scan, err));
-  enum status status = import_scan_next(&scan, &has_row, err);
-  if (status == STATUS_OK && has_row && import_scan_type(&scan, 0) != IMPORT_NULL) {
-    reader->epoch_ns = import_scan_int(&scan, 0, 0);
-    reader->epoch_is_unix = reader->epoch_ns > 0;
-    status = import_scan_check(&scan, err);
-  }
-  import_scan_end(&scan);
-  return status;
+  XSP_TRY(import_scan_next(&scan, &has_row, err));
+  if (!has_row || import_scan_type(&scan, 0) == IMPORT_NULL)
+    return STATUS_OK;
+  reader->epoch_ns = import_scan_int(&scan, 0, 0);
+  reader->epoch_is_unix = reader->epoch_ns > 0;
+  return import_scan_check(&scan, err);
 }
 
 // A card moves between 10 GB/s and 100 TB/s; anything else in that column is no bandwidth.

@@ -91,7 +91,7 @@ static bool take_top(void *context, struct json_reader *reader, const char *key)
 
 enum status tensorrt_layers_read(struct import_described *layers, const struct import *import, struct error *err)
 {
-  struct input input;
+  struct input input SCOPED(input_close) = {0};
   struct import described;
   enum status status = import_description_open(import, &input, &described, err);
   struct reading reading = {.json.import = &described, .layers = layers};
@@ -100,6 +100,5 @@ enum status tensorrt_layers_read(struct import_described *layers, const struct i
   if (status == STATUS_OK && layers->keys.count == 0)
     status = import_broken(&described, err, 0, "it has no layers");
   import_described_end(layers, import);
-  input_close(&input);
   return status;
 }
