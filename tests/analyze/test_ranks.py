@@ -69,6 +69,29 @@ class RanksTest(unittest.TestCase):
         self.job()
         self.assert_two_ranks(self.ask("A21"))
 
+    def test_collectives_of_xla(self):
+        """They are operators, and so is the loop around the second one, which computes for 5 ms before it."""
+        self.trace.run(1, "A/M/L", batch=None)
+        for rank, computes in enumerate((40, 80)):
+            self.rank(rank)
+            for step in range(STEPS):
+                start = 100 * step
+                self.at(rank, "jit_train", start, start + 100, "model", tags={"batch_size": 8})
+                self.at(rank, "dot.1", start, start + computes)
+                tags = {"collective": "all_reduce", "bytes": 4096, "group": "all", "sequence": step}
+                self.at(rank, "psum.2", start + computes, start + 85, category="collective", tags=tags)
+                loop = self.at(rank, "while.3", start + 85, start + 100)
+                self.at(rank, "sin.4", start + 85, start + 90, parent=loop)
+                self.at(rank, "psum.5", start + 90, start + 100, parent=loop, category="collective",
+                        tags={"collective": "all_reduce", "bytes": 64, "group": "parts"})
+        keys = ("step_ms", "own_ms", "compute_ms", "communication_ms", "exposed_ms", "waiting_ms")
+        self.assertEqual([tuple(row[key] for key in keys) for row in self.ask("A21")["rows"]],
+                         [(100, 60, 45, 55, 55, 40), (100, 100, 85, 15, 15, 0), (100, 80, 65, 35, 35, 20)])
+        self.assertEqual([(row["collective"], row["group"], row["bytes"], row["waiting_ms"]) for row in self.ask("A24")["rows"]],
+                         [("all_reduce", "all", 4096, 20), ("all_reduce", "parts", 64, None)])
+        finding = next(row for row in self.ask("findings")["rows"] if row["id"] == "F31")
+        self.assertIn("the others wait for it in all_reduce", finding["title"])
+
     def test_without_recorded_numbers_the_order_decides(self):
         self.job(numbered=False)
         self.assert_two_ranks(self.ask("A21"))

@@ -228,6 +228,16 @@ class Xplane(unittest.TestCase):
         self.assertEqual(self.rows("select count(*) as n from observation"), [{"n": 1}])
         self.assertEqual(next(s for s in spans if s["name"] == "train")["tags"]["step_num"], 4)
 
+    def test_collectives(self):
+        """Processes count executions alike, so that this is a collective's number, but in a loop. Of groups only one is all devices."""
+        _, spans = self.load(xspace.space(*xspace.collective_program()))
+        found = [(span["name"], *(span["tags"].get(key) for key in ("collective", "bytes", "group", "sequence")))
+                 for span in spans if span["category"] == "collective"]
+        self.assertEqual(found, [("psum.1", "all_reduce", 16, "all", 40), ("psum.2", "all_reduce", 20, "all", 40), ("psum.3", "all_reduce", 36, "parts", 40),
+                                 ("all_gather.1", "all_gather", 16, "parts", 40), ("ppermute.1", "permute", 16, "all", 40),
+                                 ("reduce_scatter.1", "reduce_scatter", 16, "parts", None),
+                                 ("reduce_scatter.1", "reduce_scatter", 16, "parts", None)])
+
     def test_streams_of_a_device_and_nothing_twice(self):
         report, spans = self.load(xspace.space(*xspace.device_program()))
         kernel, copy = [next(s for s in spans if s["category"] == category) for category in ("kernel", "memcpy")]

@@ -17,10 +17,10 @@ def shape(kind, *dimensions):
     return number(2, kind) + field(3, b"".join(map(varint, dimensions)))
 
 
-def instruction(name, opcode, op_name="", frame=0, calls=(), of=None):
+def instruction(name, opcode, op_name="", frame=0, calls=(), of=None, more=b""):
     metadata = (text(2, op_name) if op_name else b"") + (number(15, frame) if frame else b"")
     called = field(38, b"".join(map(varint, calls))) if calls else b""
-    return text(1, name) + text(2, opcode) + field(3, of or shape(11, 2, 2)) + field(7, metadata) + called
+    return text(1, name) + text(2, opcode) + field(3, of or shape(11, 2, 2)) + field(7, metadata) + called + more
 
 
 def module(name, computations, parameters=(), frames=(), donated=()):
@@ -116,6 +116,34 @@ def nested_module(name):
     computations = loop_computations()
     copy, loop = computations[5]
     return module(name, computations | {5: [copy, instruction("while.6", "while", calls=[6])], 6: [loop]}, (), FRAMES)
+
+
+def collective_program():
+    """An execution of a module: all-reduces of 16 bytes, and of 20 and 36 along one axis of a mesh; a gather in two groups, a permutation, and a
+    reduce-scatter in each turn of a loop."""
+    def named(key):
+        return number(35, key)
+
+    def of(*operands):
+        return field(36, b"".join(map(varint, operands)))
+
+    def along(axis, *mesh):
+        return field(93, field(1, b"".join(field(1, number(2, size)) for size in mesh)) + field(2, number(1, axis)))
+
+    main = [instruction("p.1", "parameter", more=named(7)), instruction("p.2", "parameter", of=shape(16, 10), more=named(1 << 33)),
+            instruction("psum.1", "all-reduce", more=of(7) + field(87, field(1, field(1, b"\0\1")))),
+            instruction("psum.2", "all-reduce-start", more=of(1 << 33) + along(0, 2, 1)),
+            instruction("psum.3", "all-reduce", more=of(7, 1 << 33) + along(0, 2, 2)),
+            instruction("all_gather.1", "all-gather", more=of(7) + 2 * field(49, field(1, b"\0\1"))),
+            instruction("ppermute.1", "collective-permute", more=of(7)), instruction("while.1", "while", calls=[2])]
+    body = [instruction("arg", "parameter", more=named(9)), instruction("reduce_scatter.1", "reduce-scatter", more=of(9) + field(87, field(2, number(1, 2))))]
+    names = "psum.1", "psum.2", "psum.3", "all_gather.1", "ppermute.1"
+    host, modules = Plane("/host:CPU", process_id=77), Plane("/host:metadata")
+    host.line(9, "tf_XLAPjRtCpuClient/9", 500, [operation(name, 10 * i, 5, 40, i + 1, "jit_f") for i, name in enumerate(names)] + [
+        operation("while.1", 90, 20, 40, 20, "jit_f"), operation("reduce_scatter.1", 91, 2, 40, 21, "jit_f"),
+        operation("reduce_scatter.1", 95, 2, 40, 22, "jit_f"), end("while.1", 110, 20)])
+    modules.add_module("jit_f(3)", module("jit_f", {2: body, 1: main}))
+    return host, modules
 
 
 def loop_program(start_ns=1_700_000_000_000_000_000):

@@ -13,7 +13,8 @@ static void add_run(const struct ranks *ranks, const struct rank_run *run, void 
   for (size_t i = 0; i < ranks->collectives.count; i++) {
     const struct collective *one = &ranks->collectives.items[i];
     const struct map_key place = {one->rank, path_own_line(&facts->paths, one->context_id)};
-    const struct map_key kind = {one->rank, (uint64_t)one->name << 1 | one->is_scattered};
+    const struct map_key kind = {one->rank,
+                                 (uint64_t)(one->kind != 0 ? one->kind : one->name) << 1 | one->is_scattered};
     *map_at(&facts->collective_ns, place, NULL) += (uint64_t)saturate_subtract(one->end_ns, one->arrival_ns);
     *map_at(&facts->waiting_ns, kind, NULL) += (uint64_t)one->waiting_ns;
   }

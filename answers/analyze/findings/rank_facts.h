@@ -13,7 +13,7 @@ struct rank_facts {
   struct exchange_sums exchanges;
   struct links links;
   struct map collective_ns; // by rank and the program's line around the start: from the arrival to the end
-  struct map waiting_ns;    // by rank; and name and is_scattered
+  struct map waiting_ns;    // by rank; and kind or name, and is_scattered
 };
 // As ranks_load, for at least two ranks.
 enum status rank_facts_load(struct question *question, struct rank_facts *ret_facts, struct error *err) MUST_CHECK;

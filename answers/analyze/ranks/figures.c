@@ -26,7 +26,8 @@ struct parts_loading {
   const struct rank_run *its;
   struct map kind_of;       // of operators and collectives, by string id of the name: enum operator_kind
   struct rank_parts *parts; // by rank
-  uint32_t input, data, wrapper;
+  struct map around;        // rows of operators in which collectives run that are operators: XLA's loops
+  uint32_t input, data, wrapper, collective;
 };
 enum operator_kind { OPERATOR_COMPUTES = 1, OPERATOR_WRAPS, OPERATOR_COMMUNICATES, OPERATOR_WAITS, OPERATOR_RECEIVES };
 
@@ -71,6 +72,18 @@ static void find_devices(struct parts_loading *of)
   }
 }
 
+static void find_around(struct parts_loading *of)
+{
+  const struct store_spans *spans = &of->its->columns.spans;
+  for (uint32_t row = 0; row < spans->count; row++) {
+    uint32_t around = row;
+    while (spans->category[row] == of->collective && around != ROW_NONE && spans->level[around] == XSP_LEVEL_LAYER) {
+      *map_at(&of->around, map_number(around), NULL) = 1;
+      around = run_columns_row(&of->its->columns, of->its->columns.derived.parent_id[around]);
+    }
+  }
+}
+
 static void add_spans(struct parts_loading *of)
 {
   const struct store_spans *spans = &of->its->columns.spans;
@@ -88,7 +101,7 @@ static void add_spans(struct parts_loading *of)
         add_to(&parts->of[COMPUTE], start_ns, end_ns);
     } else if (spans->level[row] == XSP_LEVEL_LAYER && !parts->has_devices && category != of->input &&
                category != of->wrapper && category != of->its->columns.module &&
-               spans->kind[row] != XSP_KIND_EXECUTION) {
+               spans->kind[row] != XSP_KIND_EXECUTION && map_find(&of->around, map_number(row)) == NULL) {
       enum operator_kind kind = kind_of(of, spans->name[row]);
       parts->has_waits |= kind == OPERATOR_WAITS;
       if (kind == OPERATOR_COMMUNICATES || kind == OPERATOR_WAITS)
@@ -247,8 +260,10 @@ static void figure_run(struct ranks *ranks, const struct rank_run *run)
                              .parts = memory_new(ranks->items.count, sizeof *of.parts),
                              .input = run_columns_category(store, "input"),
                              .data = run_columns_category(store, "data"),
-                             .wrapper = run_columns_category(store, "wrapper")};
+                             .wrapper = run_columns_category(store, "wrapper"),
+                             .collective = run_columns_category(store, "collective")};
   find_devices(&of);
+  find_around(&of);
   add_spans(&of);
   add_collectives(&of);
   fill(&of);
@@ -259,6 +274,7 @@ static void figure_run(struct ranks *ranks, const struct rank_run *run)
     }
   free(of.parts);
   map_done(&of.kind_of);
+  map_done(&of.around);
 }
 
 // The question's statistic chooses among the steps of each rank by itself: else it would leave out those of the slow one.

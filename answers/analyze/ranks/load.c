@@ -14,7 +14,7 @@
   (STORE_BIT(STORE_START_NS) | STORE_BIT(STORE_DURATION_NS) | STORE_BIT(STORE_TRACK_ID) | STORE_BIT(STORE_NAME) |      \
    STORE_BIT(STORE_CATEGORY) | STORE_BIT(STORE_KIND) | STORE_BIT(STORE_FLAGS) | STORE_BIT(STORE_CONTEXT_ID))
 
-// The last three: of NCCL's kernels in PyTorch's profiles.
+// The last four: of NCCL's kernels in PyTorch's profiles, and of XLA's operations.
 enum {
   TAG_GROUP,
   TAG_SEQUENCE,
@@ -28,11 +28,13 @@ enum {
   TAG_GROUP_NAME,
   TAG_ELEMENTS,
   TAG_TYPE,
+  TAG_COLLECTIVE,
   KEYS
 };
 static const char *const keys[KEYS] = {"group",       "sequence",           "bytes",         "module",
                                        "parameters",  "batch_size",         "step_samples",  "signature",
-                                       "total_bytes", "Process Group Name", "In msg nelems", "dtype"};
+                                       "total_bytes", "Process Group Name", "In msg nelems", "dtype",
+                                       "collective"};
 
 struct loading {
   struct ranks *ranks;
@@ -139,6 +141,8 @@ const char *ranks_collective_kind(const struct ranks *ranks, const struct collec
   const char *text = store_text(ranks->question->view->store, of->name, NULL), *colon = strchr(text, ':');
   if (of->is_scattered)
     return "reduce_scatter";
+  if (of->kind != 0)
+    return store_text(ranks->question->view->store, of->kind, NULL);
   if (ranks_is_collective_kernel(text))
     return kernel_kind(ranks, text);
   return colon != NULL && colon[1] != 0 && colon[1] != ':' ? colon + 1 : text;
@@ -244,6 +248,8 @@ static void take_tag(struct loading *loading, const uint32_t ids[KEYS], const st
     of->sequence = number;
   else if (tag->key == ids[TAG_BYTES])
     of->bytes = number;
+  else if (tag->key == ids[TAG_COLLECTIVE] && is_text)
+    of->kind = tag->value.string;
   else if (tag->key == ids[TAG_MODULE] && is_text)
     of->module = tag->value.string;
   else if (tag->key == ids[TAG_PARAMETERS])

@@ -73,9 +73,11 @@ static uint32_t place_of(struct ranks *ranks, const struct collective *of) // in
   struct rank_matching *matching = &ranks->matching;
   uint64_t *place = map_at(&matching->places, (struct map_key){(uint64_t)of->job << 32 | of->group, of->name}, &is_new);
   if (is_new) {
+    struct store *store = ranks->question->view->store;
     *place = matching->kinds.count;
-    *vector_add(&matching->kinds) =
-        (struct collective_place){.kind = ranks_kind_of(store_text(ranks->question->view->store, of->name, NULL))};
+    *vector_add(&matching->kinds) = (struct collective_place){
+        .kind = ranks_kind_of(store_text(store, of->kind != 0 ? of->kind : of->name, NULL)),
+        .is_of_parts = of->kind != 0 && of->group != 0 && strcmp(store_text(store, of->group, NULL), "parts") == 0};
   }
   return (uint32_t)*place;
 }
@@ -93,7 +95,7 @@ static void find_matches(struct ranks *ranks)
     struct collective *one = &all->items[i];
     place = i > 0 && compare_places(one, one - 1) == 0 ? place : place_of(ranks, one);
     struct collective_place *its = &matching->kinds.items[place];
-    if (!its->kind->waits_for_all && !its->kind->has_root)
+    if (its->is_of_parts || (!its->kind->waits_for_all && !its->kind->has_root))
       continue;
     bool is_new;
     uint64_t *match = map_at(&matching->matches, (struct map_key){place, (uint64_t)one->sequence}, &is_new);

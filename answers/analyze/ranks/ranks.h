@@ -28,6 +28,7 @@ struct rank_step {     // an observation of a rank
 struct collective { // of one rank
   uint32_t rank, job, run;
   uint32_t name, group, module;         // string ids; 0: unknown. The module whose parameters or results it is for
+  uint32_t kind;                        // string id of XLA's kind, "all_reduce"; 0: the name has it
   uint32_t context_id;                  // call path of the line that started it; 0: unknown
   uint32_t match;                       // place in `matches`; RANK_NONE: the others' part was not found, or it has none
   int64_t sequence;                     // in its group; less than 0: not recorded
@@ -69,6 +70,7 @@ struct rank_clocks {  // of ranks whose clock is another than that of the first 
 };
 struct collective_place { // those of one kind in a group of a job
   const struct collective_kind *kind;
+  bool is_of_parts; // ranks meet in several groups, and it is not known in which one each
   size_t instances;
 };
 struct collective_arrival { // of a rank, by the clock of the job's first one
@@ -143,7 +145,7 @@ int ranks_compare_instances(const void *left,
 void ranks_align(struct ranks *ranks); // by the run's collectives, which have their match
 void ranks_put_ahead(struct ranks *ranks);
 void ranks_compare_times(struct ranks *ranks); // by these clocks: `later_ns`, `last_ns`
-// The kind of a collective, by its name, its operator's or its kernel's: "gloo:all_reduce", "ncclDevKernel_AllReduce_…".
+// The kind of a collective, by its kind, its name, its operator's or its kernel's: "gloo:all_reduce", "ncclDevKernel_AllReduce_…".
 struct collective_kind {
   const char *name;             // in small letters, without '_'; "": a send and its receive, or unknown
   bool waits_for_all, has_root; // a rank: for each other; for one, or one for all

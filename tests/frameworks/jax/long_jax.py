@@ -58,6 +58,69 @@ for plane in ProfileData.from_file(sys.argv[1]).planes:
                 sums[key + " ns"] += int(event.duration_ns)
 print(json.dumps(sums))
 """
+RANKS = """
+import multiprocessing, socket, sys, time
+
+
+def work(rank, port):
+    import jax
+    import jax.numpy as jnp
+    import numpy as np
+    from jax.sharding import Mesh, NamedSharding, PartitionSpec
+    jax.config.update("jax_cpu_collectives_implementation", "gloo")
+    jax.distributed.initialize(f"127.0.0.1:{port}", 2, rank)
+    mesh = Mesh(np.array(jax.devices()), ("ranks",))
+    apart, alike = (NamedSharding(mesh, PartitionSpec(*axes)) for axes in (("ranks",), ()))
+    step = jax.jit(lambda x, w: jnp.sum(jnp.tanh(x @ w), axis=0), out_shardings=alike)
+    gather = jax.jit(jax.shard_map(lambda x: jax.lax.all_gather(x, "ranks"), mesh=mesh, in_specs=PartitionSpec("ranks"),
+                                   out_specs=PartitionSpec(None, "ranks")))
+    x = jax.make_array_from_process_local_data(apart, np.ones((64, 256), np.float32))
+    w = jax.device_put(np.ones((256, 256), np.float32), alike)
+    for _ in range(30):
+        if rank == 1:
+            time.sleep(0.05)
+        step(x, w).block_until_ready()
+        gather(x).block_until_ready()
+
+
+if __name__ == "__main__":
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    context = multiprocessing.get_context("spawn")
+    workers = [context.Process(target=work, args=(rank, port)) for rank in range(2)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    sys.exit(max(abs(worker.exitcode) for worker in workers))
+"""
+
+
+@unittest.skipIf(SANITIZED, "preloading into programs that are not sanitized")
+class JaxRanks(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.TemporaryDirectory(prefix="xsp-jax-")
+        cls.addClassCleanup(folder.cleanup)
+        program = pathlib.Path(folder.name) / "ranks.py"
+        program.write_text(RANKS)
+        cls.trace = program.with_suffix(".xsp")
+        run_jax(XSP, "run", "-q", "-o", cls.trace, "--", jax_python(), program)
+
+    def ask(self, analysis):
+        return json.loads(run_jax(XSP, "analyze", analysis, self.trace, "--json").stdout)
+
+    def test_collectives_of_xla_have_their_kind_bytes_and_line(self):
+        rows = self.ask("A24")["rows"]
+        found = {row["collective"]: (row["bytes"], row["line"]) for row in rows if row["line"] is not None}
+        lines = {mark: next(i for i, line in enumerate(RANKS.splitlines(), 1) if mark in line) for mark in ("jnp.tanh", "all_gather")}
+        self.assertEqual(found, {"all_reduce": (4 * 256, lines["jnp.tanh"]), "all_gather": (4 * 64 * 256, lines["all_gather"])})
+
+    def test_the_rank_that_sleeps_is_waited_for(self):
+        rows = {row["rank"]: row for row in self.ask("A21")["rows"]}
+        self.assertGreater(rows["0"]["waiting_ms"], rows["1"]["waiting_ms"])
+        self.assertGreater(rows["0"]["exposed_ms"], rows["0"]["compute_ms"])
 
 
 @unittest.skipIf(SANITIZED, "preloading into programs that are not sanitized")

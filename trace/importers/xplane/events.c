@@ -101,6 +101,24 @@ static void tag_others(struct xplane *x, const struct xplane_event *event, int64
 
 // ---- operations of modules -------------------------------------------------------------------------------------------
 
+// Processes of a job count the executions of modules alike. A loop's body has several of an execution: they count by their order.
+static void tag_collective(struct xplane *x, int64_t span_id, const struct xplane_instruction *instruction,
+                           const struct xplane_run *run)
+{
+  tag_text(x, span_id, x->strings.collective, instruction->collective - 1);
+  tag_text(x, span_id, x->strings.group, instruction->group - 1);
+  import_tag_int(x->import, span_id, x->strings.bytes, instruction->bytes);
+  if (instruction->caller == 0)
+    import_tag_int(x->import, span_id, x->strings.sequence, run->run_id);
+}
+
+static uint32_t category_of(const struct xplane *x, const struct xplane_instruction *instruction)
+{
+  if (instruction == NULL || (instruction->collective == 0 && !instruction->is_fused))
+    return 0;
+  return instruction->collective != 0 ? x->strings.collective : x->strings.fused;
+}
+
 // The layer of an operation; its id and duration are the caller's.
 static struct store_span layer_of(struct xplane *x, const struct xplane_line *line, uint32_t run, uint32_t operation,
                                   const struct xplane_instruction *instruction, int64_t start_ns)
@@ -113,11 +131,12 @@ static struct store_span layer_of(struct xplane *x, const struct xplane_line *li
                              .kind = XSP_KIND_SYNC,
                              .flags = STORE_FLAG_BASIS(BASIS_EXPLICIT),
                              .context_id = instruction != NULL ? instruction->path : 0,
-                             .category = instruction != NULL && instruction->is_fused ? x->strings.fused : 0};
+                             .category = category_of(x, instruction)};
 }
 
 static enum status add_layer(struct xplane *x, const struct store_span *span,
-                             const struct xplane_instruction *instruction, struct error *err)
+                             const struct xplane_instruction *instruction, const struct xplane_run *run,
+                             struct error *err)
 {
   XSP_TRY(import_span(x->import, span, err));
   if (instruction == NULL)
@@ -125,6 +144,8 @@ static enum status add_layer(struct xplane *x, const struct store_span *span,
   tag_text(x, span->span_id, x->strings.layer_type, instruction->type);
   tag_text(x, span->span_id, x->strings.layer_shape, instruction->shape);
   tag_text(x, span->span_id, x->strings.source, instruction->source);
+  if (instruction->collective != 0)
+    tag_collective(x, span->span_id, instruction, run);
   return STATUS_OK;
 }
 
@@ -139,7 +160,7 @@ static enum status add_lost_loops(struct xplane *x, const struct xplane_line *li
     span.span_id = span_id;
     span.duration_ns = loop->end_ns - loop->start_ns;
     loop->is_pending = false;
-    XSP_TRY(add_layer(x, &span, instruction, err));
+    XSP_TRY(add_layer(x, &span, instruction, &x->runs.items[loop->run], err));
     span_id = span.recorded_parent_id;
   }
   return STATUS_OK;
@@ -160,7 +181,7 @@ static enum status add_operation(struct xplane *x, struct xplane_line *line, con
   } else {
     span.span_id = ++x->span_count;
   }
-  return add_layer(x, &span, instruction, err);
+  return add_layer(x, &span, instruction, &x->runs.items[run], err);
 }
 
 // ---- other events ----------------------------------------------------------------------------------------------------

@@ -2,9 +2,11 @@
 // Modules that XLA compiled, as the file describes them (HloProto): what an operation is made of, which line it comes from,
 // and which loop runs it. Called by names.c.
 #include "importers/xplane/frames.h"
+#include "importers/xplane/instructions.h"
 
 #include "base/buf.h"
 #include "base/hash.h"
+#include "base/saturate.h"
 
 #include <inttypes.h>
 
@@ -26,6 +28,8 @@ enum {
   INSTRUCTION_OPCODE = 2,
   INSTRUCTION_SHAPE = 3,
   INSTRUCTION_METADATA = 7,
+  INSTRUCTION_ID = 35,
+  INSTRUCTION_OPERANDS = 36,
   INSTRUCTION_CALLED = 38
 };
 enum { METADATA_NAME = 2, METADATA_FILE = 3, METADATA_LINE = 4, METADATA_FRAME = 15 };
@@ -36,7 +40,8 @@ enum { METADATA_NAME = 2, METADATA_FILE = 3, METADATA_LINE = 4, METADATA_FRAME =
 
 struct instruction {
   struct slice name, opcode, shape, primitive, file;
-  uint64_t line, frame, computation;
+  struct slice operands; // numbers of instructions, packed
+  uint64_t line, frame, computation, groups;
   uint64_t called[CALLED_MOST];
   size_t called_count;
 };
@@ -47,6 +52,7 @@ struct module { // that is being read
   VECTOR(struct instruction) instructions;
   struct map computation_at; // its id → first instruction + 1
   struct map caller_of;      // computation's id → instruction + 1
+  struct map instruction_at; // its id → instruction + 1
 };
 
 // ---- texts -----------------------------------------------------------------------------------------------------------
@@ -142,8 +148,14 @@ static bool read_instruction(struct module *module, uint64_t computation, struct
       instruction->shape = bytes;
     else if (wire_is(&field, INSTRUCTION_METADATA, WIRE_BYTES))
       read_metadata(instruction, wire_inside(&field));
+    else if (wire_is(&field, INSTRUCTION_ID, WIRE_VARINT))
+      *map_at(&module->instruction_at, map_number(field.value), NULL) = module->instructions.count;
+    else if (wire_is(&field, INSTRUCTION_OPERANDS, WIRE_BYTES))
+      instruction->operands = bytes;
     else if (field.number == INSTRUCTION_CALLED)
       instruction->called_count = xplane_numbers(&field, instruction->called, instruction->called_count, CALLED_MOST);
+    else
+      instruction->groups += xplane_collective_groups(&field);
   }
   return wire.problem == NULL;
 }
@@ -242,6 +254,20 @@ static void list_sources(struct module *module, const struct instruction *outer,
   kept->source = keep(module, buf_slice(&source));
 }
 
+// What the device gives.
+static int64_t operand_bytes(const struct module *module, const struct instruction *of)
+{
+  struct wire operands = wire_over(of->operands.data, of->operands.length);
+  uint64_t id;
+  int64_t bytes = 0;
+  while (operands.at < operands.end && wire_varint(&operands, &id)) {
+    const uint64_t *place = map_find(&module->instruction_at, map_number(id));
+    const struct slice shape = place != NULL ? module->instructions.items[*place - 1].shape : (struct slice){NULL, 0};
+    bytes = saturate_add(bytes, xplane_shape_bytes(wire_over(shape.data, shape.length)));
+  }
+  return bytes;
+}
+
 static void keep_instruction(struct module *module, struct instruction *instruction)
 {
   struct xplane *x = module->x;
@@ -261,6 +287,12 @@ static void keep_instruction(struct module *module, struct instruction *instruct
     kept.caller = keep(module, module->instructions.items[*caller - 1].name) + 1;
   if (kept.is_control)
     *vector_add(&x->control_names) = name;
+  const char *collective = xplane_collective_kind(instruction->opcode);
+  if (collective != NULL) {
+    kept.collective = keep(module, slice_of(collective)) + 1;
+    kept.group = keep(module, slice_of(instruction->groups > 1 ? "parts" : "all")) + 1;
+    kept.bytes = operand_bytes(module, instruction);
+  }
   *vector_add(&x->instructions) = kept;
   *map_at(&x->instruction_at, (struct map_key){module->number, name}, NULL) = x->instructions.count;
 }
@@ -347,5 +379,6 @@ bool xplane_add_module(struct xplane *x, struct slice name, struct slice proto)
   vector_done(&module.instructions);
   map_done(&module.computation_at);
   map_done(&module.caller_of);
+  map_done(&module.instruction_at);
   return is_good;
 }

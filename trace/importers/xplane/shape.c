@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Shapes of XLA's arrays as JAX writes them. Called by hlo.c.
-#include "importers/xplane/xplane.h"
+#include "importers/xplane/instructions.h"
 
 #include <inttypes.h>
 
@@ -45,4 +45,23 @@ void xplane_put_shape(struct buf *out, struct wire shape)
   for (size_t i = 0; i < count; i++)
     buf_format(out, "%s%" PRIu64, i == 0 ? "[" : ",", dimensions[i]);
   buf_text(out, count == 0 ? "[]" : "]");
+}
+
+int64_t xplane_shape_bytes(struct wire shape)
+{
+  static const int64_t bytes_of[] = {0, 1, 1, 2, 4, 8, 1, 2, 4, 8, 2, 4, 8, 0, 0, 8, 2, 0, 16, 1, 1};
+  struct wire_field field;
+  uint64_t type = 0, dimensions[DIMENSIONS_MOST];
+  size_t count = 0;
+  while (wire_next(&shape, &field)) {
+    if (wire_is(&field, SHAPE_TYPE, WIRE_VARINT))
+      type = field.value;
+    else if (field.number == SHAPE_DIMENSIONS)
+      count = xplane_numbers(&field, dimensions, count, DIMENSIONS_MOST);
+  }
+  int64_t bytes = type < sizeof bytes_of / sizeof bytes_of[0] ? bytes_of[type] : 0;
+  for (size_t i = 0; i < count; i++)
+    if (dimensions[i] > INT64_MAX || __builtin_mul_overflow(bytes, (int64_t)dimensions[i], &bytes))
+      return 0;
+  return bytes;
 }

@@ -125,6 +125,8 @@ struct xplane_instruction {
   uint32_t caller; // the loop, branch or call that runs its computation: text of its name + 1; 0: the module does
   uint32_t path;   // of import_context: the Python that made it, and its type
   bool is_fused, is_control, is_loop;
+  uint32_t collective, group; // texts of its kind, "all_reduce", and who exchange, "all" or "parts", + 1; 0: it is none
+  int64_t bytes;              // of a collective's operands
 };
 
 // ---- executions (executions.c)
@@ -179,6 +181,9 @@ struct xplane_compilation {
   X(memset)                                                                                                            \
   X(other)                                                                                                             \
   X(api)                                                                                                               \
+  X(collective)                                                                                                        \
+  X(group)                                                                                                             \
+  X(sequence)                                                                                                          \
   X(compile)                                                                                                           \
   X(compiler_pass)                                                                                                     \
   X(fused)                                                                                                             \
@@ -313,11 +318,6 @@ bool xplane_value_read(const struct xplane *x, const struct xplane_plane *plane,
 // Reads an event of a line, for the pass.
 enum status xplane_read_event(struct xplane *x, struct xplane_line *line, struct slice bytes,
                               struct error *err) MUST_CHECK;
-
-// ---- shape.c
-// Adds a field's numbers, packed or one, to the `count` that there are; returns how many there are then.
-size_t xplane_numbers(const struct wire_field *field, uint64_t *numbers, size_t count, size_t most);
-void xplane_put_shape(struct buf *out, struct wire shape); // "f32[64,128]"; nothing for tuples
 
 // ---- hlo.c
 bool xplane_add_module(struct xplane *x, struct slice name, struct slice proto); // false: the proto is damaged

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// Parts of a module's instructions (HloInstructionProto): shapes, and what collectives are.
+#ifndef XSP_IMPORTERS_XPLANE_INSTRUCTIONS_H
+#define XSP_IMPORTERS_XPLANE_INSTRUCTIONS_H
+
+#include "base/buf.h"
+#include "base/slice.h"
+#include "base/wire.h"
+
+// ---- shape.c
+// Adds a field's numbers, packed or one, to the `count` that there are; returns how many there are then.
+size_t xplane_numbers(const struct wire_field *field, uint64_t *numbers, size_t count, size_t most);
+void xplane_put_shape(struct buf *out, struct wire shape); // "f32[64,128]"; nothing for tuples
+int64_t xplane_shape_bytes(struct wire shape);             // 0: of tuples, or unknown
+
+// ---- collectives.c
+// "all_reduce" of "all-reduce" and "all-reduce-start"; NULL: it is no collective.
+const char *xplane_collective_kind(struct slice opcode);
+// Of a field of an instruction (HloInstructionProto): how many groups of devices exchange apart; 0: it has none.
+uint64_t xplane_collective_groups(const struct wire_field *field);
+
+#endif
