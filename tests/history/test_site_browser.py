@@ -59,6 +59,18 @@ class Browser(BrowserTest, SiteTest):
             self.assertRegex(problem, rf"^request: {self.site.resolve().as_uri()}/(index|(models|systems|reports)/[a-z0-9.-]+)\.html")
         window.problems.clear()
 
+    def test_labels_of_axes_are_apart(self):
+        for number in range(2):
+            write(self.files / f"tiny{number}.xsp", [0.00384 + 0.0006 * number] * 5, number * 6 / 86400, name="tiny")
+        self.publish()
+        labels = self.open(self.page("models", "tiny")).page.locator("figure", has_text="over time").locator("svg[role=img] text")
+        boxes = [(labels.nth(number).text_content(), labels.nth(number).bounding_box()) for number in range(labels.count())]
+        self.assertEqual(len({text for text, _ in boxes}), len(boxes), "no two are the same")
+        for at, (text, a) in enumerate(boxes):
+            for other, b in boxes[at + 1:]:
+                self.assertTrue(a["x"] + a["width"] <= b["x"] or b["x"] + b["width"] <= a["x"] or a["y"] + a["height"] <= b["y"] or
+                                b["y"] + b["height"] <= a["y"], (text, a, other, b))
+
     def test_plots_have_their_numbers(self):
         window = self.open(self.page("models", "net"))
         figure = window.page.locator("figure", has_text="over time")

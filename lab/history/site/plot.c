@@ -9,7 +9,7 @@
 
 #define WIDTH 640.0
 #define HEIGHT 300.0
-#define LEFT 58.0
+#define LEFT 80.0 // room for labels such as 0.00025, next to the title of the axis
 #define RIGHT 14.0
 #define TOP 12.0
 #define BOTTOM 44.0
@@ -116,11 +116,11 @@ static void put_tick_label(struct buf *out, const struct axis *axis, double valu
   char text[32];
   time_t seconds = (time_t)value;
   struct tm parts;
-  bool is_short = axis->high - axis->low < 3 * 86400;
+  double range_s = axis->high - axis->low;
+  const char *form = range_s < 600 ? "%m-%d %H:%M:%S" : range_s < 3 * 86400 ? "%m-%d %H:%M" : "%Y-%m-%d";
   if (axis->scale != PLOT_TIME)
     buf_format(out, "%.6g", value);
-  else if (gmtime_r(&seconds, &parts) != NULL &&
-           strftime(text, sizeof text, is_short ? "%m-%d %H:%M" : "%Y-%m-%d", &parts) > 0)
+  else if (gmtime_r(&seconds, &parts) != NULL && strftime(text, sizeof text, form, &parts) > 0)
     buf_text(out, text);
 }
 
