@@ -231,6 +231,8 @@ void output_remove_unfinished(int signal_number)
 enum status output_file(const char *path, const void *bytes, size_t size_bytes, bool may_replace, struct error *err)
 {
   char partial[PATH_MAX];
+  if (strcmp(path, "-") == 0)
+    return fwrite(bytes, 1, size_bytes, stdout) == size_bytes ? output_finish(err) : output_failed(err);
   if (!may_replace && access(path, F_OK) == 0)
     return error_set(err, STATUS_USE, "the output exists", path, "--force, or another -o",
                      "it is not overwritten unasked");

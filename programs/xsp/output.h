@@ -19,7 +19,7 @@ enum status output_finish(struct error *err) MUST_CHECK; // flushes; main calls 
 bool output_reader_left(void);
 // For what report/ writes to stdout itself, where `path` is "-": the same after its failure with *err empty.
 void output_note_reader(const char *path, enum status status, const struct error *err);
-// Makes the file `path` of these bytes, or leaves what is there. Errors: STATUS_USE (it exists, and may not be replaced), STATUS_SYSTEM.
+// Makes the file `path` of these bytes, or leaves what is there; "-": writes them to stdout. Errors: STATUS_USE (it exists, and may not be replaced), STATUS_SYSTEM.
 enum status output_file(const char *path, const void *bytes, size_t size_bytes, bool may_replace,
                         struct error *err) MUST_CHECK;
 // From here on no notes and no progress.

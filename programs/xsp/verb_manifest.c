@@ -297,11 +297,13 @@ static enum status init(const struct invocation *invocation, struct draft *draft
     output = arena_format(arena, "%s.yml", clean_name(profile->name, arena));
   put_manifest(draft, output);
   XSP_TRY(output_file(output, draft->text.data, draft->text.length, invocation_has(invocation, "force"), err));
-  XSP_TRY(print(draft, format, err));
+  bool is_stdout = strcmp(output, "-") == 0;
+  if (!is_stdout)
+    XSP_TRY(print(draft, format, err));
   if (draft->form == NULL)
     output_message("xsp: %s is for xsp profile: xsp evaluate needs an input of pictures and an output that it can read",
-                   output);
-  else
+                   is_stdout ? "the manifest" : output);
+  else if (!is_stdout)
     output_note("xsp: wrote %s; look at its lines with `check`, then: xsp evaluate %s --data FOLDER", output, output);
   return STATUS_OK;
 }
@@ -324,7 +326,8 @@ static enum status run(const struct invocation *invocation, struct error *err)
 }
 
 static const struct option_description options[] = {
-    {"output", 'o', "FILE.yml", NULL, 0, "Default: the model's name and .yml, in the current folder."},
+    {"output", 'o', "FILE.yml", NULL, 0,
+     "Default: the model's name and .yml, in the current folder. -: stdout, without the table."},
     OPTION_FORCE,
     {"framework", 0, "NAME", NULL, 0, "The model's framework. Default: by its file."},
     {"library", 0, "NAME=PATH", NULL, OPTION_REPEATABLE, "A framework's library, or a folder with it."},

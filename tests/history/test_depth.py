@@ -53,6 +53,7 @@ class Papers(HistoryTest):
         path = self.folder / "roofline.svg"
         self.run_xsp("history", self.files, "--plot", "roofline", "-o", path)
         self.refused("exists", "history", self.files, "--plot", "roofline", "-o", path)
+        self.assertEqual(self.run_xsp("history", self.files, "--plot", "roofline", "-o", "-").stdout, path.read_text())
         root = xml.etree.ElementTree.parse(path).getroot()
         name = "{http://www.w3.org/2000/svg}"
         roof, = (line.get("points") for line in root.iter(f"{name}polyline"))

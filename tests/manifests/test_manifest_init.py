@@ -101,6 +101,8 @@ class ManifestInit(unittest.TestCase):
         written, taken = self.init("-f")
         self.assertEqual((set(taken.values()), written["dims"]), ({None}, {"free_1": 128}))
         self.xsp("check", "net.yml")
+        self.assertEqual(self.xsp("manifest", "init", "net.onnx", "-o", "-").stdout, (self.folder / "net.yml").read_text())
+        self.assertFalse((self.folder / "-").exists())
 
     def test_names_and_places(self):
         """Names are any text; the path is that from the manifest's folder, else the whole one."""

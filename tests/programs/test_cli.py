@@ -93,6 +93,7 @@ class WrongUseTest(CliTest):
         model = self.folder / "model.onnx"
         model.touch()
         self.fails(2, "profile", model, "-o", "", mentions=["empty"])
+        self.fails(2, "demo", "-o", "-", mentions=["-o FOLDER"])
         self.fails(2, "analyze", "A2", mentions=["missing"])
         self.fails(2, "analyze", self.file, "A2", mentions=["analysis"])
         self.fails(2, "analyze", "A2", "B7", self.file, mentions=["B7"])

@@ -57,9 +57,7 @@ static enum status print_plot(const struct invocation *invocation, const struct 
   const char *path = invocation_value(invocation, "output");
   struct buf svg SCOPED(buf_done) = {0};
   XSP_TRY(history_plot(history, name, request, &svg, err));
-  if (path != NULL)
-    return output_file(path, svg.data, svg.length, invocation_has(invocation, "force"), err);
-  return output_buf(&svg, err);
+  return output_file(path != NULL ? path : "-", svg.data, svg.length, invocation_has(invocation, "force"), err);
 }
 
 static enum status print(const struct invocation *invocation, const struct history *history, int64_t limit,
