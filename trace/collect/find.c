@@ -43,9 +43,13 @@ static bool is_kept_here(int file)
 // Whether another process has the session mapped. Not by the process files: one that was only forked has none yet.
 bool collect_find_has_process(const char *directory)
 {
-  pid_t processes[2] = {0};
-  size_t count = proc_in(directory, PROC_MAPPED, processes, 2);
-  return count > 1 || (count == 1 && processes[0] != getpid());
+  bool has_process = false;
+  for (int look = 0; look < 2 && !has_process; look++) { // the second finds what was forked during the first
+    pid_t processes[2] = {0};
+    size_t count = proc_in(directory, PROC_MAPPED, processes, 2);
+    has_process = count > 1 || (count == 1 && processes[0] != getpid());
+  }
+  return has_process;
 }
 
 // ---- looking ---------------------------------------------------------------------------------------------------------
