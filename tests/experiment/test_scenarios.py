@@ -6,6 +6,7 @@ import os
 import pathlib
 import subprocess
 import tempfile
+import time
 import unittest
 
 import numpy
@@ -79,14 +80,15 @@ class ScenarioTest(unittest.TestCase):
         return queries
 
     def test_one_after_the_other(self):
-        rows = self.evaluate("-s", "single-stream", "-s", "multi-stream", "-s", "offline", "--duration", 0.1, "--queries", 20, "--batch", 2)
+        began, lasts_s = time.monotonic(), 0.5
+        rows = self.evaluate("-s", "single-stream", "-s", "multi-stream", "-s", "offline", "--duration", lasts_s, "--queries", 20, "--batch", 2)
+        self.assertGreaterEqual(time.monotonic() - began, 3 * lasts_s)  # a busy machine may begin the first query late, and end the last early
         self.assertEqual([(row["scenario"], row["batch"], row["metric"], row["is_valid"]) for row in rows],
                          [("single-stream", 1, "p90_ms", True), ("multi-stream", 8, "p99_ms", True), ("offline", 2, "samples_per_s", True)])
         for row, key in zip(rows, ("p90_ms", "p99_ms", "samples_per_s"), strict=True):
             self.check_figures(row)
             self.assertEqual(row["value"], row[key])
             self.assertGreaterEqual(row["queries"], 20)
-            self.assertGreaterEqual(row["duration_s"], 0.09)
         self.assertEqual({row["batch_size"] for row in self.sql("select distinct batch_size from run")}, {1, 2, 8})
 
     def test_a_server_gets_them_as_a_poisson_process(self):
