@@ -95,6 +95,14 @@ class Xplane(unittest.TestCase):
         _, spans = self.load(xspace.space(host, modules, environment))
         self.assertEqual({span["tags"].get("donated") for span in spans if span["level"] == "model"}, {2})
 
+    def test_a_module_that_came_from_a_cache(self):
+        """It has another number in its description; which of two is meant is not known."""
+        host, modules, environment = xspace.loop_program()
+        for described, expected in ((["jit_loop(7)"], {"f32[2,2]"}), (["jit_loop(7)", "jit_loop(9)"], {None}), (["jit_loops(7)"], {None})):
+            modules.modules = [(name, xspace.loop_module(name.partition("(")[0])) for name in described]
+            _, spans = self.load(xspace.space(host, modules, environment))
+            self.assertEqual({span["tags"].get("signature") for span in spans if span["level"] == "model"}, expected, described)
+
     def test_an_operation_ends_where_its_last_thread_ends_it(self):
         _, spans = self.load(xspace.space(*xspace.asynchronous_program()))
         durations = {span["name"]: span["duration_ns"] for span in spans}

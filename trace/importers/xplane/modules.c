@@ -7,12 +7,6 @@
 
 #include <stdlib.h>
 
-const struct xplane_module *xplane_module_find(const struct xplane *x, uint32_t name, int64_t program_id)
-{
-  const uint64_t *place = map_find(&x->module_at, (struct map_key){(uint64_t)name + 1, (uint64_t)program_id});
-  return place != NULL ? &x->modules.items[*place - 1] : NULL;
-}
-
 const struct xplane_instruction *xplane_instruction_find(const struct xplane *x, const struct xplane_run *run,
                                                          uint32_t operation)
 {
@@ -44,6 +38,17 @@ size_t xplane_modules_named(const struct xplane *x, uint32_t name)
       high = middle;
   }
   return low;
+}
+
+// What comes from JAX's cache of compiled modules runs under the number that it had in the process which compiled it, and is
+// described under another one. Then the only module of that name is meant.
+const struct xplane_module *xplane_module_find(const struct xplane *x, uint32_t name, int64_t program_id)
+{
+  const uint64_t *place = map_find(&x->module_at, (struct map_key){(uint64_t)name + 1, (uint64_t)program_id});
+  if (place != NULL)
+    return &x->modules.items[*place - 1];
+  size_t first = xplane_modules_named(x, name), end = xplane_modules_named(x, name + 1);
+  return end - first == 1 ? &x->modules.items[x->module_order.items[first]] : NULL;
 }
 
 void xplane_modules_end(struct xplane *x)
