@@ -11,6 +11,11 @@
 #include <time.h>
 #include <vector>
 
+#define TEXT_OF(name) #name
+#define TEXT(name) TEXT_OF(name)
+// builtin_implementation() names those that the library was built with.
+#define KERNELS TEXT(SIMDJSON_BUILTIN_IMPLEMENTATION)
+
 static double now_ns()
 {
   struct timespec now;
@@ -69,5 +74,5 @@ int main(int count, char **arguments)
   getrusage(RUSAGE_SELF, &usage);
   std::printf("%zu %.2f %ld %d.%d.%d %s\n", all.events, times[times.size() / 2] / static_cast<double>(all.events),
               usage.ru_maxrss, simdjson::SIMDJSON_VERSION_MAJOR, simdjson::SIMDJSON_VERSION_MINOR,
-              simdjson::SIMDJSON_VERSION_REVISION, simdjson::builtin_implementation()->name().c_str());
+              simdjson::SIMDJSON_VERSION_REVISION, KERNELS);
 }
