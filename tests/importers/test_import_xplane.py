@@ -243,6 +243,7 @@ class Xplane(unittest.TestCase):
                  for span in spans if span["category"] == "collective"]
         self.assertEqual(found, [("psum.1", "all_reduce", 16, "all", 40), ("psum.2", "all_reduce", 20, "all", 40), ("psum.3", "all_reduce", 36, "parts", 40),
                                  ("all_gather.1", "all_gather", 16, "parts", 40), ("ppermute.1", "permute", 16, "all", 40),
+                                 ("psum.4", "all_reduce", 16, "all", 40),
                                  ("reduce_scatter.1", "reduce_scatter", 16, "parts", None),
                                  ("reduce_scatter.1", "reduce_scatter", 16, "parts", None)])
 

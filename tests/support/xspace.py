@@ -119,8 +119,8 @@ def nested_module(name):
 
 
 def collective_program():
-    """An execution of a module: all-reduces of 16 bytes, and of 20 and 36 along one axis of a mesh; a gather in two groups, a permutation, and a
-    reduce-scatter in each turn of a loop."""
+    """An execution of a module: all-reduces of 16 bytes, and of 20 and 36 along one axis of a mesh; a gather in two groups, a permutation, an
+    all-reduce whose one group is there as older and as newer versions write it, and a reduce-scatter in each turn of a loop."""
     def named(key):
         return number(35, key)
 
@@ -136,8 +136,9 @@ def collective_program():
             instruction("psum.3", "all-reduce", more=of(7, 1 << 33) + along(0, 2, 2)),
             instruction("all_gather.1", "all-gather", more=of(7) + 2 * field(49, field(1, b"\0\1"))),
             instruction("ppermute.1", "collective-permute", more=of(7)), instruction("while.1", "while", calls=[2])]
+    main.append(instruction("psum.4", "all-reduce", more=of(7) + field(49, field(1, b"\0\1")) + field(87, field(1, field(1, b"\0\1")))))
     body = [instruction("arg", "parameter", more=named(9)), instruction("reduce_scatter.1", "reduce-scatter", more=of(9) + field(87, field(2, number(1, 2))))]
-    names = "psum.1", "psum.2", "psum.3", "all_gather.1", "ppermute.1"
+    names = "psum.1", "psum.2", "psum.3", "all_gather.1", "ppermute.1", "psum.4"
     host, modules = Plane("/host:CPU", process_id=77), Plane("/host:metadata")
     host.line(9, "tf_XLAPjRtCpuClient/9", 500, [operation(name, 10 * i, 5, 40, i + 1, "jit_f") for i, name in enumerate(names)] + [
         operation("while.1", 90, 20, 40, 20, "jit_f"), operation("reduce_scatter.1", 91, 2, 40, 21, "jit_f"),

@@ -66,12 +66,13 @@ static uint64_t groups_of_mesh(struct wire wire)
   return count > 0 ? groups : 0;
 }
 
-uint64_t xplane_collective_groups(const struct wire_field *field)
+void xplane_collective_groups(const struct wire_field *field, uint64_t *listed, uint64_t *newer)
 {
   if (field->type != WIRE_BYTES)
-    return 0;
-  return field->number == INSTRUCTION_GROUPS    ? 1
-         : field->number == INSTRUCTION_DEVICES ? groups_of_devices(wire_inside(field))
-         : field->number == INSTRUCTION_MESH    ? groups_of_mesh(wire_inside(field))
-                                                : 0;
+    return;
+  uint64_t groups = field->number == INSTRUCTION_DEVICES ? groups_of_devices(wire_inside(field))
+                    : field->number == INSTRUCTION_MESH  ? groups_of_mesh(wire_inside(field))
+                                                         : 0;
+  *listed += field->number == INSTRUCTION_GROUPS;
+  *newer = groups > *newer ? groups : *newer;
 }

@@ -41,7 +41,8 @@ enum { METADATA_NAME = 2, METADATA_FILE = 3, METADATA_LINE = 4, METADATA_FRAME =
 struct instruction {
   struct slice name, opcode, shape, primitive, file;
   struct slice operands; // numbers of instructions, packed
-  uint64_t line, frame, computation, groups;
+  uint64_t line, frame, computation;
+  uint64_t listed_groups, newer_groups; // of a collective: the same ones, as versions of XLA write them
   uint64_t called[CALLED_MOST];
   size_t called_count;
 };
@@ -155,7 +156,7 @@ static bool read_instruction(struct module *module, uint64_t computation, struct
     else if (field.number == INSTRUCTION_CALLED)
       instruction->called_count = xplane_numbers(&field, instruction->called, instruction->called_count, CALLED_MOST);
     else
-      instruction->groups += xplane_collective_groups(&field);
+      xplane_collective_groups(&field, &instruction->listed_groups, &instruction->newer_groups);
   }
   return wire.problem == NULL;
 }
@@ -290,7 +291,8 @@ static void keep_instruction(struct module *module, struct instruction *instruct
   const char *collective = xplane_collective_kind(instruction->opcode);
   if (collective != NULL) {
     kept.collective = keep(module, slice_of(collective)) + 1;
-    kept.group = keep(module, slice_of(instruction->groups > 1 ? "parts" : "all")) + 1;
+    bool has_parts = instruction->listed_groups > 1 || instruction->newer_groups > 1;
+    kept.group = keep(module, slice_of(has_parts ? "parts" : "all")) + 1;
     kept.bytes = operand_bytes(module, instruction);
   }
   *vector_add(&x->instructions) = kept;

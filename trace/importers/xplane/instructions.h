@@ -16,7 +16,8 @@ int64_t xplane_shape_bytes(struct wire shape);             // 0: of tuples, or u
 // ---- collectives.c
 // "all_reduce" of "all-reduce" and "all-reduce-start"; NULL: it is no collective.
 const char *xplane_collective_kind(struct slice opcode);
-// Of a field of an instruction (HloInstructionProto): how many groups of devices exchange apart; 0: it has none.
-uint64_t xplane_collective_groups(const struct wire_field *field);
+// Of a field of an instruction (HloInstructionProto): how many groups of devices exchange apart. A file may have them twice: one
+// by one, which add up, and in newer fields, of which the largest number counts. Both start at 0.
+void xplane_collective_groups(const struct wire_field *field, uint64_t *listed, uint64_t *newer);
 
 #endif
