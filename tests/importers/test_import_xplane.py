@@ -89,6 +89,16 @@ class Xplane(unittest.TestCase):
         self.assertEqual((loop["tags"]["layer_type"], loop["thread_id"]), ("while", 9))
         self.assertNotIn("iterations", loop["tags"])  # some turns are not in the file
 
+    def test_a_loop_that_is_cut_and_ends_last(self):
+        """copy.1 begins last in the execution, but my_fusion goes on in another thread."""
+        host, modules, environment = xspace.Plane("/host:CPU"), xspace.Plane("/host:metadata"), xspace.Plane("Task Environment")
+        host.line(3, "tf_XLAEigen/3", 0, [xspace.end("my_fusion", 9, 1)])
+        host.line(9, "tf_XLAPjRtCpuClient/9", 0, [xspace.operation("my_fusion", 1, 1, -5, 1), xspace.operation("copy.1", 3, 1, -5, 2)])
+        modules.add_module("jit_loop(3)", xspace.loop_module())
+        _, spans = self.load(xspace.space(host, modules, environment))
+        durations = {span["name"]: span["duration_ns"] for span in spans}
+        self.assertEqual(durations, {"my_fusion": 8_000, "copy.1": 1_000, "while.5": 8_000, "jit_loop": 8_000})
+
     def test_memory_that_is_donated(self):
         host, modules, environment = xspace.loop_program()
         modules.modules = [("jit_loop(3)", xspace.loop_module(donated=(0, 2)))]

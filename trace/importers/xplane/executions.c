@@ -182,14 +182,15 @@ static void add_lost_loops(struct xplane *x)
   size_t known = x->controls.count;
   for (size_t i = 0; i < x->bodies.count; i++) {
     const struct xplane_body *body = &x->bodies.items[i];
-    const struct xplane_instruction *loop = xplane_instruction_find(x, &x->runs.items[body->run], body->loop);
-    if (loop != NULL && loop->is_loop && control_before(x, body->run, body->loop, INT64_MAX) == SIZE_MAX)
-      *vector_add(&x->controls) =
-          (struct xplane_control){.start_ns = body->start_ns,
-                                  .end_ns = xplane_end_of(x, body->last, body->last_start_ns, body->end_ns),
-                                  .is_pending = true,
-                                  .run = body->run,
-                                  .operation = body->loop};
+    struct xplane_run *run = &x->runs.items[body->run];
+    const struct xplane_instruction *loop = xplane_instruction_find(x, run, body->loop);
+    if (loop == NULL || !loop->is_loop || control_before(x, body->run, body->loop, INT64_MAX) != SIZE_MAX)
+      continue;
+    int64_t end_ns = xplane_end_of(x, body->last, body->last_start_ns, body->end_ns);
+    *vector_add(&x->controls) = (struct xplane_control){
+        .start_ns = body->start_ns, .end_ns = end_ns, .is_pending = true, .run = body->run, .operation = body->loop};
+    if (end_ns > run->end_ns)
+      run->end_ns = end_ns;
   }
   x->lost_controls = x->controls.count - known;
   if (x->lost_controls > 0)
