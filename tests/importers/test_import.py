@@ -849,6 +849,13 @@ class ChromeTest(ImportTest):
         self.assertEqual(accounts[0]["files"][0]["kept"], 60000)
         self.assertEqual(self.everything(files[0]), self.everything(files[1]))
 
+    def test_parents_of_a_large_run_are_found_on_as_many_threads(self):
+        trace = self.file(b"[" + b",".join([json.dumps(event()).encode()] * 10**6) + b"]")
+        for options, has_two in (((), len(os.sched_getaffinity(0)) > 1), (("--threads", "1"), False)):
+            result = xsp("import", trace, "-o", self.out, "--force", *options, environment={"XSP_DEBUG": "correlate"})
+            self.assertIn(b"1000000 spans", result.stderr)
+            self.assertEqual(b"two threads" in result.stderr, has_two)
+
     def test_an_empty_trace_next_to_another(self):
         empty, full = self.file("[]", "empty.json"), self.file(CHROME, "full.json")
         account = xsp_json("import", empty, full, "-o", self.out, "--json")

@@ -39,7 +39,9 @@ enum status correlate_spans(const struct correlate_question *question, struct ar
                             struct correlate_answer *ret_answer, struct error *err) MUST_CHECK;
 // Correlates every run of a store that is being written and puts the result into it. Model spans named "ProfilerStep#N"
 // are steps, whether or not they are flagged so. At its peak some 60 bytes a span of the largest run.
+// A second thread works at runs of 10⁶ spans and more, and is gone on return.
 enum status correlate_store(struct store *store, struct error *err) MUST_CHECK;
+enum status correlate_store_alone(struct store *store, struct error *err) MUST_CHECK; // on the caller's thread
 // Makes sure that an opened file's runs are correlated: where the file lacks it, in memory (store_overlay_derived).
 enum status correlate_ensure(struct store *store, struct error *err) MUST_CHECK;
 // The calling context tree of a run, in the order of metrics and contexts. `paths` are the file's; the rows live in `arena`.

@@ -35,7 +35,7 @@ void relation_observe(struct relation *relation, const int64_t *warmup_ids, size
 void relation_answer(struct relation *relation, const struct correlate_question *question, struct arena *arena,
                      struct correlate_answer *answer);
 // relation.c: after parents_find, whether all parents that the source named are in the run. Then is_named is made in `arena`, and the
-// column recorded_parent_id no longer needed.
+// column recorded_parent_id is no longer needed.
 bool relation_keep_named(struct relation *relation, struct arena *arena);
 // A store_derived_source's fill, with a relation as its context.
 void relation_fill(void *context, enum store_column column, size_t first_row, size_t count, void *ret_values);

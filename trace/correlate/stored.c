@@ -95,7 +95,7 @@ static enum status find_warmups(struct store *store, int64_t run_id, struct aren
 struct run {
   struct store *store;
   int64_t run_id;
-  bool may_have_steps;
+  bool may_have_steps, may_start_thread;
   struct store_spans spans;
   struct arena arena;       // columns, tracks, observations
   struct arena links_arena; // the correlation ids
@@ -196,22 +196,21 @@ static enum status write_relation(struct run *run, struct relation *relation, st
   return store_put_derived_columns(run->store, run->run_id, &source, err);
 }
 
-// An overlay's caller may be a library in somebody's process, which has a way out of exhausted memory on its thread alone.
-static bool may_start_thread(const struct run *run, bool is_overlay)
+static bool needs_thread(const struct run *run)
 {
   cpu_set_t set;
-  return !is_overlay && run->spans.count >= ROWS_FOR_TWO && sched_getaffinity(0, sizeof set, &set) == 0 &&
+  return run->may_start_thread && run->spans.count >= ROWS_FOR_TWO && sched_getaffinity(0, sizeof set, &set) == 0 &&
          CPU_COUNT(&set) > 1;
 }
 
-static enum status find_parents(struct run *run, bool is_overlay, struct parents *parents, struct error *err)
+static enum status find_parents(struct run *run, struct parents *parents, struct error *err)
 {
   const struct correlate_question question = {.spans = &run->spans,
                                               .tracks = run->tracks,
                                               .track_count = run->track_count,
                                               .resolution_ns = run->resolution_ns};
   struct launch_facts_source source = {run->store, run->run_id, &run->spans, run->tracks, run->track_count};
-  XSP_TRY(parents_find(&question, may_start_thread(run, is_overlay), parents, err));
+  XSP_TRY(parents_find(&question, needs_thread(run), parents, err));
   XSP_TRY(parents_learn(&run->spans, launch_facts_load, &source, parents, err));
   const struct pools_source pools = {run->store, run->run_id, &run->spans, run->tracks, run->track_count};
   XSP_TRY(pools_find(&pools, parents, err));
@@ -263,7 +262,7 @@ static enum status load_names(struct run *run, const struct parents *parents, st
 static enum status correlate_run(struct run *run, bool is_overlay, struct error *err)
 {
   struct relation relation SCOPED(relation_done) = {.spans = &run->spans};
-  XSP_TRY(find_parents(run, is_overlay, &relation.parents, err));
+  XSP_TRY(find_parents(run, &relation.parents, err));
   XSP_TRY(load_names(run, &relation.parents, err));
   if (relation_keep_named(&relation, &run->arena)) {
     arena_done(&run->named_arena);
@@ -272,7 +271,7 @@ static enum status correlate_run(struct run *run, bool is_overlay, struct error 
   return is_overlay ? overlay_relation(run, &relation, err) : write_relation(run, &relation, err);
 }
 
-static enum status correlate_runs(struct store *store, bool is_overlay, struct error *err)
+static enum status correlate_runs(struct store *store, bool is_overlay, bool may_start_thread, struct error *err)
 {
   struct arena arena SCOPED(arena_done) = {0};
   struct store_run *runs;
@@ -282,10 +281,13 @@ static enum status correlate_runs(struct store *store, bool is_overlay, struct e
   for (size_t i = 0; i < count && status == STATUS_OK; i++) {
     if (is_overlay && store_has_derived(store, runs[i].run_id))
       continue;
-    struct run run = {.store = store, .run_id = runs[i].run_id, .may_have_steps = may_have_steps};
+    struct run run = {.store = store,
+                      .run_id = runs[i].run_id,
+                      .may_have_steps = may_have_steps,
+                      .may_start_thread = may_start_thread};
     status = load(&run, err);
-    DEBUG(correlate, "run %lld: %zu spans, %zu tracks%s", (long long)run.run_id, run.spans.count, run.track_count,
-          is_overlay ? ", in memory only" : "");
+    DEBUG(correlate, "run %lld: %zu spans, %zu tracks%s%s", (long long)run.run_id, run.spans.count, run.track_count,
+          needs_thread(&run) ? ", by two threads" : "", is_overlay ? ", in memory only" : "");
     if (status == STATUS_OK)
       status = correlate_run(&run, is_overlay, err);
     arena_done(&run.named_arena);
@@ -297,10 +299,16 @@ static enum status correlate_runs(struct store *store, bool is_overlay, struct e
 
 enum status correlate_store(struct store *store, struct error *err)
 {
-  return correlate_runs(store, false, err);
+  return correlate_runs(store, false, true, err);
 }
 
+enum status correlate_store_alone(struct store *store, struct error *err)
+{
+  return correlate_runs(store, false, false, err);
+}
+
+// Its caller may be a library in somebody's process, which has a way out of exhausted memory on its thread alone.
 enum status correlate_ensure(struct store *store, struct error *err)
 {
-  return correlate_runs(store, true, err);
+  return correlate_runs(store, true, false, err);
 }

@@ -56,7 +56,7 @@ enum status import_store_fill(const char *const *paths, size_t count, struct imp
   XSP_TRY(status);
   ret_report->files = files;
   ret_report->file_count = count;
-  XSP_TRY(correlate_store(store, err));
+  XSP_TRY(options->threads == 1 ? correlate_store_alone(store, err) : correlate_store(store, err));
   XSP_TRY(import_mark_warmups(store, files, count, options, err));
   if (interrupted_by != 0)
     return error_set(err, STATUS_SYSTEM, "cannot import", paths[0], "it again", "it was interrupted");

@@ -124,7 +124,9 @@ static const struct option_description options[] = {
      "The first N observations of each of the FILEs after this option are warm-ups: they are in no statistic."},
     {"limit-bytes", 0, "N", NULL, 0,
      "Refuse files of more than N bytes after decompression; K, M, G and T multiply by 1024. Default 4G."},
-    {"threads", 0, "N", NULL, 0, "1: read and write on one thread. 2: write on another. Without it: 2."},
+    {"threads", 0, "N", NULL, 0,
+     "1: read, write and find parents on one thread. 2: write, and help with the parents of a million spans or more, "
+     "on another. Without it: 2."},
     OPTION_FORCE,
     {"json", 0, NULL, NULL, 0, "Print the account as JSON."},
     {0},
