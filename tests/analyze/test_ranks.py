@@ -92,6 +92,22 @@ class RanksTest(unittest.TestCase):
         finding = next(row for row in self.ask("findings")["rows"] if row["id"] == "F31")
         self.assertIn("the others wait for it in all_reduce", finding["title"])
 
+    def test_of_kinds_that_are_waited_for_alike_the_first_is_named(self):
+        """Rank 0 waits 20 ms for rank 1 in each. A seed of hashes, new in each process, must not decide."""
+        kinds = "all_gather", "all_reduce", "all_to_all"
+        self.trace.run(1, "A/M/L/Lib", batch=None)
+        for rank, computes in enumerate((5, 25)):
+            self.rank(rank)
+            for step in range(STEPS):
+                self.at(rank, "training step", 100 * step, 100 * step + 100, "model", tags={"batch_size": 8})
+                for place, kind in enumerate(kinds):
+                    start = 100 * step + 33 * place
+                    self.at(rank, "aten::mm", start, start + computes)
+                    self.collective(rank, start + computes, start + 30, 3 * step + place + 1, kind)
+        titles = {next(row for row in self.ask("findings")["rows"] if row["id"] == "F31")["title"] for _ in range(5)}
+        self.assertEqual(len(titles), 1)
+        self.assertIn("the others wait for it in all_gather", titles.pop())
+
     def test_without_recorded_numbers_the_order_decides(self):
         self.job(numbered=False)
         self.assert_two_ranks(self.ask("A21"))

@@ -186,22 +186,23 @@ static void choose(struct line_times *of, uint32_t slow, struct straggler_places
 
 static const char *most_waited(const struct rank_facts *facts, uint32_t slow)
 {
-  struct map ns_of = {0}; // by name and is_scattered
-  struct collective found = {0};
-  uint64_t most_ns = 0;
+  struct map ns_of SCOPED(map_done) = {0}; // by kind or name, and is_scattered
+  const struct map_slot *most = NULL;
   for (size_t i = 0; i < facts->waiting_ns.slot_count; i++) {
     const struct map_slot *slot = &facts->waiting_ns.slots[i];
-    if (slot->value == 0 || slot->key.a == slow)
-      continue;
-    uint64_t *ns = map_at(&ns_of, map_number(slot->key.b), NULL);
-    *ns += slot->value;
-    if (*ns > most_ns) {
-      most_ns = *ns;
-      found = (struct collective){.name = (uint32_t)(slot->key.b >> 1), .is_scattered = slot->key.b & 1};
-    }
+    if (slot->value > 0 && slot->key.a != slow)
+      *map_at(&ns_of, map_number(slot->key.b), NULL) += slot->value;
   }
-  map_done(&ns_of);
-  return most_ns > 0 ? ranks_collective_kind(&facts->ranks, &found) : "collectives";
+  for (size_t i = 0; i < ns_of.slot_count; i++) { // in an order of hashes, which must not decide between equals
+    const struct map_slot *slot = &ns_of.slots[i];
+    bool is_first =
+        most == NULL || slot->value > most->value || (slot->value == most->value && slot->key.a < most->key.a);
+    most = slot->value > 0 && is_first ? slot : most;
+  }
+  if (most == NULL)
+    return "collectives";
+  const struct collective found = {.name = (uint32_t)(most->key.a >> 1), .is_scattered = most->key.a & 1};
+  return ranks_collective_kind(&facts->ranks, &found);
 }
 
 enum status findings_straggler_places(struct findings *findings, const struct ranks *ranks, uint32_t rank,
