@@ -4,6 +4,7 @@
 #include "analyze/lines/paths.h"
 
 #include "base/saturate.h"
+#include "base/sorted.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -32,16 +33,10 @@ struct adding { // a run
 // ---- passes and steps ------------------------------------------------------------------------------------------------
 static int compare_places(uint32_t rank, int64_t ns, uint32_t other_rank, int64_t other_ns)
 {
-  if (rank != other_rank)
-    return rank < other_rank ? -1 : 1;
-  return (ns > other_ns) - (ns < other_ns);
+  return ORDER(rank, other_rank) ?: ORDER(ns, other_ns);
 }
 
-static int compare_passes(const void *left, const void *right)
-{
-  const struct pass *a = left, *b = right;
-  return compare_places(a->rank, a->start_ns, b->rank, b->start_ns);
-}
+SORTED_BY(compare_passes, struct pass, RISING(rank) ?: RISING(start_ns))
 
 static void add_passes(struct adding *of, const struct rank_run *run)
 {

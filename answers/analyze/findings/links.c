@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Adds up what process groups exchange. Called for each run by ranks.c, and by F55.
+// Adds up what process groups exchange. Called for each run by rank_facts.c, and by F55.
 #include "analyze/findings/links.h"
+
+#include "base/sorted.h"
 
 #include <stdlib.h>
 
@@ -50,11 +52,7 @@ void findings_add_links(struct links *links, const struct ranks *ranks)
   }
 }
 
-static int compare_links(const void *left, const void *right)
-{
-  const struct link *a = left, *b = right;
-  return ranks_compare_instances(&a->first, &b->first);
-}
+SORTED_BY(compare_links, struct link, ranks_compare_instances(&a->first, &b->first))
 
 void findings_sort_links(struct links *links)
 {
