@@ -91,7 +91,7 @@ bool history_matches(const struct history_record *record, const struct history_s
          (of->until_ns == 0 || (record->created_ns > 0 && record->created_ns <= of->until_ns));
 }
 
-// Of one of a file and one of a database, that with a file is first.
+// A record of a file comes before the same one of a database.
 SORTED_BY(by_time, struct history_record,
           RISING(created_ns) ?: RISING(batch) ?: texts_compare(a->model, b->model)
                              ?: texts_compare(a->framework, b->framework) ?: texts_compare(a->host, b->host)

@@ -207,7 +207,7 @@ enum status store_open_database(struct store *store, struct error *err)
   free(path);
   XSP_TRY(status);
   // Two threads sort while one feeds them; SQLite keeps them to its sorter. It sorts as much at a time as the page cache has:
-  // more takes longer.
+  // larger lists sort more slowly.
   sqlite3_exec(store->db, "PRAGMA cache_size=-2000; PRAGMA cell_size_check=ON; PRAGMA threads=2", NULL, NULL, NULL);
   XSP_TRY(check_database(store, err));
   XSP_TRY(add_later_tables(store, err));

@@ -101,7 +101,8 @@ static void tag_others(struct xplane *x, const struct xplane_event *event, int64
 
 // ---- operations of modules -------------------------------------------------------------------------------------------
 
-// Processes of a job count the executions of modules alike. A loop's body has several of an execution: they count by their order.
+// Processes of a job count the executions of modules alike. In a loop, branch or call there may be several of
+// an execution: they count by their order.
 static void tag_collective(struct xplane *x, int64_t span_id, const struct xplane_instruction *instruction,
                            const struct xplane_run *run)
 {
