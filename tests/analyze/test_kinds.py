@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Kinds of calls: observations of one model and one signature are a set of their own. Scripted traces with known figures."""
+import contextlib
 import pathlib
+import sqlite3
 import unittest
 
 from scripted import Script, UNIX_START, temporary_folder, xsp, xsp_json
@@ -131,6 +133,22 @@ class KindsTest(unittest.TestCase):
         answer = self.ask(self.trace(), "A1", "--signature", "2")
         self.assertEqual(answer["summary"]["cold_latency_ms"], 500)
         self.assertIsNone(self.ask(self.trace(), "A1")["summary"]["cold_latency_ms"])
+
+
+class InterruptedTest(unittest.TestCase):
+    def test_the_first_experiment_says_it(self):
+        script = Script()
+        for number in (1, 2):
+            script.experiment(f"net {number}", number)
+            script.run(number, experiment_id=number)
+            script.track(1, run_id=number)
+            script.span("predict", UNIX_START + number * MS, MS, run_id=number)
+        with temporary_folder() as folder:
+            path = script.write(pathlib.Path(folder) / "two.xsp")
+            with contextlib.closing(sqlite3.connect(path)) as database, database:
+                database.execute("insert into note values (0, 'interrupted', 'the user ended it')")
+            notes = [table["notes"] for table in xsp_json("analyze", "A1", path, "--json")]
+        self.assertEqual([[note for note in of if "ended" in note] for of in notes], [["the user ended it"], []])
 
 
 if __name__ == "__main__":

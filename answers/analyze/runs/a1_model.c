@@ -164,14 +164,19 @@ static enum status put_other_kinds(struct question *question, struct error *err)
   return STATUS_OK;
 }
 
+// It is of the whole file, so the first experiment's table has it.
 static enum status note_interruption(struct question *question, struct error *err)
 {
+  struct store_experiment *experiments;
   struct store_note *notes;
   size_t count;
+  XSP_TRY(store_experiments(question->view->store, question->scratch, &experiments, &count, err));
+  if (count == 0 || experiments[0].experiment_id != question->view->experiment->experiment_id)
+    return STATUS_OK;
   XSP_TRY(store_notes(question->view->store, 0, question->arena, &notes, &count, err));
   for (size_t i = 0; i < count; i++)
     if (strcmp(notes[i].key, "interrupted") == 0)
-      table_note(&question->table, "interrupted: %s", notes[i].value);
+      table_note(&question->table, "%s", notes[i].value);
   return STATUS_OK;
 }
 
