@@ -108,7 +108,7 @@ const char *analyze_severity(double pct); // of what a finding could save, else 
 bool analyze_is_finding(
     const char *name); // an id ("F1", in any case) or a key ("hotspot") of answers/analyze/findings/
 // STATUS_USE, with the nearest key after `option` ("--only") as advice.
-enum status analyze_no_such_finding(const char *name, const char *option, struct error *err);
+enum status analyze_no_such_finding(const char *name, const char *option, struct error *err) MUST_CHECK;
 
 // ---- the cause (answers/analyze/causes/) --------------------------------------------------------------------------------------
 enum time_part { // of the observations' time, each without those before it: they add up to it. docs/analyses.md, "The cause"

@@ -81,7 +81,7 @@ enum analyze_of { ANALYZE_OF_ALL, ANALYZE_OF_FINDINGS };
     "findings: only those that could gain at least this share of the program's time.") \
   X("threshold", LIST, thresholds, threshold_count, ANALYZE_LIST_MOST, "NAME=VALUE,...", NULL, ANALYZE_OF_FINDINGS, \
     "findings: another threshold than the usual one, for example hotspot-share=20 (per cent). " \
-    "docs/findings.md lists them; a wrong name prints all.")
+    "docs/findings.md lists them.")
 // clang-format on
 
 #endif

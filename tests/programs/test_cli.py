@@ -109,7 +109,8 @@ class WrongUseTest(CliTest):
                                    (["check", "onnxruntme"], "onnxruntime"),
                                    (["analyze", "findings", self.file, "--only", "hotspt"], "--only hotspot"),
                                    (["analyze", "findings", self.file, "--fail-on", "smal_kernels"], "--fail-on small_kernels"),
-                                   (["analyze", "findings", self.file, "--threshold", "hotspot-shar=3"], "--threshold hotspot-share"),
+                                   (["analyze", "findings", self.file, "--threshold", "hotspot-shar=3"], "--threshold hotspot-share=10%"),
+                                   (["analyze", "findings", self.file, "--threshold", "hotspot-share=abc"], "--threshold hotspot-share=10%"),
                                    (["profile", model, "--framework", "onnxruntim"], "--framework onnxruntime")):
             with self.subTest(arguments[-1]):
                 self.fails(2, *arguments, mentions=[f"try: {nearest}, or "])

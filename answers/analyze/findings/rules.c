@@ -46,23 +46,23 @@ double findings_threshold(const struct findings *findings, const char *name)
 // ---- options ---------------------------------------------------------------------------------------------------------
 static enum status unknown_threshold(const char *text, struct error *err)
 {
-  struct error why = {0};
-  char name[64], advice[160];
+  char name[64], form[96], advice[160];
   struct nearest nearest;
-  size_t used = 0, count = findings_rule_count() * FINDING_THRESHOLDS_MOST;
   snprintf(name, sizeof name, "%.*s", (int)strcspn(text, "="), text);
   nearest_start(&nearest, name);
-  for (size_t i = 0; i < count; i++) {
+  for (size_t i = 0; i < findings_rule_count() * FINDING_THRESHOLDS_MOST; i++) {
     const struct finding_threshold *known = threshold_at(i);
-    if (known != NULL)
-      nearest_offer(&nearest, known->name);
-    if (known != NULL && used < sizeof why.why)
-      used += (size_t)snprintf(why.why + used, sizeof why.why - used, "%s%s=%g%s", used > 0 ? ", " : "", known->name,
-                               known->usual, known->unit);
+    if (known == NULL)
+      continue;
+    nearest_offer(&nearest, known->name);
+    if (nearest.best == known->name)
+      snprintf(form, sizeof form, "%s=%g%s", known->name, known->usual, known->unit);
   }
+  if (nearest.best != NULL)
+    nearest.best = form;
   nearest_advice(&nearest, "--threshold ", "NAME=NUMBER, as in hotspot-share=20", advice, sizeof advice);
   return error_set(err, STATUS_USE, "there is no such threshold, or its value is not a number", text, advice,
-                   "known are %s", why.why);
+                   "docs/findings.md lists them");
 }
 
 // "hotspot-share=20%", where the unit may be missing.
