@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The rules of asynchronous layers in docs/analyses.md, on experiments that are small enough to compute by hand."""
+import pathlib
 import unittest
 
+from scripted import UNIX_START, Script, temporary_folder
 from tiny_experiment import HandCase, Tiny, ask, kernel, layer
 
 
@@ -177,6 +179,27 @@ class SerialisedTest(HandCase):
         queue(tiny.run("M/L/K@serial", 2), ms=1000, at=500)
         self.assertEqual(ask(self.write(tiny), "A1")["rows"][0]["batch_size"], 1)
         self.assertEqual(len(ask(self.write(tiny), "A1")["rows"]), 1)
+
+
+class CapturedTest(HandCase):
+    def test_a_layer_with_a_kernel_of_its_own_and_a_node(self):
+        """It captures a node and runs a kernel, which starts first; then another layer launches the graph."""
+        script = Script()
+        script.experiment()
+        script.run(1, "M/L/K")
+        script.track(1)
+        script.track(2, thread=None, device=0, stream=7)
+        at = UNIX_START
+        script.span("net", at, 1000)
+        for name, start, duration in (("conv", 0, 300), ("replay", 400, 300)):
+            script.span(name, at + start, duration, "layer")
+            script.span("launch", at + start + 100, 10, "kernel", "launch", correlation=start + 1, category="api")
+        script.span("node", at + 50, 0, "library", category="graph", tags={"graph_node": 5})
+        script.span("own", at + 150, 50, "kernel", "execution", track=2, correlation=1, category="kernel")
+        script.span("node's", at + 600, 50, "kernel", "execution", track=2, correlation=401, category="kernel", tags={"graph_node": 5})
+        with temporary_folder() as folder:
+            rows = ask(script.write(pathlib.Path(folder) / "captured.xsp"), "A11")["rows"]
+        self.assertEqual([(row["layer_name"], row["count"], row.get("launched_by")) for row in rows], [("conv", 2, "replay"), ("replay", 0, None)])
 
 
 if __name__ == "__main__":

@@ -6,12 +6,15 @@
 
 #include <math.h>
 
-// Of a layer that captured a graph, by its first kernel.
+// Of a layer that captured a graph, by the first of its kernels that one launched.
 static const char *launcher(const struct kernels *kernels, const struct kernel_groups *groups, size_t index)
 {
-  uint32_t first = groups->first[index];
-  uint32_t launched = first < groups->first[index + 1] ? kernels->items[groups->row[first]].launched : KERNEL_NO_LAYER;
-  return launched == KERNEL_NO_LAYER ? NULL : kernels->layers.items[launched].name_text;
+  for (uint32_t i = groups->first[index]; i < groups->first[index + 1]; i++) {
+    uint32_t launched = kernels->items[groups->row[i]].launched;
+    if (launched != KERNEL_NO_LAYER)
+      return kernels->layers.items[launched].name_text;
+  }
+  return NULL;
 }
 
 struct kernel_layer kernel_layer(struct question *question, const struct kernels *kernels, struct kernel_groups *groups,

@@ -22,14 +22,14 @@ bool layers_captured_exist(struct store *store)
 // ---- who captured -----------------------------------------------------------------------------------------------------
 struct nodes {
   const struct run_columns *columns;
-  struct map process_of;  // by track id
-  struct map made;        // by process and node: row of the span where it was made, from 1
-  struct map original_of; // by that row: the node's original
+  const struct map *process_of; // by track id
+  struct map made;              // by process and node: row of the span where it was made, from 1
+  struct map original_of;       // by that row: the node's original
 };
 
 static struct map_key node_key(const struct nodes *nodes, uint32_t row, int64_t id)
 {
-  const uint64_t *process = map_find(&nodes->process_of, map_number(nodes->columns->spans.track_id[row]));
+  const uint64_t *process = map_find(nodes->process_of, map_number(nodes->columns->spans.track_id[row]));
   return (struct map_key){process == NULL ? 0 : *process + 1, (uint64_t)id};
 }
 
@@ -72,7 +72,8 @@ static void link_execution(const struct nodes *nodes, const uint32_t *counts_as,
 enum status layers_captured_find(const struct run_columns *columns, const uint32_t *counts_as, struct arena *arena,
                                  struct layers_captured *ret, struct error *err)
 {
-  struct nodes nodes = {.columns = columns};
+  struct map process_of SCOPED(map_done) = {0};
+  struct nodes nodes = {.columns = columns, .process_of = &process_of};
   const size_t count = columns->spans.count;
   uint32_t keys[KEYS], graph = run_columns_category(columns->store, "graph");
   struct store_tag *tags;
@@ -85,7 +86,7 @@ enum status layers_captured_find(const struct run_columns *columns, const uint32
       keys[i] = 0;
   const int64_t run_id = columns->run->run->run_id;
   XSP_TRY(store_load_tags_of(columns->store, run_id, keys, KEYS, arena, &tags, &tag_count, err));
-  XSP_TRY(run_processes_load(columns->store, run_id, arena, &nodes.process_of, &process_count, err));
+  XSP_TRY(run_processes_load(columns->store, run_id, arena, &process_of, &process_count, err));
   ret->is_captured = arena_alloc_array(arena, count + 1, sizeof *ret->is_captured);
   ret->by = memset(arena_alloc_array(arena, count + 1, sizeof *ret->by), 0xff, count * sizeof *ret->by);
   for (int pass = 0; pass < 2; pass++) // nodes are made before they run, and may be recorded after that
@@ -98,7 +99,6 @@ enum status layers_captured_find(const struct run_columns *columns, const uint32
       else if (pass == 1 && tags[i].key == keys[NODE] && device_row_counts(columns, row))
         link_execution(&nodes, counts_as, &tags[i], row, ret);
     }
-  map_done(&nodes.process_of);
   map_done(&nodes.made);
   map_done(&nodes.original_of);
   return STATUS_OK;
@@ -125,7 +125,7 @@ static uint32_t add(struct adding *adding, uint32_t item, uint32_t observation)
   return (uint32_t)*place;
 }
 
-// Puts what was added behind the items of its observation. `moved`: by item, then by what was added: its new place.
+// Puts what was added after the items of its observation. `moved`: by item, then by what was added: its new place.
 static void merge(const struct adding *adding, struct arena *arena, struct layer_rows *rows, uint32_t *moved)
 {
   const size_t count = rows->count, more = adding->added.count;

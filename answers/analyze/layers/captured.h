@@ -7,7 +7,7 @@
 #include "analyze/layers/layer_row.h"
 
 struct layers_captured {
-  uint32_t *by;      // by row, of executions of a node: the layer that captured it; ROW_NONE. NULL: no run has graphs
+  uint32_t *by; // by row, of executions of a node: the layer that captured it; ROW_NONE. NULL: the run has no graphs
   bool *is_captured; // by row, of layers: they captured a node
 };
 
