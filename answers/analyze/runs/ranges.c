@@ -140,7 +140,7 @@ static enum status answer(struct question *question, struct error *err)
 }
 
 const struct analysis analysis_ranges = {.id = "ranges",
-                                         .title = "ranges and library calls by name",
+                                         .title = "time in named ranges and library calls",
                                          .needs = "ranges",
                                          .main_figure = "total_ms",
                                          .is_of_program = true,
