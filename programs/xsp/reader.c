@@ -252,6 +252,7 @@ enum status answers_put_causes(struct answers *answers, struct store *store, str
   size_t count;
   analyze_request_init(&request);
   request.cache = answers->cache;
+  request.reads_source = true;
   XSP_TRY(analyze_causes(&store, 1, &request, &answers->arena, &causes, &count, err));
   report_causes(causes, count, out);
   return STATUS_OK;

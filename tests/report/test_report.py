@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import pathlib
+import platform
 import random
 import re
 import signal
@@ -198,6 +199,26 @@ class ReportTest(unittest.TestCase):
         self.assertIn("the cost of recording M/L", cause)
         xsp("report", source, source, "-o", self.folder / "two.html", check=0, environment={"MALLOC_PERTURB_": "90"})
         self.assertEqual([one["cause"] for one in Page(self.folder / "two.html").document["experiments"]], 2 * [cause])
+
+    def test_the_cause_quotes_its_line_unless_sources_stay_out(self):
+        source = self.folder / "collects.py"
+        source.write_text("import gc\n\ngc.collect()\n")
+        os.utime(source, (0, 0))
+        script = Script()
+        script.system(host=platform.node())
+        script.experiment("python3 collects.py")
+        script.run(1, "A")
+        script.track(1, "python3")
+        line = script.context("<module>", file=str(source), line=3)
+        script.span("collects.py", UNIX_START, 10**9, "application", category="program")
+        for number in range(100):
+            script.sample("cpu", UNIX_START + (number + 1) * 10**7, 10**7, line)
+        trace, page = self.report(script)
+        cause = page.document["experiments"][0]["cause"]
+        self.assertRegex(cause, r": gc\.collect\(\)$")
+        self.assertEqual(xsp("analyze", trace, check=0).stdout.decode().splitlines()[0].removeprefix("cause").strip(), cause)
+        xsp("report", trace, "--no-source", "-o", self.folder / "bare.html", check=0)
+        self.assertNotIn("gc.collect", Page(self.folder / "bare.html").parts["xsp-document"].decode())
 
     def test_executions_know_their_launch(self):
         source, page = self.report(asynchronous())

@@ -102,12 +102,17 @@ static void put_file(struct json_writer *json, size_t file, const char *path, co
   buf_done(&text);
 }
 
+bool page_reads_source(const struct page *page)
+{
+  return page->options->has_source && !page->options->is_of_server;
+}
+
 bool page_has_code(const struct page *page)
 {
   size_t count = 0;
   for (size_t i = 0; i < page->file_count; i++)
     count += interner_count(&page->files[i].code);
-  return page->options->has_source && !page->options->is_of_server && count > 0;
+  return page_reads_source(page) && count > 0;
 }
 
 enum status page_put_code(struct page *page, struct error *err)

@@ -45,6 +45,7 @@ static enum status put_experiments(struct page *page, size_t file, struct json_w
   struct analyze_request request;
   analyze_request_init(&request);
   request.cache = &page->files[file].cache;
+  request.reads_source = page_reads_source(page);
   enum status status =
       analyze_causes(&page->files[file].timeline.store, 1, &request, &arena, &causes, &cause_count, err);
   for (size_t i = 0; i < timeline->experiment_count && status == STATUS_OK; i++) {

@@ -90,6 +90,7 @@ enum status page_put_tables(struct page *page, size_t file, struct json_writer *
 void page_put_short_names(struct page *page, struct json_writer *json);
 // code.c: source files that the table's rows name; then the part "code" with their texts, if any are wanted and named.
 void page_code_keep(const struct table *table, struct interner *files);
+bool page_reads_source(const struct page *page);
 bool page_has_code(const struct page *page);
 enum status page_put_code(struct page *page, struct error *err) MUST_CHECK;
 

@@ -57,6 +57,7 @@ static void put_table(struct table *table, size_t file, const char *by, const ch
 }
 
 struct asked {
+  bool reads_source;
   struct store *store;
   struct analyze_cache *cache;
   size_t file;
@@ -72,6 +73,7 @@ static enum status answer(const struct asked *asked, const struct analysis *anal
   request.batch = batch;
   request.by = by;
   request.cache = asked->cache;
+  request.reads_source = asked->reads_source;
   struct table *tables = NULL;
   size_t count = 0;
   struct error why = {0};
@@ -111,7 +113,8 @@ static enum status answer_all(struct page *page, const struct asked *asked, cons
 enum status page_put_tables(struct page *page, size_t file, struct json_writer *json, struct error *err)
 {
   struct page_file *of = &page->files[file];
-  const struct asked asked = {of->timeline.store, &of->cache, file, &of->kernels, &of->code, json};
+  const struct asked asked = {
+      page_reads_source(page), of->timeline.store, &of->cache, file, &of->kernels, &of->code, json};
   enum status status = answer_all(page, &asked, &of->timeline, err);
   analyze_cache_done(&of->cache);
   return status;

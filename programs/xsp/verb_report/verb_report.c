@@ -165,9 +165,8 @@ static const struct option_description options[] = {
      "Holds the spans that overlap this range only, and what is above them: 1.2s-1.5s, 300ms-, -40us; times count from "
      "each run's first start. Tables stay those of the whole file."},
     {"no-source", 0, NULL, NULL, 0,
-     "Leave out the source files that hot lines and findings are in. Without this option the page has those that are "
-     "on "
-     "this machine, where the trace was recorded too."},
+     "Leave out the source files that hot lines and findings are in, and their lines in titles. Without this option "
+     "the page has those that are on this machine, where the trace was recorded too."},
     {"parts", 0, NULL, NULL, 0,
      "Write a file of the page's parts instead of the page, as xsp serve keeps it: runs of more than --max-spans have "
      "all spans there, by time."},
