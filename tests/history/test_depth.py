@@ -115,6 +115,14 @@ class Papers(HistoryTest):
             labels.append(label.split(":")[0])
         self.assertEqual(labels, ["roof on alpha", "roof on alpha", "roof", "roof"])
 
+    def test_times_of_a_few_seconds_have_labels_of_their_own(self):
+        for seconds in (0.5, 3):
+            for number in range(2):
+                write(self.files / f"{number}.xsp", [3.0] * 9, number * seconds / 86400)
+            root = xml.etree.ElementTree.fromstring(self.run_xsp("history", self.files, "--plot", "time").stdout)
+            labels = [text.text for text in root.iter("{http://www.w3.org/2000/svg}text") if text.text.startswith("10-09")]
+            self.assertEqual((len(labels), len(set(labels))), (4, 4), labels)
+
     def test_plots_of_strangers_and_none(self):
         for number, name in enumerate(HOSTILE):
             write(self.files / f"{number}.xsp", [3.0] * 9, name=name[:200], batch=number + 1)

@@ -170,7 +170,7 @@ static enum status write_index(const struct publishing *publishing, const struct
   struct buf out SCOPED(buf_done) = {0};
   const struct history_record *records = history->records.items;
   history_page_begin(publishing->site, &out, "Evaluations", 0);
-  buf_format(&out, "<p>%zu evaluations and latencies, %s to %s.</p>\n", history->records.count,
+  buf_format(&out, "<p>Evaluations and latencies: %zu, %s to %s.</p>\n", history->records.count,
              text_or(time_text(records[0].created_ns, &arena)),
              text_or(time_text(records[history->records.count - 1].created_ns, &arena)));
   enum status status = put_records(publishing, history, 0, false, &arena, &out, err);

@@ -97,6 +97,8 @@ static struct axis axis_of(const struct plot *plot, bool is_x)
   double margin = axis.high > axis.low     ? (axis.high - axis.low) * 0.05
                   : axis.scale == PLOT_LOG ? 0.3
                                            : fmax(fabs(axis.high) * 0.1, 1e-9);
+  if (axis.scale == PLOT_TIME) // labels, which are of whole seconds, differ
+    margin = fmax(margin, 3);
   axis.low -= margin;
   axis.high += margin;
   if (is_x && plot->has_ticks_at_x && add_ticks_at_points(plot, &axis))
