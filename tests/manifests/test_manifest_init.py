@@ -101,6 +101,8 @@ class ManifestInit(unittest.TestCase):
         written, taken = self.init("-f")
         self.assertEqual((set(taken.values()), written["dims"]), ({None}, {"free_1": 128}))
         self.xsp("check", "net.yml")
+        advice = self.xsp("evaluate", "net.yml", "--data", ".", check=2).stderr.partition("try: ")[2]
+        self.assertTrue(advice.startswith("xsp profile net.yml"), advice)
         self.assertEqual(self.xsp("manifest", "init", "net.onnx", "-o", "-").stdout, (self.folder / "net.yml").read_text())
         self.assertFalse((self.folder / "-").exists())
 

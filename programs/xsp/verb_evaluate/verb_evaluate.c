@@ -119,7 +119,9 @@ static enum status fill_model(const struct invocation *invocation, const char *p
   if (manifest == NULL || !has_pictures(manifest))
     return error_set(
         err, STATUS_INPUT, "cannot evaluate the model", path,
-        arena_format(arena, "`xsp manifest init %s`, which writes one with `type: image` for an input", path),
+        manifest == NULL
+            ? arena_format(arena, "`xsp manifest init %s`, if pictures are its input; else xsp profile %s", path, path)
+            : arena_format(arena, "xsp profile %s, or `type: image` for an input that is of pictures", path),
         manifest == NULL ? "it is not a manifest (.yml)" : "no input of it is of pictures");
   if (profile->variant_count > 1)
     return error_set(err, STATUS_USE, "wrong use", "--library", "one library for each framework",
