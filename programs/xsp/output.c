@@ -5,10 +5,12 @@
 #include "base/clock.h"
 #include "base/file_place.h"
 #include "base/memory.h"
+#include "base/nearest.h"
 #include "data/data.h"
 #include "report/display.h"
 #include "store/store.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -109,6 +111,25 @@ static const char *const common_advice[] = {
     [STATUS_MEMORY] = "again with more memory free",
 };
 
+// Of a file that is missing: the one of its folder with the nearest name.
+static void advise_missing(struct error *err)
+{
+  const char *slash = strrchr(err->where, '/'), *name = slash != NULL ? slash + 1 : err->where;
+  char folder[sizeof err->where], best[sizeof((struct dirent *)NULL)->d_name] = "";
+  struct nearest nearest;
+  snprintf(folder, sizeof folder, "%.*s", (int)(name - err->where), err->where);
+  nearest_start(&nearest, name);
+  DIR *files = opendir(folder[0] != 0 ? folder : ".");
+  for (struct dirent *file; files != NULL && (file = readdir(files)) != NULL;) {
+    nearest_offer(&nearest, file->d_name);
+    if (nearest.best == file->d_name) // the next call replaces it
+      nearest.best = memcpy(best, file->d_name, sizeof best);
+  }
+  if (files != NULL)
+    closedir(files);
+  nearest_advice(&nearest, folder, "a look at the name", err->advice, sizeof err->advice);
+}
+
 bool output_has_colors(void)
 {
   const char *no_color = getenv("NO_COLOR"), *terminal = getenv("TERM");
@@ -119,6 +140,8 @@ bool output_has_colors(void)
 void output_error(const struct error *err)
 {
   struct error whole = *err;
+  if (whole.advice[0] == 0 && whole.status == STATUS_INPUT && strcmp(whole.why, strerror(ENOENT)) == 0)
+    advise_missing(&whole);
   if (whole.advice[0] == 0)
     snprintf(whole.advice, sizeof whole.advice, "%s", common_advice[err->status]);
   char line[4 * sizeof whole]; // an escape is four characters

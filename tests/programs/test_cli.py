@@ -116,6 +116,13 @@ class WrongUseTest(CliTest):
                 self.fails(2, *arguments, mentions=[f"try: {nearest}, or "])
         self.fails(125, "run", "-t", "pytorh", "--", "true", mentions=["try: -t pytorch, or "])
 
+    def test_the_nearest_file_is_suggested(self):
+        (self.folder / "training.xsp").touch()
+        for name, advice in (("trainin.xsp", f"{self.folder}/training.xsp, or a look at the name"), ("quite-another", "a look at the name"),
+                             ("missing/training.xsp", "a look at the name")):
+            with self.subTest(name):
+                self.fails(2, "info", self.folder / name, mentions=[f"No such file or directory; try: {advice}\n"])
+
     def test_wrong_use_comes_before_an_output_that_exists(self):
         out = self.folder / "kept.xsp"
         out.touch()
