@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Published files (XSP_TEST_DATA) that no test of one importer has: what an independent reader found in each must come out. So must what
-the small cases beside them are made for: overlaps, ties, ids that repeat, values that are no JSON."""
+"""Published files and small cases: totals as an independent reader computes them."""
 import json
 import os
 import unittest

@@ -53,7 +53,7 @@ enum status profile_ports_read(const struct runner_options *options, int64_t bat
 const char *profile_command(struct arena *arena);
 // STATUS_USE, with the nearest name, where one of the names, separated by commas, is of no framework. NULL: none.
 enum status profile_check_frameworks(const char *frameworks, struct arena *arena, struct error *err) MUST_CHECK;
-// The variants of --framework and --library. `frameworks`: names separated by commas, NULL: by the model's name. A framework
+// The variants of --framework and --library. `frameworks`: names separated by commas, each of a framework, NULL: by the model's name. A framework
 // has as many variants as it has --library options, at least one.
 enum status profile_variants(const struct invocation *invocation, const char *frameworks, const char *model_path,
                              struct arena *arena, struct profile_options *profile, struct error *err) MUST_CHECK;
