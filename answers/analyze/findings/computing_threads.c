@@ -11,9 +11,19 @@
 #define LEAST_PART 0.1 // of the time that a thread has on average, for it to count
 #define ALIKE 3.0      // the most that a thread of a pool takes, in times of the least
 
+// Without the number of a thread: "worker-11", "python3 4711".
+static size_t plain_length(const char *name)
+{
+  size_t length = name != NULL ? strlen(name) : 0;
+  while (length > 0 && strchr("0123456789 -_./:#", name[length - 1]) != NULL)
+    length--;
+  return length;
+}
+
 static bool has_same_name(const struct store_track *a, const struct store_track *b)
 {
-  return a->name == NULL || b->name == NULL ? a->name == b->name : strcmp(a->name, b->name) == 0;
+  size_t length = plain_length(a->name);
+  return length == plain_length(b->name) && (length == 0 || memcmp(a->name, b->name, length) == 0);
 }
 
 // Threads of the process of `of` that have its name and take as long as it, and down to a third. Those of one pool share its work;

@@ -14,12 +14,15 @@
 #include <string.h>
 #include <xsp/call_path.h>
 
+#define OTHERS_LEAST 3 // operators a call, for copies to count with them
+
 struct line_work { // of a line of a function of the program
   uint32_t function;
   int64_t line;
-  double operators, ns; // elementwise ones; with backward operators
-  bool has_products;    // or norms: no chain goes over it
-  uint32_t place;       // the forward operator with most time
+  double operators, ns; // elementwise ones; with backward operators and copies
+  double copies;
+  bool has_products; // or norms: no chain goes over it
+  uint32_t place;    // the forward operator with most time
   double most_ns;
 };
 struct chains {
@@ -70,10 +73,10 @@ static bool is_own_python(const struct place *place)
   return place->frame_kind == XSP_FRAME_PYTHON && !place_is_installed(place);
 }
 
-// A copy of a whole tensor is one, too.
-static bool is_elementwise(const char *name)
+// Of a whole tensor.
+static bool is_copy(const char *name)
 {
-  return flops_class(name) == FLOPS_ELEMENTWISE || strcmp(name, "aten::clone") == 0;
+  return strcmp(name, "aten::clone") == 0;
 }
 
 static void mark_products(struct chains *chains, uint32_t place)
@@ -117,15 +120,20 @@ static void add_place(struct chains *chains, uint32_t place)
     return;
   mark_products(chains, place);
   bool is_backward = forward_name(operator_place->name, forward, sizeof forward);
+  const char *name = is_backward ? forward : operator_place->name;
   if (caller == PLACE_NONE || !is_own_python(&places->all[caller]) ||
-      !is_elementwise(is_backward ? forward : operator_place->name))
+      (flops_class(name) != FLOPS_ELEMENTWISE && !is_copy(name)))
     return;
   struct line_work *line = line_of(chains, caller);
   line->ns += operator_place->own.operators.ns;
   if (is_backward)
     return;
-  line->operators += count;
-  count_call(chains, caller, count);
+  if (is_copy(name)) {
+    line->copies += count;
+  } else {
+    line->operators += count;
+    count_call(chains, caller, count);
+  }
   if (operator_place->own.operators.ns > line->most_ns) {
     line->most_ns = operator_place->own.operators.ns;
     line->place = place;
@@ -137,11 +145,13 @@ SORTED_BY(by_function_and_line, struct line_work, RISING(function) ?: RISING(lin
 // Lines of a function, one after the other, without products between them.
 static void add_chain(struct chain *chain, const struct line_work *lines, size_t count, double calls, double least)
 {
-  double operators = 0, ns = 0;
+  double operators = 0, copies = 0, ns = 0;
   for (size_t i = 0; i < count; i++) {
     operators += lines[i].operators;
+    copies += lines[i].copies;
     ns += lines[i].ns;
   }
+  operators += operators >= OTHERS_LEAST * calls ? copies : 0;
   double length = calls > 0 ? operators / calls : 0;
   if (!(length > 0) || length < least)
     return;

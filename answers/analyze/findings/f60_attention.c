@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// F60, attention by hand: a function of the program multiplies queries and keys, takes softmax, and multiplies with the values. Each
+// F60, attention by hand: a function of the program multiplies batches of queries and keys, takes softmax, and multiplies with the values. Each
 // operator between the products reads and writes all scores, forward and backward; one operator of PyTorch never stores them.
 #include "analyze/findings/rules.h"
 #include "analyze/findings/shared.h"
@@ -9,45 +9,81 @@
 #include <string.h>
 #include <xsp/call_path.h>
 
-struct attention {              // by function of the program
-  int64_t first, softmax, last; // lines: of the first product and of the last, of softmax; 0: none
+struct attention { // by function of the program
+  int64_t before, softmax,
+      after; // lines: of softmax, of the last product before it, of the first one after it; 0: none
+  bool before_is_batched, after_is_batched;
 };
-
-// An operator that the function itself calls, not one of a module's.
-static bool is_direct(const struct places *places, const struct place *place)
-{
-  const struct place *caller = place->parent != PLACE_NONE ? &places->all[place->parent] : NULL;
-  return caller != NULL && caller->frame_kind == XSP_FRAME_PYTHON && !place_is_installed(caller);
-}
 
 static bool is_softmax(const char *name)
 {
   return strcmp(name, "aten::softmax") == 0 || strcmp(name, "aten::_softmax") == 0;
 }
 
-static void find_lines(const struct places *places, struct attention *ret)
+static bool is_batched(const char *name)
+{
+  return strcmp(name, "aten::bmm") == 0 || strcmp(name, "aten::baddbmm") == 0;
+}
+
+// Below an operator or a function of a library that computes attention itself.
+static bool is_in_attention(const struct places *places, uint32_t place, uint32_t source)
+{
+  for (; place != PLACE_NONE && place != source; place = places->all[place].parent)
+    if (strstr(places->all[place].name, "attention") != NULL)
+      return true;
+  return false;
+}
+
+// The function's own place that calls the product, not by way of a module; PLACE_NONE: it is none of a forward pass.
+static uint32_t product_source(const struct places *places, uint32_t place)
+{
+  const struct place *all = places->all;
+  if (flops_class(all[place].name) != FLOPS_PRODUCTS)
+    return PLACE_NONE;
+  uint32_t outer = place;
+  for (; all[outer].parent != PLACE_NONE && all[all[outer].parent].frame_kind == XSP_FRAME_FRAMEWORK;
+       outer = all[outer].parent)
+    if (strstr(all[outer].name, "Backward") != NULL)
+      return PLACE_NONE;
+  uint32_t source = all[outer].parent;
+  bool is_own = source != PLACE_NONE && all[source].frame_kind == XSP_FRAME_PYTHON && !place_is_installed(&all[source]);
+  return is_own && all[outer].own.operators.count > 0 && strstr(all[outer].name, "Backward") == NULL &&
+                 !is_in_attention(places, place, source)
+             ? source
+             : PLACE_NONE;
+}
+
+static void find_softmax(const struct places *places, struct attention *ret)
 {
   for (uint32_t i = 0; i < places->count; i++) {
-    const struct place *place = &places->all[i];
-    bool is_product = is_direct(places, place) && flops_class(place->name) == FLOPS_PRODUCTS &&
-                      strstr(place->name, "attention") == NULL && place->own.operators.count > 0;
-    uint32_t source = is_product || is_softmax(place->name) ? place_in_source(places->all, i) : PLACE_NONE;
-    if (source == PLACE_NONE || place_is_installed(&places->all[source]))
+    uint32_t source = is_softmax(places->all[i].name) ? place_in_source(places->all, i) : PLACE_NONE;
+    if (source != PLACE_NONE && !place_is_installed(&places->all[source]) && !is_in_attention(places, i, source))
+      ret[places->all[source].function].softmax = places->all[source].line;
+  }
+}
+
+static void find_products(const struct places *places, struct attention *ret)
+{
+  for (uint32_t i = 0; i < places->count; i++) {
+    uint32_t source = product_source(places, i);
+    if (source == PLACE_NONE)
       continue;
     int64_t line = places->all[source].line;
     struct attention *at = &ret[places->all[source].function];
-    if (!is_product) {
-      at->softmax = line;
-    } else {
-      at->first = at->first == 0 || line < at->first ? line : at->first;
-      at->last = line > at->last ? line : at->last;
+    bool is_before = line < at->softmax;
+    int64_t *nearest = is_before ? &at->before : &at->after;
+    bool *batched = is_before ? &at->before_is_batched : &at->after_is_batched;
+    if (*nearest == 0 || (is_before ? line > *nearest : line < *nearest)) {
+      *nearest = line;
+      *batched = false;
     }
+    *batched |= line == *nearest && is_batched(places->all[i].name);
   }
 }
 
 static bool is_attention(const struct attention *at)
 {
-  return at->first != 0 && at->first < at->softmax && at->softmax <= at->last && at->first < at->last;
+  return at->softmax != 0 && at->before_is_batched && at->after_is_batched;
 }
 
 // What is between the products, with backward operators: all but products, and what is in them. `ret_ns`: by function. The place is
@@ -66,7 +102,7 @@ static void sum(struct findings *findings, const struct places *places, const st
     uint32_t function = places->all[source].function;
     int64_t line = places->all[source].line;
     const struct attention *at = &attentions[function];
-    if (!is_attention(at) || line < at->first || line > at->last)
+    if (!is_attention(at) || line < at->before || line > at->after || (line == at->after && line != at->softmax))
       continue;
     ret_ns[function] += place->own.host_ns + place->own.device_ns;
     if (line == at->softmax)
@@ -102,7 +138,8 @@ static enum status find(struct findings *findings, struct error *err)
   struct attention *attentions = arena_alloc_array(scratch, places->function_count + 1, sizeof *attentions);
   double *ns = arena_alloc_array(scratch, places->function_count + 1, sizeof *ns);
   uint32_t *place = arena_alloc_array(scratch, places->function_count + 1, sizeof *place);
-  find_lines(places, attentions);
+  find_softmax(places, attentions);
+  find_products(places, attentions);
   sum(findings, places, attentions, ns, place);
   for (uint32_t i = 0; i < places->function_count; i++) {
     double ms = findings_per_observation_ms(findings, ns[i]);
@@ -117,6 +154,6 @@ const struct finding_rule finding_f60 = {
     .id = "F60",
     .key = "attention",
     .title = "attention by hand",
-    .thresholds = {{"attention-share", "%", 10, "time between the products, of the program's loop, at least"}},
+    .thresholds = {{"attention-share", "%", 20, "time between the products, of the program's loop, at least"}},
     .find = find,
 };

@@ -158,14 +158,15 @@ static void test_f6_is_silent_about_a_fast_loader(void **unused)
   assert_int_equal(ask_rule("F6"), 0);
 }
 
-// Epochs of five steps: in the first of each, two processes start to load (or only in the very first), and the step waits for 10 ms more.
-static void epochs(bool anew)
+// 20 steps: in each `every`th before `until` two processes start to load, and the step waits for 10 ms more. They load until the
+// next start, or, where `stay`, until the end.
+static void run_of_steps(int every, int until, bool stay)
 {
-  fixture_experiment(&fixture, "train");
   fixture_run(&fixture, "A/M/L", 1);
   uint32_t main = fixture.thread;
+  int64_t begin_ns = fixture.now_ns;
   for (int i = 0; i < 20; i++) {
-    bool starts = anew ? i % 5 == 0 : i == 0;
+    bool starts = i % every == 0 && i < until;
     int64_t wait_ms = starts ? 11 : 1, at = fixture.now_ns;
     fixture_span(&fixture, XSP_LEVEL_APPLICATION, "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__", at,
                  wait_ms * MS);
@@ -178,6 +179,8 @@ static void epochs(bool anew)
                                                                            .device_id = STORE_NONE,
                                                                            .stream_id = STORE_NONE});
       fixture_span_in(&fixture, XSP_LEVEL_APPLICATION, "input", "Digits.__getitem__", at + 5 * MS, MS);
+      if (stay)
+        fixture_span_in(&fixture, XSP_LEVEL_APPLICATION, "input", "Digits.__getitem__", begin_ns + 300 * MS, MS);
     }
     fixture.thread = main;
   }
@@ -186,16 +189,36 @@ static void epochs(bool anew)
 static void test_f59(void **unused)
 {
   (void)unused;
-  epochs(true);
+  fixture_experiment(&fixture, "train");
+  run_of_steps(5, 20, false);
   assert_int_equal(ask_rule("F59"), 1);
   ASSERT_NEAR(found_number(0, "time_ms"), 3 * 10 / 20.0); // the first start has to be
-  assert_non_null(strstr(found_text(0, "title"), "8 in all, in 4 of 20"));
+  assert_non_null(strstr(found_text(0, "title"), "3 times, 6 processes in all, in 20 observations"));
 }
 
 static void test_f59_is_silent_about_processes_that_stay(void **unused)
 {
   (void)unused;
-  epochs(false);
+  fixture_experiment(&fixture, "train");
+  run_of_steps(5, 1, false);
+  assert_int_equal(ask_rule("F59"), 0);
+}
+
+static void test_f59_is_silent_about_processes_that_start_in_turn(void **unused)
+{
+  (void)unused;
+  fixture_experiment(&fixture, "train");
+  run_of_steps(1, 4, true);
+  assert_int_equal(ask_rule("F59"), 0);
+}
+
+// As those for training, validation and test, or those of repeated executions.
+static void test_f59_is_silent_about_loaders_that_start_once(void **unused)
+{
+  (void)unused;
+  fixture_experiment(&fixture, "train");
+  for (int run = 0; run < 3; run++)
+    run_of_steps(5, 15, false);
   assert_int_equal(ask_rule("F59"), 0);
 }
 
@@ -216,6 +239,8 @@ int main(void)
       TEST(test_f6_is_silent_about_a_fast_loader),
       TEST(test_f59),
       TEST(test_f59_is_silent_about_processes_that_stay),
+      TEST(test_f59_is_silent_about_processes_that_start_in_turn),
+      TEST(test_f59_is_silent_about_loaders_that_start_once),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

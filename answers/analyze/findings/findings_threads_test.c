@@ -2,6 +2,7 @@
 // F30, F32 and F33 over programs with samples: threads that compute, that could, and that wait for one another.
 #include "analyze/findings/test_samples.h"
 
+#include <stdio.h>
 #include <string.h>
 
 // ---- F30 -------------------------------------------------------------------------------------------------------------
@@ -75,6 +76,25 @@ static void test_f30_is_silent_about_pools_with_names(void **unused)
     fixture_sample(&fixture, SAMPLE_CPU, MS, 50 * MS);
   }
   assert_int_equal(ask_rule("F30"), 0);
+}
+
+// Numbered threads are one pool.
+static void test_f30_of_threads_with_numbers(void **unused)
+{
+  (void)unused;
+  computing_threads(0);
+  for (int i = 0; i < 5; i++) {
+    char name[16];
+    snprintf(name, sizeof name, "worker-%d", 8 + i);
+    fixture.thread = fixture_track(&fixture, &(const struct store_track){.name = name,
+                                                                         .host = "h",
+                                                                         .process_id = 7,
+                                                                         .thread_id = 20 + i,
+                                                                         .device_id = STORE_NONE,
+                                                                         .stream_id = STORE_NONE});
+    fixture_sample(&fixture, SAMPLE_CPU, MS, 50 * MS);
+  }
+  assert_int_equal(ask_rule("F30"), 1);
 }
 
 // ---- F32 -------------------------------------------------------------------------------------------------------------
@@ -162,6 +182,7 @@ int main(void)
       TEST(test_f30_is_silent_at_its_threshold),
       TEST(test_f30_is_silent_about_two_pools),
       TEST(test_f30_is_silent_about_pools_with_names),
+      TEST(test_f30_of_threads_with_numbers),
       TEST(test_f32),
       TEST(test_f32_is_silent_about_few_processors),
       TEST(test_f32_is_silent_about_two_threads),
