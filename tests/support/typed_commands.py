@@ -60,11 +60,12 @@ def masked_word(word):
 
 
 def masked(lines):
-    """Each line without what is not compared. A table's rows are between its rule and an empty line."""
+    """Each line without what is not compared. A table's rows are between its rule and an empty line; a cell may have words."""
     in_rows, found = False, []
     for line in lines:
         in_rows &= line != ""
-        words = ["#" if in_rows and line != REST else masked_word(word) for word in line.split()]
+        cells = re.split(r"\s{2,}", line.strip()) if in_rows and line != REST else []
+        words = ["#" for _ in cells] or [masked_word(word) for word in line.split()]
         in_rows |= words == ["─"]
         found.append(" ".join(words))
     return found

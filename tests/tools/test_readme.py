@@ -21,7 +21,7 @@ class Comparison(unittest.TestCase):
 
     def test_figures_names_units_and_widths_may_differ(self):
         for left_out in ([], ["note: noisy"], ["", "note: quiet", "B1"]):
-            printed = ["layer  latency", "  ms", "──────────", "pool  1.5", "", "sum  9 s,", *left_out, "layers  41"]
+            printed = ["layer  latency", "  ms", "──────────", "pool, of two  1.5", "", "sum  9 s,", *left_out, "layers  41"]
             self.assertTrue(typed_commands.is_printed(self.SHOWN, printed))
 
     def test_words_and_lines_may_not(self):
