@@ -3,6 +3,7 @@
 // forward and backward; nn.LSTM and its like take the whole sequence.
 #include "analyze/findings/rules.h"
 #include "analyze/findings/shared.h"
+#include "base/slice.h"
 
 #include <string.h>
 
@@ -16,22 +17,13 @@ struct cells {      // by line of the program: source place
 
 static bool is_cell(const char *name)
 {
-  static const char *const names[] = {"aten::lstm_cell", "aten::gru_cell", "aten::rnn_tanh_cell",
-                                      "aten::rnn_relu_cell"};
-  for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-    if (strcmp(name, names[i]) == 0)
-      return true;
-  return false;
+  return text_is_one_of(name, "aten::lstm_cell", "aten::gru_cell", "aten::rnn_tanh_cell", "aten::rnn_relu_cell");
 }
 
 // Operators of decoders, which choose each position's input by the output of the one before.
 static bool is_feedback(const char *name)
 {
-  static const char *const names[] = {"aten::multinomial", "aten::argmax", "aten::topk", "aten::embedding"};
-  for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-    if (strcmp(name, names[i]) == 0)
-      return true;
-  return false;
+  return text_is_one_of(name, "aten::multinomial", "aten::argmax", "aten::topk", "aten::embedding");
 }
 
 // A cell, or below one, or below its module, where its backward operators are.

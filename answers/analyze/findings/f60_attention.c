@@ -4,25 +4,25 @@
 #include "analyze/findings/rules.h"
 #include "analyze/findings/shared.h"
 #include "analyze/flops/flops.h"
+#include "base/slice.h"
 
 #include <math.h>
 #include <string.h>
 #include <xsp/call_path.h>
 
-struct attention { // by function of the program
-  int64_t before, softmax,
-      after; // lines: of softmax, of the last product before it, of the first one after it; 0: none
+struct attention {                // by function of the program
+  int64_t before, softmax, after; // lines: of the last product before softmax, of it, of the first one after; 0: none
   bool before_is_batched, after_is_batched;
 };
 
 static bool is_softmax(const char *name)
 {
-  return strcmp(name, "aten::softmax") == 0 || strcmp(name, "aten::_softmax") == 0;
+  return text_is_one_of(name, "aten::softmax", "aten::_softmax");
 }
 
 static bool is_batched(const char *name)
 {
-  return strcmp(name, "aten::bmm") == 0 || strcmp(name, "aten::baddbmm") == 0;
+  return text_is_one_of(name, "aten::bmm", "aten::baddbmm");
 }
 
 // Below an operator or a function of a library that computes attention itself.

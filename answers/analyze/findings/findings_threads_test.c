@@ -61,19 +61,24 @@ static void test_f30_is_silent_about_two_pools(void **unused)
   assert_int_equal(ask_rule("F30"), 0);
 }
 
+static void compute_as(const char *name, int64_t thread_id)
+{
+  fixture.thread = fixture_track(&fixture, &(const struct store_track){.name = name,
+                                                                       .host = "h",
+                                                                       .process_id = 7,
+                                                                       .thread_id = thread_id,
+                                                                       .device_id = STORE_NONE,
+                                                                       .stream_id = STORE_NONE});
+  fixture_sample(&fixture, SAMPLE_CPU, MS, 50 * MS);
+}
+
 // As long as each other: TensorFlow names the threads of its pools.
 static void test_f30_is_silent_about_pools_with_names(void **unused)
 {
   (void)unused;
   computing_threads(3);
   for (int i = 0; i < 2; i++) {
-    fixture.thread = fixture_track(&fixture, &(const struct store_track){.name = "tf_Compute",
-                                                                         .host = "h",
-                                                                         .process_id = 7,
-                                                                         .thread_id = 20 + i,
-                                                                         .device_id = STORE_NONE,
-                                                                         .stream_id = STORE_NONE});
-    fixture_sample(&fixture, SAMPLE_CPU, MS, 50 * MS);
+    compute_as("tf_Compute", 20 + i);
   }
   assert_int_equal(ask_rule("F30"), 0);
 }
@@ -86,13 +91,7 @@ static void test_f30_of_threads_with_numbers(void **unused)
   for (int i = 0; i < 5; i++) {
     char name[16];
     snprintf(name, sizeof name, "worker-%d", 8 + i);
-    fixture.thread = fixture_track(&fixture, &(const struct store_track){.name = name,
-                                                                         .host = "h",
-                                                                         .process_id = 7,
-                                                                         .thread_id = 20 + i,
-                                                                         .device_id = STORE_NONE,
-                                                                         .stream_id = STORE_NONE});
-    fixture_sample(&fixture, SAMPLE_CPU, MS, 50 * MS);
+    compute_as(name, 20 + i);
   }
   assert_int_equal(ask_rule("F30"), 1);
 }
