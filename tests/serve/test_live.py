@@ -166,6 +166,8 @@ class InTheBrowser(LiveTest, browser.BrowserTest):
                 self.assertIn("predictions", text)
                 until = newer
             window.page.get_by_role("button", name="Live", exact=True).click()
+            window.page.get_by_role("button", name="Paused").wait_for()
+            window.frames()
             paused, sent = self.bar(window)[0], job.sent
             rows = window.tables()
             wait_for(lambda: job.sent > sent + 100, "further observations")
@@ -174,7 +176,24 @@ class InTheBrowser(LiveTest, browser.BrowserTest):
             window.page.get_by_role("button", name="Paused").click()
             self.later(window, paused)
             self.assertEqual(window.cut_off(), [])
-        window.page.wait_for_function(f"() => document.querySelector('.live-bar').textContent.includes('{job.sent:,} predictions')")
+        self.has_predictions(window, job.sent)
+
+    def has_predictions(self, window, number):
+        window.page.wait_for_function(f"() => document.querySelector('.live-bar').textContent.includes('{number:,} predictions')")
+
+    def test_what_came_while_paused_is_shown_afterwards(self):
+        server = self.server()
+        for number in range(2):
+            server.send(request(observation(1 + number * 10, number * 2_000_000), RESOURCE))
+        window = self.open(f"{server.about['url']}/live", "#page=layers")
+        self.has_predictions(window, 2)
+        with window.page.expect_response(lambda reply: "parts/document" in reply.url and reply.status == 200):  # it was asked for before
+            window.page.get_by_role("button", name="Live", exact=True).click()
+            server.send(request(observation(21, 4_000_000), RESOURCE))
+        window.frames()
+        self.has_predictions(window, 2)
+        window.page.get_by_role("button", name="Paused").click()
+        self.has_predictions(window, 3)
 
     def test_views_stay_at_their_time(self):
         server = self.server("--live-spans", "12000")

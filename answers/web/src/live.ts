@@ -23,18 +23,18 @@ export const isPaused = signal(false);
 export const problem = signal(""); // why nothing new comes
 
 // ---- asking
-let asked = "0"; // the newest version that came
 const versionOf = new WeakMap<Document_, string>();
 const AGAIN_MS = 1000; // after a failure
 const later = () => new Promise((done) => setTimeout(done, AGAIN_MS));
-// The next version. Null: none came for some seconds.
+const shownVersion = () => (documentData.peek() === null ? "0" : versionOf.get(documentData.peek()!)!);
+// A version after the one that is shown. Null: none came for some seconds.
 async function nextDocument(): Promise<Document_ | null> {
-  const reply = await ask("parts/document", { after: asked });
+  const reply = await ask("parts/document", { after: shownVersion() });
   if (reply === null || reply.status === 204) return null;
-  asked = (reply.headers.get("ETag") ?? "").replace(/[W/"]/g, "");
-  const text = await unpackJson("document", new Uint8Array(await reply.arrayBuffer())),
-    next = checkDocument(text as Document_, asked);
-  versionOf.set(next, asked);
+  const version = (reply.headers.get("ETag") ?? "").replace(/[W/"]/g, ""),
+    text = await unpackJson("document", new Uint8Array(await reply.arrayBuffer())),
+    next = checkDocument(text as Document_, version);
+  versionOf.set(next, version);
   return next;
 }
 export async function firstDocument(): Promise<Document_> {
@@ -76,7 +76,7 @@ async function take(next: Document_) {
     shown = run.peek(),
     facts = sameRun(before, shown, next),
     whole = facts === undefined || facts.detail === "none" ? null : await loadRun(facts);
-  if (run.peek() !== shown) return; // the reader chose another one meanwhile: the next version has it
+  if (run.peek() !== shown || isPaused.peek()) return; // the reader chose so meanwhile: it is asked for again
   const by = facts === undefined || shown === undefined ? 0 : Number(BigInt(facts.first_ns) - BigInt(shown.first_ns));
   together(() => {
     selected.value = foundAgain(spans.peek(), whole, by);
