@@ -31,26 +31,24 @@ void annotation_started_forget(void)
       all[i].id = 0;
 }
 
-static struct started *claim(void)
+static uint32_t claim(struct started *all) // its place; SLOTS: none is free
 {
-  struct started *all = guest_map_once(&slots, SLOTS * sizeof *all);
   uint32_t hint = __atomic_load_n(&lowest_free, __ATOMIC_RELAXED);
   for (uint32_t i = 0; all != NULL && i < SLOTS; i++) {
-    struct started *slot = &all[(hint + i) % SLOTS];
+    uint32_t place = (hint + i) % SLOTS;
     uint64_t free_slot = 0;
-    if (__atomic_load_n(&slot->id, __ATOMIC_RELAXED) == 0 &&
-        __atomic_compare_exchange_n(&slot->id, &free_slot, BUSY, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
-      __atomic_store_n(&lowest_free, (hint + i + 1) % SLOTS, __ATOMIC_RELAXED);
-      return slot;
+    if (__atomic_load_n(&all[place].id, __ATOMIC_RELAXED) == 0 &&
+        __atomic_compare_exchange_n(&all[place].id, &free_slot, BUSY, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
+      __atomic_store_n(&lowest_free, (place + 1) % SLOTS, __ATOMIC_RELAXED);
+      return place;
     }
   }
-  return NULL;
+  return SLOTS;
 }
 
-static void release(struct started *slot)
+static void release(struct started *all, uint32_t place)
 {
-  uint32_t place = (uint32_t)(slot - (struct started *)slots);
-  __atomic_store_n(&slot->id, 0, __ATOMIC_RELEASE);
+  __atomic_store_n(&all[place].id, 0, __ATOMIC_RELEASE);
   if (place < __atomic_load_n(&lowest_free, __ATOMIC_RELAXED))
     __atomic_store_n(&lowest_free, place, __ATOMIC_RELAXED);
 }
@@ -78,13 +76,15 @@ uint64_t annotation_range_start_tagged(struct annotation_domain *domain, const s
                                        const char *text, size_t length, const struct annotation_tags *tags)
 {
   uint64_t number = __atomic_add_fetch(&last_number, 1, __ATOMIC_RELAXED);
-  struct started *slot = claim();
-  if (slot == NULL) {
+  struct started *all = guest_map_once(&slots, SLOTS * sizeof *all);
+  uint32_t place = claim(all);
+  if (place == SLOTS) {
     if (__atomic_exchange_n(&is_reported, 1, __ATOMIC_RELAXED) == 0)
       annotation_say("more than 4,096 ranges are open at once that any thread may end: later ones are not recorded");
     return number << SLOT_BITS; // of slot 0, which has another id
   }
-  uint64_t id = number << SLOT_BITS | (uint64_t)(slot - (struct started *)slots);
+  uint64_t id = number << SLOT_BITS | place;
+  struct started *slot = &all[place];
   slot->annotation = annotation;
   if (annotation != NULL && annotation->is_capture_range)
     annotation_capture_enter();
@@ -130,7 +130,7 @@ void annotation_range_end_tagged(uint64_t id, const struct annotation_tags *tags
       annotation_tags_put_rest(tags, &sent, &span);
     }
   }
-  release(slot);
+  release(all, id % SLOTS);
   if (annotation != NULL && annotation->is_capture_range)
     annotation_capture_leave();
 }
