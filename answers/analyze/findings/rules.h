@@ -53,7 +53,8 @@
   X(f57)                                                                                                               \
   X(f58)                                                                                                               \
   X(f59)                                                                                                               \
-  X(f60)
+  X(f60)                                                                                                               \
+  /* the next one goes above this line */
 
 #define DECLARE(name) extern const struct finding_rule finding_##name;
 FINDING_RULES(DECLARE)
