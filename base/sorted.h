@@ -25,6 +25,15 @@
     return keys;                                                                                                       \
   }
 
+// The same for qsort_r, of numbers of rows: `a` and `b` are numbers, `of` is a pointer to `context_type`, qsort_r's last argument.
+#define ROWS_SORTED_BY(name, number_type, context_type, keys)                                                          \
+  static int name(const void *first, const void *second, void *context)                                                \
+  {                                                                                                                    \
+    const context_type *of = context;                                                                                  \
+    const number_type a = *(const number_type *)first, b = *(const number_type *)second;                               \
+    return keys;                                                                                                       \
+  }
+
 typedef int sorted_compare(const void *key, const void *item); // < 0: `key` belongs before `item`
 
 // How many items are before `key`: the first that is not less, or `count`.

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Binary searches against a walk through the array.
+// Orders, and binary searches against a walk through the array.
 #include "base/sorted.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -47,6 +48,17 @@ static void numbers_are_found(void **state)
   }
 }
 
+ROWS_SORTED_BY(by_name, uint32_t, struct item, strcmp(of[b].name, of[a].name) ?: ORDER(a, b))
+
+static void rows_are_sorted_by_what_they_are_of(void **state)
+{
+  (void)state;
+  uint32_t rows[] = {3, 0, 5, 2};
+  qsort_r(rows, 4, sizeof *rows, by_name, (void *)(uintptr_t)items);
+  const uint32_t expected[] = {5, 2, 3, 0};
+  assert_memory_equal(rows, expected, sizeof rows);
+}
+
 static void items_are_found_by_comparison(void **state)
 {
   (void)state;
@@ -62,6 +74,7 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(numbers_are_found),
+      cmocka_unit_test(rows_are_sorted_by_what_they_are_of),
       cmocka_unit_test(items_are_found_by_comparison),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,6 +3,7 @@
 #include "history/tables.h"
 
 #include "base/interner.h"
+#include "base/sorted.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -51,13 +52,8 @@ static void put_row_key(const struct cross *cross, const struct history_record *
     buf_format(key, "%020" PRId64, record->batch); // sorts as a number
 }
 
-static int compare_slices(const void *left, const void *right, void *context)
-{
-  const struct interner *texts = context;
-  struct slice a = interner_text(texts, (uint32_t) * (const size_t *)left);
-  struct slice b = interner_text(texts, (uint32_t) * (const size_t *)right);
-  return strcmp(a.data, b.data);
-}
+ROWS_SORTED_BY(compare_slices, size_t, struct interner,
+               strcmp(interner_text(of, (uint32_t)a).data, interner_text(of, (uint32_t)b).data))
 
 static size_t *sorted(struct interner *texts, struct arena *arena)
 {

@@ -4,6 +4,7 @@
 #include "history/tables.h"
 
 #include "base/interner.h"
+#include "base/sorted.h"
 #include "base/time_text.h"
 #include "history/figures.h"
 #include "history/series.h"
@@ -52,12 +53,7 @@ static size_t place_of(const char *key, const char *const *keys)
   return place;
 }
 
-static int compare_keys(const void *left, const void *right)
-{
-  const char *const *a = left, *const *b = right;
-  size_t a_place = place_of(*a, first_keys), b_place = place_of(*b, first_keys);
-  return a_place != b_place ? (a_place < b_place ? -1 : 1) : strcmp(*a, *b);
-}
+SORTED_BY(compare_keys, char *const, ORDER(place_of(*a, first_keys), place_of(*b, first_keys)) ?: strcmp(*a, *b))
 
 // Of a scenario people see its figure of merit: "server.value".
 static bool is_detail(const char *key)

@@ -2,6 +2,8 @@
 // Versions and constraints on them, as far as manifests need them; see version.h.
 #include "manifests/version.h"
 
+#include "base/sorted.h"
+
 #include <ctype.h>
 #include <stdint.h>
 #include <string.h>
@@ -58,7 +60,7 @@ static int compare_parts(const struct version *a, const struct version *b, size_
 {
   int order = 0;
   for (size_t i = 0; i < count && order == 0; i++)
-    order = (a->parts[i] > b->parts[i]) - (a->parts[i] < b->parts[i]);
+    order = RISING(parts[i]);
   return order;
 }
 

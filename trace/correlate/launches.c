@@ -60,14 +60,9 @@ void launches_note_again(struct launches *launches, const struct store_spans *sp
 }
 
 // By id, thread, then what encloses first.
-static int compare_noted(const void *left, const void *right, void *context)
-{
-  const struct store_spans *spans = context;
-  uint32_t a = *(const uint32_t *)left;
-  uint32_t b = *(const uint32_t *)right;
-  return ORDER(spans->correlation_id[a], spans->correlation_id[b]) ?: ORDER(spans->track_id[a], spans->track_id[b])
-      ?: a == b ? 0 : is_outer(spans, a, b) ? -1 : 1;
-}
+ROWS_SORTED_BY(compare_noted, uint32_t, struct store_spans,
+               ORDER(of->correlation_id[a], of->correlation_id[b]) ?: ORDER(of->track_id[a], of->track_id[b])
+                   ?: a == b ? 0 : is_outer(of, a, b) ? -1 : 1)
 
 SORTED_BY(compare_launches, struct launch_call, RISING(id) ?: RISING(start))
 

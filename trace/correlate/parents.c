@@ -73,12 +73,7 @@ uint32_t parents_row_of(const struct parents *parents, const struct store_spans 
   return search_rising(spans, span_id);
 }
 
-static int compare_clocks(const void *left, const void *right)
-{
-  const struct store_track *a = *(const struct store_track *const *)left;
-  const struct store_track *b = *(const struct store_track *const *)right;
-  return strcmp(a->clock, b->clock);
-}
+SORTED_BY(compare_clocks, struct store_track *const, strcmp((*a)->clock, (*b)->clock))
 
 // Equal clock names get equal numbers.
 static void name_clocks(const struct store_track *tracks, size_t track_count, struct parents *parents)

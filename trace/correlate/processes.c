@@ -26,9 +26,7 @@ static int compare_texts(const char *a, const char *b) // NULL first
 
 static int compare_processes(const struct member *a, const struct member *b) // equal numbers, null equals null
 {
-  if (a->source->process_id != b->source->process_id)
-    return a->source->process_id < b->source->process_id ? -1 : 1;
-  return compare_texts(a->source->host, b->source->host);
+  return RISING(source->process_id) ?: compare_texts(a->source->host, b->source->host);
 }
 
 SORTED_BY(compare_members, struct member, compare_processes(a, b) ?: RISING(track->clock))

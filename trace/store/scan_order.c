@@ -6,6 +6,8 @@
 #include "store/scan.h"
 
 #include "base/memory.h"
+#include "base/slice.h"
+#include "base/sorted.h"
 #include "base/vector.h"
 
 #include <stdlib.h>
@@ -140,15 +142,9 @@ struct ranked {
   uint32_t key;
 };
 
-static int compare_ranked(const void *left, const void *right)
-{
-  const struct ranked *a = left;
-  const struct ranked *b = right;
-  if (a->text == NULL || b->text == NULL)
-    return (a->text != NULL) - (b->text != NULL);
-  int order = memcmp(a->text, b->text, a->length < b->length ? a->length : b->length);
-  return order != 0 ? order : (a->length > b->length) - (a->length < b->length);
-}
+SORTED_BY(compare_ranked, struct ranked,
+          ORDER(a->text != NULL, b->text != NULL)
+              ?: slice_compare((struct slice){a->text, a->length}, (struct slice){b->text, b->length}))
 
 // Replaces keys by the rank of their texts.
 static void rank_keys(const struct scan *scan, uint8_t column, uint32_t *keys, uint32_t *largest)

@@ -60,12 +60,8 @@ static enum status load_point(struct history *history, struct analyze_request *a
   return STATUS_OK;
 }
 
-static int compare_created(const void *left, const void *right)
-{
-  const struct experiment_runs *const *a = left, *const *b = right; // of one array
-  int64_t a_ns = (*a)->experiment->created_ns, b_ns = (*b)->experiment->created_ns;
-  return ORDER(a_ns, b_ns) ?: ORDER(*a, *b);
-}
+SORTED_BY(compare_created, struct experiment_runs *const,
+          ORDER((*a)->experiment->created_ns, (*b)->experiment->created_ns) ?: ORDER(*a, *b))
 
 static enum status load_points(struct history *history, const struct experiment_runs *experiments, size_t count,
                                struct error *err)

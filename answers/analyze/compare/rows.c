@@ -95,13 +95,9 @@ static int rank_of(const char *kind)
   return kind[0] == 'm' ? 0 : kind[0] == 'l' ? 1 : 2;
 }
 
-static int compare_rows(const void *left, const void *right)
-{
-  const struct row *a = left, *b = right;
-  double a_ms = fabs(a->difference_ms), b_ms = fabs(b->difference_ms);
-  return ORDER(rank_of(a->kind), rank_of(b->kind)) ?: ORDER(isnan(a_ms), isnan(b_ms))
-      ?: ORDER(b_ms, a_ms) ?: RISING(index) ?: strcmp(a->name, b->name);
-}
+SORTED_BY(compare_rows, struct row,
+          ORDER(rank_of(a->kind), rank_of(b->kind)) ?: ORDER(isnan(a->difference_ms), isnan(b->difference_ms))
+              ?: ORDER(fabs(b->difference_ms), fabs(a->difference_ms)) ?: RISING(index) ?: strcmp(a->name, b->name))
 
 SORTED_BY(compare_unpaired, struct unpaired_row,
           ORDER(rank_of(a->kind), rank_of(b->kind)) ?: FALLING(latency_ms) ?: strcmp(a->name, b->name))

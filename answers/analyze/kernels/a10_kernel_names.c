@@ -29,13 +29,8 @@ struct ordering {
   const char *const *names;
 };
 
-static int compare_groups(const void *left, const void *right, void *context)
-{
-  const struct ordering *by = context;
-  size_t a = *(const size_t *)left;
-  size_t b = *(const size_t *)right;
-  return ORDER(by->latency_ms[b], by->latency_ms[a]) ?: strcmp(by->names[a], by->names[b]) ?: ORDER(a, b);
-}
+ROWS_SORTED_BY(compare_groups, size_t, struct ordering,
+               ORDER(of->latency_ms[b], of->latency_ms[a]) ?: strcmp(of->names[a], of->names[b]) ?: ORDER(a, b))
 
 // After kernels_load or kernels_answer.
 static void names_find(struct question *question, struct names *names)

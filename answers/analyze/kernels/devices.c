@@ -2,6 +2,7 @@
 // The devices that the runs of a set have tracks of, and the device rows of one of them. Called by A10 and layers/rows.c.
 #include "analyze/kernels/device_rows.h"
 
+#include "base/sorted.h"
 #include "base/vector.h"
 
 #include <stdlib.h>
@@ -14,14 +15,8 @@ static struct kernel_place place_of(const struct store_track *track)
 }
 
 // Those without a device, which compute on processors, come last.
-static int compare_places(const void *left, const void *right)
-{
-  const struct kernel_place *a = left, *b = right;
-  if ((a->id == STORE_NONE) != (b->id == STORE_NONE))
-    return a->id == STORE_NONE ? 1 : -1;
-  int order = strcmp(a->host, b->host);
-  return order != 0 ? order : (a->id > b->id) - (a->id < b->id);
-}
+SORTED_BY(compare_places, struct kernel_place,
+          ORDER(a->id == STORE_NONE, b->id == STORE_NONE) ?: strcmp(a->host, b->host) ?: RISING(id))
 
 enum status kernel_places_load(struct store *store, const struct view_set *set, struct arena *arena,
                                struct kernel_place **ret_places, size_t *ret_count, struct error *err)

@@ -84,12 +84,7 @@ static struct kernel_groups group(struct question *question, const struct kernel
   return group_numbered(question, kernels, kind, count, NULL);
 }
 
-static int compare_first(const void *left, const void *right, void *context)
-{
-  const struct kernel *kernels = context;
-  const uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
-  return ORDER(kernels[a].layer, kernels[b].layer) ?: ORDER(a, b);
-}
+ROWS_SORTED_BY(compare_first, uint32_t, struct kernel, ORDER(of[a].layer, of[b].layer) ?: ORDER(a, b))
 
 struct kernel_groups kernels_group_by_layer_and_name(struct question *question, const struct kernels *kernels)
 {

@@ -22,13 +22,8 @@ static int compare_types(const char *a, const char *b) // unknown last
 
 SORTED_BY(compare_items, struct item, compare_types(a->type, b->type) ?: RISING(layer))
 
-static int compare_groups(const void *left, const void *right, void *context)
-{
-  const struct types *types = context;
-  size_t a = *(const size_t *)left, b = *(const size_t *)right; // groups are sorted by name
-  double a_value = types->values[a], b_value = types->values[b];
-  return ORDER(isnan(a_value), isnan(b_value)) ?: ORDER(b_value, a_value) ?: ORDER(a, b);
-}
+ROWS_SORTED_BY(compare_groups, size_t, struct types, // they are by name already
+               ORDER(isnan(of->values[a]), isnan(of->values[b])) ?: ORDER(of->values[b], of->values[a]) ?: ORDER(a, b))
 
 static void group(struct question *question, const struct layers *layers, struct types *types)
 {

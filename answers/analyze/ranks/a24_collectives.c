@@ -44,13 +44,8 @@ static double bus_factor(const char *name, double count)
 
 static int compare_keys(const struct collective *a, const struct collective *b)
 {
-  const int64_t differences[] = {(int64_t)a->name - b->name,        (int64_t)a->group - b->group,
-                                 (int64_t)a->module - b->module,    (int64_t)a->context_id - b->context_id,
-                                 a->is_scattered - b->is_scattered, size_class(a->bytes) - size_class(b->bytes)};
-  for (size_t i = 0; i < sizeof differences / sizeof differences[0]; i++)
-    if (differences[i] != 0)
-      return differences[i] < 0 ? -1 : 1;
-  return 0;
+  return RISING(name) ?: RISING(group) ?: RISING(module) ?: RISING(context_id) ?: RISING(is_scattered)
+      ?: ORDER(size_class(a->bytes), size_class(b->bytes));
 }
 
 static int64_t latency_ns(const struct collective *of)
@@ -172,13 +167,7 @@ static void put_row(const struct rows *rows, const struct ranks *ranks, const st
   table_put_optional(table, "line", cell_int_if(line != NULL && line->line > 0, line != NULL ? line->line : 0));
 }
 
-static int compare_rows(const void *left, const void *right) // most time first
-{
-  const struct row *a = left, *b = right;
-  if (a->time_ms != b->time_ms)
-    return a->time_ms > b->time_ms ? -1 : 1;
-  return compare_keys(&a->first, &b->first);
-}
+SORTED_BY(compare_rows, struct row, FALLING(time_ms) ?: compare_keys(&a->first, &b->first))
 
 static void rows_done(struct rows *rows)
 {

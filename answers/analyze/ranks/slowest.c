@@ -2,6 +2,8 @@
 // The slowest rank: steps of all ranks with the same number are compared by their own time, which is the step without waiting for others.
 #include "analyze/ranks/ranks.h"
 
+#include "base/sorted.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,15 +26,9 @@ double rank_figure(const struct ranks *ranks, uint32_t rank, int64_t (*of)(const
   return figure;
 }
 
-static int compare_meetings(const void *left, const void *right) // steps of all ranks that belong together
-{
-  const struct rank_step *const *a = left, *const *b = right;
-  if ((*a)->job != (*b)->job)
-    return (*a)->job < (*b)->job ? -1 : 1;
-  if ((*a)->number != (*b)->number)
-    return (*a)->number < (*b)->number ? -1 : 1;
-  return ((*a)->rank > (*b)->rank) - ((*a)->rank < (*b)->rank);
-}
+// Steps of all ranks that belong together are neighbours.
+SORTED_BY(compare_meetings, struct rank_step *const,
+          ORDER((*a)->job, (*b)->job) ?: ORDER((*a)->number, (*b)->number) ?: ORDER((*a)->rank, (*b)->rank))
 
 void ranks_meet(const struct ranks *ranks, struct rank_meetings *ret_meetings)
 {

@@ -90,9 +90,7 @@ static enum status visit(void *context, size_t first_row, const struct store_spa
 
 static int compare_starts(const struct stage_span *a, const struct stage_span *b) // of equal ones the longer first
 {
-  if (a->start_ns != b->start_ns)
-    return a->start_ns < b->start_ns ? -1 : 1;
-  return (b->end_ns > a->end_ns) - (b->end_ns < a->end_ns);
+  return RISING(start_ns) ?: FALLING(end_ns);
 }
 
 // On one track and of one stage.

@@ -3,6 +3,8 @@
 // timeline_lanes.c lays the lanes.
 #include "report/exports/timeline.h"
 
+#include "base/sorted.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -128,12 +130,7 @@ void timeline_json_text(struct json_writer *json, struct store *store, uint32_t 
   json_string_n(json, text, length);
 }
 
-static int by_span_id(const void *left, const void *right, void *context)
-{
-  const int64_t *ids = context;
-  int64_t a = ids[*(const uint32_t *)left], b = ids[*(const uint32_t *)right];
-  return (a > b) - (a < b);
-}
+ROWS_SORTED_BY(by_span_id, uint32_t, int64_t, ORDER(of[a], of[b]))
 
 uint32_t *timeline_order_by_id(const struct timeline_run *run, struct arena *arena)
 {

@@ -6,6 +6,7 @@
 #include "base/arena.h"
 #include "base/mapped.h"
 #include "base/slice.h"
+#include "base/sorted.h"
 #include "base/vector.h"
 #include "frameworks/common/json_file.h"
 #include "frameworks/onnxruntime/layers.h"
@@ -132,18 +133,14 @@ static enum status read_events(struct profile *profile, struct error *err)
 
 // By start, outer before inner. The file is in order of ends; within one microsecond an inner node comes first there,
 // so of equal intervals the later is the outer, and of neighbours the earlier is the first.
-static int compare_events(const void *left, const void *right)
+static int nesting(const struct event *event) // what it is around: 2: nodes, 1: those of its graph, 0: nothing
 {
-  const struct event *a = left, *b = right;
-  if (a->start_us != b->start_us)
-    return a->start_us < b->start_us ? -1 : 1;
-  int a_outer = a->is_model_run ? 2 : a->runs_graph, b_outer = b->is_model_run ? 2 : b->runs_graph;
-  if (a_outer != b_outer)
-    return a_outer > b_outer ? -1 : 1;
-  if (a_outer != 0 && a->duration_us != b->duration_us)
-    return a->duration_us > b->duration_us ? -1 : 1;
-  return a->order < b->order ? -1 : a->order > b->order;
+  return event->is_model_run ? 2 : event->runs_graph;
 }
+
+SORTED_BY(compare_events, struct event,
+          RISING(start_us) ?: ORDER(nesting(b), nesting(a)) ?: (nesting(a) > 0 ? FALLING(duration_us) : 0)
+              ?: RISING(order))
 
 #define NESTING_MAXIMUM 128u
 

@@ -4,6 +4,7 @@
 #include "importers/kineto/kineto.h"
 
 #include "base/map.h"
+#include "base/sorted.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -127,13 +128,7 @@ struct rank {
   bool shares_process;               // its number with another rank: each had the pids of its own container
 };
 
-static int compare_ranks(const void *left, const void *right) // by process, then label
-{
-  const struct rank *a = left, *b = right;
-  if (a->process_id != b->process_id)
-    return a->process_id < b->process_id ? -1 : 1;
-  return (a->label > b->label) - (a->label < b->label);
-}
+SORTED_BY(compare_ranks, struct rank, RISING(process_id) ?: RISING(label))
 
 // The ranks of the file and the process of each: the first that has spans on the host.
 static struct rank *find_ranks(struct kineto *kineto, size_t *ret_count)
