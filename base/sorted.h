@@ -34,21 +34,30 @@
     return keys;                                                                                                       \
   }
 
+// The first place of [first, end) at which `is_before`, an expression of `place`, is false; `end`: there is none. It is true up to
+// that place, and false from there on:
+//
+//   size_t after = PARTITION_POINT(place, 0, count, starts_ns[place] <= time_ns);
+#define PARTITION_POINT(place, first, end, is_before)                                                                  \
+  __extension__({                                                                                                      \
+    size_t low_ = (first), high_ = (end);                                                                              \
+    while (low_ < high_) {                                                                                             \
+      size_t place = low_ + (high_ - low_) / 2;                                                                        \
+      if (is_before)                                                                                                   \
+        low_ = place + 1;                                                                                              \
+      else                                                                                                             \
+        high_ = place;                                                                                                 \
+    }                                                                                                                  \
+    low_;                                                                                                              \
+  })
+
 typedef int sorted_compare(const void *key, const void *item); // < 0: `key` belongs before `item`
 
 // How many items are before `key`: the first that is not less, or `count`.
 static inline size_t sorted_lower_bound(const void *key, const void *items, size_t count, size_t item_bytes,
                                         sorted_compare *compare)
 {
-  size_t low = 0, high = count;
-  while (low < high) {
-    size_t middle = low + (high - low) / 2;
-    if (compare(key, (const char *)items + middle * item_bytes) > 0)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return low;
+  return PARTITION_POINT(i, 0, count, compare(key, (const char *)items + i * item_bytes) > 0);
 }
 
 // NULL: no equal item.
@@ -83,28 +92,7 @@ static inline int sorted_compare_text(const void *left, const void *right)
 // Numbers that are `stride_bytes` apart, the first at `keys`: a member of an array's items, say.
 static inline size_t sorted_lower_bound_i64(int64_t key, const int64_t *keys, size_t count, size_t stride_bytes)
 {
-  size_t low = 0, high = count;
-  while (low < high) {
-    size_t middle = low + (high - low) / 2;
-    if (*(const int64_t *)(const void *)((const char *)keys + middle * stride_bytes) < key)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return low;
-}
-
-static inline size_t sorted_lower_bound_u64(uint64_t key, const uint64_t *keys, size_t count, size_t stride_bytes)
-{
-  size_t low = 0, high = count;
-  while (low < high) {
-    size_t middle = low + (high - low) / 2;
-    if (*(const uint64_t *)(const void *)((const char *)keys + middle * stride_bytes) < key)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return low;
+  return PARTITION_POINT(i, 0, count, *(const int64_t *)(const void *)((const char *)keys + i * stride_bytes) < key);
 }
 
 #endif

@@ -43,9 +43,17 @@ static void numbers_are_found(void **state)
       size_t expected = 0;
       while (expected < count && items[expected].number < numbers[i])
         expected++;
-      assert_int_equal(sorted_lower_bound_u64(numbers[i], &items->number, count, sizeof *items), expected);
+      assert_int_equal(PARTITION_POINT(place, 0, count, items[place].number < numbers[i]), expected);
     }
   }
+}
+
+static void a_partition_point_is_of_the_range(void **state)
+{
+  (void)state;
+  assert_int_equal(PARTITION_POINT(i, 3, ITEMS, items[i].key < -3), 3);
+  assert_int_equal(PARTITION_POINT(i, 1, 3, items[i].key < 7), 3);
+  assert_int_equal(PARTITION_POINT(i, 2, 2, items[i].key < 7), 2);
 }
 
 ROWS_SORTED_BY(by_name, uint32_t, struct item, strcmp(of[b].name, of[a].name) ?: ORDER(a, b))
@@ -74,6 +82,7 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(numbers_are_found),
+      cmocka_unit_test(a_partition_point_is_of_the_range),
       cmocka_unit_test(rows_are_sorted_by_what_they_are_of),
       cmocka_unit_test(items_are_found_by_comparison),
   };

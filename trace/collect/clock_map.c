@@ -113,7 +113,7 @@ int64_t clock_map_ticks(const struct clock_map *map, uint64_t ticks)
   // The segment that ends at or after `ticks`; times drained are recent, so look at the last one first.
   size_t last = map->count - 1, at = last;
   if (last > 0 && ticks < map->knots[last - 1].ticks)
-    at = sorted_lower_bound_u64(ticks, &map->knots[0].ticks, last, sizeof *map->knots);
+    at = PARTITION_POINT(i, 0, last, map->knots[i].ticks < ticks);
   const struct clock_knot *end = &map->knots[at];
   double distance = ticks >= end->ticks ? (double)(ticks - end->ticks) : -(double)(end->ticks - ticks);
   double ns = distance * end->ns_per_tick;

@@ -89,9 +89,8 @@ static void number_threads(struct work *work)
 static int compare_tags(const void *left, const void *right, void *sequence_key)
 {
   const struct store_tag *a = left, *b = right;
-  if (a->span_id != b->span_id)
-    return a->span_id < b->span_id ? -1 : 1;
-  return (a->key != *(uint32_t *)sequence_key) - (b->key != *(uint32_t *)sequence_key);
+  uint32_t first = *(const uint32_t *)sequence_key;
+  return RISING(span_id) ?: ORDER(a->key != first, b->key != first);
 }
 
 // All these tags of one span: an operator, where it is a layer with a sequence number.
@@ -150,17 +149,13 @@ static void sort_forward(struct work *work)
 }
 
 // ---- looking up ------------------------------------------------------------------------------------------------------
-// An operator that begins with the key comes before it: the bound is after the last one that began in time.
-static int compare_begun(const void *key, const void *item)
-{
-  const struct forward_operator *a = key, *b = item;
-  return RISING(sequence) ?: RISING(thread) ?: a->start_ns < b->start_ns ? -1 : 1;
-}
+SORTED_BY(compare_begun, struct forward_operator, RISING(sequence) ?: RISING(thread) ?: RISING(start_ns))
 
+// After the last one that began in time.
 static size_t end_of_begun(const struct work *work, int64_t sequence, uint32_t thread, int64_t start_ns)
 {
-  const struct forward_operator key = {sequence, start_ns, thread, 0};
-  return sorted_lower_bound(&key, work->forward.items, work->forward.count, sizeof key, compare_begun);
+  const struct forward_operator last = {sequence, start_ns, thread, 0};
+  return PARTITION_POINT(i, 0, work->forward.count, compare_begun(&work->forward.items[i], &last) <= 0);
 }
 
 // The last forward operator of `thread` with the backward operator's number that began before it; NULL: none.

@@ -65,22 +65,12 @@ static void rank(const struct join_side *side, struct arena *arena, struct ranke
   }
 }
 
-static int compare_to_group(const void *like, const void *place)
-{
-  return compare_groups(like, place);
-}
-
-static int compare_past_group(const void *like, const void *place)
-{
-  return compare_groups(like, place) < 0 ? -1 : 1;
-}
-
 // The group that `like` would be in; count 0: there is none.
 static struct group group_like(const struct ranked *ranked, const struct place *like)
 {
-  const size_t bytes = sizeof *ranked->places;
-  size_t first = sorted_lower_bound(like, ranked->places, ranked->count, bytes, compare_to_group);
-  size_t end = sorted_lower_bound(like, ranked->places, ranked->count, bytes, compare_past_group);
+  const struct place *places = ranked->places;
+  size_t first = PARTITION_POINT(i, 0, ranked->count, compare_groups(&places[i], like) < 0);
+  size_t end = PARTITION_POINT(i, first, ranked->count, compare_groups(&places[i], like) <= 0);
   return (struct group){&ranked->places[first], end - first};
 }
 

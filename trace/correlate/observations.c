@@ -119,22 +119,14 @@ static int32_t by_time(const struct list *list, int64_t time, uint32_t clock, ui
 {
   const struct item *items = list->item;
   const struct item wanted = {.start = time, .row = UINT32_MAX, .clock = clock, .process = process};
-  uint32_t low = 0; // the last place that is not after it
-  uint32_t high = (uint32_t)list->count;
-  while (low < high) {
-    uint32_t middle = low + (high - low + 1) / 2;
-    if (compare_in_groups(&items[middle], &wanted) <= 0)
-      low = middle;
-    else
-      high = middle - 1;
-  }
-  if (low == 0 || compare_groups(&items[low], &wanted) != 0)
+  size_t last = PARTITION_POINT(i, 1, list->count + 1, compare_in_groups(&items[i], &wanted) <= 0) - 1;
+  if (last == 0 || compare_groups(&items[last], &wanted) != 0)
     return -1;
-  while (low != 0 && items[low].end <= time) {
-    uint32_t jump = items[low].jump;
-    low = jump != 0 && items[jump].end <= time ? jump : items[low].longer;
+  while (last != 0 && items[last].end <= time) {
+    uint32_t jump = items[last].jump;
+    last = jump != 0 && items[jump].end <= time ? jump : items[last].longer;
   }
-  return low == 0 ? -1 : (int32_t)items[low].number;
+  return last == 0 ? -1 : (int32_t)items[last].number;
 }
 
 // What a host does is of an observation of its own process: a data loader's processes work for none. `process` 0: of any.

@@ -171,17 +171,9 @@ static void drop_ended(open_stack *stack, int64_t start_ns)
 // The innermost one that ends no sooner, counted from 1; 0: none.
 static size_t find_enclosing(const open_stack *stack, int64_t end_ns)
 {
-  size_t low = 0, high = stack->count;
-  if (high > 0 && stack->items[high - 1].end_ns >= end_ns) // nested, as nearly all are
-    return high;
-  while (low < high) {
-    size_t middle = (low + high) / 2;
-    if (stack->items[middle].end_ns >= end_ns)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return low;
+  if (stack->count > 0 && stack->items[stack->count - 1].end_ns >= end_ns) // nested, as nearly all are
+    return stack->count;
+  return PARTITION_POINT(i, 0, stack->count, stack->items[i].end_ns >= end_ns);
 }
 
 static struct open_interval innermost(const open_stack *stack, int64_t end_ns)

@@ -265,6 +265,5 @@ struct reader_part *reader_part_of(const struct reader_series *series, uint64_t 
   if (guess < series->part_count && series->parts[guess].first_row <= row &&
       row - series->parts[guess].first_row < series->parts[guess].row_count)
     return &series->parts[guess];
-  const struct reader_part *parts = series->parts; // the last one that does not begin after the row
-  return &series->parts[sorted_lower_bound_u64(row + 1, &parts->first_row, series->part_count, sizeof *parts) - 1];
+  return &series->parts[PARTITION_POINT(i, 0, series->part_count, series->parts[i].first_row <= row) - 1];
 }

@@ -142,17 +142,10 @@ static struct library *library_of(struct symbols *symbols, const char *path)
 
 static const char *find_function(const struct library *library, GElf_Addr address)
 {
-  size_t low = 0, high = library->functions.count;
-  while (low < high) { // the first that begins after the address
-    size_t middle = low + (high - low) / 2;
-    if (library->functions.items[middle].address <= address)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  if (low == 0)
+  size_t end = PARTITION_POINT(i, 0, library->functions.count, library->functions.items[i].address <= address);
+  if (end == 0)
     return NULL;
-  const struct function *function = &library->functions.items[low - 1];
+  const struct function *function = &library->functions.items[end - 1];
   while (function > library->functions.items && function[-1].address == function->address)
     function--;
   bool is_inside = function->size == 0 || address - function->address < function->size;

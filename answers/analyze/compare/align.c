@@ -4,6 +4,7 @@
 #include "analyze/compare/align.h"
 
 #include "base/map.h"
+#include "base/sorted.h"
 
 #include <string.h>
 
@@ -101,17 +102,10 @@ static size_t keep_rising(struct arena *arena, size_t *partner, size_t count)
   for (size_t i = 0; i < count; i++) {
     if (partner[i] == NONE)
       continue;
-    size_t low = 0, high = length;
-    while (low < high) {
-      size_t middle = (low + high) / 2;
-      if (partner[tops[middle]] < partner[i])
-        low = middle + 1;
-      else
-        high = middle;
-    }
-    before[i] = low > 0 ? tops[low - 1] : NONE;
-    tops[low] = i;
-    length += low == length;
+    size_t at = PARTITION_POINT(top, 0, length, partner[tops[top]] < partner[i]);
+    before[i] = at > 0 ? tops[at - 1] : NONE;
+    tops[at] = i;
+    length += at == length;
   }
   size_t next = length > 0 ? tops[length - 1] : NONE;
   for (size_t i = count; i-- > 0;)

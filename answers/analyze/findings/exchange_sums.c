@@ -63,32 +63,19 @@ static const struct rank_step *step_of(const struct adding *of, size_t place)
 // The last one of the rank that starts by the instant, and has not ended; SIZE_MAX: none.
 static size_t step_at(const struct adding *of, uint32_t rank, int64_t ns)
 {
-  size_t low = 0, high = of->step_count;
-  while (low < high) {
-    size_t middle = low + (high - low) / 2;
-    const struct rank_step *step = step_of(of, middle);
-    if (compare_places(step->rank, step->start_ns, rank, ns) <= 0)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  const struct rank_step *step = low > 0 ? step_of(of, low - 1) : NULL;
-  return step != NULL && step->rank == rank && ns < step->end_ns ? low - 1 : SIZE_MAX;
+  size_t end = PARTITION_POINT(i, 0, of->step_count,
+                               compare_places(step_of(of, i)->rank, step_of(of, i)->start_ns, rank, ns) <= 0);
+  const struct rank_step *step = end > 0 ? step_of(of, end - 1) : NULL;
+  return step != NULL && step->rank == rank && ns < step->end_ns ? end - 1 : SIZE_MAX;
 }
 
 // The last one of the rank that starts by the instant; NULL: there is none.
 static struct pass *pass_before(const struct adding *of, uint32_t rank, int64_t ns)
 {
-  size_t low = 0, high = of->passes.count;
-  while (low < high) {
-    size_t middle = low + (high - low) / 2;
-    const struct pass *pass = &of->passes.items[middle];
-    if (compare_places(pass->rank, pass->start_ns, rank, ns) <= 0)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  struct pass *pass = low > 0 ? &of->passes.items[low - 1] : NULL;
+  struct pass *passes = of->passes.items;
+  size_t end =
+      PARTITION_POINT(i, 0, of->passes.count, compare_places(passes[i].rank, passes[i].start_ns, rank, ns) <= 0);
+  struct pass *pass = end > 0 ? &passes[end - 1] : NULL;
   return pass != NULL && pass->rank == rank ? pass : NULL;
 }
 

@@ -23,16 +23,10 @@ typedef VECTOR(struct event) events;
 // Whether one of the samples, the first `sample_count` events in their order, is in the span.
 static bool has_sample(const struct event *samples, size_t sample_count, const struct event *span)
 {
-  size_t low = 0, high = sample_count; // the first that is not before the span
-  while (low < high) {
-    size_t middle = low + (high - low) / 2;
-    const struct event *sample = &samples[middle];
-    if (sample->track < span->track || (sample->track == span->track && sample->at_ns < span->at_ns))
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return low < sample_count && samples[low].track == span->track && samples[low].at_ns < span->end_ns;
+  size_t at = PARTITION_POINT(i, 0, sample_count,
+                              samples[i].track < span->track ||
+                                  (samples[i].track == span->track && samples[i].at_ns < span->at_ns));
+  return at < sample_count && samples[at].track == span->track && samples[at].at_ns < span->end_ns;
 }
 
 struct map innermost_threads(const struct store_track *tracks, size_t count)

@@ -42,16 +42,9 @@ static size_t list_places(const struct run_columns *columns, const bool *is_kept
 
 static bool is_within(const struct python_place *places, size_t count, uint32_t track, int64_t time_ns)
 {
-  size_t low = 0, high = count; // the last place that does not begin after the time
-  while (low < high) {
-    size_t middle = low + (high - low) / 2;
-    const struct python_place *place = &places[middle];
-    if (place->track < track || (place->track == track && place->start_ns <= time_ns))
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return low > 0 && places[low - 1].track == track && time_ns < places[low - 1].end_ns;
+  size_t end = PARTITION_POINT(i, 0, count,
+                               places[i].track < track || (places[i].track == track && places[i].start_ns <= time_ns));
+  return end > 0 && places[end - 1].track == track && time_ns < places[end - 1].end_ns;
 }
 
 static enum status count_run(struct question *question, const struct view_set *set, const struct view_run *run,

@@ -208,16 +208,12 @@ static int64_t bare_ns(const struct rank_parts *parts, enum part part, int64_t f
 // In which the rank started the collective; NULL: in none.
 static struct rank_step *step_of(const struct ranks *ranks, const struct collective *one)
 {
-  size_t first = ranks->items.items[one->rank].first_step, end = ranks->items.items[one->rank].end_step;
-  while (first < end) { // the rank's steps are by job and start
-    size_t middle = first + (end - first) / 2;
-    const struct rank_step *step = ranks->by_rank[middle];
-    if (step->job < one->job || (step->job == one->job && step->start_ns <= one->arrival_ns))
-      first = middle + 1;
-    else
-      end = middle;
-  }
-  struct rank_step *step = first > ranks->items.items[one->rank].first_step ? ranks->by_rank[first - 1] : NULL;
+  struct rank_step *const *steps = ranks->by_rank; // each rank's are by job and start
+  size_t first = ranks->items.items[one->rank].first_step;
+  size_t end =
+      PARTITION_POINT(i, first, ranks->items.items[one->rank].end_step,
+                      steps[i]->job < one->job || (steps[i]->job == one->job && steps[i]->start_ns <= one->arrival_ns));
+  struct rank_step *step = end > first ? steps[end - 1] : NULL;
   return step != NULL && step->job == one->job && one->arrival_ns < step->end_ns ? step : NULL;
 }
 
@@ -278,13 +274,12 @@ static void figure_run(struct ranks *ranks, const struct rank_run *run)
 }
 
 // The question's statistic chooses among the steps of each rank by itself: else it would leave out those of the slow one.
-static int compare_lengths(const void *left, const void *right)
+static int64_t length_of(const struct rank_step *step)
 {
-  const struct rank_step *const *a = left, *const *b = right;
-  int64_t a_ns = saturate_subtract((*a)->end_ns, (*a)->start_ns),
-          b_ns = saturate_subtract((*b)->end_ns, (*b)->start_ns);
-  return ORDER(a_ns, b_ns) ?: ORDER(*a, *b);
+  return saturate_subtract(step->end_ns, step->start_ns);
 }
+
+SORTED_BY(compare_lengths, struct rank_step *const, ORDER(length_of(*a), length_of(*b)) ?: ORDER(*a, *b))
 
 static void keep_steps(struct ranks *ranks)
 {

@@ -3,6 +3,7 @@
 #include "analyze/runs/a1_energy.h"
 
 #include "base/saturate.h"
+#include "base/sorted.h"
 
 #include <math.h>
 #include <string.h>
@@ -10,21 +11,14 @@
 // What a total had counted at a time, between two readings evenly. NaN: the time is not between two.
 static double total_at(const struct store_counter_value *values, size_t count, int64_t time_ns)
 {
-  size_t low = 0, high = count; // the first reading after the time
-  while (low < high) {
-    const size_t middle = low + (high - low) / 2;
-    if (values[middle].time_ns <= time_ns)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  if (low == 0 || (low == count && values[low - 1].time_ns < time_ns))
+  const size_t after = PARTITION_POINT(i, 0, count, values[i].time_ns <= time_ns);
+  if (after == 0 || (after == count && values[after - 1].time_ns < time_ns))
     return NAN;
-  if (low == count)
-    return values[low - 1].value;
-  const double apart = (double)saturate_subtract(values[low].time_ns, values[low - 1].time_ns);
-  const double share = (double)saturate_subtract(time_ns, values[low - 1].time_ns) / apart;
-  return values[low - 1].value + share * (values[low].value - values[low - 1].value);
+  if (after == count)
+    return values[after - 1].value;
+  const double apart = (double)saturate_subtract(values[after].time_ns, values[after - 1].time_ns);
+  const double share = (double)saturate_subtract(time_ns, values[after - 1].time_ns) / apart;
+  return values[after - 1].value + share * (values[after].value - values[after - 1].value);
 }
 
 // While an observation ran that is no warm-up; where several overlap, once. Between those of a leveled experiment other

@@ -186,16 +186,9 @@ enum status compilations_load(struct question *question, const struct view_run *
 
 size_t compilations_at(const struct compilations *compilations, int64_t time_ns)
 {
-  size_t low = 0, high = compilations->count;
-  while (low < high) {
-    size_t middle = low + (high - low) / 2;
-    if (compilations->items[middle].start_ns <= time_ns)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  const struct compilation *found = low > 0 ? &compilations->items[low - 1] : NULL;
-  return found != NULL && time_ns <= saturate_add(found->start_ns, found->duration_ns) ? low - 1 : SIZE_MAX;
+  size_t end = PARTITION_POINT(i, 0, compilations->count, compilations->items[i].start_ns <= time_ns);
+  const struct compilation *found = end > 0 ? &compilations->items[end - 1] : NULL;
+  return found != NULL && time_ns <= saturate_add(found->start_ns, found->duration_ns) ? end - 1 : SIZE_MAX;
 }
 
 enum status compilations_samples(struct question *question, const struct view_run *run,

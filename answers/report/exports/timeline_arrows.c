@@ -7,20 +7,11 @@
 
 #include <stdlib.h>
 
-static int by_correlation(const void *left, const void *right, void *context)
-{
-  const struct store_spans *spans = context;
-  uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
-  return ORDER(spans->correlation_id[a], spans->correlation_id[b]) ?: ORDER(spans->start_ns[a], spans->start_ns[b])
-      ?: ORDER(a, b);
-}
+ROWS_SORTED_BY(by_correlation, uint32_t, struct store_spans,
+               ORDER(of->correlation_id[a], of->correlation_id[b]) ?: ORDER(of->start_ns[a], of->start_ns[b])
+                   ?: ORDER(a, b))
 
-static int by_launch(const void *left, const void *right, void *context)
-{
-  const uint32_t *launch_of = context;
-  uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
-  return ORDER(launch_of[a], launch_of[b]) ?: ORDER(a, b);
-}
+ROWS_SORTED_BY(by_launch, uint32_t, uint32_t, ORDER(of[a], of[b]) ?: ORDER(a, b))
 
 // The launch with the execution's id; of several, the only one that starts before it, unless correlate found it
 // ambiguous. `launches` are by id, then start.
@@ -60,14 +51,7 @@ void timeline_find_arrows(struct arena *arena, struct timeline_run *run)
 
 struct timeline_range timeline_executions(const struct timeline_run *run, uint32_t launch)
 {
-  size_t first = 0, high = run->execution_count;
-  while (first < high) {
-    size_t middle = first + (high - first) / 2;
-    if (run->launch_of[run->execution_order[middle]] < launch)
-      first = middle + 1;
-    else
-      high = middle;
-  }
+  size_t first = PARTITION_POINT(i, 0, run->execution_count, run->launch_of[run->execution_order[i]] < launch);
   size_t end = first;
   while (end < run->execution_count && run->launch_of[run->execution_order[end]] == launch)
     end++;

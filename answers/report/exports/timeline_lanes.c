@@ -9,15 +9,10 @@
 
 // ---- sorting ---------------------------------------------------------------------------------------------------------
 // By track, then start, the longer first, the higher level first, then file order (which makes the order total).
-static int by_place(const void *left, const void *right, void *context)
-{
-  const struct timeline_run *run = context;
-  uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
-  const struct store_spans *spans = &run->spans;
-  return ORDER(spans->track_id[a], spans->track_id[b]) ?: ORDER(spans->start_ns[a], spans->start_ns[b])
-      ?: ORDER(timeline_drawn_end(run, b), timeline_drawn_end(run, a)) ?: ORDER(spans->level[a], spans->level[b])
-      ?: ORDER(a, b);
-}
+ROWS_SORTED_BY(by_place, uint32_t, struct timeline_run,
+               ORDER(of->spans.track_id[a], of->spans.track_id[b]) ?: ORDER(of->spans.start_ns[a], of->spans.start_ns[b])
+                   ?: ORDER(timeline_drawn_end(of, b), timeline_drawn_end(of, a))
+                   ?: ORDER(of->spans.level[a], of->spans.level[b]) ?: ORDER(a, b))
 
 struct tag_at {
   struct store_tag tag;
@@ -210,15 +205,7 @@ struct timeline_range timeline_tags(const struct timeline_run *run, int64_t span
 
 size_t timeline_lower_bound(const int64_t *numbers, const uint32_t *order, size_t count, int64_t number)
 {
-  size_t low = 0, high = count;
-  while (low < high) {
-    size_t middle = low + (high - low) / 2;
-    if (numbers[order[middle]] < number)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return low;
+  return PARTITION_POINT(i, 0, count, numbers[order[i]] < number);
 }
 
 // ---- walking ---------------------------------------------------------------------------------------------------------

@@ -200,21 +200,12 @@ void report_parts_close(struct report_parts *parts)
 
 bool report_parts_get(const struct report_parts *parts, const char *id, struct slice *ret_bytes)
 {
-  size_t low = 0, high = parts->packed.count;
-  while (low < high) {
-    size_t middle = low + (high - low) / 2;
-    const struct parts_record *record = parts->packed.items[middle];
-    int order = strcmp(id, record->id);
-    if (order == 0) {
-      *ret_bytes = (struct slice){(const char *)(record + 1), record->length};
-      return true;
-    }
-    if (order < 0)
-      high = middle;
-    else
-      low = middle + 1;
-  }
-  return false;
+  size_t at = PARTITION_POINT(i, 0, parts->packed.count, strcmp(parts->packed.items[i]->id, id) < 0);
+  const struct parts_record *record = at < parts->packed.count ? parts->packed.items[at] : NULL;
+  if (record == NULL || strcmp(record->id, id) != 0)
+    return false;
+  *ret_bytes = (struct slice){(const char *)(record + 1), record->length};
+  return true;
 }
 
 const struct parts_run *parts_run_of(const struct report_parts *parts, size_t run)

@@ -2,6 +2,7 @@
 // Spans of a range of time, from a file of parts: from the finest level of which the range has few enough. Called by a server
 // through report.h, from any thread. Reads; memory is bounded by the answer.
 #include "base/json_write.h"
+#include "base/sorted.h"
 #include "report/page/parts.h"
 
 // ---- a range of time: of each row the spans that overlap it, as rowsInside of answers/web/src/find.ts has them --------------------
@@ -20,26 +21,12 @@ static int64_t end_of(const struct page_spans *spans, size_t i)
 // First place of [low, high) that ends after the time or starts at it or later.
 static size_t first_from(const struct page_spans *spans, size_t low, size_t high, int64_t time_ns)
 {
-  while (low < high) {
-    size_t middle = low + (high - low) / 2;
-    if (end_of(spans, middle) <= time_ns && spans->start_ns[middle] < time_ns)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return low;
+  return PARTITION_POINT(i, low, high, end_of(spans, i) <= time_ns && spans->start_ns[i] < time_ns);
 }
 
 static size_t first_starting_at(const struct page_spans *spans, size_t low, size_t high, int64_t time_ns)
 {
-  while (low < high) {
-    size_t middle = low + (high - low) / 2;
-    if (spans->start_ns[middle] < time_ns)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return low;
+  return PARTITION_POINT(i, low, high, spans->start_ns[i] < time_ns);
 }
 
 static int64_t as_stored(const struct parts_level *level, int64_t time_ns)
@@ -66,17 +53,11 @@ static size_t find_within(const struct parts_level *level, int64_t from_ns, int6
 // The place among those within; PAGE_NOWHERE: it is not there.
 static uint32_t place_within(const struct parts_level *level, const struct within *within, uint32_t place)
 {
-  size_t low = 0, high = level->rows.row_count;
-  while (low < high) {
-    size_t middle = low + (high - low) / 2;
-    if (level->rows.rows[middle].first + level->rows.rows[middle].count <= place)
-      low = middle + 1;
-    else
-      high = middle;
-  }
+  size_t at =
+      PARTITION_POINT(i, 0, level->rows.row_count, level->rows.rows[i].first + level->rows.rows[i].count <= place);
   bool is_there =
-      low < level->rows.row_count && place >= within[low].first && place - within[low].first < within[low].count;
-  return is_there ? (uint32_t)(within[low].before + (place - within[low].first)) : PAGE_NOWHERE;
+      at < level->rows.row_count && place >= within[at].first && place - within[at].first < within[at].count;
+  return is_there ? (uint32_t)(within[at].before + (place - within[at].first)) : PAGE_NOWHERE;
 }
 
 static void copy_row(const struct page_spans *from, const struct within *within, struct page_spans *to)

@@ -83,16 +83,9 @@ static struct placed *place(struct layer_report *layers, size_t count, struct po
 // How many are of earlier threads, or have begun on this one until then.
 static size_t begun_until(const struct placed *placed, size_t count, uint32_t thread, uint64_t at_ns)
 {
-  size_t low = 0;
-  while (low < count) {
-    size_t middle = low + (count - low) / 2;
-    const struct layer_report *layer = placed[middle].layer;
-    if (layer->thread_id < thread || (layer->thread_id == thread && layer->start_ns <= at_ns))
-      low = middle + 1;
-    else
-      count = middle;
-  }
-  return low;
+  return PARTITION_POINT(i, 0, count,
+                         placed[i].layer->thread_id < thread ||
+                             (placed[i].layer->thread_id == thread && placed[i].layer->start_ns <= at_ns));
 }
 
 static void add(const struct placed *placed, size_t count, const struct allocation *allocation)

@@ -2,6 +2,8 @@
 // A ring of samples. Each remembers the one execution that touches it, or that there are several.
 #include "tracers/cuda/pm_samples.h"
 
+#include "base/sorted.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -50,15 +52,8 @@ void pm_samples_add(struct pm_samples *samples, uint64_t start, uint64_t end, co
 // The first sample that ends after the time.
 static uint64_t first_after(const struct pm_samples *samples, uint64_t time)
 {
-  uint64_t low = samples->added > samples->capacity ? samples->added - samples->capacity : 0, high = samples->added;
-  while (low < high) {
-    uint64_t middle = low + (high - low) / 2;
-    if (at(samples, middle)->end > time)
-      high = middle;
-    else
-      low = middle + 1;
-  }
-  return low;
+  uint64_t first = samples->added > samples->capacity ? samples->added - samples->capacity : 0;
+  return PARTITION_POINT(i, first, samples->added, at(samples, i)->end <= time);
 }
 
 void pm_samples_note(struct pm_samples *samples, uint64_t start, uint64_t end)

@@ -44,14 +44,9 @@ enum status data_labels_read(const char *path, struct arena *arena, const char *
 }
 
 // ---- which class a label is ------------------------------------------------------------------------------------------
-static int compare_to_text(const void *key, const void *item)
-{
-  return strcmp(key, *(const char *const *)item);
-}
-
 static size_t place_in_order(const struct data_set *set, const char *label)
 {
-  return sorted_lower_bound(label, set->labels, set->label_count, sizeof *set->labels, compare_to_text);
+  return PARTITION_POINT(i, 0, set->label_count, strcmp(set->labels[i], label) < 0);
 }
 
 // Of a line "n01440764 tench, Tinca tinca" also its first word.

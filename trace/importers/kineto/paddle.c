@@ -116,16 +116,9 @@ SORTED_BY(compare_steps, struct kineto_paddle_step, RISING(start_ns))
 static void note_content(struct kineto *kineto, int64_t time_ns)
 {
   struct kineto_paddle_step *steps = kineto->paddle.steps.items;
-  size_t low = 0, high = kineto->paddle.steps.count;
-  while (low < high) {
-    size_t middle = low + (high - low) / 2;
-    if (steps[middle].start_ns <= time_ns)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  if (low > 0 && time_ns < steps[low - 1].end_ns)
-    steps[low - 1].has_content = true;
+  size_t end = PARTITION_POINT(i, 0, kineto->paddle.steps.count, steps[i].start_ns <= time_ns);
+  if (end > 0 && time_ns < steps[end - 1].end_ns)
+    steps[end - 1].has_content = true;
 }
 
 enum status kineto_paddle_end(struct kineto *kineto, struct error *err)

@@ -79,15 +79,8 @@ SORTED_BY(compare_layers, struct step_node, RISING(name) ?: RISING(start_ns))
 // Of the sorted layers of the node's name the last that had begun; 0: none had.
 static int64_t find_layer(const struct step_reading *reading, const struct step_node *node)
 {
-  size_t from = 0, to = reading->layers.count;
-  while (from < to) {
-    size_t middle = from + (to - from) / 2;
-    if (compare_layers(&reading->layers.items[middle], node) <= 0)
-      from = middle + 1;
-    else
-      to = middle;
-  }
-  const struct step_node *layer = from > 0 ? &reading->layers.items[from - 1] : NULL;
+  size_t end = PARTITION_POINT(i, 0, reading->layers.count, compare_layers(&reading->layers.items[i], node) <= 0);
+  const struct step_node *layer = end > 0 ? &reading->layers.items[end - 1] : NULL;
   return layer != NULL && layer->name == node->name ? layer->span_id : 0;
 }
 

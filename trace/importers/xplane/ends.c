@@ -3,6 +3,8 @@
 // leaves it: the event "end: NAME" has its end. Called by executions.c in the second pass, by events.c in the third.
 #include "importers/xplane/ends.h"
 
+#include "base/sorted.h"
+
 // Ends are kept of loops, and of operations that other threads end: most ends follow their operations on the same line.
 void xplane_end_seen(struct xplane *x, const struct xplane_plane *plane, const struct xplane_event *event)
 {
@@ -42,13 +44,8 @@ void xplane_keep_start(struct xplane *x, int64_t start_ns)
 
 static int64_t start_at(const struct xplane *x, size_t place)
 {
-  size_t low = 0, high = x->start_bases.count; // the last base whose first is not behind
-  while (high - low > 1) {
-    size_t middle = low + (high - low) / 2;
-    low = x->start_bases.items[middle].first <= place ? middle : low;
-    high = x->start_bases.items[middle].first <= place ? high : middle;
-  }
-  return (int64_t)((uint64_t)x->start_bases.items[low].ns + x->starts.items[place]);
+  size_t end = PARTITION_POINT(i, 1, x->start_bases.count, x->start_bases.items[i].first <= place);
+  return (int64_t)((uint64_t)x->start_bases.items[end - 1].ns + x->starts.items[place]);
 }
 
 const struct xplane_end *xplane_end_find(const struct xplane *x, struct map_key producer)
@@ -63,14 +60,9 @@ int64_t xplane_end_of(const struct xplane *x, struct map_key producer, int64_t s
   const struct xplane_end *end = xplane_end_find(x, producer);
   if (end == NULL)
     return end_ns;
-  size_t low = end->first, high = (size_t)end->first + end->count;
-  while (low < high) {
-    size_t middle = low + (high - low) / 2;
-    bool is_before = start_at(x, middle) <= start_ns;
-    low = is_before ? middle + 1 : low;
-    high = is_before ? high : middle;
-  }
-  int64_t found_ns = low < (size_t)end->first + end->count ? start_at(x, low) : end->at_ns;
+  size_t after = (size_t)end->first + end->count;
+  size_t next = PARTITION_POINT(i, end->first, after, start_at(x, i) <= start_ns);
+  int64_t found_ns = next < after ? start_at(x, next) : end->at_ns;
   return found_ns > end_ns ? found_ns : end_ns;
 }
 

@@ -140,39 +140,30 @@ void xplane_survey_event(struct xplane *x, const struct xplane_plane *plane, con
         .start_ns = event->start_ns, .end_ns = event->end_ns, .producer = producer, .run = run, .operation = operation};
 }
 
-static int compare_controls(const void *left, const void *right, void *context)
-{
-  const struct xplane_control *controls = context;
-  const struct xplane_control *a = &controls[*(const uint32_t *)left], *b = &controls[*(const uint32_t *)right];
-  return RISING(run) ?: RISING(operation) ?: RISING(start_ns);
-}
+SORTED_BY(compare_controls, struct xplane_control, RISING(run) ?: RISING(operation) ?: RISING(start_ns))
+
+ROWS_SORTED_BY(compare_places, uint32_t, struct xplane_control, compare_controls(&of[a], &of[b]))
 
 static void order_controls(struct xplane *x)
 {
   for (size_t i = x->control_order.count; i < x->controls.count; i++)
     *vector_add(&x->control_order) = (uint32_t)i;
   if (x->controls.count > 0)
-    qsort_r(x->control_order.items, x->controls.count, sizeof *x->control_order.items, compare_controls,
+    qsort_r(x->control_order.items, x->controls.count, sizeof *x->control_order.items, compare_places,
             x->controls.items);
 }
 
 // The execution of `operation` in `run` that began last before `start_ns`; SIZE_MAX: none.
 static size_t control_before(const struct xplane *x, uint32_t run, uint32_t operation, int64_t start_ns)
 {
-  size_t low = 0, high = x->control_order.count;
-  while (low < high) {
-    size_t middle = low + (high - low) / 2;
-    const struct xplane_control *control = &x->controls.items[x->control_order.items[middle]];
-    bool is_before = control->run != run               ? control->run < run
-                     : control->operation != operation ? control->operation < operation
-                                                       : control->start_ns <= start_ns;
-    low = is_before ? middle + 1 : low;
-    high = is_before ? high : middle;
-  }
-  if (low == 0)
+  const struct xplane_control wanted = {.run = run, .operation = operation, .start_ns = start_ns};
+  const struct xplane_control *controls = x->controls.items;
+  const uint32_t *order = x->control_order.items;
+  size_t end = PARTITION_POINT(i, 0, x->control_order.count, compare_controls(&controls[order[i]], &wanted) <= 0);
+  if (end == 0)
     return SIZE_MAX;
-  size_t found = x->control_order.items[low - 1];
-  const struct xplane_control *control = &x->controls.items[found];
+  size_t found = order[end - 1];
+  const struct xplane_control *control = &controls[found];
   return control->run == run && control->operation == operation ? found : SIZE_MAX;
 }
 

@@ -20,24 +20,12 @@ const struct xplane_instruction *xplane_instruction_find(const struct xplane *x,
 
 SORTED_BY(compare_names, uint32_t, ORDER(*a, *b))
 
-static int compare_modules(const void *left, const void *right, void *context)
-{
-  const struct xplane_module *modules = context;
-  const struct xplane_module *a = &modules[*(const uint32_t *)left], *b = &modules[*(const uint32_t *)right];
-  return RISING(name) ?: RISING(program_id);
-}
+ROWS_SORTED_BY(compare_modules, uint32_t, struct xplane_module,
+               ORDER(of[a].name, of[b].name) ?: ORDER(of[a].program_id, of[b].program_id))
 
 size_t xplane_modules_named(const struct xplane *x, uint32_t name)
 {
-  size_t low = 0, high = x->module_order.count;
-  while (low < high) {
-    size_t middle = low + (high - low) / 2;
-    if (x->modules.items[x->module_order.items[middle]].name < name)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return low;
+  return PARTITION_POINT(i, 0, x->module_order.count, x->modules.items[x->module_order.items[i]].name < name);
 }
 
 // What comes from JAX's cache of compiled modules runs under the number that it had in the process which compiled it, and is

@@ -61,16 +61,9 @@ void xplane_steps_make(struct xplane *x)
 // One that ends a step is in it, though the execution before it may still run when it starts.
 int64_t xplane_step_around(const struct xplane *x, int64_t start_ns)
 {
-  size_t low = 0, high = x->steps.count;
-  while (low < high) {
-    size_t middle = low + (high - low) / 2;
-    if (x->steps.items[middle].end_ns <= start_ns)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  bool is_in = low < x->steps.count && x->steps.items[low].start_ns <= start_ns;
-  return is_in ? xplane_step_span(x, low) : 0;
+  size_t at = PARTITION_POINT(i, 0, x->steps.count, x->steps.items[i].end_ns <= start_ns);
+  bool is_in = at < x->steps.count && x->steps.items[at].start_ns <= start_ns;
+  return is_in ? xplane_step_span(x, at) : 0;
 }
 
 enum status xplane_steps_add(struct xplane *x, struct error *err)
