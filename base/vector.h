@@ -4,6 +4,7 @@
 //   VECTOR(struct span) spans = {0};
 //   struct span *span = vector_add(&spans); // zeroed; valid until the vector grows
 //   *vector_add(&spans) = other;
+//   vector_sort(&spans, compare_spans);
 //   for (size_t i = 0; i < spans.count; i++) use(&spans.items[i]);
 //   vector_done(&spans); // or, at once: VECTOR(struct span) spans SCOPED(vector_end) = {0};
 //
@@ -34,6 +35,10 @@
 #define vector_reserve(vector, more)                                                                                   \
   ((void)((vector)->items =                                                                                            \
               vector_room((vector)->items, (vector)->count, &(vector)->capacity, more, sizeof *(vector)->items)))
+
+// By a comparison as qsort's, see SORTED_BY in base/sorted.h.
+#define vector_sort(vector, compare)                                                                                   \
+  ((vector)->count > 1 ? qsort((vector)->items, (vector)->count, sizeof *(vector)->items, compare) : (void)0)
 
 // Frees the items; the vector is empty again.
 #define vector_done(vector)                                                                                            \

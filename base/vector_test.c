@@ -2,6 +2,8 @@
 // Growable arrays: items stay, new ones are zeroed, reserved room does not move.
 #include "base/vector.h"
 
+#include "base/sorted.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -34,6 +36,20 @@ static void grows(void **state)
   assert_int_equal(items.count + items.capacity, 0);
 }
 
+SORTED_BY(falling, uint32_t, ORDER(*b, *a))
+
+static void items_are_sorted(void **state)
+{
+  (void)state;
+  VECTOR(uint32_t) numbers SCOPED(vector_end) = {0};
+  vector_sort(&numbers, falling); // of none
+  for (uint32_t i = 0; i < 3; i++)
+    *vector_add(&numbers) = i;
+  vector_sort(&numbers, falling);
+  for (uint32_t i = 0; i < 3; i++)
+    assert_int_equal(numbers.items[i], 2 - i);
+}
+
 static void an_item_given_back_is_zeroed_again(void **state)
 {
   (void)state;
@@ -62,6 +78,7 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(grows),
+      cmocka_unit_test(items_are_sorted),
       cmocka_unit_test(an_item_given_back_is_zeroed_again),
       cmocka_unit_test(reserved_room_does_not_move),
   };

@@ -53,8 +53,7 @@ static enum status list_folder(struct choice *choice, struct error *err)
       *vector_add(&choice->names) = arena_copy(choice->arena, name, strlen(name));
   }
   closedir(directory);
-  if (choice->names.count > 0)
-    qsort(choice->names.items, choice->names.count, sizeof *choice->names.items, sorted_compare_text);
+  vector_sort(&choice->names, sorted_compare_text);
   return STATUS_OK;
 }
 

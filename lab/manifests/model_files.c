@@ -11,7 +11,6 @@
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -82,8 +81,7 @@ static enum status settle(struct finding *finding, struct model_files *files, st
   if (finding->has_too_many)
     return error_set(err, STATUS_INPUT, "cannot read the model", finding->folder, "another path",
                      "not a model's folder: more than %d files", FILES_MAXIMUM);
-  if (finding->names.count > 0)
-    qsort(finding->names.items, finding->names.count, sizeof *finding->names.items, sorted_compare_text);
+  vector_sort(&finding->names, sorted_compare_text);
   for (size_t i = 0; i < finding->names.count; i++) {
     int64_t bytes = 0;
     if ((i > 0 && strcmp(finding->names.items[i - 1], finding->names.items[i]) == 0) ||

@@ -99,8 +99,7 @@ static void list_files(const struct models *models, struct arena *arena, struct 
       *vector_add(&names->list) = arena_format(arena, "%s", entry->d_name);
   if (entries != NULL)
     closedir(entries);
-  if (names->list.count > 0)
-    qsort(names->list.items, names->list.count, sizeof *names->list.items, sorted_compare_text);
+  vector_sort(&names->list, sorted_compare_text);
 }
 
 // A text that changes with the files, as far as their names, sizes and times show it.

@@ -40,8 +40,7 @@ void queue_order(struct queue *queue)
       job->of->oldest = job->number;
     *vector_add(&waiting) = job;
   }
-  if (waiting.count > 0)
-    qsort(waiting.items, waiting.count, sizeof *waiting.items, by_turn);
+  vector_sort(&waiting, by_turn);
   for (size_t i = 0; i < waiting.count; i++)
     waiting.items[i]->place = i + 1;
   queue->waiting = waiting.count;

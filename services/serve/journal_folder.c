@@ -68,8 +68,7 @@ static enum status list_journals(struct journal *journal, struct error *err)
     memcpy(found->text, name.data, name.length - strlen(JOURNAL));
   }
   closedir(entries);
-  if (journal->closed.count > 0)
-    qsort(journal->closed.items, journal->closed.count, sizeof *journal->closed.items, by_name);
+  vector_sort(&journal->closed, by_name);
   for (size_t i = 0; i < journal->closed.count; i++) {
     char path[PATH_SIZE];
     path_of(path, journal->closed.items[i].text, ".xsp.partial");

@@ -80,8 +80,7 @@ enum status kept_list(int folder, struct kept_files *ret_files, struct error *er
     file->is_growing = has_journal(folder, file->name);
   }
   closedir(entries);
-  if (ret_files->list.count > 0)
-    qsort(ret_files->list.items, ret_files->list.count, sizeof *ret_files->list.items, newest_first);
+  vector_sort(&ret_files->list, newest_first);
   return STATUS_OK;
 }
 

@@ -85,8 +85,7 @@ static void read_uploads(int folder, struct uploads *uploads)
     close(list);
   for (rest = (struct slice){text->data, text->length}; slice_cut(&rest, '\n', &line);)
     *vector_add(&uploads->lines) = line;
-  if (uploads->lines.count > 0)
-    qsort(uploads->lines.items, uploads->lines.count, sizeof *uploads->lines.items, compare_lines);
+  vector_sort(&uploads->lines, compare_lines);
 }
 
 static void uploads_done(struct uploads *uploads)

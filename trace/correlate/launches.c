@@ -114,8 +114,7 @@ static void settle(struct launches *launches, const struct store_spans *spans, s
   }
   settle_id(launches, first, arena);
   vector_done(&launches->noted);
-  if (launches->several.count > 0)
-    qsort(launches->several.items, launches->several.count, sizeof *launches->several.items, compare_launches);
+  vector_sort(&launches->several, compare_launches);
   for (size_t i = 0, of_id = 0; i < launches->several.count; i++) {
     const struct launch_call *call = &launches->several.items[i];
     of_id = launches->several.items[of_id].id == call->id ? of_id : i;
@@ -123,8 +122,7 @@ static void settle(struct launches *launches, const struct store_spans *spans, s
     first_call->known_process = first_call->known_process != 0 ? first_call->known_process : call->process;
     first_call->is_in_several_processes |= !are_of_one_process(first_call->known_process, call->process);
   }
-  if (launches->nested.count > 0)
-    qsort(launches->nested.items, launches->nested.count, sizeof *launches->nested.items, compare_rows);
+  vector_sort(&launches->nested, compare_rows);
 }
 
 // ---- launches of executions ------------------------------------------------------------------------------------------

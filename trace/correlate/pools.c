@@ -11,7 +11,6 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 static const char *const tracers[] = {"itt", "functions"};
@@ -200,7 +199,7 @@ enum status pools_find(const struct pools_source *source, struct parents *parent
     collect_events(&pools, true);
     if (pools.events.count > 0) {
       collect_events(&pools, false);
-      qsort(pools.events.items, pools.events.count, sizeof *pools.events.items, compare_events);
+      vector_sort(&pools.events, compare_events);
       sweep(&pools);
     }
   }

@@ -68,7 +68,7 @@ SORTED_BY(compare, struct call_interval, RISING(start_ns) ?: FALLING(end_ns) ?: 
 void call_thread_sort(struct call_thread *thread)
 {
   if (thread->intervals.count > 0 && !thread->is_sorted)
-    qsort(thread->intervals.items, thread->intervals.count, sizeof *thread->intervals.items, compare);
+    vector_sort(&thread->intervals, compare);
   thread->is_sorted = true;
 }
 

@@ -242,7 +242,7 @@ static enum status pair_up(struct pairing *pairing, struct error *err)
 {
   const struct lane *lane = pairing->lane;
   if (lane->is_unsorted)
-    qsort(lane->events.items, lane->events.count, sizeof *lane->events.items, compare_events);
+    vector_sort(&lane->events, compare_events);
   pairing->all = pairing->names[0] = NONE;
   for (unsigned i = 0; i < XSP_LEVEL_COUNT; i++)
     pairing->levels[i] = NONE;

@@ -77,8 +77,7 @@ enum status leftovers_find(const char *folder, const char *name, struct arena *a
     *vector_add(&found) = (struct leftover){path, facts.st_size, facts.st_mtim.tv_sec};
   }
   closedir(entries);
-  if (found.count > 1)
-    qsort(found.items, found.count, sizeof *found.items, compare_paths);
+  vector_sort(&found, compare_paths);
   *ret_count = found.count;
   *ret_leftovers = arena_alloc_array(arena, found.count + 1, sizeof **ret_leftovers);
   for (size_t i = 0; i < found.count; i++)

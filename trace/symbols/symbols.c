@@ -74,8 +74,7 @@ static void list_functions(struct library *library)
     *vector_add(&library->functions) =
         (struct function){address, symbol.st_size, name, binding < 3 ? ranks[binding] : 3};
   }
-  if (library->functions.count > 0)
-    qsort(library->functions.items, library->functions.count, sizeof *library->functions.items, compare);
+  vector_sort(&library->functions, compare);
 }
 
 static int open_regular(const char *path) // -1: it is none

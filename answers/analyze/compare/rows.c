@@ -239,7 +239,7 @@ void compare_summarize(struct table_builder *table, const struct compare_request
 void compare_rows_answer(struct comparing *comparing, struct compare_answer *ret)
 {
   ret->slower_pct = ret->slower_row_pct = NAN;
-  qsort(comparing->rows.items, comparing->rows.count, sizeof *comparing->rows.items, compare_rows); // has a model
+  vector_sort(&comparing->rows, compare_rows); // has a model
   answer_models(comparing, ret);
   answer_rows(comparing, ret);
   compare_summarize(&comparing->table, comparing->request, ret, comparing->batch_size);

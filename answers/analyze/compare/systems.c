@@ -163,8 +163,7 @@ static void read_packages(const struct facts *facts, const char *key, struct pac
     *vector_add(&ret->list) = split(key, item, end != NULL ? (size_t)(end - item) : strlen(item));
     item = end != NULL ? end + 2 : NULL;
   }
-  if (ret->list.count > 0)
-    qsort(ret->list.items, ret->list.count, sizeof *ret->list.items, compare_packages);
+  vector_sort(&ret->list, compare_packages);
 }
 
 static void put_row(struct table_builder *table, const char *key, struct table_cell a, struct table_cell b)

@@ -140,7 +140,7 @@ static enum status answer_with(struct places *places, struct error *err)
     if (analyze_context_frame(&places->rows, place->context)->line > 0)
       places->with_lines = saturate_add(places->with_lines, place->samples);
   }
-  qsort(places->all.items, places->all.count, sizeof *places->all.items, compare_places);
+  vector_sort(&places->all, compare_places);
   for (size_t i = 0; i < places->all.count; i++)
     put_row(places, &places->all.items[i]);
   table_summary(&question->table, "samples", cell_int(places->samples));

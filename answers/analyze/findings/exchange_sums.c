@@ -51,8 +51,7 @@ static void add_passes(struct adding *of, const struct rank_run *run)
                                                .start_ns = spans->start_ns[row],
                                                .end_ns = saturate_add(spans->start_ns[row], spans->duration_ns[row])};
   }
-  if (of->passes.count > 1)
-    qsort(of->passes.items, of->passes.count, sizeof *of->passes.items, compare_passes);
+  vector_sort(&of->passes, compare_passes);
 }
 
 static const struct rank_step *step_of(const struct adding *of, size_t place)

@@ -144,7 +144,7 @@ static enum status read_events(struct memory_run *of, struct arena *arena, struc
   }
   of->events.count = kept;
   if (!rises)
-    qsort(of->events.items, of->events.count, sizeof *of->events.items, compare_events);
+    vector_sort(&of->events, compare_events);
   return STATUS_OK;
 }
 

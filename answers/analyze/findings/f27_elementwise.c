@@ -10,7 +10,6 @@
 
 #include <ctype.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 #include <xsp/call_path.h>
 
@@ -194,8 +193,7 @@ static void find_chains(struct findings *findings, struct chains *chains)
   double least = findings_threshold(findings, "elementwise-operators");
   for (uint32_t i = 0; i < places->count; i++)
     add_place(chains, i);
-  if (chains->lines.count > 0)
-    qsort(chains->lines.items, chains->lines.count, sizeof *chains->lines.items, by_function_and_line);
+  vector_sort(&chains->lines, by_function_and_line);
   for (size_t i = 0, end; i < chains->lines.count; i = end) {
     const struct line_work *lines = chains->lines.items;
     struct chain chain = {.length = 0};

@@ -13,7 +13,6 @@
 #include "base/sorted.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 #include <xsp/call_path.h>
 
@@ -85,8 +84,7 @@ static void keep_loop(struct works *works, const struct view_run *run, bool *is_
 {
   size_t kept = 0;
   bool has_pauses = run->observation_count >= BINS / 2 && findings_is_xlas(works->findings);
-  if (samples->items.count > 0)
-    qsort(samples->items.items, samples->items.count, sizeof *samples->items.items, compare_samples);
+  vector_sort(&samples->items, compare_samples);
   for (size_t i = 0; i < samples->items.count; i++) {
     struct main_sample *sample = &samples->items.items[i];
     const struct work_path *path = work_path_of(&works->work_paths, sample->context_id);

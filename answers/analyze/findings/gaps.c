@@ -93,10 +93,8 @@ static void find_spans(struct gaps_run *of)
         *vector_add(&of->waits) = span;
     }
   }
-  if (of->works.count > 0)
-    qsort(of->works.items, of->works.count, sizeof *of->works.items, compare_spans);
-  if (of->waits.count > 0)
-    qsort(of->waits.items, of->waits.count, sizeof *of->waits.items, compare_spans);
+  vector_sort(&of->works, compare_spans);
+  vector_sort(&of->waits, compare_spans);
   for (size_t i = 0; i < of->works.count; i++) {
     const uint64_t *launch =
         map_find(&of->launches, map_number((uint64_t)spans->correlation_id[of->works.items[i].row]));

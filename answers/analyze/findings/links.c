@@ -4,8 +4,6 @@
 
 #include "base/sorted.h"
 
-#include <stdlib.h>
-
 static struct link *link_of(struct links *links, const struct collective *one, const struct link_key *key)
 {
   const struct map_key of_group = {(uint64_t)one->job << 32 | one->group,
@@ -57,6 +55,5 @@ SORTED_BY(compare_links, struct link, ranks_compare_instances(&a->first, &b->fir
 void findings_sort_links(struct links *links)
 {
   map_done(&links->places);
-  if (links->items.count > 1)
-    qsort(links->items.items, links->items.count, sizeof *links->items.items, compare_links);
+  vector_sort(&links->items, compare_links);
 }

@@ -8,7 +8,6 @@
 #include "base/sorted.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 #include <xsp/call_path.h>
 
@@ -245,8 +244,7 @@ static void add_units(struct loading *loading)
   VECTOR(struct unit) open = {0}; // those that are around the next
   int64_t passed_ns = INT64_MIN;  // of `passed`
   uint32_t passed = PLACE_NONE;
-  if (loading->units.count > 0)
-    qsort(loading->units.items, loading->units.count, sizeof *loading->units.items, compare_units);
+  vector_sort(&loading->units, compare_units);
   for (size_t i = 0; i < loading->units.count; i++) {
     const struct unit *unit = &loading->units.items[i], *before = i > 0 ? unit - 1 : NULL;
     if (before == NULL || before->track != unit->track || before->is_kernel != unit->is_kernel) {

@@ -7,7 +7,6 @@
 #include "base/sorted.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 bool device_row_counts(const struct run_columns *columns, size_t row)
@@ -28,7 +27,7 @@ static void sort_rows(struct device_rows *devices)
   while (sorted < devices->count && compare_rows(&devices->items[sorted - 1], &devices->items[sorted]) < 0)
     sorted++;
   if (sorted < devices->count)
-    qsort(devices->items, devices->count, sizeof *devices->items, compare_rows);
+    vector_sort(devices, compare_rows);
 }
 
 // ---- finding --------------------------------------------------------------------------------------------------------

@@ -5,7 +5,6 @@
 #include "base/sorted.h"
 #include "base/vector.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 static struct kernel_place place_of(const struct store_track *track)
@@ -31,8 +30,7 @@ enum status kernel_places_load(struct store *store, const struct view_set *set, 
   }
   *ret_places = arena_alloc_array(arena, places.count + 1, sizeof **ret_places);
   *ret_count = 0;
-  if (places.count > 0)
-    qsort(places.items, places.count, sizeof *places.items, compare_places);
+  vector_sort(&places, compare_places);
   for (size_t i = 0; i < places.count; i++)
     if (i == 0 || compare_places(&places.items[i - 1], &places.items[i]) != 0)
       (*ret_places)[(*ret_count)++] = places.items[i];

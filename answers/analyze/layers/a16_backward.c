@@ -8,7 +8,6 @@
 #include "base/sorted.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum part { FORWARD, RECOMPUTED, BACKWARD, ALL, COUNT, PARTS }; // COUNT: of forward operators
@@ -87,7 +86,7 @@ static void load(struct groups *groups)
   for (size_t i = 0; i < groups->items.count; i++)
     measure(groups, &groups->items.items[i]);
   measure(groups, &groups->all);
-  qsort(groups->items.items, groups->items.count, sizeof *groups->items.items, compare_groups);
+  vector_sort(&groups->items, compare_groups);
 }
 
 // ---- backward operators without a forward one ----------------------------------------------------------------------

@@ -80,8 +80,7 @@ uint32_t *innermost_rows(const struct run_columns *columns, const struct store_s
   events listed = {0};
   VECTOR(const struct event *) open SCOPED(vector_end) = {0};
   list_events(columns, samples, threads, &listed);
-  if (listed.count > 0)
-    qsort(listed.items, listed.count, sizeof *listed.items, compare_events);
+  vector_sort(&listed, compare_events);
   for (size_t i = 0; i < listed.count; i++) {
     const struct event *event = &listed.items[i];
     if (i > 0 && listed.items[i - 1].track != event->track)

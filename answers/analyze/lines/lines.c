@@ -8,7 +8,6 @@
 #include "base/sorted.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define ERROR_95 1.96 // standard deviations
@@ -194,7 +193,7 @@ static void group(struct grouping *grouping, struct lines *lines)
     else
       line->error_ns = NAN;
   }
-  qsort(lines->items, lines->count, sizeof *lines->items, compare_lines);
+  vector_sort(lines, compare_lines);
 }
 
 static enum status choose(struct question *question, const struct view_set **ret_set, struct error *err)

@@ -8,7 +8,6 @@
 #include "base/sorted.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 struct row { // collectives of one key
@@ -127,8 +126,7 @@ static void add_run(const struct ranks *ranks, const struct rank_run *run, void 
     *one = ranks->collectives.items[i];
     one->context_id = path_own_line(&rows->paths, one->context_id);
   }
-  if (all->count > 1)
-    qsort(all->items, all->count, sizeof *all->items, compare_collectives);
+  vector_sort(all, compare_collectives);
   for (size_t first = 0, end; first < all->count; first = end) {
     for (end = first + 1; end < all->count && all->items[end].rank == all->items[first].rank &&
                           compare_keys(&all->items[first], &all->items[end]) == 0;)
@@ -193,7 +191,7 @@ static enum status answer(struct question *question, struct error *err)
   question_uses(question, ranks.set);
   for (size_t i = 0; i < rows.items.count; i++)
     rows.items.items[i].time_ms = figure_of(&rows, &rows.items.items[i].latency_ms) * rows.items.items[i].count;
-  qsort(rows.items.items, rows.items.count, sizeof *rows.items.items, compare_rows);
+  vector_sort(&rows.items, compare_rows);
   for (size_t i = 0; i < rows.items.count; i++)
     put_row(&rows, &ranks, &rows.items.items[i]);
   return STATUS_OK;

@@ -51,8 +51,7 @@ void ranks_align(struct ranks *ranks)
 {
   difference_list differences = {0};
   compare_ends(ranks, &differences);
-  if (differences.count > 1)
-    qsort(differences.items, differences.count, sizeof *differences.items, compare_differences);
+  vector_sort(&differences, compare_differences);
   for (size_t first = 0, end; first < differences.count; first = end) {
     const struct difference *items = differences.items;
     for (end = first + 1;

@@ -5,8 +5,6 @@
 #include "base/map.h"
 #include "base/sorted.h"
 
-#include <stdlib.h>
-
 void ranks_choose_runs(struct ranks *ranks)
 {
   const struct view *view = ranks->question->view;
@@ -133,7 +131,7 @@ enum status ranks_find(struct ranks *ranks, bool *ret_has_first_rank, struct err
     only[i] = found == ONE_RANK ? rank.rank : INT64_MIN; // one of several is a job of its own
   }
   if (ranks->items.count > 1) {
-    qsort(ranks->items.items, ranks->items.count, sizeof *ranks->items.items, compare_ranks);
+    vector_sort(&ranks->items, compare_ranks);
     note_jobs(ranks, &of);
   }
   for (size_t i = 0; i < ranks->run_count && ranks->items.count > 0; i++)

@@ -7,7 +7,6 @@
 #include "base/sorted.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define COLUMNS                                                                                                        \
@@ -77,8 +76,7 @@ SORTED_BY(compare_steps, struct rank_step, RISING(job) ?: RISING(rank) ?: RISING
 
 static void number_steps(struct ranks *ranks)
 {
-  if (ranks->steps.count > 1)
-    qsort(ranks->steps.items, ranks->steps.count, sizeof *ranks->steps.items, compare_steps);
+  vector_sort(&ranks->steps, compare_steps);
   for (size_t i = 1; i < ranks->steps.count; i++) {
     struct rank_step *step = &ranks->steps.items[i];
     step->number = step->job == step[-1].job && step->rank == step[-1].rank ? step[-1].number + 1 : 0;

@@ -6,7 +6,6 @@
 #include "base/saturate.h"
 #include "base/sorted.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 // A rank that arrives after another one's end is in another collective. Clocks of one machine differ by less.
@@ -88,8 +87,7 @@ static void find_matches(struct ranks *ranks)
   struct rank_matching *matching = &ranks->matching;
   collective_list *all = &ranks->collectives;
   uint32_t place = 0;
-  if (all->count > 1)
-    qsort(all->items, all->count, sizeof *all->items, compare_in_rank);
+  vector_sort(all, compare_in_rank);
   number(ranks);
   for (size_t i = 0; i < all->count; i++) {
     struct collective *one = &all->items[i];
@@ -150,8 +148,7 @@ SORTED_BY(compare_arrivals, struct collective_arrival, RISING(match) ?: RISING(n
 void ranks_match(struct ranks *ranks)
 {
   struct rank_matching *matching = &ranks->matching;
-  if (matching->arrivals.count > 1)
-    qsort(matching->arrivals.items, matching->arrivals.count, sizeof *matching->arrivals.items, compare_arrivals);
+  vector_sort(&matching->arrivals, compare_arrivals);
   for (size_t i = matching->arrivals.count; i > 0; i--)
     ranks->matches.items[matching->arrivals.items[i - 1].match].first_arrival = i - 1;
   for (size_t i = 0; i < ranks->matches.count; i++) {

@@ -9,7 +9,6 @@
 #include "base/vector.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum stage { LOAD, PREPROCESS, POSTPROCESS, FORWARD, BACKWARD, OPTIMIZER, DATA, COMPILE, COLLECTIVE, STAGE_COUNT };
@@ -102,8 +101,7 @@ SORTED_BY(compare_on_track, struct stage_span, RISING(track_id) ?: compare_start
 static void keep_outermost(struct run_stages *stages)
 {
   size_t kept = 0;
-  if (stages->found.count > 1)
-    qsort(stages->found.items, stages->found.count, sizeof *stages->found.items, compare_spans);
+  vector_sort(&stages->found, compare_spans);
   for (size_t i = 0; i < stages->found.count; i++) {
     const struct stage_span *span = &stages->found.items[i], *outer = kept > 0 ? &stages->found.items[kept - 1] : NULL;
     if (outer == NULL || outer->track_id != span->track_id || outer->stage != span->stage ||
@@ -118,7 +116,7 @@ static void take_nested_off(struct run_stages *stages)
 {
   struct stage_span **open = arena_alloc_array(stages->question->scratch, stages->found.count + 1, sizeof *open);
   size_t depth = 0;
-  qsort(stages->found.items, stages->found.count, sizeof *stages->found.items, compare_on_track);
+  vector_sort(&stages->found, compare_on_track);
   for (size_t i = 0; i < stages->found.count; i++) {
     struct stage_span *span = &stages->found.items[i];
     if (span->stage < FORWARD)

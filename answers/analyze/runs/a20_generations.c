@@ -89,8 +89,7 @@ static void add_calls(struct of_run *of, const struct store_tag *tags, size_t co
     else if (!read_positions(store_text(of->question->view->store, tags[i].value.string, NULL), call))
       call->positions = 0;
   }
-  if (of->calls.count > 1)
-    qsort(of->calls.items, of->calls.count, sizeof *of->calls.items, compare_calls);
+  vector_sort(&of->calls, compare_calls);
 }
 
 static enum status load_calls(struct of_run *of, struct error *err)

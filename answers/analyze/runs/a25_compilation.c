@@ -10,7 +10,6 @@
 #include "base/sorted.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 struct row {
   struct compilation first; // of those that it has
@@ -119,7 +118,7 @@ static enum status answer_from(struct table_of *of, const struct view_set *set, 
                           "Runtime have spans of category compile");
   XSP_TRY(analyze_coverage(question, set, &coverage, err));
   question_uses(question, set);
-  qsort(of->rows.items, of->rows.count, sizeof *of->rows.items, by_time);
+  vector_sort(&of->rows, by_time);
   for (size_t i = 0; i < of->rows.count; i++)
     put_row(of, &of->rows.items[i]);
   table_summary(&question->table, "compile_count", cell_int((int64_t)of->count));

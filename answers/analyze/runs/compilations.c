@@ -7,7 +7,6 @@
 #include "base/sorted.h"
 #include "base/vector.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -168,7 +167,7 @@ enum status compilations_load(struct question *question, const struct view_run *
                                  .row = row}};
   enum status status = found.count > 0 ? take_tags(question, run, &found, err) : STATUS_OK;
   if (status == STATUS_OK && found.count > 0) {
-    qsort(found.items, found.count, sizeof *found.items, by_start);
+    vector_sort(&found, by_start);
     name_gradients(&found);
     ret->items = arena_alloc_array(question->scratch, found.count, sizeof *ret->items);
     ret->count = found.count;

@@ -7,7 +7,6 @@
 #include "base/sorted.h"
 #include "base/vector.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 struct named {
@@ -103,7 +102,7 @@ static void put_rows(struct ranges *of)
 {
   struct table_builder *table = &of->question->table;
   struct store *store = of->question->view->store;
-  qsort(of->items.items, of->items.count, sizeof *of->items.items, by_time);
+  vector_sort(&of->items, by_time);
   for (size_t i = 0; i < of->items.count; i++) {
     struct named *named = &of->items.items[i];
     size_t length = 0;

@@ -8,7 +8,6 @@
 #include "base/vector.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 struct request {
@@ -130,7 +129,7 @@ static void put_row(struct requests *of, const struct request *all, size_t count
 static void put_rows(struct requests *of)
 {
   bool has_unmarked = false;
-  qsort(of->items.items, of->items.count, sizeof *of->items.items, by_name);
+  vector_sort(&of->items, by_name);
   for (size_t first = 0, end; first < of->items.count; first = end) {
     const struct request *all = &of->items.items[first];
     for (end = first; end < of->items.count && of->items.items[end].name == all->name &&

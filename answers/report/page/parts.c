@@ -160,8 +160,7 @@ static bool read_records(struct report_parts *parts)
       *vector_add(&parts->packed) = record;
     at += record->length + padding(record->length);
   }
-  if (parts->packed.count > 0)
-    qsort(parts->packed.items, parts->packed.count, sizeof parts->packed.items[0], compare_ids);
+  vector_sort(&parts->packed, compare_ids);
   return at == parts->size;
 }
 

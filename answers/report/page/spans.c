@@ -4,7 +4,6 @@
 
 #include "base/sorted.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 void page_spans_alloc(struct arena *arena, size_t count, bool is_merged, struct page_spans *ret_spans)
@@ -92,8 +91,7 @@ static void fill_collectives(const struct timeline_run *run, const struct page_r
                              struct page_spans *spans)
 {
   part_list parts = list_parts(run, rows, store);
-  if (parts.count > 1)
-    qsort(parts.items, parts.count, sizeof *parts.items, compare_parts);
+  vector_sort(&parts, compare_parts);
   for (size_t first = 0, end; first < parts.count; first = end) {
     bool is_twice = false;
     for (end = first + 1; end < parts.count && are_one(&parts.items[first], &parts.items[end]); end++)

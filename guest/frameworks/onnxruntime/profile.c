@@ -11,7 +11,6 @@
 #include "frameworks/common/json_file.h"
 #include "frameworks/onnxruntime/layers.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 struct event {
@@ -170,8 +169,7 @@ static struct xsp_context publish_event(const struct event *event, uint64_t star
 
 static void publish_events(struct profile *profile, uint64_t start_ns, const struct inferences *inferences)
 {
-  if (profile->events.count > 0)
-    qsort(profile->events.items, profile->events.count, sizeof *profile->events.items, compare_events);
+  vector_sort(&profile->events, compare_events);
   struct outer outers[NESTING_MAXIMUM];
   size_t depth = 0, runs = 0;
   for (size_t i = 0; i < profile->events.count; i++) {

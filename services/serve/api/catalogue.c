@@ -173,8 +173,7 @@ static void refresh(struct catalogue *catalogue, const struct kept_files *files,
     *vector_add(&ret_list->files) = file;
     __atomic_add_fetch(&file->owners, 1, __ATOMIC_RELAXED);
   }
-  if (next.files.count > 0)
-    qsort(next.files.items, next.files.count, sizeof *next.files.items, by_identity_of_items);
+  vector_sort(&next.files, by_identity_of_items);
   catalogue_release(&catalogue->known);
   catalogue->known = next;
 }

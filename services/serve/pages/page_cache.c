@@ -138,8 +138,7 @@ static void trim(const struct page_cache *cache, const struct key *newest, size_
     added->made_ns = (int64_t)facts.st_mtim.tv_sec * 1000000000 + facts.st_mtim.tv_nsec;
     added->bytes = (uint64_t)facts.st_size;
   }
-  if (kept.count > 0)
-    qsort(kept.items, kept.count, sizeof kept.items[0], compare_ages);
+  vector_sort(&kept, compare_ages);
   for (size_t i = 0; i < kept.count && bytes > cache->bytes_most; i++)
     if (unlinkat(dirfd(folder), kept.items[i].name.text, 0) == 0)
       bytes -= kept.items[i].bytes;

@@ -126,7 +126,7 @@ enum status kineto_paddle_end(struct kineto *kineto, struct error *err)
   struct kineto_paddle *paddle = &kineto->paddle;
   if (paddle->steps.count == 0)
     return STATUS_OK;
-  qsort(paddle->steps.items, paddle->steps.count, sizeof *paddle->steps.items, compare_steps);
+  vector_sort(&paddle->steps, compare_steps);
   for (size_t i = 0; i < kineto->tracks.all.count; i++) {
     const struct kineto_track *track = kineto->tracks.all.items[i];
     for (size_t j = 0; j < track->thread.intervals.count; j++)

@@ -11,7 +11,6 @@
 #include "importers/text_file.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 
 #define SECONDS 6 // as a power of ten of µs
 
@@ -279,7 +278,7 @@ static int64_t usual_gap(struct reading *reading)
 {
   if (reading->gaps.count == 0)
     return 0;
-  qsort(reading->gaps.items, reading->gaps.count, sizeof *reading->gaps.items, sorted_compare_i64);
+  vector_sort(&reading->gaps, sorted_compare_i64);
   return reading->gaps.items[(reading->gaps.count - 1) / 2];
 }
 

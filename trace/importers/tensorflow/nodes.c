@@ -5,7 +5,6 @@
 #include "base/sorted.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <strings.h>
 
 enum step_device step_device_of(struct slice name)
@@ -97,8 +96,7 @@ static const char *category(struct import *import, const struct step_node *node)
 
 enum status step_finish(struct step_reading *reading, struct error *err)
 {
-  if (reading->layers.count > 0)
-    qsort(reading->layers.items, reading->layers.count, sizeof *reading->layers.items, compare_layers);
+  vector_sort(&reading->layers, compare_layers);
   for (size_t i = 0; i < reading->device_nodes.count; i++) {
     const struct step_node *node = &reading->device_nodes.items[i];
     struct store_span span = {.span_id = node->span_id,

@@ -46,8 +46,7 @@ void xplane_modules_end(struct xplane *x)
   if (x->modules.count > 0)
     qsort_r(x->module_order.items, x->modules.count, sizeof *x->module_order.items, compare_modules, x->modules.items);
 
-  if (x->control_names.count > 0)
-    qsort(x->control_names.items, x->control_names.count, sizeof *x->control_names.items, compare_names);
+  vector_sort(&x->control_names, compare_names);
 }
 
 bool xplane_is_control(const struct xplane *x, uint32_t operation)

@@ -49,8 +49,7 @@ void xplane_steps_make(struct xplane *x)
       *vector_add(&x->steps) =
           (struct xplane_step){.start_ns = run->start_ns, .end_ns = run->end_ns, .run = (uint32_t)i};
   }
-  if (x->steps.count > 0)
-    qsort(x->steps.items, x->steps.count, sizeof *x->steps.items, compare_ends);
+  vector_sort(&x->steps, compare_ends);
   for (size_t i = 1; i < x->steps.count; i++) {
     struct xplane_step *step = &x->steps.items[i];
     bool is_first = x->runs.items[step->run].plane != x->runs.items[step[-1].run].plane; // nothing is known in between
