@@ -4,6 +4,7 @@
 #include "base/folder.h"
 
 #include "base/memory.h"
+#include "base/scoped.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -17,14 +18,9 @@
 
 void folder_remove_flat(const char *path)
 {
-  DIR *folder = opendir(path);
-  if (folder == NULL)
-    return;
-  struct dirent *entry;
-  while ((entry = readdir(folder)) != NULL)
-    if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-      unlinkat(dirfd(folder), entry->d_name, 0);
-  closedir(folder);
+  DIR *folder SCOPED(scoped_closedir) = opendir(path);
+  for (struct dirent *entry; folder != NULL && (entry = readdir(folder)) != NULL;)
+    unlinkat(dirfd(folder), entry->d_name, 0);
   rmdir(path);
 }
 
@@ -46,7 +42,7 @@ static bool is_entry(const struct dirent *entry)
 static bool empty_inner(int root, const char *name, unsigned *number)
 {
   int file = openat(root, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-  DIR *inner = file >= 0 ? fdopendir(file) : NULL;
+  DIR *inner SCOPED(scoped_closedir) = file >= 0 ? fdopendir(file) : NULL;
   bool has_moved = false;
   if (inner == NULL) {
     if (file >= 0)
@@ -61,7 +57,6 @@ static bool empty_inner(int root, const char *name, unsigned *number)
     snprintf(moved, sizeof moved, "xsp-removed-%u", ++*number); // where it is taken, the next number is tried later
     has_moved |= remove_at(file, entry->d_name) || renameat(file, entry->d_name, root, moved) == 0;
   }
-  closedir(inner);
   return has_moved;
 }
 

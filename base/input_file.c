@@ -3,6 +3,8 @@
 // be exchanged between the two.
 #include "base/input_file.h"
 
+#include "base/scoped.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -77,16 +79,12 @@ enum status input_file_stream(const char *path, enum input_file_kind kind, const
 
 enum status input_file_read(const char *path, const char *what, struct buf *bytes, struct error *err)
 {
-  FILE *file = NULL;
+  FILE *file SCOPED(scoped_fclose) = NULL;
   char part[65536];
   XSP_TRY(input_file_stream(path, INPUT_FILE_REGULAR, what, &file, err));
   for (size_t got; (got = fread(part, 1, sizeof part, file)) > 0 && !bytes->failed;)
     buf_put(bytes, part, got);
-  bool has_failed = ferror(file) != 0;
-  int reason = errno;
-  fclose(file);
-  errno = reason;
-  if (has_failed)
+  if (ferror(file) != 0)
     return error_set_errno(err, STATUS_INPUT, what, path, "another path");
   return !bytes->failed ? STATUS_OK
                         : error_set(err, STATUS_INPUT, what, path, NULL, "it has more than %zu bytes", bytes->maximum);

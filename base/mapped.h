@@ -4,6 +4,7 @@
 #define XSP_BASE_MAPPED_H
 
 #include "base/input_file.h"
+#include "base/scoped.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -20,7 +21,7 @@ struct mapped {
 // False, with errno: it cannot be read, or is no regular file. An empty file is mapped as size 0.
 static inline bool mapped_open(const char *path, struct mapped *ret_file)
 {
-  int fd;
+  int fd SCOPED(scoped_close) = -1;
   struct stat info;
   errno = EINVAL; // of what is not a regular file
   if (input_file_open(path, INPUT_FILE_REGULAR, "", &fd, &info, NULL) != STATUS_OK)
@@ -28,7 +29,6 @@ static inline bool mapped_open(const char *path, struct mapped *ret_file)
   *ret_file = (struct mapped){"", (size_t)info.st_size};
   if (ret_file->size > 0)
     ret_file->bytes = mmap(NULL, ret_file->size, PROT_READ, MAP_PRIVATE, fd, 0);
-  close(fd);
   return ret_file->bytes != MAP_FAILED;
 }
 

@@ -4,6 +4,7 @@
 
 #include "base/input_file.h"
 #include "base/memory.h"
+#include "base/scoped.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -148,13 +149,11 @@ enum status npy_parse(const uint8_t *bytes, size_t size, const char *where, stru
 static enum status read_all(const char *path, uint8_t **ret_bytes, size_t *ret_size, struct error *err)
 {
   const char *what = "cannot read array";
-  int fd = -1;
+  int fd SCOPED(scoped_close) = -1;
   struct stat info;
   XSP_TRY(input_file_open(path, INPUT_FILE_REGULAR, what, &fd, &info, err));
-  if (info.st_size > FILE_MAXIMUM) {
-    close(fd);
+  if (info.st_size > FILE_MAXIMUM)
     return broken(path, "no .npy file", err);
-  }
   size_t size = (size_t)info.st_size, got = 0;
   uint8_t *bytes = memory_resize(NULL, size, 1);
   while (got < size) {
@@ -165,7 +164,6 @@ static enum status read_all(const char *path, uint8_t **ret_bytes, size_t *ret_s
       break;
     got += (size_t)more;
   }
-  close(fd);
   *ret_bytes = bytes;
   *ret_size = got;
   return STATUS_OK;

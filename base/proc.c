@@ -60,15 +60,13 @@ static bool has_piece(pid_t process, const char *name, int separator, const char
   size_t room = 0, length = strlen(wanted);
   bool is_found = false;
   snprintf(path, sizeof path, "/proc/%ld/%s", (long)process, name);
-  FILE *file = fopen(path, "re");
+  FILE *file SCOPED(scoped_fclose) = fopen(path, "re");
   if (file != NULL)
     setvbuf(file, buffer, _IOFBF, sizeof buffer);
   for (ssize_t got; file != NULL && !is_found && (got = getdelim(&piece, &room, separator, file)) > 0;) {
     size_t size = (size_t)got - (piece[got - 1] == separator);
     is_found = size >= length && memcmp(piece + size - length, wanted, length) == 0;
   }
-  if (file != NULL)
-    fclose(file);
   return is_found;
 }
 
@@ -84,7 +82,7 @@ size_t proc_in(const char *session, unsigned by, pid_t *ret_numbers, size_t most
   char variable[PATH_MAX + 16], file[PATH_MAX + 16];
   size_t count = 0;
   const struct dirent *entry;
-  DIR *all = opendir("/proc");
+  DIR *all SCOPED(scoped_closedir) = opendir("/proc");
   snprintf(variable, sizeof variable, "XSP_SESSION=%s", session);
   snprintf(file, sizeof file, "%s/session", session);
   while (all != NULL && count < most && (entry = readdir(all)) != NULL) {
@@ -93,8 +91,6 @@ size_t proc_in(const char *session, unsigned by, pid_t *ret_numbers, size_t most
         (!(by & PROC_MAPPED) || has_piece(process, "maps", '\n', file)))
       ret_numbers[count++] = process;
   }
-  if (all != NULL)
-    closedir(all);
   return count;
 }
 
@@ -104,14 +100,12 @@ uint32_t proc_mapped(pid_t process, const char *const *names, size_t count)
   size_t room = 0;
   uint32_t mapped = 0;
   snprintf(path, sizeof path, "/proc/%ld/maps", (long)process);
-  FILE *file = fopen(path, "re");
+  FILE *file SCOPED(scoped_fclose) = fopen(path, "re");
   while (file != NULL && getline(&line, &room, file) > 0) {
     const char *slash = strrchr(line, '/');
     for (size_t i = 0; slash != NULL && i < count; i++)
       mapped |= (uint32_t)(strncmp(slash + 1, names[i], strlen(names[i])) == 0) << i;
   }
-  if (file != NULL)
-    fclose(file);
   return mapped;
 }
 
@@ -121,14 +115,12 @@ size_t proc_threads(pid_t process, pid_t *ret_threads, size_t most)
   size_t count = 0;
   const struct dirent *entry;
   snprintf(path, sizeof path, "/proc/%ld/task", (long)process);
-  DIR *all = opendir(path);
+  DIR *all SCOPED(scoped_closedir) = opendir(path);
   while (all != NULL && count < most && (entry = readdir(all)) != NULL) {
     pid_t thread = (pid_t)strtol(entry->d_name, NULL, 10); // 0: "." and ".."
     if (thread > 0)
       ret_threads[count++] = thread;
   }
-  if (all != NULL)
-    closedir(all);
   return count;
 }
 

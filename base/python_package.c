@@ -3,6 +3,7 @@
 #include "base/python_package.h"
 
 #include "base/python.h"
+#include "base/scoped.h"
 #include "base/slice.h"
 
 #include <ctype.h>
@@ -39,12 +40,11 @@ static void normalise(const char *name, size_t length, char normal[NAME_SIZE])
 // "Name: " and "Version: " of the header. False: another package's, or not metadata.
 static bool read_metadata(const char *path, const char *name, char *version, size_t size)
 {
-  FILE *file = fopen(path, "re");
+  FILE *file SCOPED(scoped_fclose) = fopen(path, "re");
   if (file == NULL)
     return false;
   char text[METADATA_BYTES];
   struct slice rest = {text, fread(text, 1, sizeof text, file)}, line;
-  fclose(file);
   bool is_named = false;
   version[0] = 0;
   while (slice_cut(&rest, '\n', &line) && line.length > 0) { // an empty line ends the header
@@ -67,7 +67,7 @@ static bool visit(void *context, const char *folder)
     const char *ending, *file;
   } kinds[] = {{".dist-info", "METADATA"}, {".egg-info", "PKG-INFO"}};
   struct package_search *search = context;
-  DIR *directory = opendir(folder);
+  DIR *directory SCOPED(scoped_closedir) = opendir(folder);
   bool found = false;
   for (struct dirent *entry; directory != NULL && !found && (entry = readdir(directory)) != NULL;)
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0] && !found; i++) {
@@ -80,8 +80,6 @@ static bool visit(void *context, const char *folder)
       snprintf(path, sizeof path, "%s/%s/%s", folder, entry->d_name, kinds[i].file);
       found = read_metadata(path, search->name, search->found->version, sizeof search->found->version);
     }
-  if (directory != NULL)
-    closedir(directory);
   if (found)
     search->found->folder = arena_copy(search->arena, folder, strlen(folder));
   return found;

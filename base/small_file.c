@@ -2,6 +2,8 @@
 // Reads small files; see small_file.h. System calls only.
 #include "base/small_file.h"
 
+#include "base/scoped.h"
+
 #include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
@@ -11,12 +13,10 @@
 size_t small_file_read(const char *path, char *text, size_t size)
 {
   size_t length = 0;
-  int file = open(path, O_RDONLY | O_CLOEXEC);
+  int file SCOPED(scoped_close) = open(path, O_RDONLY | O_CLOEXEC);
   ssize_t got = 0;
   while (file >= 0 && length < size - 1 && (got = read(file, text + length, size - 1 - length)) > 0)
     length += (size_t)got;
-  if (file >= 0)
-    close(file);
   text[length] = '\0';
   return length;
 }

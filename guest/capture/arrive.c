@@ -5,6 +5,7 @@
 #include "capture/capture.h"
 
 #include "base/clock.h"
+#include "base/scoped.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -92,12 +93,9 @@ static bool append_entry(int argument_count, char **arguments)
   put_command(entry.command, sizeof entry.command, argument_count, arguments);
   char path[PATH_MAX];
   capture_file_path(path, "arrivals");
-  int file = open(path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW); // made by xsp
+  int file SCOPED(scoped_close) = open(path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW); // made by xsp
   const struct iovec whole = {&entry, sizeof entry};
-  bool is_in = file >= 0 && writev(file, &whole, 1) == (ssize_t)sizeof entry;
-  if (file >= 0)
-    close(file);
-  return is_in;
+  return file >= 0 && writev(file, &whole, 1) == (ssize_t)sizeof entry;
 }
 
 bool arrive(const char *directory, int argument_count, char **arguments)

@@ -4,6 +4,8 @@
 // appends the same text twice.
 #include "capture/capture.h"
 
+#include "base/scoped.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -45,7 +47,7 @@ bool catalog_create(const char *path)
 // word.
 static struct catalog_head *map_window(const char *path, uint64_t *ret_window)
 {
-  int file = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+  int file SCOPED(scoped_close) = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
   if (file < 0)
     return NULL;
   struct stat status;
@@ -59,7 +61,6 @@ static struct catalog_head *map_window(const char *path, uint64_t *ret_window)
       memory = mmap(NULL, window, PROT_NONE, MAP_SHARED | MAP_NORESERVE, file, 0);
       *ret_window = window;
     }
-  close(file);
   if (memory == MAP_FAILED)
     return NULL;
   reachable = (uint64_t)status.st_size < *ret_window ? (uint64_t)status.st_size : *ret_window;

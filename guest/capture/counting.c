@@ -6,6 +6,7 @@
 #include "capture/capture.h"
 
 #include "base/clock.h"
+#include "base/scoped.h"
 #include "base/small_file.h"
 #include "format/span_counters.h"
 
@@ -103,11 +104,10 @@ static void open_calls(struct span_counters *counters)
   for (size_t i = 0; i < sizeof files / sizeof files[0] && length == 0; i++)
     length = small_file_read(files[i], text, sizeof text);
   struct perf_event_attr attr = SPAN_SYSTEM_CALLS_ATTR(strtoull(text, NULL, 10));
-  int event = length == 0 ? -1 : (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+  int event SCOPED(scoped_close) =
+      length == 0 ? -1 : (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
   void *page = event < 0 ? MAP_FAILED : mmap(NULL, 2 * page_bytes(), PROT_READ, MAP_SHARED, event, 0);
   counters->calls = page == MAP_FAILED ? NULL : page;
-  if (event >= 0)
-    (void)close(event);
 }
 
 void counting_open(void)

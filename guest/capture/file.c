@@ -4,6 +4,8 @@
 // number to a file of its own.
 #include "capture/capture.h"
 
+#include "base/scoped.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -177,10 +179,8 @@ void *capture_file_map(const char *path, size_t bytes)
 
 int capture_file_extend(const char *path, uint64_t bytes)
 {
-  int file = open(path, FILE_FLAGS);
+  int file SCOPED(scoped_close) = open(path, FILE_FLAGS);
   if (file < 0)
     return -errno;
-  int error = reserve(file, bytes);
-  close(file);
-  return -error;
+  return -reserve(file, bytes);
 }

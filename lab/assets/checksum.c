@@ -7,6 +7,7 @@
 #include "base/hex.h"
 #include "base/input_file.h"
 #include "base/memory.h"
+#include "base/scoped.h"
 
 #include <openssl/sha.h>
 #include <stdio.h>
@@ -40,16 +41,13 @@ void checksum_finish(struct checksum *checksum, char hex[CHECKSUM_TEXT_SIZE])
 
 enum status checksum_add_file(struct checksum *checksum, const char *path, struct error *err)
 {
-  FILE *file = NULL;
+  FILE *file SCOPED(scoped_fclose) = NULL;
   XSP_TRY(input_file_stream(path, INPUT_FILE_REGULAR, "cannot read the file", &file, err));
   unsigned char *block SCOPED(scoped_free) = memory_new(1, BLOCK_BYTES);
-  enum status status = STATUS_OK;
   for (size_t got = 0; (got = fread(block, 1, BLOCK_BYTES, file)) > 0;)
     checksum_add(checksum, block, got);
-  if (ferror(file))
-    status = error_set_errno(err, STATUS_INPUT, "cannot read the file", path, "another path");
-  fclose(file);
-  return status;
+  return ferror(file) == 0 ? STATUS_OK
+                           : error_set_errno(err, STATUS_INPUT, "cannot read the file", path, "another path");
 }
 
 enum status checksum_of_file(const char *path, char hex[CHECKSUM_TEXT_SIZE], struct error *err)

@@ -5,6 +5,7 @@
 #include "assets/address.h"
 #include "base/file_place.h"
 #include "base/input_file.h"
+#include "base/scoped.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -105,12 +106,11 @@ bool entry_source_read(const struct asset_entry *entry, const char *path, struct
 {
   char text[SOURCE_BYTES_MOST];
   struct stat facts;
-  int file = regular_file_open(AT_FDCWD, path, O_RDONLY, &facts);
+  int file SCOPED(scoped_close) = regular_file_open(AT_FDCWD, path, O_RDONLY, &facts);
   *ret_source = (struct asset_source){0};
   if (file < 0)
     return false;
   ssize_t length = pread(file, text, sizeof text, 0);
-  close(file);
   return length > 0 && length == facts.st_size &&
          source_parse((struct slice){text, (size_t)length}, entry->url, ret_source);
 }
@@ -123,12 +123,9 @@ enum status entry_source_write(const struct asset_entry *entry, const char *path
   struct buf text SCOPED(buf_done) = {0};
   snprintf(name, sizeof name, "%s.new", path);
   source_format(source, entry->url, &text);
-  int file = regular_file_open(AT_FDCWD, name, O_WRONLY | O_CREAT | O_TRUNC, &facts);
+  int file SCOPED(scoped_close) = regular_file_open(AT_FDCWD, name, O_WRONLY | O_CREAT | O_TRUNC, &facts);
   bool is_written = file >= 0 && file_place_write(file, text.data, text.length) && rename(name, path) == 0;
-  enum status status = is_written ? STATUS_OK : cache_no_place(&asset_cache, path, err);
-  if (file >= 0)
-    close(file);
-  return status;
+  return is_written ? STATUS_OK : cache_no_place(&asset_cache, path, err);
 }
 
 // The file is away while `source` is another file's.

@@ -6,6 +6,7 @@
 #include "assets/fetch.h"
 #include "base/debug.h"
 #include "base/python_package.h"
+#include "base/scoped.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -123,14 +124,12 @@ static enum status fetch_once(const struct asset_request *request, struct arena 
   if (request->is_offline)
     return error_set(err, STATUS_SYSTEM, "cannot fetch the file", request->url, "again without --offline",
                      "it is not in the cache, and nothing may be fetched");
-  int lock = -1;
+  int lock SCOPED(scoped_close) = -1;
   XSP_TRY(cache_make_folders(&asset_cache, entry.folder, 0700, err));
   XSP_TRY(cache_check_owner(&asset_cache, entry.folder, err));
   XSP_TRY(cache_lock(&asset_cache, entry.lock, request->message,
                      arena_format(arena, "xsp: waiting for another xsp that fetches %s", request->url), &lock, err));
-  enum status status = fetch_locked(request, &entry, err);
-  close(lock);
-  return status;
+  return fetch_locked(request, &entry, err);
 }
 
 // ---- all of them -----------------------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@
 
 #include "base/input_file.h"
 #include "base/path_text.h"
+#include "base/scoped.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -51,14 +52,11 @@ uint32_t data_file_head_crc32(const struct data_file_head *head)
 
 bool data_file_recognizes(const char *path)
 {
-  int file;
+  int file SCOPED(scoped_close) = -1;
   struct stat facts;
   char magic[sizeof DATA_FILE_MAGIC - 1];
-  if (input_file_open(path, INPUT_FILE_REGULAR, what, &file, &facts, NULL) != STATUS_OK)
-    return false;
-  bool is_one = read_at(file, magic, sizeof magic, 0) && memcmp(magic, DATA_FILE_MAGIC, sizeof magic) == 0;
-  close(file);
-  return is_one;
+  return input_file_open(path, INPUT_FILE_REGULAR, what, &file, &facts, NULL) == STATUS_OK &&
+         read_at(file, magic, sizeof magic, 0) && memcmp(magic, DATA_FILE_MAGIC, sizeof magic) == 0;
 }
 
 // ---- the index -------------------------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@
 
 #include "base/buf.h"
 #include "base/root.h"
+#include "base/scoped.h"
 #include "base/slice.h"
 #include "base/sorted.h"
 #include "experiment/system.h"
@@ -56,9 +57,9 @@ static const char *dpkg_packages(int root, struct arena *arena)
 {
   char line[8192], name[256] = "";
   struct stat facts;
-  struct buf list = {0};
+  struct buf list SCOPED(buf_done) = {0};
   int file = root_file(root, "/var/lib/dpkg/status", STATUS_FILE_MOST, &facts);
-  FILE *stream = file >= 0 ? fdopen(file, "r") : NULL;
+  FILE *stream SCOPED(scoped_fclose) = file >= 0 ? fdopen(file, "r") : NULL;
   bool is_installed = false;
   size_t bytes = 0, count = 0;
   while (stream != NULL && count < DPKG_MOST && fgets(line, sizeof line, stream) != NULL &&
@@ -72,33 +73,26 @@ static const char *dpkg_packages(int root, struct arena *arena)
     else if (version != NULL && is_installed && ++count > 0)
       buf_format(&list, "%s=%.200s, ", name, version);
   }
-  if (stream != NULL)
-    fclose(stream);
-  const char *text = joined(&list, arena);
-  buf_done(&list);
-  return text;
+  return joined(&list, arena);
 }
 
 // Names of the entries of a folder with this ending, without it, sorted, ", " between them; NULL: none.
 static const char *entries_of(int root, const char *path, const char *ending, struct arena *arena)
 {
   const char *names[PACKAGES_MOST];
-  struct buf list = {0};
+  struct buf list SCOPED(buf_done) = {0};
   size_t count = 0, seen = 0;
   int file = root_open(root, path, O_RDONLY | O_DIRECTORY);
-  DIR *folder = file >= 0 ? fdopendir(file) : NULL;
+  DIR *folder SCOPED(scoped_closedir) = file >= 0 ? fdopendir(file) : NULL;
   if (folder == NULL)
     return NULL;
   for (struct dirent *entry; (entry = readdir(folder)) != NULL && count < PACKAGES_MOST && seen < ENTRIES_MOST; seen++)
     if (text_ends_with(entry->d_name, ending))
       names[count++] = arena_copy(arena, entry->d_name, strlen(entry->d_name) - strlen(ending));
-  closedir(folder);
   qsort(names, count, sizeof *names, sorted_compare_text);
   for (size_t i = 0; i < count; i++)
     buf_format(&list, "%s, ", names[i]);
-  const char *text = joined(&list, arena);
-  buf_done(&list);
-  return text;
+  return joined(&list, arena);
 }
 
 // Of the site-packages folder that the framework's library is in: its distributions, and what conda installed into the environment
@@ -146,7 +140,7 @@ static const char *build_id(int root, const char *path, struct arena *arena)
   unsigned char notes[NOTES_MOST];
   const char *id = NULL;
   struct stat facts;
-  int file = root_file(root, path, LIBRARY_MOST, &facts);
+  int file SCOPED(scoped_close) = root_file(root, path, LIBRARY_MOST, &facts);
   if (file < 0)
     return NULL;
   if (pread(file, &head, sizeof head, 0) == (ssize_t)sizeof head && memcmp(head.e_ident, ELFMAG, SELFMAG) == 0 &&
@@ -159,7 +153,6 @@ static const char *build_id(int root, const char *path, struct arena *arena)
       ssize_t got = pread(file, notes, part.p_filesz, (off_t)part.p_offset);
       id = got > 0 ? find_id(notes, (size_t)got, arena) : NULL;
     }
-  close(file);
   return id;
 }
 
@@ -183,15 +176,13 @@ size_t software_describe(const struct isolation *isolation, const char *library,
 {
   struct facts facts = {.values = values};
   bool is_container = isolation != NULL && isolation->root != NULL;
-  int root = is_container ? open(isolation->root, O_PATH | O_DIRECTORY | O_CLOEXEC) : ROOT_OF_HOST;
+  int root SCOPED(scoped_close) = is_container ? open(isolation->root, O_PATH | O_DIRECTORY | O_CLOEXEC) : ROOT_OF_HOST;
   const char *os = system_os_name(root, arena);
   put(&facts, "os", os == NULL && is_container ? "unknown" : os); // not that of the host, which is recorded, too
   put(&facts, "dpkg_packages", dpkg_packages(root, arena));
   put_environment(&facts, root, library, arena);
   if (library[0] == '/')
     put(&facts, "framework_build_id", build_id(root, library, arena));
-  if (root >= 0)
-    close(root);
   if (isolation != NULL)
     put_isolation(&facts, isolation);
   return facts.count;

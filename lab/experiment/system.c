@@ -5,6 +5,7 @@
 #include "base/cgroup.h"
 #include "base/clock.h"
 #include "base/root.h"
+#include "base/scoped.h"
 #include "base/small_file.h"
 #include "experiment/gpus.h"
 
@@ -87,10 +88,8 @@ const char *system_os_name(int root, struct arena *arena)
 {
   char text[4096];
   struct stat facts;
-  int file = root_file(root, "/etc/os-release", sizeof text - 1, &facts);
+  int file SCOPED(scoped_close) = root_file(root, "/etc/os-release", sizeof text - 1, &facts);
   ssize_t got = file >= 0 ? read(file, text, sizeof text - 1) : 0;
-  if (file >= 0)
-    close(file);
   text[got > 0 ? got : 0] = 0;
   const char *name = strstr(text, "PRETTY_NAME=\"");
   if (name == NULL)

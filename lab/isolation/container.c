@@ -6,6 +6,7 @@
 #include "base/cache.h"
 #include "base/folder.h"
 #include "base/root.h"
+#include "base/scoped.h"
 #include "base/slice.h"
 #include "isolation/layer.h"
 #include "isolation/layout.h"
@@ -128,28 +129,24 @@ static enum status find_manifest(const struct place *image, struct arena *arena,
 static enum status unpack_layer(const struct place *image, const struct layout_blob *layer, int root,
                                 struct arena *arena, struct error *err)
 {
-  int file = -1;
+  int file SCOPED(scoped_close) = -1;
   if (text_ends_with(layer->media_type, "zstd"))
     return wrong(image->name, "a layer is compressed by zstd; only gzip and plain archives are read", err);
   XSP_TRY(open_blob(image, layer, (off_t)TAR_BYTES_MOST, arena, &file, err));
   const char *name = arena_format(arena, "%s/%s", image->name, blob_path(layer, arena));
-  enum status status = isolation_layer_unpack(file, name, root, err);
-  close(file);
-  return status;
+  return isolation_layer_unpack(file, name, root, err);
 }
 
 static enum status unpack(const struct place *image, const struct layout *layout, const char *part, struct arena *arena,
                           struct error *err)
 {
   folder_remove_tree(part); // what a killed process left
-  int root = mkdir(part, 0755) == 0 ? open(part, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+  int root SCOPED(scoped_close) = mkdir(part, 0755) == 0 ? open(part, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
   if (root < 0)
     return cache_no_place(&image_cache, part, err);
-  enum status status = STATUS_OK;
-  for (size_t i = 0; i < layout->layer_count && status == STATUS_OK; i++)
-    status = unpack_layer(image, &layout->layers[i], root, arena, err);
-  close(root);
-  return status;
+  for (size_t i = 0; i < layout->layer_count; i++)
+    XSP_TRY(unpack_layer(image, &layout->layers[i], root, arena, err));
+  return STATUS_OK;
 }
 
 static enum status find_unpacked(const struct place *image, const struct layout_blob *manifest,
@@ -159,7 +156,7 @@ static enum status find_unpacked(const struct place *image, const struct layout_
   const char *cache = NULL;
   XSP_TRY(cache_folder(&image_cache, arena, &cache, err));
   const char *root = arena_format(arena, "%s/%s", cache, manifest->hex), *part = arena_format(arena, "%s.part", root);
-  int lock = -1;
+  int lock SCOPED(scoped_close) = -1;
   *ret_root = root;
   XSP_TRY(cache_make_folders(&image_cache, cache, 0700, err));
   XSP_TRY(cache_lock(&image_cache, arena_format(arena, "%s.lock", root), message, "waiting for another xsp to unpack",
@@ -176,7 +173,6 @@ static enum status find_unpacked(const struct place *image, const struct layout_
     if (status != STATUS_OK)
       folder_remove_tree(part);
   }
-  close(lock);
   return status;
 }
 

@@ -2,6 +2,7 @@
 // The keeper: the process between xsp and the isolated one. It has a mount namespace of its own, in which it makes the root file system,
 // so that its mounts end with it. It lets runc start the process, waits, and takes everything away. One thread; no code of it runs
 // in xsp itself, except isolation_end_create, _free and _explain.
+#include "base/scoped.h"
 #include "isolation/bundle.h"
 #include "isolation/isolation.h"
 
@@ -199,15 +200,11 @@ static bool mount_root(const struct keeper *keeper)
 static bool write_config(const struct keeper *keeper)
 {
   char path[256];
-  struct buf text = {0};
+  struct buf text SCOPED(buf_done) = {0};
   path_in(keeper, "config.json", path);
   bundle_describe(keeper->isolation, keeper->process, keeper->cgroup, &text);
-  int file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-  bool good = file >= 0 && file_place_write(file, text.data, text.length);
-  if (file >= 0)
-    close(file);
-  buf_done(&text);
-  return good || failed("write config.json in TMPDIR");
+  int file SCOPED(scoped_close) = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  return (file >= 0 && file_place_write(file, text.data, text.length)) || failed("write config.json in TMPDIR");
 }
 
 // Nothing below a mount is ever removed: only files and empty folders of the keeper's own.

@@ -6,6 +6,7 @@
 #include "base/file_place.h"
 #include "base/folder.h"
 #include "base/root.h"
+#include "base/scoped.h"
 #include "base/slice.h"
 #include "isolation/tar.h"
 
@@ -32,13 +33,12 @@ static void make_folder_at(int root, char *path)
   char *slash = strrchr(path, '/');
   if (slash != NULL)
     *slash = 0;
-  int above = open_inside(root, slash != NULL ? path : "");
+  int above SCOPED(scoped_close) = open_inside(root, slash != NULL ? path : "");
   if (slash != NULL)
     *slash = '/';
   if (above < 0)
     return;
   (void)!mkdirat(above, slash != NULL ? slash + 1 : path, 0755);
-  close(above);
 }
 
 // Opens the folder that has the path's last part, which *ret_name gets. Makes missing folders, from the root on: a path may have
@@ -83,7 +83,7 @@ static enum status write_file(struct tar *tar, const struct tar_entry *entry, in
 {
   char bytes[65536];
   remove_entry(folder, name);
-  int file = openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+  int file SCOPED(scoped_close) = openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
   if (file < 0)
     return cannot(entry->path, err);
   enum status status = STATUS_OK;
@@ -96,7 +96,6 @@ static enum status write_file(struct tar *tar, const struct tar_entry *entry, in
   }
   if (status == STATUS_OK && fchmod(file, entry->mode) != 0)
     status = cannot(entry->path, err);
-  close(file);
   return status;
 }
 
@@ -111,20 +110,18 @@ static bool make_folder(int folder, const char *name, unsigned mode)
 static bool make_hard_link(int root, const char *target, int folder, const char *name)
 {
   const char *target_name = NULL;
-  int target_folder = open_parent(root, target, false, &target_name);
+  int target_folder SCOPED(scoped_close) = open_parent(root, target, false, &target_name);
   if (target_folder < 0)
     return false;
   remove_entry(folder, name);
-  bool made = linkat(target_folder, target_name, folder, name, 0) == 0;
-  close(target_folder);
-  return made;
+  return linkat(target_folder, target_name, folder, name, 0) == 0;
 }
 
 static enum status put(struct tar *tar, const struct tar_entry *entry, int root, struct error *err)
 {
   const char *name = NULL;
   enum status status = STATUS_OK;
-  int folder = open_parent(root, entry->path, true, &name);
+  int folder SCOPED(scoped_close) = open_parent(root, entry->path, true, &name);
   if (folder < 0)
     return cannot(entry->path, err);
   if (entry->kind == TAR_FILE) {
@@ -139,7 +136,6 @@ static enum status put(struct tar *tar, const struct tar_entry *entry, int root,
   } else if (!make_hard_link(root, entry->link, folder, name)) {
     status = cannot(entry->path, err);
   }
-  close(folder);
   return status;
 }
 
@@ -148,7 +144,7 @@ static enum status take_away(const struct tar_entry *entry, int root, struct err
 {
   const char *name = NULL;
   char place[PATH_MAX + 32];
-  int folder = open_parent(root, entry->path, false, &name);
+  int folder SCOPED(scoped_close) = open_parent(root, entry->path, false, &name);
   if (folder < 0)
     return errno == ENOENT ? STATUS_OK : cannot(entry->path, err);
   const char *gone = name + strlen(WHITEOUT);
@@ -161,7 +157,6 @@ static enum status take_away(const struct tar_entry *entry, int root, struct err
   } else {
     remove_entry(folder, gone);
   }
-  close(folder);
   return status;
 }
 

@@ -7,6 +7,7 @@
 #include "base/debug.h"
 #include "base/memory.h"
 #include "base/proc.h"
+#include "base/scoped.h"
 #include "base/small_file.h"
 #include "launch/install.h"
 
@@ -170,13 +171,12 @@ enum status attach_open(pid_t process, struct attached *ret_attached, struct err
   if (ret_attached->handle < 0)
     return error_set_errno(err, STATUS_INPUT, WHAT, name, NULL);
   snprintf(path, sizeof path, "/proc/%ld/maps", (long)process);
-  FILE *maps = fopen(path, "re");
+  FILE *maps SCOPED(scoped_fclose) = fopen(path, "re");
   if (maps == NULL)
     return refuse_access(name, errno, err);
   struct attach_block block;
   char byte;
   bool is_found = find_block(ret_attached, maps, &block);
-  fclose(maps);
   errno = 0; // nothing lies at address 0: EFAULT, where reading is allowed at all
   if (!is_found && !copy_in(ret_attached, 0, &byte, 1) && errno == EPERM)
     return refuse_access(name, errno, err);

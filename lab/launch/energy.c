@@ -2,6 +2,7 @@
 // Reads powercap's meters; see energy.h. Called by counter_machine.c.
 #include "launch/energy.h"
 
+#include "base/scoped.h"
 #include "base/small_file.h"
 #include "base/sorted.h"
 
@@ -48,15 +49,12 @@ SORTED_BY(compare_zones, struct energy_zone, strcmp(a->path, b->path))
 void energy_find(const char *folder, struct energy *ret_energy)
 {
   *ret_energy = (struct energy){0};
-  DIR *entries = opendir(folder);
+  DIR *entries SCOPED(scoped_closedir) = opendir(folder);
   const struct dirent *entry;
   while (entries != NULL && ret_energy->count < ENERGY_ZONES_MOST && (entry = readdir(entries)) != NULL)
     if (strncmp(entry->d_name, PREFIX, strlen(PREFIX)) == 0)
       add_zone(ret_energy, folder, entry->d_name);
-  if (entries != NULL)
-    closedir(entries);
-  if (ret_energy->count > 0)
-    qsort(ret_energy->zones, ret_energy->count, sizeof ret_energy->zones[0], compare_zones);
+  qsort(ret_energy->zones, ret_energy->count, sizeof ret_energy->zones[0], compare_zones);
 }
 
 double energy_read(struct energy_zone *zone)

@@ -4,6 +4,7 @@
 #include "launch/executable.h"
 
 #include "base/child.h"
+#include "base/scoped.h"
 
 #include <elf.h>
 #include <fcntl.h>
@@ -92,10 +93,8 @@ static bool is_privileged(const char *path, const struct stat *status)
 
 static size_t read_head(const char *path, uint8_t head[HEAD_BYTES])
 {
-  int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY); // no FIFO is waited for
+  int file SCOPED(scoped_close) = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY); // no FIFO is waited for
   ssize_t got = file >= 0 ? pread(file, head, HEAD_BYTES, 0) : -1;
-  if (file >= 0)
-    close(file);
   return got > 0 ? (size_t)got : 0;
 }
 

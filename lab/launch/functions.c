@@ -30,14 +30,10 @@ static void list_done(struct list *list)
 
 static enum status read_text(const char *path, struct list *list, size_t *ret_length, struct error *err)
 {
-  FILE *file = NULL;
+  FILE *file SCOPED(scoped_fclose) = NULL;
   XSP_TRY(input_file_stream(path, INPUT_FILE_REGULAR, "cannot read the list of functions", &file, err));
   *ret_length = fread(list->text, 1, FUNCTIONS_LIST_BYTES_MOST + 1, file);
-  bool failed = ferror(file) != 0;
-  int error = errno;
-  fclose(file);
-  errno = error;
-  if (failed)
+  if (ferror(file) != 0)
     return error_set_errno(err, STATUS_INPUT, "cannot read the list of functions", path, NULL);
   if (*ret_length > FUNCTIONS_LIST_BYTES_MOST)
     return error_set(err, STATUS_INPUT, "cannot use the list of functions", path, NULL, "it is longer than %u KiB",

@@ -34,7 +34,7 @@ static enum status add(const char *path, unsigned number, struct store *store, c
 {
   char opened[32];
   struct stat facts;
-  int handle = regular_file_open(AT_FDCWD, path, O_RDONLY | O_NOFOLLOW, &facts);
+  int handle SCOPED(scoped_close) = regular_file_open(AT_FDCWD, path, O_RDONLY | O_NOFOLLOW, &facts);
   if (handle < 0)
     return error_set_errno(err, STATUS_INPUT, "cannot import", path, NULL);
   snprintf(opened, sizeof opened, "/proc/self/fd/%d", handle);
@@ -45,9 +45,7 @@ static enum status add(const char *path, unsigned number, struct store *store, c
                                      .level_mask = run->levels.mask,
                                      .tracer = "jax"};
   struct import_file file;
-  enum status status = import_into(opened, &options, store, &place, arena, &file, err);
-  close(handle);
-  return status;
+  return import_into(opened, &options, store, &place, arena, &file, err);
 }
 
 enum status launch_profiles_add(const char *folder, struct store *store, const struct store_run *run,

@@ -3,6 +3,7 @@
 // verb.
 #include "launch/launch.h"
 
+#include "base/scoped.h"
 #include "base/small_file.h"
 #include "format/span_counters.h"
 
@@ -28,13 +29,12 @@ static enum status try_system_calls(struct error *err)
                      "as root, `mount -t tracefs tracefs /sys/kernel/tracing`; or " SYSTEMS,
                      "the kernel's trace points are not mounted, or may not be read");
   struct perf_event_attr attr = SPAN_SYSTEM_CALLS_ATTR(strtoull(text, NULL, 10));
-  int event = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+  int event SCOPED(scoped_close) = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
   if (event < 0)
     return error_set(
         err, STATUS_SYSTEM, "cannot count", "system_calls", SYSTEMS,
         "the kernel does not allow it (%s): /proc/sys/kernel/perf_event_paranoid above 1 leaves it to root",
         strerror(errno));
-  (void)close(event);
   return STATUS_OK;
 }
 
@@ -44,14 +44,14 @@ static int try_hardware(uint64_t config)
   struct perf_event_attr attr = {
       .type = PERF_TYPE_HARDWARE, .size = sizeof attr, .config = config, .exclude_kernel = 1, .exclude_hv = 1};
   const size_t page_bytes = (size_t)sysconf(_SC_PAGESIZE);
-  int event = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC), error = errno;
+  int event SCOPED(scoped_close) = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC),
+            error = errno;
   if (event < 0)
     return error;
   struct perf_event_mmap_page *page = mmap(NULL, page_bytes, PROT_READ, MAP_SHARED, event, 0);
   error = page == MAP_FAILED ? errno : page->cap_user_rdpmc ? 0 : EPERM;
   if (page != MAP_FAILED)
     (void)munmap(page, page_bytes);
-  (void)close(event);
   return error;
 }
 

@@ -4,6 +4,7 @@
 #include "launch/streams.h"
 
 #include "base/file_place.h"
+#include "base/scoped.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -150,8 +151,8 @@ enum status streams_redirect(struct streams *streams, struct error *err)
 {
   if (streams->errors < 0)
     streams->errors = memfd_create("xsp-stderr", MFD_CLOEXEC);
-  int input = open_input(streams);
-  int output = open("/dev/null", O_WRONLY | O_CLOEXEC);
+  int input SCOPED(scoped_close) = open_input(streams);
+  int output SCOPED(scoped_close) = open("/dev/null", O_WRONLY | O_CLOEXEC);
   bool is_open = input >= 0 && output >= 0 && streams->errors >= 0 && ftruncate(streams->errors, 0) == 0 &&
                  lseek(streams->errors, 0, SEEK_SET) == 0;
   const int wanted[3] = {input, output, streams->errors};
@@ -162,16 +163,11 @@ enum status streams_redirect(struct streams *streams, struct error *err)
     streams->is_redirected = true;
     is_open = streams->saved[stream] >= 0 && dup2(wanted[stream], stream) == stream;
   }
-  enum status status = STATUS_OK;
-  if (!is_open) {
-    status = error_set_errno(err, STATUS_SYSTEM, "cannot repeat the program", NULL, NULL);
-    streams_restore(streams);
-  }
-  if (input >= 0)
-    close(input);
-  if (output >= 0)
-    close(output);
-  return status;
+  if (is_open)
+    return STATUS_OK;
+  (void)error_set_errno(err, STATUS_SYSTEM, "cannot repeat the program", NULL, NULL);
+  streams_restore(streams);
+  return STATUS_SYSTEM;
 }
 
 void streams_restore(struct streams *streams)

@@ -41,7 +41,7 @@ struct choice {
 static enum status list_folder(struct choice *choice, struct error *err)
 {
   XSP_TRY(install_find("tracers", choice->folder, sizeof choice->folder, err));
-  DIR *directory = opendir(choice->folder);
+  DIR *directory SCOPED(scoped_closedir) = opendir(choice->folder);
   if (directory == NULL)
     return error_set_errno(err, STATUS_SYSTEM, "cannot list xsp's tracers", choice->folder, "reinstall xsp");
   for (struct dirent *entry; (entry = readdir(directory)) != NULL;) {
@@ -52,7 +52,6 @@ static enum status list_folder(struct choice *choice, struct error *err)
     if (!launch_tracer_is_part(name) && strcmp(name, "functions") != 0)
       *vector_add(&choice->names) = arena_copy(choice->arena, name, strlen(name));
   }
-  closedir(directory);
   vector_sort(&choice->names, sorted_compare_text);
   return STATUS_OK;
 }

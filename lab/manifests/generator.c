@@ -5,6 +5,7 @@
 
 #include "base/cache.h"
 #include "base/folder.h"
+#include "base/scoped.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -134,7 +135,7 @@ enum status generator_make(const struct manifest *manifest, message_fn message, 
     struct python_package package;
     XSP_TRY(package_find(manifest, manifest->source_line, manifest->python.items[i], arena, &package, err));
   }
-  int lock = -1;
+  int lock SCOPED(scoped_close) = -1;
   XSP_TRY(cache_make_folders(&cache, place.cache, 0777, err));
   const char *waiting = arena_format(arena, "xsp: waiting for another xsp that makes %s", basename(place.folder));
   XSP_TRY(cache_lock(&cache, place.lock, message, waiting, &lock, err));
@@ -146,7 +147,6 @@ enum status generator_make(const struct manifest *manifest, message_fn message, 
       folder_remove_tree(place.making);
   }
   unlink(place.lock);
-  close(lock);
   manifest_run_end(); // a signal that came meanwhile is taken now
   return status;
 }

@@ -5,6 +5,7 @@
 
 #include "base/child.h"
 #include "base/python.h"
+#include "base/scoped.h"
 #include "base/slice.h"
 
 #include <errno.h>
@@ -104,7 +105,7 @@ enum status manifest_run_python(const struct manifest *manifest, const char *con
                                         .has_group = true};
   if (message != NULL)
     message("xsp: making %s with %s, once", manifest->name, manifest->generator);
-  int stop = hold_signals(), failure = child_start(&command, &child);
+  int stop SCOPED(scoped_close) = hold_signals(), failure = child_start(&command, &child);
   enum status status = STATUS_OK;
   if (failure != 0) {
     errno = failure;
@@ -119,7 +120,5 @@ enum status manifest_run_python(const struct manifest *manifest, const char *con
       status = explain(manifest, arguments, how, &text, err);
   }
   free(text.bytes);
-  if (stop >= 0)
-    close(stop);
   return status;
 }

@@ -4,6 +4,7 @@
 #include "manifests/manifest.h"
 
 #include "base/input_file.h"
+#include "base/scoped.h"
 #include "manifests/document.h"
 #include "manifests/manifest_private.h"
 #include "manifests/version.h"
@@ -212,15 +213,11 @@ enum status manifest_parse(const char *bytes, size_t size, const char *path, str
 enum status manifest_load(const char *path, struct arena *arena, struct manifest *ret_manifest, struct error *err)
 {
   *ret_manifest = (struct manifest){.path = path};
-  FILE *file = NULL;
+  FILE *file SCOPED(scoped_fclose) = NULL;
   XSP_TRY(input_file_stream(path, INPUT_FILE_REGULAR, "cannot read the manifest", &file, err));
   char *bytes = arena_alloc(arena, DOCUMENT_BYTES_MAXIMUM + 1);
   size_t size = fread(bytes, 1, DOCUMENT_BYTES_MAXIMUM + 1, file);
-  bool has_failed = ferror(file) != 0;
-  int reason = errno;
-  fclose(file);
-  errno = reason;
-  if (has_failed)
+  if (ferror(file) != 0)
     return error_set_errno(err, STATUS_INPUT, "cannot read the manifest", path, "another path");
   return manifest_parse(bytes, size, path, arena, ret_manifest, err);
 }

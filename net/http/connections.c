@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "base/scoped.h"
 
 #include <netinet/in.h>
 #include <stdlib.h>
@@ -51,7 +52,7 @@ static bool is_late(const struct connections *connections, const struct connecti
 static void *watch(void *context)
 {
   struct connections *connections = context;
-  pthread_mutex_lock(&connections->lock);
+  SCOPED_LOCK(&connections->lock);
   while (!connections->is_ending) {
     uint64_t now_ns = clock_now_ns(CLOCK_MONOTONIC);
     for (struct connection *one = connections->first; one != NULL; one = one->next)
@@ -60,7 +61,6 @@ static void *watch(void *context)
     struct timespec next = time_of(now_ns + connections->head_timeout_ns / 4);
     pthread_cond_timedwait(&connections->changed, &connections->lock, &next);
   }
-  pthread_mutex_unlock(&connections->lock);
   return NULL;
 }
 
@@ -184,7 +184,7 @@ static void take_place(struct connections *connections, struct connection *conne
 struct connection *connections_add(struct connections *connections, int socket, const struct sockaddr *address)
 {
   struct connection *connection = memory_new(1, sizeof *connection);
-  pthread_mutex_lock(&connections->lock);
+  SCOPED_LOCK(&connections->lock);
   struct connection *victim = connections->count >= connections->most ? find_victim(connections) : NULL;
   *connection = (struct connection){.socket = socket, .has_place = true};
   connection->opened_ns = connection->since_ns = clock_now_ns(CLOCK_MONOTONIC);
@@ -196,7 +196,6 @@ struct connection *connections_add(struct connections *connections, int socket, 
   connections->count++;
   if (victim != NULL)
     take_place(connections, victim);
-  pthread_mutex_unlock(&connections->lock);
   return connection;
 }
 
@@ -225,37 +224,33 @@ void connections_remove(struct connections *connections, struct connection *conn
 // ---- requests --------------------------------------------------------------------------------------------------------
 void connections_begin(struct connections *connections, struct connection *connection)
 {
-  pthread_mutex_lock(&connections->lock);
+  SCOPED_LOCK(&connections->lock);
   connection->since_ns = clock_now_ns(CLOCK_MONOTONIC); // the body has a time of its own
   set_request(connections, connection, true);
-  pthread_mutex_unlock(&connections->lock);
 }
 
 void connections_serve(struct connections *connections, struct connection *connection)
 {
-  pthread_mutex_lock(&connections->lock);
+  SCOPED_LOCK(&connections->lock);
   connection->since_ns = 0;
-  pthread_mutex_unlock(&connections->lock);
 }
 
 void connections_finish(struct connections *connections, struct connection *connection, bool was_served)
 {
-  pthread_mutex_lock(&connections->lock);
+  SCOPED_LOCK(&connections->lock);
   connection->since_ns = clock_now_ns(CLOCK_MONOTONIC);
   connection->was_served |= was_served;
   set_request(connections, connection, false);
   if (!connection->has_place)
     end(connections, connection);
-  pthread_mutex_unlock(&connections->lock);
 }
 
 static void set_turn(struct connections *connections, struct connection *connection, struct gate_turn *turn)
 {
-  pthread_mutex_lock(&connections->lock);
+  SCOPED_LOCK(&connections->lock);
   connection->turn = turn;
   connection->turn_ns = clock_now_ns(CLOCK_MONOTONIC);
   connection->since_ns = turn != NULL ? 0 : connection->turn_ns;
-  pthread_mutex_unlock(&connections->lock);
 }
 
 enum gate_result connections_enter(struct connections *connections, struct connection *connection,
@@ -274,16 +269,13 @@ void connections_wait(struct connections *connections, uint64_t most_ns)
 {
   struct timespec until = time_of(clock_now_ns(CLOCK_MONOTONIC) + most_ns);
   int failure = 0;
-  pthread_mutex_lock(&connections->lock);
+  SCOPED_LOCK(&connections->lock);
   while (connections->request_count > 0 && failure == 0)
     failure = pthread_cond_timedwait(&connections->changed, &connections->lock, &until);
-  pthread_mutex_unlock(&connections->lock);
 }
 
 unsigned connections_count(struct connections *connections)
 {
-  pthread_mutex_lock(&connections->lock);
-  unsigned count = connections->count;
-  pthread_mutex_unlock(&connections->lock);
-  return count;
+  SCOPED_LOCK(&connections->lock);
+  return connections->count;
 }

@@ -3,6 +3,7 @@
 #include "http/gate.h"
 
 #include "base/clock.h"
+#include "base/scoped.h"
 
 #include <time.h>
 
@@ -192,7 +193,7 @@ enum gate_result gate_enter(struct gate *gate, struct gate_turn *turn, const str
 // ---- inside ----------------------------------------------------------------------------------------------------------
 bool gate_grow(struct gate *gate, struct gate_turn *turn, uint64_t bytes)
 {
-  pthread_mutex_lock(&gate->lock);
+  SCOPED_LOCK(&gate->lock);
   struct gate_lane *lane = &gate->lanes[turn->lane];
   uint64_t received = turn->received + bytes;
   uint64_t more = received > turn->bytes ? received - turn->bytes : 0; // the promise lapsed, or there was none
@@ -202,13 +203,12 @@ bool gate_grow(struct gate *gate, struct gate_turn *turn, uint64_t bytes)
     turn->bytes += more;
     turn->received = received;
   }
-  pthread_mutex_unlock(&gate->lock);
   return fits;
 }
 
 void gate_leave(struct gate *gate, struct gate_turn *turn)
 {
-  pthread_mutex_lock(&gate->lock);
+  SCOPED_LOCK(&gate->lock);
   if (turn->state == GATE_FRESH)
     list_remove(&gate->lanes[turn->lane].fresh, turn);
   if (turn->state == GATE_FRESH || turn->state == GATE_LAPSED) {
@@ -216,28 +216,25 @@ void gate_leave(struct gate *gate, struct gate_turn *turn)
     turn->state = GATE_OUT;
     admit(gate, turn->lane);
   }
-  pthread_mutex_unlock(&gate->lock);
 }
 
 // ---- from outside ----------------------------------------------------------------------------------------------------
 bool gate_drop(struct gate *gate, struct gate_turn *turn)
 {
-  pthread_mutex_lock(&gate->lock);
+  SCOPED_LOCK(&gate->lock);
   bool waits = turn->state == GATE_HELD || turn->state == GATE_WAITING;
   turn->is_dropped |= waits;
   if (waits)
     pthread_cond_signal(&turn->changed);
-  pthread_mutex_unlock(&gate->lock);
   return waits;
 }
 
 void gate_open(struct gate *gate, unsigned lanes)
 {
-  pthread_mutex_lock(&gate->lock);
+  SCOPED_LOCK(&gate->lock);
   gate->open = lanes;
   admit(gate, GATE_SMALL);
   admit(gate, GATE_LARGE);
-  pthread_mutex_unlock(&gate->lock);
 }
 
 static void wake(const struct gate_list *list)
@@ -248,18 +245,17 @@ static void wake(const struct gate_list *list)
 
 void gate_end(struct gate *gate)
 {
-  pthread_mutex_lock(&gate->lock);
+  SCOPED_LOCK(&gate->lock);
   gate->is_ending = true;
   wake(&gate->held);
   for (unsigned i = 0; i < GATE_LANES; i++)
     wake(&gate->lanes[i].waiting);
-  pthread_mutex_unlock(&gate->lock);
 }
 
 struct gate_figures gate_figures(struct gate *gate)
 {
   struct gate_figures figures = {0};
-  pthread_mutex_lock(&gate->lock);
+  SCOPED_LOCK(&gate->lock);
   for (unsigned i = 0; i < GATE_LANES; i++) {
     const struct gate_lane *lane = &gate->lanes[i];
     figures.bytes += lane->used;
@@ -269,6 +265,5 @@ struct gate_figures gate_figures(struct gate *gate)
     figures.waiting += lane->waiting.count;
   }
   figures.held = gate->held.count;
-  pthread_mutex_unlock(&gate->lock);
   return figures;
 }

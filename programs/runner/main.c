@@ -3,6 +3,7 @@
 // a socket and ends when that closes. Whatever a framework does (abort, hang, take all memory) happens here, not in xsp.
 #include "base/clock.h"
 #include "base/folder.h"
+#include "base/scoped.h"
 #include "format/protocol.h"
 #include "programs/runner/control.h"
 #include "programs/runner/outputs.h"
@@ -38,12 +39,9 @@ static void prepare_process(void)
   // One byte: too little for a file, and the one value for which the kernel leaves out a core handler, too. Not being
   // dumpable would take our own /proc away from us where xsp is not run by root.
   setrlimit(RLIMIT_CORE, &(struct rlimit){1, 1});
-  int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
-  if (fd >= 0) {
-    ssize_t ignored = write(fd, "800", 3);
-    (void)ignored;
-    close(fd);
-  }
+  int fd SCOPED(scoped_close) = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+  if (fd >= 0)
+    (void)!write(fd, "800", 3);
 }
 
 // ---- the requests ----------------------------------------------------------------------------------------------------

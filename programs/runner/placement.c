@@ -5,6 +5,8 @@
 // ms instead of 1.8 in about half of the observations). So the runner does what the framework counts on.
 #include "programs/runner/process.h"
 
+#include "base/scoped.h"
+
 #include <dirent.h>
 #include <sched.h>
 #include <stdbool.h>
@@ -15,7 +17,7 @@
 int placement_keep_clear(void)
 {
   cpu_set_t own, pinned, rest;
-  DIR *tasks = opendir("/proc/self/task");
+  DIR *tasks SCOPED(scoped_closedir) = opendir("/proc/self/task");
   if (tasks == NULL)
     return 0;
   CPU_ZERO(&pinned);
@@ -29,7 +31,6 @@ int placement_keep_clear(void)
     if (CPU_COUNT(&theirs) < CPU_COUNT(&own))
       CPU_OR(&pinned, &pinned, &theirs);
   }
-  closedir(tasks);
   if (!is_known || CPU_COUNT(&pinned) == 0)
     return 0;
   CPU_XOR(&rest, &own, &pinned); // pinned may reach beyond own: take only what is in own

@@ -3,6 +3,7 @@
 #include "programs/xsp/database_store.h"
 
 #include "base/arena.h"
+#include "base/scoped.h"
 #include "clickhouse/clickhouse.h"
 #include "programs/xsp/output.h"
 #include "programs/xsp/verb_import/import_store.h"
@@ -32,16 +33,13 @@ enum status database_store_open(const char *address, enum trace_detail detail, c
 {
   struct clickhouse_report report;
   char path[64];
-  int file;
+  int file SCOPED(scoped_close) = -1;
   XSP_TRY(open_nameless(&file, err));
   snprintf(path, sizeof path, "/proc/self/fd/%d", file);
-  enum status status = clickhouse_fetch(address, detail, layer_mode, file, &report, err);
-  if (status == STATUS_OK) {
-    status = import_store_open_as(path, address, ret_store, err);
-    if (status == STATUS_INPUT)
-      error_prefix(err, "the database's reply: ");
-  }
-  close(file);
+  XSP_TRY(clickhouse_fetch(address, detail, layer_mode, file, &report, err));
+  enum status status = import_store_open_as(path, address, ret_store, err);
+  if (status == STATUS_INPUT)
+    error_prefix(err, "the database's reply: ");
   if (status == STATUS_OK)
     output_note("xsp: %s: %" PRId64 " spans of %" PRId64 " runs; %" PRId64 " bytes came back", address, report.spans,
                 report.runs, report.bytes);

@@ -6,6 +6,7 @@
 #include "base/file_place.h"
 #include "base/memory.h"
 #include "base/nearest.h"
+#include "base/scoped.h"
 #include "data/data.h"
 #include "report/display.h"
 #include "store/store.h"
@@ -119,14 +120,12 @@ static void advise_missing(struct error *err)
   struct nearest nearest;
   snprintf(folder, sizeof folder, "%.*s", (int)(name - err->where), err->where);
   nearest_start(&nearest, name);
-  DIR *files = opendir(folder[0] != 0 ? folder : ".");
+  DIR *files SCOPED(scoped_closedir) = opendir(folder[0] != 0 ? folder : ".");
   for (struct dirent *file; files != NULL && (file = readdir(files)) != NULL;) {
     nearest_offer(&nearest, file->d_name);
     if (nearest.best == file->d_name) // the next call replaces it
       nearest.best = memcpy(best, file->d_name, sizeof best);
   }
-  if (files != NULL)
-    closedir(files);
   nearest_advice(&nearest, folder, "a look at the name", err->advice, sizeof err->advice);
 }
 

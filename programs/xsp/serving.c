@@ -3,6 +3,7 @@
 #include "programs/xsp/serving.h"
 
 #include "base/input_file.h"
+#include "base/scoped.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -16,7 +17,7 @@ enum status serving_text(const struct invocation *invocation, const char *option
 {
   const char *path = invocation_value(invocation, option);
   struct stat facts;
-  int file;
+  int file SCOPED(scoped_close) = -1;
   *ret_text = NULL;
   if (path == NULL)
     return STATUS_OK;
@@ -27,16 +28,13 @@ enum status serving_text(const struct invocation *invocation, const char *option
     count = read(file, buf->data + buf->length, 4096);
     buf->length += count > 0 ? (size_t)count : 0;
   }
-  enum status status = STATUS_OK;
   if (count < 0)
-    status = error_set_errno(err, STATUS_INPUT, "cannot read", path, NULL);
-  else if (count > 0 || memchr(buf->data, 0, buf->length) != NULL)
-    status = error_set(err, STATUS_INPUT, "cannot read", path, NULL, "it is not a text of at most 1 MiB");
-  else
-    buf_put(buf, "", 1); // a zero
-  close(file);
+    return error_set_errno(err, STATUS_INPUT, "cannot read", path, NULL);
+  if (count > 0 || memchr(buf->data, 0, buf->length) != NULL)
+    return error_set(err, STATUS_INPUT, "cannot read", path, NULL, "it is not a text of at most 1 MiB");
+  buf_put(buf, "", 1); // a zero
   *ret_text = buf->data;
-  return status;
+  return STATUS_OK;
 }
 
 // One line, without the white space around it.

@@ -4,6 +4,7 @@
 
 #include "agent/agent_private.h"
 #include "agent/command.h"
+#include "base/scoped.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -102,7 +103,8 @@ static bool find_job(struct exchange *exchange, struct job_view *ret_job)
 static void put_table(struct exchange *exchange, struct json_writer *json, const struct job_view *job)
 {
   uint64_t bytes = 0;
-  int file = job->state == JOB_DONE ? queue_open(agent_of(exchange)->queue, job->id, QUEUE_TABLE, &bytes) : -1;
+  int file SCOPED(scoped_close) =
+      job->state == JOB_DONE ? queue_open(agent_of(exchange)->queue, job->id, QUEUE_TABLE, &bytes) : -1;
   struct buf text SCOPED(buf_done) = {0};
   bool is_read = file >= 0 && bytes > 0 && bytes <= TABLE_BYTES_MOST && buf_reserve(&text, bytes) &&
                  read(file, text.data, bytes) == (ssize_t)bytes;
@@ -113,8 +115,6 @@ static void put_table(struct exchange *exchange, struct json_writer *json, const
     json_written(json, text.data);
   else
     json_null(json);
-  if (file >= 0)
-    close(file);
 }
 
 void agent_evaluation_show(struct exchange *exchange)

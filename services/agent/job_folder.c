@@ -77,9 +77,9 @@ static void remove_leftover(const struct job_folder *folder, const char *name, c
 enum status job_folder_list(const struct job_folder *folder, struct arena *arena, const char *const **ret_ids,
                             struct error *err)
 {
-  VECTOR(const char *) ids = {0};
+  VECTOR(const char *) ids SCOPED(vector_end) = {0};
   int copy = openat(folder->file, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  DIR *entries = copy >= 0 ? fdopendir(copy) : NULL;
+  DIR *entries SCOPED(scoped_closedir) = copy >= 0 ? fdopendir(copy) : NULL;
   if (entries == NULL) {
     enum status status = error_set_errno(err, STATUS_SYSTEM, cannot_keep, folder->path, "--state FOLDER");
     if (copy >= 0)
@@ -95,11 +95,9 @@ enum status job_folder_list(const struct job_folder *folder, struct arena *arena
     else
       remove_leftover(folder, entry->d_name, rest);
   }
-  closedir(entries);
   const char **list = arena_alloc_array(arena, ids.count + 1, sizeof *list);
   if (ids.count > 0)
     memcpy(list, ids.items, ids.count * sizeof *list);
-  vector_done(&ids);
   *ret_ids = list;
   return STATUS_OK;
 }

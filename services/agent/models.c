@@ -41,11 +41,9 @@ enum status agent_models_open(const char *folder, const struct agent_record *rec
   struct models *models = *ret_models = memory_new(1, sizeof *models);
   *models = (struct models){.folder = folder, .record = record, .message = message};
   pthread_mutex_init(&models->lock, NULL);
-  DIR *entries = folder != NULL ? opendir(folder) : NULL;
+  DIR *entries SCOPED(scoped_closedir) = folder != NULL ? opendir(folder) : NULL;
   if (folder != NULL && entries == NULL)
     return error_set_errno(err, STATUS_INPUT, "cannot read the models", folder, "--models FOLDER");
-  if (entries != NULL)
-    closedir(entries);
   return STATUS_OK;
 }
 
@@ -93,12 +91,10 @@ struct names {
 
 static void list_files(const struct models *models, struct arena *arena, struct names *names)
 {
-  DIR *entries = models->folder != NULL ? opendir(models->folder) : NULL;
+  DIR *entries SCOPED(scoped_closedir) = models->folder != NULL ? opendir(models->folder) : NULL;
   for (struct dirent *entry; entries != NULL && (entry = readdir(entries)) != NULL;)
     if (manifest_recognises(entry->d_name) && entry->d_name[0] != '.' && names->list.count < RECORD_LIST_MOST)
       *vector_add(&names->list) = arena_format(arena, "%s", entry->d_name);
-  if (entries != NULL)
-    closedir(entries);
   vector_sort(&names->list, sorted_compare_text);
 }
 

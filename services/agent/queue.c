@@ -8,6 +8,7 @@
 #include "base/hex.h"
 #include "base/input_file.h"
 #include "base/memory.h"
+#include "base/scoped.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -293,9 +294,8 @@ int queue_open(struct queue *queue, const char *id, const char *name, uint64_t *
 size_t queue_busy(struct queue *queue)
 {
   size_t busy = 0;
-  pthread_mutex_lock(&queue->lock);
+  SCOPED_LOCK(&queue->lock);
   for (const struct queue_job *job = queue->first; job != NULL; job = job->next)
     busy += !job_is_over(job);
-  pthread_mutex_unlock(&queue->lock);
   return busy;
 }

@@ -7,6 +7,7 @@
 #include "base/debug.h"
 #include "base/folder.h"
 #include "base/input_file.h"
+#include "base/scoped.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -35,11 +36,10 @@ static void last_line(const struct queue *queue, const char *id, char *line, siz
   struct stat facts;
   line[0] = 0;
   job_folder_path(&queue->folder, id, QUEUE_MESSAGES, path);
-  int file = regular_file_open(AT_FDCWD, path, O_RDONLY, &facts);
+  int file SCOPED(scoped_close) = regular_file_open(AT_FDCWD, path, O_RDONLY, &facts);
   if (file < 0)
     return;
   child_last_line_of(file, line, size);
-  close(file);
 }
 
 void queue_progress(const struct queue *queue, struct job_view *job)

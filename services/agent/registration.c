@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/debug.h"
 #include "base/memory.h"
+#include "base/scoped.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -151,10 +152,9 @@ enum status registration_start(const struct registration_options *options, struc
 
 static void wake(struct registration *registration, bool *reason)
 {
-  pthread_mutex_lock(&registration->lock);
+  SCOPED_LOCK(&registration->lock);
   *reason = true;
   pthread_cond_signal(&registration->changed);
-  pthread_mutex_unlock(&registration->lock);
 }
 
 void registration_changed(struct registration *registration)

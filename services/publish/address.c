@@ -5,6 +5,7 @@
 
 #include "base/hex.h"
 #include "base/input_file.h"
+#include "base/scoped.h"
 #include "base/slice.h"
 
 #include <stdio.h>
@@ -134,12 +135,11 @@ static enum status add_environment_headers(struct arena *arena, struct address *
 
 static enum status add_token(const char *path, struct arena *arena, struct address *address, struct error *err)
 {
-  FILE *file;
+  FILE *file SCOPED(scoped_fclose) = NULL;
   XSP_TRY(input_file_stream(path, INPUT_FILE_OR_PIPE, "cannot read the token", &file, err));
   char *text = arena_alloc(arena, TOKEN_BYTES_MOST);
   struct slice token = {text, fread(text, 1, TOKEN_BYTES_MOST, file)};
   bool is_read = ferror(file) == 0 && token.length < TOKEN_BYTES_MOST;
-  fclose(file);
   token = slice_trim(token);
   if (!is_read || token.length == 0 || !is_visible(token))
     return error_set(err, STATUS_INPUT, "cannot read the token", path, "a file that holds the token alone",

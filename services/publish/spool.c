@@ -6,6 +6,7 @@
 #include "base/file_place.h"
 #include "base/folder.h"
 #include "base/input_file.h"
+#include "base/scoped.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -102,7 +103,7 @@ static bool list_files(const struct spool *spool, struct listing *listing)
 {
   struct stat facts;
   int copy = openat(spool->folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  DIR *folder = copy >= 0 ? fdopendir(copy) : NULL;
+  DIR *folder SCOPED(scoped_closedir) = copy >= 0 ? fdopendir(copy) : NULL;
   for (struct dirent *entry; folder != NULL && (entry = readdir(folder)) != NULL;) {
     uint64_t number = number_of(entry->d_name);
     if (number <= listing->after)
@@ -116,8 +117,6 @@ static bool list_files(const struct spool *spool, struct listing *listing)
   }
   if (folder == NULL)
     close_one(&copy);
-  else
-    closedir(folder);
   return folder != NULL;
 }
 

@@ -4,6 +4,7 @@
 #include "publish/stream.h"
 
 #include "base/clock.h"
+#include "base/scoped.h"
 #include "http/client.h"
 #include "publish/address.h"
 
@@ -78,10 +79,9 @@ static void ask_what_it_is(struct publish_stream *stream)
   const struct http_request request = {.method = "GET", .url = stream->address.url, .timeout_ms = ANSWER_WITHIN_MS};
   http_send(stream->http, &request, &stream->answer);
   bool is_xsp = answer->code == 200 && answer->body.data != NULL && strstr(answer->body.data, "\"xsp serve\"") != NULL;
-  pthread_mutex_lock(&stream->lock);
+  SCOPED_LOCK(&stream->lock);
   stream->is_wanted = is_xsp;
   stream->is_foreign = answer->code != 0 && !is_xsp;
-  pthread_mutex_unlock(&stream->lock);
 }
 
 static enum status fill(void *context, const struct report_otlp_sink *sink, struct error *err)
@@ -158,10 +158,8 @@ bool publish_stream_wants(struct publish_stream *stream)
     stream->has_thread = pthread_create(&stream->thread, NULL, send_until_over, stream) == 0;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
   }
-  pthread_mutex_lock(&stream->lock);
-  bool is_wanted = stream->is_wanted && stream->waiting_bytes < WAITING_BYTES_MOST;
-  pthread_mutex_unlock(&stream->lock);
-  return is_wanted;
+  SCOPED_LOCK(&stream->lock);
+  return stream->is_wanted && stream->waiting_bytes < WAITING_BYTES_MOST;
 }
 
 enum status publish_stream_put(void *context, struct buf *request, size_t span_count, struct error *err)

@@ -123,7 +123,7 @@ static struct job *find(struct jobs *jobs, const char *id)
 
 bool jobs_report(struct jobs *jobs, const struct job *report, uint64_t now_ns, struct job *ret_job)
 {
-  pthread_mutex_lock(&jobs->lock);
+  SCOPED_LOCK(&jobs->lock);
   forget_ended(jobs, now_ns);
   struct job *job = find(jobs, report->id);
   bool has_room = job != NULL || jobs->known.count < JOBS_MOST;
@@ -136,41 +136,37 @@ bool jobs_report(struct jobs *jobs, const struct job *report, uint64_t now_ns, s
     job->reported_ns = now_ns;
     *ret_job = *job;
   }
-  pthread_mutex_unlock(&jobs->lock);
   return has_room;
 }
 
 size_t jobs_list(struct jobs *jobs, uint64_t now_ns, struct job *ret_jobs, size_t most)
 {
-  pthread_mutex_lock(&jobs->lock);
+  SCOPED_LOCK(&jobs->lock);
   forget_ended(jobs, now_ns);
   size_t count = jobs->known.count < most ? jobs->known.count : most;
   if (count > 0)
     memcpy(ret_jobs, jobs->known.items, count * sizeof *ret_jobs);
-  pthread_mutex_unlock(&jobs->lock);
   return count;
 }
 
 bool jobs_find(struct jobs *jobs, const char *id, uint64_t now_ns, struct job *ret_job)
 {
-  pthread_mutex_lock(&jobs->lock);
+  SCOPED_LOCK(&jobs->lock);
   forget_ended(jobs, now_ns);
   const struct job *job = find(jobs, id);
   if (job != NULL)
     *ret_job = *job;
-  pthread_mutex_unlock(&jobs->lock);
   return job != NULL;
 }
 
 bool jobs_want(struct jobs *jobs, const char *id, uint32_t mask, uint64_t now_ns, struct job *ret_job)
 {
-  pthread_mutex_lock(&jobs->lock);
+  SCOPED_LOCK(&jobs->lock);
   forget_ended(jobs, now_ns);
   struct job *job = find(jobs, id);
   if (job != NULL && (mask & ~job->possible_mask) == 0)
     job->wanted_mask = mask;
   if (job != NULL)
     *ret_job = *job;
-  pthread_mutex_unlock(&jobs->lock);
   return job != NULL;
 }

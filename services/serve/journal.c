@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/debug.h"
+#include "base/scoped.h"
 #include "serve/journal_private.h"
 
 #include <errno.h>
@@ -62,11 +63,10 @@ static void report_room(const struct journal *journal)
 
 void journal_watch(struct journal *journal, void (*fn)(void *context, unsigned left), void *context)
 {
-  pthread_mutex_lock(&journal->lock);
+  SCOPED_LOCK(&journal->lock);
   journal->watch = fn;
   journal->watch_context = context;
   report_room(journal);
-  pthread_mutex_unlock(&journal->lock);
 }
 
 // ---- appending -------------------------------------------------------------------------------------------------------
@@ -189,12 +189,11 @@ enum journal_result journal_append(struct journal *journal, enum otlp_encoding e
 
 void journal_end(struct journal *journal)
 {
-  pthread_mutex_lock(&journal->lock);
+  SCOPED_LOCK(&journal->lock);
   journal->is_ending = true;
   journal->retry_ns = 0;
   close_open(journal);
   pthread_cond_broadcast(&journal->changed);
-  pthread_mutex_unlock(&journal->lock);
 }
 
 // ---- the keeper's side -----------------------------------------------------------------------------------------------
@@ -230,7 +229,7 @@ bool journal_next(struct journal *journal, struct journal_work *ret_work)
 {
   bool has_work = true;
   *ret_work = (struct journal_work){0};
-  pthread_mutex_lock(&journal->lock);
+  SCOPED_LOCK(&journal->lock);
   for (uint64_t due; (due = due_ns(journal)) > clock_now_ns(CLOCK_MONOTONIC);)
     wait_until(journal, due);
   if (journal->closed.count == 0 && journal->file >= 0 &&
@@ -247,7 +246,6 @@ bool journal_next(struct journal *journal, struct journal_work *ret_work)
     has_work = false;
   }
   journal->stored_ns = has_work && !ret_work->is_closed ? clock_now_ns(CLOCK_MONOTONIC) : journal->stored_ns;
-  pthread_mutex_unlock(&journal->lock);
   return has_work;
 }
 
@@ -262,7 +260,7 @@ static void remove_first(struct journal *journal)
 
 void journal_done(struct journal *journal, const struct journal_work *work, enum status status)
 {
-  pthread_mutex_lock(&journal->lock);
+  SCOPED_LOCK(&journal->lock);
   uint64_t now_ns = clock_now_ns(CLOCK_MONOTONIC);
   bool is_open = journal->file >= 0 && strcmp(work->name, journal->name.text) == 0;
   bool is_final = status == STATUS_OK || status == STATUS_INPUT;
@@ -279,5 +277,4 @@ void journal_done(struct journal *journal, const struct journal_work *work, enum
     journal_folder_set_aside(journal, work->name);
   if (work->is_closed && (is_final || journal->is_ending))
     remove_first(journal);
-  pthread_mutex_unlock(&journal->lock);
 }

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/debug.h"
 #include "base/input_file.h"
+#include "base/scoped.h"
 #include "base/sorted.h"
 #include "otlp/json_request.h"
 #include "serve/journal_private.h"
@@ -51,7 +52,7 @@ SORTED_BY(by_name, struct journal_name, strcmp(a->text, b->text))
 static enum status list_journals(struct journal *journal, struct error *err)
 {
   int copy = dup(journal->folder);
-  DIR *entries = copy >= 0 ? fdopendir(copy) : NULL;
+  DIR *entries SCOPED(scoped_closedir) = copy >= 0 ? fdopendir(copy) : NULL;
   if (entries == NULL)
     return error_set_errno(err, STATUS_SYSTEM, "cannot read folder", journal->options.folder, NULL);
   for (struct dirent *entry; (entry = readdir(entries)) != NULL;) {
@@ -67,7 +68,6 @@ static enum status list_journals(struct journal *journal, struct error *err)
     struct journal_name *found = vector_add(&journal->closed);
     memcpy(found->text, name.data, name.length - strlen(JOURNAL));
   }
-  closedir(entries);
   vector_sort(&journal->closed, by_name);
   for (size_t i = 0; i < journal->closed.count; i++) {
     char path[PATH_SIZE];

@@ -3,6 +3,7 @@
 #include "serve/kept.h"
 
 #include "base/input_file.h"
+#include "base/scoped.h"
 #include "base/slice.h"
 #include "base/sorted.h"
 #include "http/route.h"
@@ -28,12 +29,10 @@ static DIR *list(int folder, const char *name)
 
 void kept_remove_partials(int folder, const char *name, const char *beginning)
 {
-  DIR *entries = list(folder, name);
+  DIR *entries SCOPED(scoped_closedir) = list(folder, name);
   for (struct dirent *entry; entries != NULL && (entry = readdir(entries)) != NULL;)
     if (text_begins_with(entry->d_name, beginning) && text_ends_with(entry->d_name, PARTIAL_END))
       unlinkat(dirfd(entries), entry->d_name, 0);
-  if (entries != NULL)
-    closedir(entries);
 }
 
 enum status kept_folder_open(const char *path, int *ret_folder, struct error *err)
@@ -64,7 +63,7 @@ SORTED_BY(newest_first, struct kept_file, FALLING(changed_ns) ?: strcmp(b->name,
 enum status kept_list(int folder, struct kept_files *ret_files, struct error *err)
 {
   *ret_files = (struct kept_files){0};
-  DIR *entries = list(folder, ".");
+  DIR *entries SCOPED(scoped_closedir) = list(folder, ".");
   if (entries == NULL)
     return error_set_errno(err, STATUS_SYSTEM, WHAT, NULL, NULL);
   for (struct dirent *entry; (entry = readdir(entries)) != NULL;) {
@@ -79,7 +78,6 @@ enum status kept_list(int folder, struct kept_files *ret_files, struct error *er
     file->changed_ns = facts.st_mtim.tv_sec * INT64_C(1000000000) + facts.st_mtim.tv_nsec;
     file->is_growing = has_journal(folder, file->name);
   }
-  closedir(entries);
   vector_sort(&ret_files->list, newest_first);
   return STATUS_OK;
 }
@@ -108,28 +106,24 @@ int kept_temporary(int folder)
 // ---- uses ------------------------------------------------------------------------------------------------------------
 void kept_use(struct kept_uses *uses, const char *name)
 {
-  pthread_mutex_lock(&uses->lock);
+  SCOPED_LOCK(&uses->lock);
   *vector_add(&uses->names) = name;
-  pthread_mutex_unlock(&uses->lock);
 }
 
 void kept_use_end(struct kept_uses *uses, const char *name)
 {
-  pthread_mutex_lock(&uses->lock);
+  SCOPED_LOCK(&uses->lock);
   size_t at = 0;
   while (uses->names.items[at] != name)
     at++;
   uses->names.items[at] = uses->names.items[--uses->names.count];
-  pthread_mutex_unlock(&uses->lock);
 }
 
 bool kept_remove(struct kept_uses *uses, int folder, const char *name)
 {
   bool is_used = false;
-  pthread_mutex_lock(&uses->lock);
+  SCOPED_LOCK(&uses->lock);
   for (size_t i = 0; i < uses->names.count; i++)
     is_used |= strcmp(uses->names.items[i], name) == 0;
-  bool is_removed = !is_used && unlinkat(folder, name, 0) == 0;
-  pthread_mutex_unlock(&uses->lock);
-  return is_removed;
+  return !is_used && unlinkat(folder, name, 0) == 0;
 }

@@ -49,14 +49,12 @@ bool retention_add(int folder, const char *name, int file)
 {
   struct stat facts, list_facts;
   struct buf line SCOPED(buf_done) = {0};
-  int list = regular_file_open(folder, UPLOADS, O_WRONLY | O_CREAT | O_APPEND, &list_facts);
+  int list SCOPED(scoped_close) = regular_file_open(folder, UPLOADS, O_WRONLY | O_CREAT | O_APPEND, &list_facts);
   bool is_done = list >= 0 && fstat(file, &facts) == 0;
   if (is_done) {
     put_line(&line, name, (uint64_t)facts.st_size, facts.st_mtim.tv_sec * INT64_C(1000000000) + facts.st_mtim.tv_nsec);
     is_done = write(list, line.data, line.length) == (ssize_t)line.length && fsync(list) == 0;
   }
-  if (list >= 0)
-    close(list);
   return is_done;
 }
 
@@ -73,7 +71,7 @@ static void read_uploads(int folder, struct uploads *uploads)
   struct stat facts;
   struct slice rest, line;
   struct buf *text = &uploads->text;
-  int list = regular_file_open(folder, UPLOADS, O_RDONLY, &facts);
+  int list SCOPED(scoped_close) = regular_file_open(folder, UPLOADS, O_RDONLY, &facts);
   ssize_t count = 1;
   *uploads = (struct uploads){0};
   buf_init(text, UPLOADS_BYTES_MOST);
@@ -81,8 +79,6 @@ static void read_uploads(int folder, struct uploads *uploads)
     count = read(list, text->data + text->length, 4096);
     text->length += count > 0 ? (size_t)count : 0;
   }
-  if (list >= 0)
-    close(list);
   for (rest = (struct slice){text->data, text->length}; slice_cut(&rest, '\n', &line);)
     *vector_add(&uploads->lines) = line;
   vector_sort(&uploads->lines, compare_lines);
@@ -115,11 +111,8 @@ static void forget_what_is_gone(int folder)
     for (size_t i = 0; i < files.list.count; i++)
       if (is_upload(&uploads, &files.list.items[i]))
         put_line(&left, files.list.items[i].name, files.list.items[i].bytes, files.list.items[i].changed_ns);
-    int list = regular_file_open(folder, UPLOADS ".new", O_WRONLY | O_CREAT | O_TRUNC, &facts);
-    bool is_written = list >= 0 && file_place_write(list, left.data, left.length) && fsync(list) == 0;
-    if (list >= 0)
-      close(list);
-    if (is_written)
+    int list SCOPED(scoped_close) = regular_file_open(folder, UPLOADS ".new", O_WRONLY | O_CREAT | O_TRUNC, &facts);
+    if (list >= 0 && file_place_write(list, left.data, left.length) && fsync(list) == 0)
       renameat(folder, UPLOADS ".new", folder, UPLOADS);
     vector_done(&files.list);
   }

@@ -57,11 +57,12 @@ bool collect_find_has_process(const char *directory)
 static void look(const char *path, const struct look *look)
 {
   char real[4096];
-  int folder = -1;
+  int folder SCOPED(scoped_close) = -1;
   struct stat facts;
   if (collect_place_open(path, "", real, sizeof real, &folder, NULL) != STATUS_OK)
     return;
-  int lock = collect_place_file(folder, "session", look->found != NULL ? O_RDONLY : O_RDWR, &facts);
+  int lock SCOPED(scoped_close) =
+      collect_place_file(folder, "session", look->found != NULL ? O_RDONLY : O_RDWR, &facts);
   bool is_left_over = lock < 0 && look->found != NULL && fstat(folder, &facts) == 0;
   bool is_new = lock >= 0 || is_left_over;
   bool is_in_use = lock >= 0 && collect_place_is_locked(lock);
@@ -77,10 +78,6 @@ static void look(const char *path, const struct look *look)
   if (is_new && look->found != NULL)
     *vector_add(look->found) = (struct collect_found){arena_copy(look->arena, real, strlen(real)), facts.st_mtim.tv_sec,
                                                       is_in_use, is_left_over};
-  if (lock >= 0)
-    close(lock);
-  if (folder >= 0)
-    close(folder);
 }
 
 static void look_everywhere(const struct look *what)
@@ -89,13 +86,11 @@ static void look_everywhere(const struct look *what)
   char prefix[32], path[4096];
   int length = snprintf(prefix, sizeof prefix, "xsp-%u-", (unsigned)getuid());
   for (size_t i = 0; i < sizeof bases / sizeof *bases; i++) {
-    DIR *base = bases[i] ? opendir(bases[i]) : NULL;
+    DIR *base SCOPED(scoped_closedir) = bases[i] ? opendir(bases[i]) : NULL;
     for (struct dirent *entry; base && (entry = readdir(base)) != NULL;)
       if (strncmp(entry->d_name, prefix, (size_t)length) == 0 &&
           (size_t)snprintf(path, sizeof path, "%s/%s", bases[i], entry->d_name) < sizeof path)
         look(path, what);
-    if (base)
-      closedir(base);
   }
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Finds the files that processes add to a session folder, maps them, gives ring space back after a commit. Called by
 // session.c and drain.c. Files come from other processes: a broken one is counted and named, never fatal.
+#include "base/scoped.h"
 #include "collect/guard.h"
 #include "collect/place.h"
 #include "collect/state.h"
@@ -40,7 +41,7 @@ static size_t ring_file_bytes(int file, size_t size)
 static void *map_file(const struct collect_session *session, const char *name, bool is_ring, size_t *ret_size)
 {
   struct stat status;
-  int file = collect_place_file(session->folder, name, is_ring ? O_RDWR : O_RDONLY, &status);
+  int file SCOPED(scoped_close) = collect_place_file(session->folder, name, is_ring ? O_RDWR : O_RDONLY, &status);
   if (file < 0)
     return NULL;
   void *bytes = MAP_FAILED;
@@ -48,9 +49,6 @@ static void *map_file(const struct collect_session *session, const char *name, b
   errno = ENOENT; // just created, still empty
   if (*ret_size > 0)
     bytes = collect_guard_map(*ret_size, PROT_READ | (is_ring ? PROT_WRITE : 0), MAP_SHARED, file);
-  int error = errno;
-  close(file);
-  errno = error;
   return bytes == MAP_FAILED ? NULL : bytes;
 }
 

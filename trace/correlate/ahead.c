@@ -3,6 +3,8 @@
 // before, so that columns are read from memory once, or on another one. Must not look at tracks or parents.
 #include "correlate/ahead.h"
 
+#include "base/scoped.h"
+
 #include <string.h>
 
 #define BLOCKS_TOGETHER 64u // handed over at a time
@@ -71,12 +73,11 @@ size_t ahead_wait(struct ahead *ahead, size_t end, bool *ret_has_open)
     *ret_has_open = ahead->survey.has_open;
     return ahead->next;
   }
-  pthread_mutex_lock(&ahead->lock);
+  SCOPED_LOCK(&ahead->lock);
   while (ahead->ready == end && !ahead->is_over)
     pthread_cond_wait(&ahead->changed, &ahead->lock);
   size_t first = ahead->ready;
   *ret_has_open = ahead->has_open;
-  pthread_mutex_unlock(&ahead->lock);
   return first;
 }
 

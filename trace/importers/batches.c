@@ -6,6 +6,8 @@
 // any the maps and the store, belong to the storing side; the batch at `filled` belongs to the parser.
 #include "importers/sink_private.h"
 
+#include "base/scoped.h"
+
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -109,14 +111,13 @@ static void store_oldest(struct batches *batches)
   struct error error = {0};
   enum status status = batches->status == STATUS_OK ? store_batch(batches, batch, &error) : STATUS_OK;
   batch_clear(batch);
-  pthread_mutex_lock(&batches->lock);
+  SCOPED_LOCK(&batches->lock);
   if (status != STATUS_OK) {
     batches->status = status;
     batches->error = error;
   }
   batches->stored++;
   pthread_cond_signal(&batches->changed);
-  pthread_mutex_unlock(&batches->lock);
 }
 
 static void *storing_thread(void *context)
@@ -150,13 +151,12 @@ struct batches *import_batches_create(struct store *store, unsigned threads)
 // Waits until at most `most` batches are handed over and not yet stored.
 static enum status wait_for(struct batches *batches, unsigned most, struct error *err)
 {
-  pthread_mutex_lock(&batches->lock);
+  SCOPED_LOCK(&batches->lock);
   while (batches->filled - batches->stored > most)
     pthread_cond_wait(&batches->changed, &batches->lock);
   enum status status = batches->status;
   if (status != STATUS_OK && err != NULL)
     *err = batches->error;
-  pthread_mutex_unlock(&batches->lock);
   return status;
 }
 

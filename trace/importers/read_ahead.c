@@ -6,6 +6,7 @@
 // A block belongs to the puller until `filled` passes it, then to the reader until `taken` does. Both counts, and the
 // stop, are guarded by the lock.
 #include "base/memory.h"
+#include "base/scoped.h"
 #include "importers/byte_source.h"
 
 #include <pthread.h>
@@ -75,20 +76,18 @@ struct read_ahead *read_ahead_start(struct byte_source *source)
 // The block to read from: waits until there is one. The last one stays.
 static struct block *wait_for_block(struct read_ahead *ahead)
 {
-  pthread_mutex_lock(&ahead->lock);
+  SCOPED_LOCK(&ahead->lock);
   struct block *block = &ahead->blocks[ahead->taken % BLOCKS];
   while (ahead->filled == ahead->taken)
     pthread_cond_wait(&ahead->changed, &ahead->lock);
-  pthread_mutex_unlock(&ahead->lock);
   return block;
 }
 
 static void give_back_block(struct read_ahead *ahead)
 {
-  pthread_mutex_lock(&ahead->lock);
+  SCOPED_LOCK(&ahead->lock);
   ahead->taken++;
   pthread_cond_signal(&ahead->changed);
-  pthread_mutex_unlock(&ahead->lock);
 }
 
 enum status read_ahead_read(struct read_ahead *ahead, char *to, size_t room, size_t *ret_got, struct error *err)

@@ -6,6 +6,7 @@
 #include "importers/sqlite_database.h"
 
 #include "base/input_file.h"
+#include "base/scoped.h"
 #include "store/database.h"
 
 #include <fcntl.h>
@@ -75,11 +76,8 @@ static enum status check_unfinished(struct import_database *database, const char
     if (snprintf(beside, sizeof beside, "%s%s", path, endings[i]) >= (int)sizeof beside)
       continue;
     struct stat facts;
-    int file = regular_file_open(AT_FDCWD, beside, O_RDONLY, &facts);
-    if (file < 0)
-      continue;
-    ssize_t got = pread(file, head, sizeof head, 0);
-    close(file);
+    int file SCOPED(scoped_close) = regular_file_open(AT_FDCWD, beside, O_RDONLY, &facts);
+    ssize_t got = file >= 0 ? pread(file, head, sizeof head, 0) : 0;
     if (got == sizeof head && (i == 0 || memcmp(head, journal_magic, sizeof head) == 0))
       return error_set(err, STATUS_INPUT, what, database->path, "when that program has closed it",
                        "another program is writing it: %s holds changes", beside);
@@ -93,10 +91,9 @@ static enum status check_header(struct import_database *database, const char *pa
 {
   unsigned char head[100] = {0};
   struct stat facts;
-  int file;
+  int file SCOPED(scoped_close) = -1;
   XSP_TRY(input_file_open(path, INPUT_FILE_REGULAR, what, &file, &facts, err));
   ssize_t got = pread(file, head, sizeof head, 0);
-  close(file);
   database->size_bytes = (uint64_t)facts.st_size;
   if (got < 16 || memcmp(head, "SQLite format 3", 16) != 0)
     return error_set(err, STATUS_INPUT, what, database->path, database->advice, "it is no SQLite database");

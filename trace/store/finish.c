@@ -3,6 +3,7 @@
 #include "base/debug.h"
 #include "base/file_place.h"
 #include "base/memory.h"
+#include "base/scoped.h"
 #include "store/handle.h"
 #include "store/problem.h"
 
@@ -82,11 +83,9 @@ static enum status sync_and_rename(struct store *store, struct error *err)
     return writer_failed(store, err);
   }
   char *copy SCOPED(scoped_free) = memory_text(store->path);
-  int folder = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (folder >= 0) {
+  int folder SCOPED(scoped_close) = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (folder >= 0)
     (void)fsync(folder); // some file systems refuse it; the file itself is safe
-    close(folder);
-  }
   return STATUS_OK;
 }
 

@@ -52,11 +52,8 @@ static bool is_leftover(const char *entry, const char *name)
 static bool is_database(int folder, const char *entry, struct stat *ret_facts)
 {
   char head[16];
-  int file = regular_file_open(folder, entry, O_RDONLY, ret_facts);
-  bool is = file >= 0 && pread(file, head, sizeof head, 0) == sizeof head && memcmp(head, "SQLite format 3", 16) == 0;
-  if (file >= 0)
-    close(file);
-  return is;
+  int file SCOPED(scoped_close) = regular_file_open(folder, entry, O_RDONLY, ret_facts);
+  return file >= 0 && pread(file, head, sizeof head, 0) == sizeof head && memcmp(head, "SQLite format 3", 16) == 0;
 }
 
 SORTED_BY(compare_paths, struct leftover, strcmp(a->path, b->path))
@@ -64,8 +61,8 @@ SORTED_BY(compare_paths, struct leftover, strcmp(a->path, b->path))
 enum status leftovers_find(const char *folder, const char *name, struct arena *arena, struct leftover **ret_leftovers,
                            size_t *ret_count, struct error *err)
 {
-  VECTOR(struct leftover) found = {0};
-  DIR *entries = opendir(folder);
+  VECTOR(struct leftover) found SCOPED(vector_end) = {0};
+  DIR *entries SCOPED(scoped_closedir) = opendir(folder);
   if (entries == NULL)
     return error_set_errno(err, STATUS_INPUT, "cannot look for unfinished traces", folder, NULL);
   for (struct dirent *entry; (entry = readdir(entries)) != NULL;) {
@@ -76,13 +73,11 @@ enum status leftovers_find(const char *folder, const char *name, struct arena *a
                                                 : arena_format(arena, "%s/%s", folder, entry->d_name);
     *vector_add(&found) = (struct leftover){path, facts.st_size, facts.st_mtim.tv_sec};
   }
-  closedir(entries);
   vector_sort(&found, compare_paths);
   *ret_count = found.count;
   *ret_leftovers = arena_alloc_array(arena, found.count + 1, sizeof **ret_leftovers);
   for (size_t i = 0; i < found.count; i++)
     (*ret_leftovers)[i] = found.items[i];
-  vector_done(&found);
   return STATUS_OK;
 }
 

@@ -6,6 +6,7 @@
 #include "base/debug.h"
 #include "base/input_file.h"
 #include "base/memory.h"
+#include "base/scoped.h"
 #include "store/database.h"
 #include "store/handle.h"
 #include "store/problem.h"
@@ -62,14 +63,13 @@ static enum status check_header(const char *path, const unsigned char head[100],
 // *ret_is_log_mode: the file's writer kept a write-ahead log (read version at 19).
 static enum status check_file(const char *path, bool has_journal, bool *ret_is_log_mode, struct error *err)
 {
-  int file;
+  int file SCOPED(scoped_close) = -1;
   struct stat facts;
   unsigned char head[100] = {0};
   XSP_TRY(input_file_open(path, INPUT_FILE_REGULAR, what, &file, &facts, err));
   ssize_t got = pread(file, head, sizeof head, 0);
   enum status status = got < 0 ? error_set_errno(err, STATUS_INPUT, what, path, NULL)
                                : check_header(path, head, (size_t)got, facts.st_size, has_journal, err);
-  close(file);
   *ret_is_log_mode = head[19] == 2;
   return status;
 }

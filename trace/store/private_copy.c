@@ -6,6 +6,7 @@
 #include "base/debug.h"
 #include "base/input_file.h"
 #include "base/memory.h"
+#include "base/scoped.h"
 #include "store/database.h"
 #include "store/problem.h"
 #include "store/sqlite_api.h"
@@ -111,19 +112,16 @@ static enum status open_original(struct original *original, struct error *err)
 {
   char *folder_path SCOPED(scoped_free) = memory_text(original->path);
   char *name_path SCOPED(scoped_free) = memory_text(original->path);
-  int folder = open(dirname(folder_path), O_PATH | O_DIRECTORY | O_CLOEXEC);
-  enum status status = STATUS_OK;
+  int folder SCOPED(scoped_close) = open(dirname(folder_path), O_PATH | O_DIRECTORY | O_CLOEXEC);
   if (folder < 0 || fstat(folder, &original->folder) != 0)
-    status = error_set_errno(err, STATUS_INPUT, original->what, original->shown_path, NULL);
-  for (enum reader_part part = PART_FILE; part < PARTS && status == STATUS_OK; part++) {
+    return error_set_errno(err, STATUS_INPUT, original->what, original->shown_path, NULL);
+  for (enum reader_part part = PART_FILE; part < PARTS; part++) {
     char name[NAME_MAX + 16];
     snprintf(name, sizeof name, "%s%s", basename(name_path), endings[part]);
     if (!open_part(original, folder, name, part))
-      status = error_set_errno(err, STATUS_INPUT, original->what, name, NULL);
+      return error_set_errno(err, STATUS_INPUT, original->what, name, NULL);
   }
-  if (folder >= 0)
-    close(folder);
-  return status;
+  return STATUS_OK;
 }
 
 // ---- the copy --------------------------------------------------------------------------------------------------------
@@ -214,11 +212,9 @@ static enum status make_copy(const struct original *original, struct copy *copy,
     snprintf(path, sizeof path, "%s%s", copy->path, endings[part]);
     if (original->parts[part] < 0)
       continue;
-    int to = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    int to SCOPED(scoped_close) = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     is_copied = to >= 0 && copy_data(original->parts[part], original->facts[part].st_size, to) &&
                 (part != PART_JOURNAL || end_journal(to));
-    if (to >= 0)
-      close(to);
   }
   if (!is_copied)
     return error_set_errno(err, STATUS_SYSTEM, what_copy, copy->folder, advice_copy);

@@ -6,6 +6,7 @@
 // journal stays small. What fails once fails for good: the file then holds what was committed before.
 #include "base/input_file.h"
 #include "base/memory.h"
+#include "base/scoped.h"
 #include "store/handle.h"
 #include "store/leftovers.h"
 #include "store/problem.h"
@@ -112,7 +113,7 @@ static enum status move_away(struct store *store, struct error *err)
 {
   const char *path = store->partial_path;
   struct stat facts;
-  int file = regular_file_open(AT_FDCWD, path, O_RDWR, &facts);
+  int file SCOPED(scoped_close) = regular_file_open(AT_FDCWD, path, O_RDWR, &facts);
   if (file < 0 && errno == ENOENT)
     return STATUS_OK;
   if (file < 0 && errno != EINVAL && errno != ELOOP)
@@ -120,19 +121,16 @@ static enum status move_away(struct store *store, struct error *err)
   if (file < 0)
     return error_set(err, STATUS_SYSTEM, what_create, path, "removing it, or another output path",
                      "it exists and is not a regular file");
-  enum status status = STATUS_OK;
   if (flock(file, LOCK_EX | LOCK_NB) != 0)
-    status =
-        error_set(err, STATUS_SYSTEM, what_create, store->path, "another output path", "another process is writing it");
-  else if (fstat(file, &facts) != 0 || (facts.st_size == 0 && unlink(path) != 0))
-    status = error_set_errno(err, STATUS_SYSTEM, what_create, path, "another output path");
-  else if (facts.st_size > 0) {
-    free(store->aside_path);
-    store->aside_path = NULL;
-    status = leftover_set_aside(path, &store->aside_path, err);
-  }
-  close(file);
-  return status;
+    return error_set(err, STATUS_SYSTEM, what_create, store->path, "another output path",
+                     "another process is writing it");
+  if (fstat(file, &facts) != 0 || (facts.st_size == 0 && unlink(path) != 0))
+    return error_set_errno(err, STATUS_SYSTEM, what_create, path, "another output path");
+  if (facts.st_size == 0)
+    return STATUS_OK;
+  free(store->aside_path);
+  store->aside_path = NULL;
+  return leftover_set_aside(path, &store->aside_path, err);
 }
 
 // Whether `path` still is the file that was opened: another writer may have moved it away before it was locked.
@@ -182,12 +180,8 @@ static enum status claim_journal(const char *partial_path, mode_t mode, struct e
   char *journal SCOPED(scoped_free) = memory_resize(NULL, strlen(partial_path) + sizeof "-journal", 1);
   sprintf(journal, "%s-journal", partial_path);
   unlink(journal);
-  int file = open(journal, NEW_FILE, mode);
-  enum status status =
-      file >= 0 ? STATUS_OK : error_set_errno(err, STATUS_SYSTEM, what_create, journal, "another output path");
-  if (file >= 0)
-    close(file);
-  return status;
+  int file SCOPED(scoped_close) = open(journal, NEW_FILE, mode);
+  return file >= 0 ? STATUS_OK : error_set_errno(err, STATUS_SYSTEM, what_create, journal, "another output path");
 }
 
 static enum status open_for_writing(struct store *store, struct error *err)

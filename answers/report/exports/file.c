@@ -4,6 +4,7 @@
 #include "report/exports/file.h"
 
 #include "analyze/analyze.h"
+#include "base/scoped.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -41,10 +42,9 @@ static int make_file(const char *path)
 
 enum status export_file_make(const char *path, struct error *err)
 {
-  int file = make_file(path);
+  int file SCOPED(scoped_close) = make_file(path);
   if (file < 0)
     return set_failure(path, err);
-  close(file);
   return STATUS_OK;
 }
 

@@ -2,6 +2,7 @@
 // Writes and opens files of parts (parts.h). Called by page.c and run.c; opened by a server, through report.h.
 #include "report/page/parts.h"
 #include "base/input_file.h"
+#include "base/scoped.h"
 #include "base/sorted.h"
 
 #include <stdio.h>
@@ -167,12 +168,11 @@ static bool read_records(struct report_parts *parts)
 enum status report_parts_open(const char *path, struct report_parts **ret_parts, struct error *err)
 {
   struct stat facts;
-  int file;
+  int file SCOPED(scoped_close) = -1;
   *ret_parts = NULL;
   XSP_TRY(input_file_open(path, INPUT_FILE_REGULAR, "cannot read", &file, &facts, err));
   size_t size = (size_t)facts.st_size;
   void *bytes = size > 0 ? mmap(NULL, size, PROT_READ, MAP_PRIVATE, file, 0) : NULL;
-  close(file);
   if (bytes == MAP_FAILED)
     return error_set_errno(err, STATUS_SYSTEM, "cannot read", path, NULL);
   struct report_parts *parts = memory_new(1, sizeof *parts);

@@ -4,6 +4,8 @@
 // robust mutexes, and the C library keeps that list in the descriptor, in every thread at the same place.
 #include "frameworks/common/threads.h"
 
+#include "base/scoped.h"
+
 #include <dirent.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -36,7 +38,7 @@ struct thread_table framework_threads_list(struct pool *pool)
   struct known_thread *threads = NULL;
   size_t count = 0, capacity = 0;
   uintptr_t own = robust_list_of(0), place = own - (uintptr_t)pthread_self();
-  DIR *tasks = own != 0 ? opendir("/proc/self/task") : NULL;
+  DIR *tasks SCOPED(scoped_closedir) = own != 0 ? opendir("/proc/self/task") : NULL;
   if (tasks == NULL)
     return (struct thread_table){NULL, 0};
   for (const struct dirent *task; (task = readdir(tasks)) != NULL;) {
@@ -50,7 +52,6 @@ struct thread_table framework_threads_list(struct pool *pool)
     threads = grown;
     threads[count++] = (struct known_thread){hash_of(list - place), (uint32_t)id};
   }
-  closedir(tasks);
   return (struct thread_table){threads, count};
 }
 

@@ -7,6 +7,8 @@
 // them ends the process then. It sleeps, and ends with the process.
 #include "frameworks/jax/tracer.h"
 
+#include "base/small_file.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -37,11 +39,7 @@ static int64_t now_ns(void)
 int64_t jax_process_bytes(void)
 {
   char text[128];
-  int file = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
-  ssize_t length = file >= 0 ? read(file, text, sizeof text - 1) : -1;
-  if (file >= 0)
-    close(file);
-  text[length > 0 ? length : 0] = '\0';
+  (void)small_file_read("/proc/self/statm", text, sizeof text);
   const char *resident = strchr(text, ' ');
   return resident != NULL ? strtoll(resident, NULL, 10) * sysconf(_SC_PAGESIZE) : 0;
 }

@@ -84,13 +84,11 @@ uint64_t jax_profile_write(const char *session, const char *bytes, size_t length
 {
   char path[320];
   snprintf(path, sizeof path, "%s/tracer-%d.xplane.pb", session, (int)getpid());
-  int file = open(path, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+  int file SCOPED(scoped_close) = open(path, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
   off_t before = file >= 0 ? lseek(file, 0, SEEK_END) : -1, after = -1;
   if (before >= 0 && write_all(file, bytes, length) && write_threads(file))
     after = lseek(file, 0, SEEK_CUR);
   if (before >= 0 && after < 0 && ftruncate(file, before) != 0)
     (void)unlink(path); // half a profile would cost the whole ones before it
-  if (file >= 0)
-    close(file);
   return after > 0 ? (uint64_t)after : 0;
 }

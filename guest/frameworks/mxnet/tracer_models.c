@@ -6,6 +6,7 @@
 #include "frameworks/mxnet/tracer_models.h"
 
 #include "base/hash.h"
+#include "base/scoped.h"
 #include "base/slice.h"
 #include "format/range.h"
 #include "frameworks/mxnet/layers.h"
@@ -101,25 +102,23 @@ static bool put(const void *handle, struct model *model)
 
 void mxnet_models_remove(const void *handle)
 {
-  pthread_mutex_lock(&lock);
+  SCOPED_LOCK(&lock);
   struct slot *slot = (uintptr_t)handle > GONE ? find_slot(handle) : NULL;
   if (slot != NULL) {
     retire(slot->model);
     __atomic_store_n(&slot->handle, GONE, __ATOMIC_RELEASE);
   }
-  pthread_mutex_unlock(&lock);
 }
 
 void mxnet_models_sweep(void)
 {
-  pthread_mutex_lock(&lock);
+  SCOPED_LOCK(&lock);
   while (gone != NULL) {
     struct model *model = gone;
     gone = model->next;
     framework_pool_done(&model->pool);
     free(model);
   }
-  pthread_mutex_unlock(&lock);
 }
 
 // ---- names -----------------------------------------------------------------------------------------------------------
@@ -158,9 +157,8 @@ void mxnet_models_note_file(void *symbol, const char *path)
   if (end == NULL)
     end = strrchr(base, '.');
   snprintf(file.name, sizeof file.name, "%.*s", (int)(end != NULL ? (size_t)(end - base) : strlen(base)), base);
-  pthread_mutex_lock(&lock);
+  SCOPED_LOCK(&lock);
   files[file_count++ % FILES] = file;
-  pthread_mutex_unlock(&lock);
 }
 
 static bool file_of(void *symbol, char *name)
@@ -169,14 +167,13 @@ static bool file_of(void *symbol, char *name)
   if (!sum_variables(symbol, &variables))
     return false;
   bool found = false;
-  pthread_mutex_lock(&lock);
+  SCOPED_LOCK(&lock);
   for (unsigned i = 0; i < FILES && i < file_count && !found; i++) {
     const struct file *file = &files[(file_count - 1 - i) % FILES];
     found = file->variables == variables;
     if (found)
       memcpy(name, file->name, NAME_SIZE);
   }
-  pthread_mutex_unlock(&lock);
   return found;
 }
 

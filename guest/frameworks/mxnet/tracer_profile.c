@@ -6,6 +6,7 @@
 #include "frameworks/mxnet/tracer_profile.h"
 
 #include "base/clock.h"
+#include "base/scoped.h"
 #include "base/sorted.h"
 #include "frameworks/common/guest.h"
 #include "frameworks/mxnet/layers.h"
@@ -107,7 +108,7 @@ static void switch_on(void)
 
 static char *read_file(const char *file, size_t *ret_length)
 {
-  int fd = open(file, O_RDONLY | O_CLOEXEC);
+  int fd SCOPED(scoped_close) = open(file, O_RDONLY | O_CLOEXEC);
   struct stat info;
   if (fd < 0)
     return NULL;
@@ -120,7 +121,6 @@ static char *read_file(const char *file, size_t *ret_length)
         break;
       length += got > 0 ? (size_t)got : 0;
     }
-  close(fd);
   if (text != NULL)
     text[length] = 0;
   *ret_length = length;
@@ -314,11 +314,11 @@ void mxnet_profile_note_file(int count, const char *const *keys, const char *con
 // In its place, so that it stays the same file.
 void mxnet_profile_mend_file(void)
 {
-  pthread_mutex_lock(&lock);
+  SCOPED_LOCK(&lock);
   size_t length = 0, size = beginning != NULL ? strlen(beginning) : 0;
   char *text = size > 0 ? read_file(programs_file, &length) : NULL;
   char *whole = text != NULL && text[0] == ',' ? malloc(size + length) : NULL;
-  int fd = whole != NULL ? open(programs_file, O_WRONLY | O_CLOEXEC) : -1;
+  int fd SCOPED(scoped_close) = whole != NULL ? open(programs_file, O_WRONLY | O_CLOEXEC) : -1;
   if (fd >= 0) {
     bool has_events = beginning[size - 1] == '}' || memchr(beginning, '}', size) != NULL;
     memcpy(whole, beginning, size);
@@ -326,11 +326,9 @@ void mxnet_profile_mend_file(void)
     size_t left = size + length - (has_events ? 0 : 1), done = 0;
     for (ssize_t wrote = 1; wrote > 0 && done<left; done += wrote> 0 ? (size_t)wrote : 0)
       wrote = pwrite(fd, whole + done, left - done, (off_t)done);
-    close(fd);
   }
   free(whole);
   free(text);
-  pthread_mutex_unlock(&lock);
 }
 
 void mxnet_profile_end(void)

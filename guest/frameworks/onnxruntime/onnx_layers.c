@@ -7,6 +7,7 @@
 #include "base/file_place.h"
 #include "base/interner.h"
 #include "base/mapped.h"
+#include "base/scoped.h"
 #include "base/wire.h"
 #include "base/wire_write.h"
 
@@ -80,14 +81,12 @@ void onnx_layers_read(const uint8_t *bytes, size_t size, struct arena *arena, st
 static enum status write_file(const char *path, const void *bytes, size_t size, const struct buf *more,
                               struct error *err)
 {
-  int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  int fd SCOPED(scoped_close) = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (fd < 0)
     return error_set_errno(err, STATUS_SYSTEM, what, path, "set TMPDIR to a writable folder");
-  enum status status = STATUS_OK;
   if (!file_place_write(fd, bytes, size) || (more != NULL && !file_place_write(fd, more->data, more->length)))
-    status = error_set_errno(err, STATUS_SYSTEM, what, path, "room in TMPDIR for a copy of the model");
-  close(fd);
-  return status;
+    return error_set_errno(err, STATUS_SYSTEM, what, path, "room in TMPDIR for a copy of the model");
+  return STATUS_OK;
 }
 
 struct weights { // files next to the model, which the copy needs next to it

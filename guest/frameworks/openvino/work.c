@@ -5,6 +5,7 @@
 #include "frameworks/openvino/graph.h"
 
 #include "base/interner.h"
+#include "base/scoped.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -74,13 +75,12 @@ void openvino_graph_export(const struct openvino_api *api, const struct ov_compi
 {
   *ret_graph = (struct openvino_graph){0};
   struct stat info;
-  int fd = memfd_create("xsp-openvino", MFD_CLOEXEC);
+  int fd SCOPED(scoped_close) = memfd_create("xsp-openvino", MFD_CLOEXEC);
   if (fd < 0)
     return;
   bool is_written = write_model(api, compiled, fd) && fstat(fd, &info) == 0 && info.st_size > 0;
   size_t size = is_written ? (size_t)info.st_size : 0;
   void *bytes = is_written ? mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0) : MAP_FAILED;
-  close(fd);
   if (bytes == MAP_FAILED)
     return;
   size_t length = 0;

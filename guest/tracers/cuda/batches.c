@@ -6,6 +6,7 @@
 #include "tracers/cuda/batches.h"
 
 #include "base/clock.h"
+#include "base/scoped.h"
 #include "tracers/cuda/metric_tags.h"
 #include "tracers/device/tracks.h"
 
@@ -143,13 +144,12 @@ static struct context *context_of(void *handle, uint32_t id)
     return context;
   if (cupti->get_device_id == NULL || cupti->get_device_id(handle, &device) != CUPTI_OK)
     device = 0;
-  pthread_mutex_lock(&tables);
+  SCOPED_LOCK(&tables);
   context = find(handle, 0);
   if (context == NULL && ((context = find(NULL, device)) != NULL || (context = make(device)) != NULL)) {
     context->id = id;
     __atomic_store_n(&context->handle, handle, __ATOMIC_RELEASE);
   }
-  pthread_mutex_unlock(&tables);
   return context;
 }
 
@@ -242,9 +242,8 @@ void cuda_batches_end(const void *handle)
   const struct context *context = handle == NULL ? NULL : find(handle, 0);
   if (context == NULL)
     return;
-  pthread_mutex_lock(&devices[context->device]);
+  SCOPED_LOCK(&devices[context->device]);
   end_others(context->device, NULL);
-  pthread_mutex_unlock(&devices[context->device]);
 }
 
 void cuda_batches_finish(void)
@@ -266,11 +265,10 @@ void cuda_batches_forget(const void *handle)
   struct context *context = handle == NULL ? NULL : find(handle, 0);
   if (context == NULL)
     return;
-  pthread_mutex_lock(&devices[context->device]);
+  SCOPED_LOCK(&devices[context->device]);
   end(context);
   cuda_ranges_close(context->ranges);
   context->ranges = NULL;
   context->needs_ranges = true;
   __atomic_store_n(&context->handle, NULL, __ATOMIC_RELEASE);
-  pthread_mutex_unlock(&devices[context->device]);
 }

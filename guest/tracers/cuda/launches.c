@@ -4,6 +4,7 @@
 #include "tracers/cuda/launches.h"
 
 #include "base/clock.h"
+#include "base/scoped.h"
 #include "tracers/cuda/batches.h"
 #include "tracers/cuda/calls.h"
 #include "tracers/cuda/captured.h"
@@ -199,9 +200,8 @@ static void end_call(enum what what, bool is_per_thread, uint32_t cbid, const st
     end_launch(what, is_per_thread, cbid, call);
     return;
   }
-  pthread_mutex_lock(&lock);
+  SCOPED_LOCK(&lock);
   note_call(what, call);
-  pthread_mutex_unlock(&lock);
 }
 
 static void note_node(uint32_t cbid, const struct cupti_graph *graph)

@@ -4,6 +4,7 @@
 #include "tracers/cuda/pm_sampling.h"
 
 #include "base/clock.h"
+#include "base/scoped.h"
 #include "tracers/cuda/metric_tags.h"
 #include "tracers/cuda/pm_samples.h"
 
@@ -180,11 +181,10 @@ void pm_sampling_callback(uint32_t domain, uint32_t cbid, const void *details)
   if (!pm_sampling_is_on() || domain != CUPTI_DOMAIN_RESOURCE || cbid != CUPTI_CONTEXT_BEGINS ||
       cupti->get_device_id(resource->context, &id) != CUPTI_OK || id >= DEVICES_MOST)
     return;
-  pthread_mutex_lock(&lock);
+  SCOPED_LOCK(&lock);
   if (!is_known[id])
     sample_device(id);
   is_known[id] = true;
-  pthread_mutex_unlock(&lock);
 }
 
 // ---- samples

@@ -2,6 +2,8 @@
 // Allocations as spans without length, and the directions of copies. On the program's threads.
 #include "tracers/levelzero/allocations.h"
 
+#include "base/scoped.h"
+
 #include <stdio.h>
 
 static const char *const kinds[] = {"Unknown", "Host", "Device", "Shared"};
@@ -18,7 +20,7 @@ static uint32_t kind_of(const void *context, const void *address, void **ret_dev
 
 static uint16_t allocation_track(struct levelzero_device *device)
 {
-  pthread_mutex_lock(&levelzero_lock);
+  SCOPED_LOCK(&levelzero_lock);
   if (device->memory_track == 0) {
     char name[320];
     snprintf(name, sizeof name, "%s memory", device->name);
@@ -26,9 +28,7 @@ static uint16_t allocation_track(struct levelzero_device *device)
         .size = sizeof options, .name = name, .device_id = device->number, .stream_id = -1};
     device->memory_track = xsp_track_create(&options);
   }
-  uint16_t track = device->memory_track;
-  pthread_mutex_unlock(&levelzero_lock);
-  return track;
+  return device->memory_track;
 }
 
 static void publish(struct xsp_site *site, void *context, const void *address, size_t bytes, bool is_release)

@@ -4,6 +4,7 @@
 #include "tracers/levelzero/callbacks.h"
 
 #include "base/clock.h"
+#include "base/scoped.h"
 #include "tracers/device/function.h"
 #include "tracers/levelzero/allocations.h"
 #include "tracers/levelzero/commands.h"
@@ -112,9 +113,8 @@ static struct levelzero_queue *immediate_queue(void *handle)
 
 static void look(void)
 {
-  pthread_mutex_lock(&levelzero_lock);
+  SCOPED_LOCK(&levelzero_lock);
   flights_look();
-  pthread_mutex_unlock(&levelzero_lock);
 }
 
 // ---- objects
@@ -148,11 +148,10 @@ HANDLER(CommandListCreateImmediate)
 HANDLER(CommandListReset)
 {
   struct list *list = levelzero_list_of(ARGUMENT(void *, 0));
-  pthread_mutex_lock(&levelzero_lock);
+  SCOPED_LOCK(&levelzero_lock);
   flights_look();
   if (list != NULL)
     levelzero_list_forget(list);
-  pthread_mutex_unlock(&levelzero_lock);
 }
 
 HANDLER(CommandListDestroy)
@@ -209,9 +208,8 @@ static void settle(struct event *event)
 {
   if (event == NULL || !event->has_times)
     return;
-  pthread_mutex_lock(&levelzero_lock);
+  SCOPED_LOCK(&levelzero_lock);
   flight_settle(event);
-  pthread_mutex_unlock(&levelzero_lock);
 }
 
 HANDLER(EventHostReset)
@@ -248,10 +246,9 @@ HANDLER(EventQueryStatus)
 HANDLER(ContextDestroy)
 {
   struct levelzero_context *context = levelzero_context_of(ARGUMENT(void *, 0));
-  pthread_mutex_lock(&levelzero_lock);
+  SCOPED_LOCK(&levelzero_lock);
   if (context != NULL)
     flights_leave(context);
-  pthread_mutex_unlock(&levelzero_lock);
 }
 
 HANDLER(KernelCreate)

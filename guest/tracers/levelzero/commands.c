@@ -5,6 +5,7 @@
 //   one with times     it has what we need; read before the program resets it or uses it again
 #include "tracers/levelzero/commands.h"
 
+#include "base/scoped.h"
 #include "tracers/device/call_event.h"
 #include "tracers/levelzero/lists.h"
 
@@ -77,9 +78,8 @@ void levelzero_command_begin(struct levelzero_call *call, struct xsp_site *site,
   if (call->list->queue != NULL)
     correlate(call);
   call->work = work;
-  pthread_mutex_lock(&levelzero_lock);
+  SCOPED_LOCK(&levelzero_lock);
   call->slot = choose(call, event);
-  pthread_mutex_unlock(&levelzero_lock);
 }
 
 // In an unordered list a barrier would hold back what follows, and wait for what comes before: there, the copy of the times
@@ -117,7 +117,7 @@ void levelzero_command_end(struct levelzero_call *call, uint32_t result)
   levelzero_call_end(call, result);
   if (slot == NULL)
     return;
-  pthread_mutex_lock(&levelzero_lock);
+  SCOPED_LOCK(&levelzero_lock);
   if (result != ZE_OK) {
     levelzero_slot_give(slot);
   } else if (call->list->queue == NULL) {
@@ -127,7 +127,6 @@ void levelzero_command_end(struct levelzero_call *call, uint32_t result)
     slot->launch = call->launch;
     flight_start(call->list->queue, slot);
   }
-  pthread_mutex_unlock(&levelzero_lock);
 }
 
 // ---- lists
@@ -162,7 +161,6 @@ void levelzero_execute_end(struct levelzero_call *call, uint32_t result)
   free(call->lists);
   if (result == ZE_OK || call->queue == NULL)
     return;
-  pthread_mutex_lock(&levelzero_lock);
+  SCOPED_LOCK(&levelzero_lock);
   flights_cancel(call->queue, call->launch.correlation_id);
-  pthread_mutex_unlock(&levelzero_lock);
 }

@@ -2,6 +2,7 @@
 // Records of the program's objects. Called from callbacks of the tracing layer, when calls that make objects have returned.
 #include "tracers/levelzero/objects.h"
 
+#include "base/scoped.h"
 #include "tracers/annotations/guest_table.h"
 #include "tracers/device/host_clock.h"
 
@@ -55,7 +56,7 @@ void levelzero_clock_read(struct levelzero_device *device)
 
 struct levelzero_device *levelzero_device_of(void *handle)
 {
-  pthread_mutex_lock(&levelzero_lock);
+  SCOPED_LOCK(&levelzero_lock);
   uint32_t i = 0;
   while (i < DEVICES_MOST - 1 && devices[i].handle != NULL && devices[i].handle != handle)
     i++; // more than there is room for share the last
@@ -65,7 +66,6 @@ struct levelzero_device *levelzero_device_of(void *handle)
     device->number = i;
     read_properties(device);
   }
-  pthread_mutex_unlock(&levelzero_lock);
   return device;
 }
 
@@ -115,7 +115,7 @@ static struct levelzero_queue *unused_queue(const struct levelzero_device *devic
 static struct levelzero_queue *make_queue(void *handle, struct levelzero_device *device)
 {
   static uint32_t numbers[DEVICES_MOST];
-  pthread_mutex_lock(&levelzero_lock);
+  SCOPED_LOCK(&levelzero_lock);
   struct levelzero_queue *queue = queue_count < QUEUES_MOST ? NULL : unused_queue(device);
   if (queue == NULL && (queue = calloc(1, sizeof *queue)) != NULL) {
     queue->device = device;
@@ -126,7 +126,6 @@ static struct levelzero_queue *make_queue(void *handle, struct levelzero_device 
   }
   if (queue != NULL)
     queue->handle = handle;
-  pthread_mutex_unlock(&levelzero_lock);
   return queue;
 }
 
@@ -144,9 +143,8 @@ struct levelzero_queue *levelzero_queue_of(void *handle)
 
 void levelzero_queue_gone(struct levelzero_queue *queue)
 {
-  pthread_mutex_lock(&levelzero_lock);
+  SCOPED_LOCK(&levelzero_lock);
   queue->handle = NULL;
-  pthread_mutex_unlock(&levelzero_lock);
 }
 
 uint16_t levelzero_queue_track(struct levelzero_queue *queue, uint64_t start, uint64_t end)

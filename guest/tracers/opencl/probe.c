@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `xsp check opencl`: the loader, whether it knows layers, and the platforms it finds. In a traced process nothing is
 // looked at: most programs never use OpenCL, and loading its drivers takes longer than such programs run.
+#include "base/scoped.h"
 #include "tracers/device/function.h"
 #include "tracers/opencl/opencl.h"
 
@@ -29,7 +30,7 @@ static bool knows_layers(const char *file)
 {
   static const char wanted[] = "clGetLayerInfo";
   struct stat status;
-  int descriptor = open(file, O_RDONLY | O_CLOEXEC);
+  int descriptor SCOPED(scoped_close) = open(file, O_RDONLY | O_CLOEXEC);
   bool found = false;
   if (descriptor >= 0 && fstat(descriptor, &status) == 0 && status.st_size > 0) {
     void *bytes = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, descriptor, 0);
@@ -38,8 +39,6 @@ static bool knows_layers(const char *file)
       munmap(bytes, (size_t)status.st_size);
     }
   }
-  if (descriptor >= 0)
-    close(descriptor);
   return found;
 }
 

@@ -3,6 +3,7 @@
 // version is known to have.
 #include "tracers/rocm/records.h"
 
+#include "base/scoped.h"
 #include "tracers/annotations/guest_table.h"
 #include "tracers/device/kernels.h"
 #include "tracers/device/switched.h"
@@ -284,11 +285,10 @@ void rocm_records_publish_measured(const struct rocm_dispatch *dispatch, const s
     count_unreadable();
     return;
   }
-  pthread_mutex_lock(&publishing);
+  SCOPED_LOCK(&publishing);
   struct xsp_span span = execute_kernel(&dispatch->info, dispatch->start, dispatch->end, dispatch->correlation_id);
   for (size_t i = 0; i < plan->count; i++)
     device_kernel_tag_metric(&span, plan->metrics[i].tag, values[i]);
-  pthread_mutex_unlock(&publishing);
 }
 
 void rocm_records_publish(const struct rocm *rocm, struct buffer *const *buffers, uint32_t count)

@@ -118,7 +118,7 @@ static enum status read_line(struct reading *reading, char *line, size_t number,
 
 static enum status read_table(struct reading *reading)
 {
-  FILE *file = NULL;
+  FILE *file SCOPED(scoped_fclose) = NULL;
   char *line SCOPED(scoped_free) = memory_new(LINE_BYTES_MOST, 1);
   const char *slash = strrchr(reading->path, '/');
   const char *folder =
@@ -133,8 +133,6 @@ static enum status read_table(struct reading *reading)
     if (status == STATUS_OK && length > 0)
       status = read_line(reading, line, number, folder);
   }
-  if (file != NULL)
-    fclose(file);
   return status;
 }
 

@@ -18,7 +18,7 @@ enum status data_labels_read(const char *path, struct arena *arena, const char *
                              struct error *err)
 {
   static const char what[] = "cannot read the labels";
-  FILE *file = NULL;
+  FILE *file SCOPED(scoped_fclose) = NULL;
   VECTOR(const char *) labels SCOPED(vector_end) = {0};
   char *line SCOPED(scoped_free) = memory_new(LINE_BYTES_MOST, 1);
   enum status status = input_file_stream(path, INPUT_FILE_REGULAR, what, &file, err);
@@ -38,8 +38,6 @@ enum status data_labels_read(const char *path, struct arena *arena, const char *
   *ret_labels = arena_alloc_array(arena, labels.count + 1, sizeof **ret_labels);
   if (labels.count > 0)
     memcpy(*ret_labels, labels.items, labels.count * sizeof *labels.items);
-  if (file != NULL)
-    fclose(file);
   return status;
 }
 

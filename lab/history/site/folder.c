@@ -7,6 +7,7 @@
 #include "base/folder.h"
 #include "base/input_file.h"
 #include "base/interner.h"
+#include "base/scoped.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -116,10 +117,10 @@ static bool is_page(const char *name)
 static enum status read_list(struct site *site, struct interner *pages, struct error *err)
 {
   const char *path = path_of(site, site->folder, LIST);
-  char *line = NULL;
+  char *line SCOPED(scoped_free) = NULL;
   size_t room = 0, bytes = 0;
   struct stat facts;
-  FILE *file = NULL;
+  FILE *file SCOPED(scoped_fclose) = NULL;
   if (lstat(path, &facts) != 0 && errno == ENOENT)
     return STATUS_OK;
   XSP_TRY(input_file_stream(path, INPUT_FILE_REGULAR, what, &file, err));
@@ -128,8 +129,6 @@ static enum status read_list(struct site *site, struct interner *pages, struct e
     if (is_page(line))
       interner_at(pages, line, strlen(line));
   }
-  free(line);
-  fclose(file);
   return STATUS_OK;
 }
 

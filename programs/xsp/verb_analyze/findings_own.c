@@ -296,13 +296,11 @@ static int compare_names(const struct dirent **left, const struct dirent **right
 static enum status run_file(struct own *own, const char *name, struct store *store, struct error *err)
 {
   struct stat facts;
-  int file;
+  int file SCOPED(scoped_close) = -1;
   XSP_TRY(input_file_open(own->path, INPUT_FILE_REGULAR, "cannot run the finding", &file, &facts, err));
   own->rows = 0;
   own->id = arena_copy(own->arena, name, (size_t)(strrchr(name, '.') - name));
-  enum status status = text_ends_with(name, ".sql") ? run_query(own, file, store, err) : run_program(own, store, err);
-  close(file);
-  return status;
+  return text_ends_with(name, ".sql") ? run_query(own, file, store, err) : run_program(own, store, err);
 }
 
 static bool is_asked(const struct findings_folder *folder, const char *file)

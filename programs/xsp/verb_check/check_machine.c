@@ -32,7 +32,7 @@ __attribute__((format(printf, 4, 5))) static void put_fact(struct buf *out, cons
 // The flags of the first CPU: all have the same.
 static bool clock_is_invariant(void)
 {
-  FILE *file = fopen("/proc/cpuinfo", "re");
+  FILE *file SCOPED(scoped_fclose) = fopen("/proc/cpuinfo", "re");
   if (file == NULL)
     return false;
   char *line SCOPED(scoped_free) = NULL;
@@ -44,7 +44,6 @@ static bool clock_is_invariant(void)
       is_invariant = strstr(line, " constant_tsc ") != NULL && strstr(line, " nonstop_tsc ") != NULL;
       break;
     }
-  fclose(file);
   return is_invariant;
 }
 

@@ -53,10 +53,8 @@ static void add_folder(const char *path, struct arena *arena, folder_list *folde
   for (size_t i = 0; i < folders->count; i++)
     if (strcmp(folders->items[i].path, path) == 0)
       return;
-  DIR *folder = opendir(path);
+  DIR *folder SCOPED(scoped_closedir) = opendir(path);
   bool is_in_use = folder != NULL && flock(dirfd(folder), LOCK_SH | LOCK_NB) != 0; // by who made it
-  if (folder != NULL)
-    closedir(folder);
   *vector_add(folders) = (struct folder){arena_copy(arena, path, strlen(path)), facts.st_mtim.tv_sec, is_in_use};
 }
 
@@ -66,13 +64,11 @@ static void find_folders(struct arena *arena, folder_list *folders)
   const char *bases[] = {getenv("TMPDIR"), "/tmp"};
   char path[PATH_MAX];
   for (size_t i = 0; i < sizeof bases / sizeof bases[0]; i++) {
-    DIR *base = bases[i] != NULL ? opendir(bases[i]) : NULL;
+    DIR *base SCOPED(scoped_closedir) = bases[i] != NULL ? opendir(bases[i]) : NULL;
     for (struct dirent *entry; base != NULL && (entry = readdir(base)) != NULL;)
       if ((text_begins_with(entry->d_name, "xsp-work-") || text_begins_with(entry->d_name, "xsp-isolation-")) &&
           snprintf(path, sizeof path, "%s/%s", bases[i], entry->d_name) < (int)sizeof path)
         add_folder(path, arena, folders);
-    if (base != NULL)
-      closedir(base);
   }
 }
 

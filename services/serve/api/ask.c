@@ -95,7 +95,7 @@ static void run(struct exchange *exchange, const char *const *arguments, const c
 {
   struct child_text messages = {.most = MESSAGES_BYTES, .is_tail = true};
   bool is_left = false;
-  int output = kept_temporary(serve_of(exchange)->folder), status = 0;
+  int output SCOPED(scoped_close) = kept_temporary(serve_of(exchange)->folder), status = 0;
   const struct ask_command command = {.arguments = arguments,
                                       .folder = serve_of(exchange)->folder,
                                       .output = output,
@@ -109,8 +109,6 @@ static void run(struct exchange *exchange, const char *const *arguments, const c
   else
     reply(exchange, status, &output, &messages, type);
   free(messages.bytes);
-  if (output >= 0)
-    close(output);
 }
 
 // ---- handlers --------------------------------------------------------------------------------------------------------
@@ -120,13 +118,13 @@ static void ask(struct exchange *exchange, const char *const *arguments, const s
 {
   struct arena arena SCOPED(arena_done) = {0};
   struct stat facts;
-  VECTOR(const char *) all = {0};
-  int file = kept_open(serve_of(exchange)->folder, exchange->parts[0], &facts); // no link, nor a name of something else
+  VECTOR(const char *) all SCOPED(vector_end) = {0};
+  int file SCOPED(scoped_close) =
+      kept_open(serve_of(exchange)->folder, exchange->parts[0], &facts); // no link, nor a name of something else
   if (file < 0) {
     exchange_refuse(exchange, 404, "there is no file %s", exchange->parts[0]);
     return;
   }
-  close(file);
   *vector_add(&all) = "xsp";
   for (; *arguments != NULL; arguments++)
     *vector_add(&all) = *arguments;
@@ -142,7 +140,6 @@ static void ask(struct exchange *exchange, const char *const *arguments, const s
     run(exchange, all.items, type);
     turn_end(exchange);
   }
-  vector_done(&all);
 }
 
 bool ask_to_make(struct exchange *exchange, const char *const *arguments)

@@ -77,7 +77,7 @@ void live_add(struct live *live, enum otlp_encoding encoding, struct slice body,
     return;
   char *copy = memory_new(body.length, 1);
   memcpy(copy, body.data, body.length);
-  pthread_mutex_lock(&live->lock);
+  SCOPED_LOCK(&live->lock);
   *vector_add(&live->requests) = (struct live_request){copy, body.length, encoding, spans, last_end_ns};
   live->spans += spans;
   live->bytes += body.length;
@@ -85,7 +85,6 @@ void live_add(struct live *live, enum otlp_encoding encoding, struct slice body,
   while (live->bytes > BYTES_MOST || live->spans - live->requests.items[live->first].spans >= live->spans_least)
     drop_first(live);
   pthread_cond_broadcast(&live->changed);
-  pthread_mutex_unlock(&live->lock);
 }
 
 // Locked. What a journal of the requests holds.
@@ -105,14 +104,10 @@ static void write_journal(const struct live *live, struct buf *out)
 static enum status write_file(const char *path, const struct buf *bytes, struct error *err)
 {
   (void)unlink(path);
-  int file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  int file SCOPED(scoped_close) = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   bool is_written = file >= 0 && file_place_write(file, bytes->data, bytes->length);
-  enum status status = STATUS_OK;
-  if (!is_written)
-    status = error_set_errno(err, STATUS_SYSTEM, "cannot make the live page", path, "freeing space");
-  if (file >= 0)
-    close(file);
-  return status;
+  return is_written ? STATUS_OK
+                    : error_set_errno(err, STATUS_SYSTEM, "cannot make the live page", path, "freeing space");
 }
 
 // Observations that may lack spans become warm-ups.
@@ -234,7 +229,7 @@ static void *run(void *context)
 {
   struct live *live = context;
   uint64_t rested_ns = 0;
-  pthread_mutex_lock(&live->lock);
+  SCOPED_LOCK(&live->lock);
   while (!live->is_ending) {
     uint64_t now_ns = clock_now_ns(CLOCK_MONOTONIC);
     bool is_due = live->received > live->made_of && now_ns < live->watched_ns;
@@ -247,14 +242,13 @@ static void *run(void *context)
       pthread_cond_wait(&live->changed, &live->lock);
     }
   }
-  pthread_mutex_unlock(&live->lock);
   return NULL;
 }
 
 // ---- versions ------------------------------------------------------------------------------------------------------------
 struct live_version *live_next(struct live *live, uint64_t after)
 {
-  pthread_mutex_lock(&live->lock);
+  SCOPED_LOCK(&live->lock);
   uint64_t now_ns = clock_now_ns(CLOCK_MONOTONIC), end_ns = now_ns + WAIT_NS;
   live->watched_ns = now_ns + WATCHED_NS;
   after = after > live->last_number ? 0 : after; // of a server before this one
@@ -264,28 +258,25 @@ struct live_version *live_next(struct live *live, uint64_t after)
   struct live_version *version = live->last_number > after ? live->versions[0] : NULL;
   if (version != NULL)
     version->users++;
-  pthread_mutex_unlock(&live->lock);
   return version;
 }
 
 struct live_version *live_take(struct live *live, uint64_t number)
 {
   struct live_version *found = NULL;
-  pthread_mutex_lock(&live->lock);
+  SCOPED_LOCK(&live->lock);
   for (size_t i = 0; i < VERSIONS_KEPT; i++)
     if (live->versions[i] != NULL && live->versions[i]->number == number)
       found = live->versions[i];
   if (found != NULL)
     found->users++;
-  pthread_mutex_unlock(&live->lock);
   return found;
 }
 
 void live_release(struct live *live, struct live_version *version)
 {
-  pthread_mutex_lock(&live->lock);
+  SCOPED_LOCK(&live->lock);
   forget(version);
-  pthread_mutex_unlock(&live->lock);
 }
 
 // ---- start and end -------------------------------------------------------------------------------------------------------
@@ -314,10 +305,9 @@ void live_end(struct live *live)
 {
   if (live == NULL)
     return;
-  pthread_mutex_lock(&live->lock);
+  SCOPED_LOCK(&live->lock);
   live->is_ending = true;
   pthread_cond_broadcast(&live->changed);
-  pthread_mutex_unlock(&live->lock);
 }
 
 void live_free(struct live *live)

@@ -118,7 +118,7 @@ static void trim(const struct page_cache *cache, const struct key *newest, size_
   struct arena arena SCOPED(arena_done) = {0};
   VECTOR(struct kept) kept SCOPED(vector_end) = {0};
   uint64_t bytes = 0;
-  DIR *folder = opendir(arena_format(&arena, "%s/%s", cache->path, PAGES_FOLDER));
+  DIR *folder SCOPED(scoped_closedir) = opendir(arena_format(&arena, "%s/%s", cache->path, PAGES_FOLDER));
   for (struct dirent *entry; folder != NULL && (entry = readdir(folder)) != NULL;) {
     struct stat facts;
     size_t length = strlen(entry->d_name), ending = sizeof ENDING - 1;
@@ -142,8 +142,6 @@ static void trim(const struct page_cache *cache, const struct key *newest, size_
   for (size_t i = 0; i < kept.count && bytes > cache->bytes_most; i++)
     if (unlinkat(dirfd(folder), kept.items[i].name.text, 0) == 0)
       bytes -= kept.items[i].bytes;
-  if (folder != NULL)
-    closedir(folder);
 }
 
 // ---- one maker for each file -----------------------------------------------------------------------------------------
@@ -178,11 +176,10 @@ static bool begin_making(struct page_cache *cache, const struct key *key, struct
 
 static void end_making(struct page_cache *cache, const struct key *key)
 {
-  pthread_mutex_lock(&cache->lock);
+  SCOPED_LOCK(&cache->lock);
   cache->making.items[find_making(cache, key)] = cache->making.items[cache->making.count - 1];
   cache->making.count--;
   pthread_cond_broadcast(&cache->made);
-  pthread_mutex_unlock(&cache->lock);
 }
 
 // ---- making ----------------------------------------------------------------------------------------------------------
@@ -318,9 +315,8 @@ const struct report_parts *page_cache_take(struct page_cache *cache, struct exch
 
 void page_cache_release(struct page_cache *cache, const struct report_parts *parts)
 {
-  pthread_mutex_lock(&cache->lock);
+  SCOPED_LOCK(&cache->lock);
   for (size_t i = 0; i < cache->entries.count && parts != NULL; i++)
     cache->entries.items[i]->users -= cache->entries.items[i]->parts == parts;
   close_unused(cache);
-  pthread_mutex_unlock(&cache->lock);
 }
