@@ -1,0 +1,345 @@
+// SPDX-License-Identifier: Apache-2.0
+// F26 to F28, F58 and F60 over programs with known answers: operators that could be fewer or others. Each names its fault with its
+// line, and is silent about the same program without.
+#include "analyze/findings/test_operators.h"
+
+#include <string.h>
+
+// ---- F26 -------------------------------------------------------------------------------------------------------------
+// `fill_us`: of the backward pass, that clears the gradient.
+static void embedding(const char *name, const char *backward, int64_t backward_us, int64_t fill_us)
+{
+  fixture_run(&fixture, "M/L", 1);
+  uint32_t main = python(0, "main", FILE_OF, 24), forward = python(main, "forward", FILE_OF, 13),
+           update = python(0, "main", FILE_OF, 27), adam = python(update, "Adam.step", TORCH "optim/adam.py", 100);
+  int64_t at = step(MS);
+  operator_at(forward, name, at, 10 * US);
+  backward_at(forward, backward, at + 100 * US, backward_us * US);
+  operator_at(fixture.context_id, "aten::fill_", at + 101 * US, fill_us * US);
+  operator_at(adam, "aten::mul_", at + 500 * US, 400 * US);
+}
+
+static void test_f26(void **unused)
+{
+  (void)unused;
+  embedding("aten::embedding", "EmbeddingBackward0", 60, 50);
+  assert_int_equal(ask_rule("F26"), 1);
+  ASSERT_NEAR(found_number(0, "line"), 27); // most is in the optimizer
+  ASSERT_NEAR(found_number(0, "saving_ms"), 0.44);
+}
+
+static void test_f26_of_bags(void **unused)
+{
+  (void)unused;
+  embedding("aten::embedding_bag", "EmbeddingBagBackward0", 60, 50);
+  assert_int_equal(ask_rule("F26"), 1);
+  ASSERT_NEAR(found_number(0, "saving_ms"), 0.44);
+}
+
+static void test_f26_is_silent_at_its_ratio(void **unused)
+{
+  (void)unused;
+  embedding("aten::embedding", "EmbeddingBackward0", 50, 40);
+  assert_int_equal(ask_rule("F26"), 0);
+}
+
+static void test_f26_is_silent_about_a_small_table(void **unused)
+{
+  (void)unused;
+  embedding("aten::embedding", "EmbeddingBackward0", 60, 1); // many rows are added up
+  assert_int_equal(ask_rule("F26"), 0);
+}
+
+// ---- F27 -------------------------------------------------------------------------------------------------------------
+static void chain(const char *file)
+{
+  static const char *const names[] = {"aten::mul", "aten::tanh", "aten::add", "aten::pow"};
+  fixture_run(&fixture, "M/L", 1);
+  uint32_t gelu = python(python(0, "main", FILE_OF, 40), "gelu", file, 9);
+  int64_t at = step(MS);
+  for (int i = 0; i < 4; i++)
+    operator_at(gelu, names[i], at + i * 100 * US, 100 * US);
+  backward_at(gelu, "TanhBackward0", at + 500 * US, 100 * US);
+}
+
+static void test_f27(void **unused)
+{
+  (void)unused;
+  chain(FILE_OF);
+  assert_int_equal(ask_rule("F27"), 1);
+  assert_string_equal(found_text(0, "context"), "gelu");
+  ASSERT_NEAR(found_number(0, "line"), 9);
+  ASSERT_NEAR(found_number(0, "saving_ms"), 0.375); // three quarters of 500 us
+}
+
+static void copies_in_chain(const char *name, const char *third)
+{
+  const char *const names[] = {"aten::mul", "aten::mul", third};
+  fixture_run(&fixture, "M/L", 1);
+  uint32_t update = python(python(0, "main", FILE_OF, 40), "update", FILE_OF, 9);
+  int64_t at = step(MS);
+  for (int i = 0; i < 3; i++)
+    operator_at(update, names[i], at + i * 100 * US, 100 * US);
+  operator_at(update, name, at + 300 * US, 100 * US);
+}
+
+static void test_f27_of_copies(void **unused)
+{
+  (void)unused;
+  copies_in_chain("aten::clone", "aten::add");
+  assert_int_equal(ask_rule("F27"), 1);
+  ASSERT_NEAR(found_number(0, "saving_ms"), 0.3);
+}
+
+static void test_f27_is_silent_about_mere_copies(void **unused)
+{
+  (void)unused;
+  fixture.request.thresholds = (const char *[]){"elementwise-operators=3"};
+  fixture.request.threshold_count = 1;
+  copies_in_chain("aten::view", "aten::clone");
+  assert_int_equal(ask_rule("F27"), 0);
+}
+
+static void test_f27_is_silent_about_views(void **unused)
+{
+  (void)unused;
+  copies_in_chain("aten::view", "aten::add");
+  assert_int_equal(ask_rule("F27"), 0);
+}
+
+static void test_f27_is_silent_about_installed_code(void **unused)
+{
+  (void)unused;
+  chain(TORCH "nn/functional.py");
+  assert_int_equal(ask_rule("F27"), 0);
+}
+
+// A block of a model, called at two lines: an elementwise operator at each of its lines, and a product at all or at one of them.
+static void block(bool between)
+{
+  fixture_run(&fixture, "M/L", 1);
+  int64_t at = step(4 * MS);
+  for (int i = 0; i < 2; i++) {
+    uint32_t unet = python(0, "UNet.forward", FILE_OF, 40 + i);
+    for (int line = 12; line < 17; line++) {
+      uint32_t forward = python(unet, "Residual.forward", FILE_OF, line);
+      uint32_t module = python(forward, "Conv2d.forward", TORCH "nn/modules/conv.py", 500);
+      operator_at(forward, "aten::mul", at, 200 * US);
+      operator_at(module, between || line == 12 ? "aten::conv2d" : "aten::max_pool2d", at + 200 * US, 100 * US);
+      at += 300 * US;
+    }
+  }
+}
+
+static void test_f27_is_silent_about_operators_between_products(void **unused)
+{
+  (void)unused;
+  block(true);
+  assert_int_equal(ask_rule("F27"), 0);
+}
+
+static void test_f27_counts_a_call_at_each_place(void **unused)
+{
+  (void)unused;
+  block(false);
+  assert_int_equal(ask_rule("F27"), 1);
+  assert_non_null(strstr(found_text(0, "title"), " 4 elementwise"));
+  ASSERT_NEAR(found_number(0, "saving_ms"), 1.2); // three quarters of 8 times 200 us
+}
+
+static void test_f27_leaves_lines_of_products_out(void **unused)
+{
+  (void)unused;
+  fixture.request.thresholds = (const char *[]){"elementwise-operators=0"};
+  fixture.request.threshold_count = 1;
+  block(false);
+  assert_int_equal(ask_rule("F27"), 1);
+  ASSERT_NEAR(found_number(0, "saving_ms"), 1.2);
+}
+
+// ---- F28 -------------------------------------------------------------------------------------------------------------
+static void indexing(int64_t backward_us)
+{
+  fixture_run(&fixture, "M/L", 1);
+  uint32_t sample = python(0, "sample", FILE_OF, 9);
+  int64_t at = step(MS);
+  operator_at(sample, "aten::index", at, 100 * US);
+  backward_at(sample, "IndexBackward0", at + 500 * US, backward_us * US);
+}
+
+static void test_f28(void **unused)
+{
+  (void)unused;
+  indexing(50);
+  assert_int_equal(ask_rule("F28"), 1);
+  ASSERT_NEAR(found_number(0, "line"), 9);
+  ASSERT_NEAR(found_number(0, "saving_ms"), 0.15);
+}
+
+static void test_f28_is_silent_below_its_share(void **unused)
+{
+  (void)unused;
+  indexing(49);
+  assert_int_equal(ask_rule("F28"), 0);
+}
+
+// ---- F58 -------------------------------------------------------------------------------------------------------------
+static void positions(int count, const char *each)
+{
+  fixture_run(&fixture, "M/L", 1);
+  uint32_t forward = python(0, "forward", FILE_OF, 24);
+  uint32_t cell = python(forward, "LSTMCell.forward", TORCH "nn/modules/rnn.py", 1500);
+  int64_t at = step(4 * MS);
+  for (int i = 0; i < count; i++) {
+    operator_at(cell, "aten::lstm_cell", at + i * 20 * US, 10 * US);
+    operator_at(forward, each, at + i * 20 * US + 10 * US, 10 * US);
+  }
+  backward_at(cell, "AddmmBackward0", at + 2 * MS, 160 * US);
+}
+
+static void test_f58(void **unused)
+{
+  (void)unused;
+  positions(32, "aten::select");
+  assert_int_equal(ask_rule("F58"), 1);
+  ASSERT_NEAR(found_number(0, "line"), 24);
+  ASSERT_NEAR(found_number(0, "time_ms"), 0.48); // of cells alone
+  ASSERT_NEAR(found_number(0, "saving_ms"), 0.4);
+  assert_string_equal(found_text(0, "confidence"), "medium");
+}
+
+// Also cells that are layers, called once each.
+static void test_f58_is_silent_about_few_positions(void **unused)
+{
+  (void)unused;
+  positions(31, "aten::select");
+  assert_int_equal(ask_rule("F58"), 0);
+}
+
+static void test_f58_is_silent_about_a_decoder(void **unused)
+{
+  (void)unused;
+  positions(40, "aten::multinomial");
+  assert_int_equal(ask_rule("F58"), 0);
+}
+
+// ---- F60 -------------------------------------------------------------------------------------------------------------
+static void product_at(uint32_t caller, const char *name, int64_t at)
+{
+  operator_at(caller, "aten::matmul", at, 100 * US);
+  operator_at(fixture.context_id, name, at + 10 * US, 80 * US);
+}
+
+static void attention(const char *file, const char *product, int64_t between_us)
+{
+  fixture_run(&fixture, "M/L", 1);
+  uint32_t main = python(0, "main", FILE_OF, 40);
+  int64_t at = step(MS);
+  operator_at(python(main, "Attention.forward", file, 20), "aten::mul", at, 50 * US); // before the products
+  product_at(python(main, "Attention.forward", file, 21), product, at + 50 * US);
+  operator_at(python(main, "Attention.forward", file, 22), "aten::_softmax", at + 150 * US, between_us * US);
+  backward_at(python(main, "Attention.forward", file, 22), "SoftmaxBackward0", at + 350 * US, 40 * US);
+  product_at(python(main, "Attention.forward", file, 23), "aten::bmm", at + 400 * US);
+  backward_at(python(main, "Attention.forward", file, 23), "BmmBackward0", at + 500 * US, 200 * US);
+  operator_at(python(main, "Attention.forward", file, 24), "aten::mul", at + 700 * US, 50 * US);
+  product_at(python(main, "Attention.forward", file, 25), "aten::mm", at + 750 * US);
+}
+
+static void test_f60(void **unused)
+{
+  (void)unused;
+  attention(FILE_OF, "aten::bmm", 160);
+  assert_int_equal(ask_rule("F60"), 1);
+  assert_string_equal(found_text(0, "context"), "Attention.forward");
+  ASSERT_NEAR(found_number(0, "line"), 22);
+  ASSERT_NEAR(found_number(0, "saving_ms"), 0.2); // without products, and what is around both
+}
+
+static void test_f60_is_silent_below_its_share(void **unused)
+{
+  (void)unused;
+  attention(FILE_OF, "aten::bmm", 159);
+  assert_int_equal(ask_rule("F60"), 0);
+}
+
+static void test_f60_is_silent_about_installed_code(void **unused)
+{
+  (void)unused;
+  attention(TORCH "nn/functional.py", "aten::bmm", 160);
+  assert_int_equal(ask_rule("F60"), 0);
+}
+
+// h = x @ w1, softmax(h @ w2, 1), gate @ experts.
+static void test_f60_is_silent_about_a_gate_of_experts(void **unused)
+{
+  (void)unused;
+  attention(FILE_OF, "aten::mm", 160);
+  assert_int_equal(ask_rule("F60"), 0);
+}
+
+// A classifier: x @ w, softmax, x.T @ gradient; nothing is a batch of products.
+static void test_f60_is_silent_about_a_gradient_by_hand(void **unused)
+{
+  (void)unused;
+  fixture_run(&fixture, "M/L", 1);
+  int64_t at = step(MS);
+  product_at(python(0, "step", FILE_OF, 21), "aten::mm", at);
+  operator_at(python(0, "step", FILE_OF, 22), "aten::softmax", at + 100 * US, 400 * US);
+  product_at(python(0, "step", FILE_OF, 23), "aten::mm", at + 500 * US);
+  assert_int_equal(ask_rule("F60"), 0);
+}
+
+// With dropout on a CPU, PyTorch's operator runs products and softmax itself.
+static void test_f60_is_silent_about_pytorchs_attention(void **unused)
+{
+  (void)unused;
+  fixture_run(&fixture, "M/L", 1);
+  int64_t at = step(2 * MS);
+  product_at(python(0, "forward", FILE_OF, 21), "aten::bmm", at);
+  operator_at(python(0, "forward", FILE_OF, 22), "aten::mul", at + 900 * US, 900 * US);
+  operator_at(python(0, "forward", FILE_OF, 22), "aten::scaled_dot_product_attention", at + 100 * US, 600 * US);
+  operator_at(fixture.context_id, "aten::_scaled_dot_product_attention_math", at + 100 * US, 600 * US);
+  operator_at(fixture.context_id, "aten::softmax", at + 200 * US, 400 * US);
+  product_at(python(0, "forward", FILE_OF, 23), "aten::bmm", at + 700 * US);
+  assert_int_equal(ask_rule("F60"), 0);
+}
+
+// ---- which findings remain ---------------------------------------------------------------------------------------------
+static void test_least_gain(void **unused)
+{
+  (void)unused;
+  indexing(50);
+  fixture.request.least_gain_pct = 15.1;
+  assert_int_equal(ask_rule("F28"), 0);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      TEST(test_f26),
+      TEST(test_f26_of_bags),
+      TEST(test_f26_is_silent_at_its_ratio),
+      TEST(test_f26_is_silent_about_a_small_table),
+      TEST(test_f27),
+      TEST(test_f27_of_copies),
+      TEST(test_f27_is_silent_about_mere_copies),
+      TEST(test_f27_is_silent_about_views),
+      TEST(test_f27_is_silent_about_installed_code),
+      TEST(test_f27_is_silent_about_operators_between_products),
+      TEST(test_f27_counts_a_call_at_each_place),
+      TEST(test_f27_leaves_lines_of_products_out),
+      TEST(test_f28),
+      TEST(test_f28_is_silent_below_its_share),
+      TEST(test_f58),
+      TEST(test_f58_is_silent_about_few_positions),
+      TEST(test_f58_is_silent_about_a_decoder),
+      TEST(test_f60),
+      TEST(test_f60_is_silent_below_its_share),
+      TEST(test_f60_is_silent_about_installed_code),
+      TEST(test_f60_is_silent_about_a_gate_of_experts),
+      TEST(test_f60_is_silent_about_a_gradient_by_hand),
+      TEST(test_f60_is_silent_about_pytorchs_attention),
+      TEST(test_least_gain),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
