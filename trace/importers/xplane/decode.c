@@ -228,10 +228,8 @@ enum status xplane_read_event(struct xplane *x, struct xplane_line *line, struct
   }
   event.name = &x->event_names.items[place - 1];
   event.shown = xplane_text(x, event.name->text);
-  if (x->pass == PASS_SURVEY) {
-    xplane_survey_event(x, line->plane, &event);
-    return STATUS_OK;
-  }
+  if (x->pass == PASS_SURVEY)
+    return xplane_survey_event(x, line->plane, &event) ? STATUS_OK : STATUS_NO;
   return line->plane->kind == PLANE_DEVICE ? xplane_device_event(x, line, &event, err)
                                            : xplane_host_event(x, line, &event, err);
 }

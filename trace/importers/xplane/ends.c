@@ -6,16 +6,31 @@
 #include "base/sorted.h"
 
 // Ends are kept of loops, and of operations that other threads end: most ends follow their operations on the same line.
-void xplane_end_seen(struct xplane *x, const struct xplane_plane *plane, const struct xplane_event *event)
+bool xplane_end_seen(struct xplane *x, const struct xplane_plane *plane, const struct xplane_event *event)
 {
   struct map_key producer = xplane_producer(x, plane, event->values[STAT_consumer].integer);
   bool is_next = producer.a == x->last_operation.a && producer.b == x->last_operation.b;
   if (is_next && !xplane_is_control(x, event->name->inner))
-    return;
+    return true;
+  if (!x->keeps_starts)
+    return false;
   *vector_add(&x->ends) =
       (struct xplane_end){event->start_ns, (uint32_t)x->line_first, (uint32_t)(x->starts.count - x->line_first)};
   *map_at(&x->end_at, producer, NULL) = x->ends.count;
   x->has_line_ends = true;
+  return true;
+}
+
+// Most files have such an end early or none at all: the latter need no memory for starts.
+void xplane_survey_restart(struct xplane *x)
+{
+  x->keeps_starts = true;
+  x->runs.count = x->controls.count = x->bodies.count = 0;
+  map_done(&x->run_at);
+  map_done(&x->body_at);
+  x->last_run = 0;
+  x->has_steps = false;
+  x->last_operation = (struct map_key){0, 0};
 }
 
 void xplane_survey_line_end(struct xplane *x)
@@ -33,6 +48,8 @@ void xplane_survey_line_end(struct xplane *x)
 // Four bytes each, within four seconds of one base.
 void xplane_keep_start(struct xplane *x, int64_t start_ns)
 {
+  if (!x->keeps_starts)
+    return;
   size_t count = x->start_bases.count;
   uint64_t offset = count > 0 ? (uint64_t)start_ns - (uint64_t)x->start_bases.items[count - 1].ns : UINT64_MAX;
   if (offset > UINT32_MAX) {

@@ -14,8 +14,8 @@ static inline struct map_key xplane_producer(const struct xplane *x, const struc
   return (struct map_key){xplane_owner(x, plane), (uint64_t)producer};
 }
 
-// In the second pass: a mark, and the start of an operation on the line that is read.
-void xplane_end_seen(struct xplane *x, const struct xplane_plane *plane, const struct xplane_event *event);
+// In the second pass: a mark, and the start of an operation on the line that is read. False: the starts before were not kept.
+bool xplane_end_seen(struct xplane *x, const struct xplane_plane *plane, const struct xplane_event *event);
 void xplane_keep_start(struct xplane *x, int64_t start_ns);
 // Afterwards. NULL: the operation has no mark, or needs none.
 const struct xplane_end *xplane_end_find(const struct xplane *x, struct map_key producer);

@@ -119,15 +119,13 @@ static void body_seen(struct xplane *x, uint32_t run, uint32_t operation, const 
   }
 }
 
-void xplane_survey_event(struct xplane *x, const struct xplane_plane *plane, const struct xplane_event *event)
+bool xplane_survey_event(struct xplane *x, const struct xplane_plane *plane, const struct xplane_event *event)
 {
-  if (event->name->class == CLASS_END && event->values[STAT_consumer].type == VALUE_INT) {
-    xplane_end_seen(x, plane, event);
-    return;
-  }
+  if (event->name->class == CLASS_END && event->values[STAT_consumer].type == VALUE_INT)
+    return xplane_end_seen(x, plane, event);
   x->has_steps = x->has_steps || event->values[STAT_step_num].type == VALUE_INT;
   if (!is_operation(event))
-    return;
+    return true;
   uint32_t operation = xplane_value_text(x, &event->values[STAT_hlo_op]);
   struct map_key producer = xplane_producer(x, plane, xplane_number(event, STAT_producer));
   uint32_t run = run_seen(x, plane, event, producer);
@@ -138,6 +136,7 @@ void xplane_survey_event(struct xplane *x, const struct xplane_plane *plane, con
   if (xplane_is_control(x, operation))
     *vector_add(&x->controls) = (struct xplane_control){
         .start_ns = event->start_ns, .end_ns = event->end_ns, .producer = producer, .run = run, .operation = operation};
+  return true;
 }
 
 SORTED_BY(compare_controls, struct xplane_control, RISING(run) ?: RISING(operation) ?: RISING(start_ns))

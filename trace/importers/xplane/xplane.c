@@ -263,7 +263,12 @@ static enum status read_passes(struct xplane *x, struct error *err)
   spread_starts(x);
   (void)import_run(x->import, &(struct store_run){.epoch_is_unix = x->has_start});
   xplane_events_start(x);
-  XSP_TRY(walk(x, PASS_SURVEY, err));
+  enum status status = walk(x, PASS_SURVEY, err);
+  if (status == STATUS_NO) {
+    xplane_survey_restart(x);
+    status = walk(x, PASS_SURVEY, err);
+  }
+  XSP_TRY(status);
   xplane_survey_end(x);
   XSP_TRY(xplane_add_runs(x, err));
   XSP_TRY(walk(x, PASS_SPANS, err));

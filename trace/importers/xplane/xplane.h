@@ -241,6 +241,7 @@ struct xplane {
   size_t lost_controls; // the last of controls: loops without an event
   struct map end_at;    // {plane + 1, producer} → its place in ends + 1, of loops and of what ends in another thread
   VECTOR(struct xplane_end) ends;
+  bool keeps_starts;       // from the first such end on, with which the second pass begins anew
   VECTOR(uint32_t) starts; // of operations, from a base on, in order on a line; only of lines with such ends
   VECTOR(struct xplane_base) start_bases;
   size_t line_first;             // the line that is read, in starts
@@ -330,7 +331,9 @@ const struct xplane_instruction *xplane_instruction_find(const struct xplane *x,
 bool xplane_is_control(const struct xplane *x, uint32_t operation);
 
 // ---- executions.c
-void xplane_survey_event(struct xplane *x, const struct xplane_plane *plane, const struct xplane_event *event);
+// False: the pass is to begin anew, after xplane_survey_restart.
+bool xplane_survey_event(struct xplane *x, const struct xplane_plane *plane, const struct xplane_event *event);
+void xplane_survey_restart(struct xplane *x);
 void xplane_survey_line_end(struct xplane *x);
 void xplane_survey_end(struct xplane *x);
 enum status xplane_add_runs(struct xplane *x, struct error *err) MUST_CHECK; // their spans
