@@ -339,6 +339,14 @@ static void work_done(struct work *work)
   vector_done(&work->candidates);
 }
 
+bool forward_may_be(struct store *store)
+{
+  uint32_t key;
+  return store_find_string(store, key_names[SEQUENCE], strlen(key_names[SEQUENCE]), &key) &&
+         (store_find_string(store, key_names[THREAD], strlen(key_names[THREAD]), &key) ||
+          store_find_string(store, key_names[NUMBER], strlen(key_names[NUMBER]), &key));
+}
+
 enum status forward_find(const struct forward_source *source, struct arena *arena, struct forward_links *ret_links,
                          struct error *err)
 {
@@ -350,7 +358,7 @@ enum status forward_find(const struct forward_source *source, struct arena *aren
     if (!(has[i] = store_find_string(source->store, key_names[i], strlen(key_names[i]), &keys[i])))
       keys[i] = 0; // no tag has it
   *ret_links = (struct forward_links){.spans = source->spans};
-  if (!has[SEQUENCE] || (!has[THREAD] && !has[NUMBER]))
+  if (!forward_may_be(source->store))
     return STATUS_OK;
   number_threads(&work);
   enum status status = read_operators(&work, keys, &scratch, err);

@@ -28,6 +28,7 @@ struct forward_links {
       unknown_count; // backward operators without a link because their thread's number is of no thread, or of several
 };
 
+bool forward_may_be(struct store *store); // false: no tag names a forward operator's thread
 // STATUS_OK with no links where the run has no backward operators.
 enum status forward_find(const struct forward_source *source, struct arena *arena, struct forward_links *ret_links,
                          struct error *err) MUST_CHECK;

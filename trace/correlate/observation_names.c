@@ -26,7 +26,7 @@ static enum status visit(void *context, size_t first_row, const struct store_spa
 }
 
 enum status observation_names_count(struct store *store, int64_t run_id, const struct relation *relation,
-                                    size_t *ret_count, struct error *err)
+                                    const struct leaves *leaves, size_t *ret_count, struct error *err)
 {
   *ret_count = 0;
   if (relation->items.count < 2)
@@ -35,7 +35,8 @@ enum status observation_names_count(struct store *store, int64_t run_id, const s
   struct names names = {.store = store, .is_item = arena_alloc(&arena, relation->spans->count / 8 + 1)};
   for (size_t i = 0; i < relation->items.count; i++)
     names.is_item[relation->items.items[i] / 8] |= (uint8_t)(1u << relation->items.items[i] % 8);
-  enum status status = store_walk_spans(store, run_id, STORE_BIT(STORE_NAME), visit, &names, err);
+  enum status status = leaves->has_any ? visit(&names, 0, &leaves->kept, NULL, err)
+                                       : store_walk_spans(store, run_id, STORE_BIT(STORE_NAME), visit, &names, err);
   size_t count = interner_count(&names.stems);
   *ret_count = count > 1 && count <= STEMS_MOST ? count : 0;
   interner_done(&names.stems);

@@ -16,7 +16,7 @@ struct item {
   uint32_t jump;                // place of another on the path of longer ones
   uint32_t height;              // length of that path
 };
-struct list {
+struct observations {
   struct item *item; // [1 … count]
   size_t count;
   uint32_t *number_of_found;
@@ -25,18 +25,27 @@ struct list {
 
 #define IS_LAUNCHED (-2) // for the time being: an execution without an observation among its ancestors
 
+static uint32_t clock_of_track(const struct relation *relation, uint32_t track_id)
+{
+  const struct parents_track *track = parents_track_of(&relation->parents, track_id);
+  return track == NULL ? 0 : track->clock;
+}
+
 static uint32_t clock_of(const struct relation *relation, size_t row)
 {
-  const struct parents_track *track = parents_track_of(&relation->parents, relation->spans->track_id[row]);
-  return track == NULL ? 0 : track->clock;
+  return clock_of_track(relation, relation->spans->track_id[row]);
+}
+
+static uint32_t process_of_track(const struct relation *relation, uint32_t track_id)
+{
+  const struct launches *launches = &relation->parents.launches;
+  bool has_process = launches->process_of_slot != NULL && track_id != 0;
+  return has_process ? launches->process_of_slot[id_map_find(launches->slot_of_track, track_id)] : 0;
 }
 
 static uint32_t process_of(const struct relation *relation, size_t row)
 {
-  const struct launches *launches = &relation->parents.launches;
-  uint32_t track_id = relation->spans->track_id[row];
-  bool has_process = launches->process_of_slot != NULL && track_id != 0;
-  return has_process ? launches->process_of_slot[id_map_find(launches->slot_of_track, track_id)] : 0;
+  return process_of_track(relation, relation->spans->track_id[row]);
 }
 
 SORTED_BY(compare_starts, struct item, RISING(start) ?: RISING(row))
@@ -82,13 +91,14 @@ static const bool *find_working(const struct relation *relation, struct arena *a
   return works;
 }
 
-static void list_items(const struct relation *relation, struct arena *arena, struct list *ret_list)
+static void list_items(const struct relation *relation, struct arena *arena, struct observations *ret_list)
 {
   const struct store_spans *spans = relation->spans;
   size_t count = relation->items.count;
   struct item *items = arena_alloc_array(arena, count + 1, sizeof *items);
   const bool *works = find_working(relation, arena);
-  *ret_list = (struct list){items, count, arena_alloc_array(arena, count + 1, sizeof *ret_list->number_of_found), 0};
+  *ret_list =
+      (struct observations){items, count, arena_alloc_array(arena, count + 1, sizeof *ret_list->number_of_found), 0};
   for (size_t i = 0; i < count; i++) {
     uint32_t row = relation->items.items[i], process = process_of(relation, row);
     items[i + 1] = (struct item){.start = spans->start_ns[row],
@@ -107,7 +117,7 @@ static void list_items(const struct relation *relation, struct arena *arena, str
   }
 }
 
-static void index_times(struct list *list)
+static void index_times(struct observations *list)
 {
   qsort(list->item + 1, list->count, sizeof *list->item, compare_in_groups);
   for (size_t place = 1; place <= list->count; place++)
@@ -115,7 +125,7 @@ static void index_times(struct list *list)
 }
 
 // The latest started observation of the clock and the process in whose [start, end) `time` lies; -1: none.
-static int32_t by_time(const struct list *list, int64_t time, uint32_t clock, uint32_t process)
+static int32_t by_time(const struct observations *list, int64_t time, uint32_t clock, uint32_t process)
 {
   const struct item *items = list->item;
   const struct item wanted = {.start = time, .row = UINT32_MAX, .clock = clock, .process = process};
@@ -130,7 +140,7 @@ static int32_t by_time(const struct list *list, int64_t time, uint32_t clock, ui
 }
 
 // What a host does is of an observation of its own process: a data loader's processes work for none. `process` 0: of any.
-static int32_t in_processes(const struct list *list, int64_t time, uint32_t clock, uint32_t process)
+static int32_t in_processes(const struct observations *list, int64_t time, uint32_t clock, uint32_t process)
 {
   int32_t latest = by_time(list, time, clock, 0);
   uint32_t first = process == 0 ? 1 : process, last = process == 0 ? list->last_process : process;
@@ -141,9 +151,15 @@ static int32_t in_processes(const struct list *list, int64_t time, uint32_t cloc
   return latest;
 }
 
+int32_t relation_observation_at(const struct relation *relation, uint32_t track_id, int64_t start_ns)
+{
+  return in_processes(relation->observations, start_ns, clock_of_track(relation, track_id),
+                      process_of_track(relation, track_id));
+}
+
 // From the observation among a span's ancestors to the one it belongs to. Executions come last, because what they belong
 // to is what their launches do.
-static size_t assign(struct relation *relation, const struct list *list)
+static size_t assign(struct relation *relation, const struct observations *list)
 {
   const struct store_spans *spans = relation->spans;
   int32_t *observation = relation->observation;
@@ -230,11 +246,12 @@ void relation_observe(struct relation *relation, const int64_t *warmup_ids, size
     whole_run(relation, &warmups, arena, ret_observations, ret_count, ret_outside);
     return;
   }
-  struct list list;
+  struct observations *list = arena_alloc(&relation->tree_arena, sizeof *list);
+  relation->observations = list;
   *ret_observations = arena_alloc_array(arena, relation->items.count + 1, sizeof **ret_observations);
-  list_items(relation, &relation->tree_arena, &list);
-  for (size_t i = 0; i < list.count; i++) {
-    const struct item *item = &list.item[i + 1];
+  list_items(relation, &relation->tree_arena, list);
+  for (size_t i = 0; i < list->count; i++) {
+    const struct item *item = &list->item[i + 1];
     int64_t id = rows_id(spans, item->row);
     (*ret_observations)[i] = (struct store_observation){.observation = (int64_t)i,
                                                         .span_id = id,
@@ -242,7 +259,7 @@ void relation_observe(struct relation *relation, const int64_t *warmup_ids, size
                                                         .duration_ns = spans->duration_ns[item->row],
                                                         .warmup = is_warmup(&warmups, id)};
   }
-  *ret_count = list.count;
-  index_times(&list);
-  *ret_outside = assign(relation, &list);
+  *ret_count = list->count;
+  index_times(list);
+  *ret_outside = assign(relation, list);
 }

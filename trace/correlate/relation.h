@@ -18,7 +18,8 @@ struct relation { // {.spans = …} at first, then parents_find(…, &relation.p
   int32_t *observation;   // which of item_row is the span itself or its nearest ancestor; after relation_observe: which
                           // observation it belongs to. -1: none
   VECTOR(uint32_t) items; // rows of the spans that are observations, in file order of their subtrees
-  int64_t *self_ns;       // relation_self
+  struct observations *observations; // relation_observe's, in tree_arena
+  int64_t *self_ns;                  // relation_self
   // Eight bytes a row each, first of the tree and, when that is forgotten, of relation_self: fresh memory is dear.
   void *plane[2];
   bool are_planes_free;
@@ -31,6 +32,8 @@ void relation_self(struct relation *relation);  // the duration less the union o
 // observations.c: lists them in `arena` by start; those whose span ids are in `warmup_ids` (sorted) are warm-ups.
 void relation_observe(struct relation *relation, const int64_t *warmup_ids, size_t warmup_count, struct arena *arena,
                       struct store_observation **ret_observations, size_t *ret_count, size_t *ret_outside);
+// What a host does at `start_ns`, outside of all observations' subtrees, belongs to. -1: none.
+int32_t relation_observation_at(const struct relation *relation, uint32_t track_id, int64_t start_ns);
 // spans.c: after parents_find, the rest of it as whole arrays; `answer` is zeroed.
 void relation_answer(struct relation *relation, const struct correlate_question *question, struct arena *arena,
                      struct correlate_answer *answer);

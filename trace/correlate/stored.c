@@ -7,6 +7,7 @@
 #include "correlate/forward.h"
 #include "correlate/launch_facts.h"
 #include "correlate/layer_index.h"
+#include "correlate/leaves.h"
 #include "correlate/observation_names.h"
 #include "correlate/pools.h"
 #include "correlate/relation.h"
@@ -97,6 +98,7 @@ struct run {
   int64_t run_id;
   bool may_have_steps, may_start_thread;
   struct store_spans spans;
+  struct leaves leaves;     // where it has any, spans are the others
   struct arena arena;       // columns, tracks, observations
   struct arena links_arena; // the correlation ids
   struct arena named_arena; // the parents that the source named
@@ -124,9 +126,14 @@ static enum status find_notes(struct run *run, struct error *err)
   return STATUS_OK;
 }
 
-static enum status load(struct run *run, struct error *err)
+static enum status load_columns(struct run *run, struct error *err)
 {
   struct store_spans named, links;
+  if (run->leaves.has_any) {
+    run->spans = run->leaves.kept;
+    run->spans.name = NULL;
+    return STATUS_OK;
+  }
   XSP_TRY(store_load_spans(run->store, run->run_id, COLUMNS, &run->arena, &run->spans, err));
   XSP_TRY(store_load_spans(run->store, run->run_id, STORE_BIT(STORE_RECORDED_PARENT_ID) | STORE_LEAN, &run->named_arena,
                            &named, err));
@@ -134,11 +141,17 @@ static enum status load(struct run *run, struct error *err)
   XSP_TRY(store_load_spans(run->store, run->run_id, STORE_BIT(STORE_CORRELATION_ID) | STORE_LEAN, &run->links_arena,
                            &links, err));
   run->spans.correlation_id = links.correlation_id;
-  if (run->may_have_steps)
-    XSP_TRY(find_steps(run->store, run->run_id, &run->arena, &run->spans, err));
+  return run->may_have_steps ? find_steps(run->store, run->run_id, &run->arena, &run->spans, err) : STATUS_OK;
+}
+
+static enum status load(struct run *run, bool is_overlay, struct error *err)
+{
   XSP_TRY(find_notes(run, err));
   XSP_TRY(store_tracks(run->store, run->run_id, &run->arena, &run->tracks, &run->track_count, err));
-  return find_warmups(run->store, run->run_id, &run->arena, &run->warmups, err);
+  XSP_TRY(find_warmups(run->store, run->run_id, &run->arena, &run->warmups, err));
+  if (!is_overlay && !run->may_have_steps && run->resolution_ns == 0 && !forward_may_be(run->store))
+    XSP_TRY(leaves_find(run->store, run->run_id, run->tracks, run->track_count, &run->leaves, err));
+  return load_columns(run, err);
 }
 
 static enum status find_forward(struct run *run, const struct parents *parents, struct arena *arena,
@@ -160,7 +173,7 @@ static enum status write_forward(struct run *run, const struct parents *parents,
   struct arena arena SCOPED(arena_done) = {0};
   struct forward_links links;
   XSP_TRY(find_forward(run, parents, &arena, &links, err));
-  struct store_derived_source source = {run->spans.count, STORE_BIT(STORE_FORWARD_ID), &links, forward_fill};
+  struct store_derived_source source = {run->spans.count, STORE_BIT(STORE_FORWARD_ID), &links, false, forward_fill};
   if (links.count > 0)
     XSP_TRY(store_put_derived_columns(run->store, run->run_id, &source, err));
   return note_count(run, "forward_threads_unknown", links.unknown_count, err);
@@ -171,25 +184,35 @@ static enum status write_relation(struct run *run, struct relation *relation, st
 {
   struct store_observation *observations;
   size_t observation_count, outside;
-  struct store_derived_source source = {run->spans.count, TREE_COLUMNS, relation, relation_fill};
+  struct leaves *leaves = &run->leaves;
+  struct store_derived_source source = {run->spans.count, TREE_COLUMNS, relation, false, relation_fill};
   if (relation->parents.launches.carried != NULL)
     source.column_mask |= STORE_BIT(STORE_DERIVED_KIND);
   relation_climb(relation);
+  if (leaves->has_any) {
+    source = (struct store_derived_source){leaves->row_count, TREE_COLUMNS, leaves, true, leaves_fill};
+    leaves_climbed(leaves, relation);
+  }
   relation_observe(relation, run->warmups.id, run->warmups.count, &run->arena, &observations, &observation_count,
                    &outside);
   XSP_TRY(store_drop_derived(run->store, run->run_id, err));
   XSP_TRY(store_put_derived_columns(run->store, run->run_id, &source, err));
   XSP_TRY(store_put_observations(run->store, run->run_id, observations, observation_count, err));
-  XSP_TRY(execution_contexts_put(run->store, run->run_id, &run->spans, &relation->parents, err));
+  if (leaves->has_any) // and no executions
+    XSP_TRY(leaves_number(run->store, run->run_id, leaves, observation_count, err));
+  else
+    XSP_TRY(execution_contexts_put(run->store, run->run_id, &run->spans, &relation->parents, err));
   parents_forget_links(&relation->parents);
   arena_done(&run->links_arena);
   run->spans.correlation_id = NULL;
   XSP_TRY(note_count(run, "ends_after_parent", relation->parents.nested_count, err));
   size_t name_count;
-  XSP_TRY(observation_names_count(run->store, run->run_id, relation, &name_count, err));
+  XSP_TRY(observation_names_count(run->store, run->run_id, relation, leaves, &name_count, err));
   XSP_TRY(note_count(run, STORE_NOTE_OBSERVATION_NAMES, name_count, err));
-  XSP_TRY(write_forward(run, &relation->parents, err));
-  XSP_TRY(layer_index_fill(run->store, run->run_id, relation, observation_count, err));
+  if (!leaves->has_any) {
+    XSP_TRY(write_forward(run, &relation->parents, err));
+    XSP_TRY(layer_index_fill(run->store, run->run_id, relation, observation_count, err));
+  }
   relation_forget_tree(relation);
   relation_self(relation);
   source.column_mask = STORE_BIT(STORE_SELF_NS);
@@ -213,7 +236,8 @@ static enum status find_parents(struct run *run, struct parents *parents, struct
   XSP_TRY(parents_find(&question, needs_thread(run), parents, err));
   XSP_TRY(parents_learn(&run->spans, launch_facts_load, &source, parents, err));
   const struct pools_source pools = {run->store, run->run_id, &run->spans, run->tracks, run->track_count};
-  XSP_TRY(pools_find(&pools, parents, err));
+  if (!run->leaves.has_any) // which have no calls of libraries beside them
+    XSP_TRY(pools_find(&pools, parents, err));
   if (run->has_caller)
     parents_name_caller(&run->spans, parents);
   return STATUS_OK;
@@ -245,13 +269,17 @@ static enum status load_names(struct run *run, const struct parents *parents, st
     has_threadless |= parents->track[i].is_threadless;
   if (!has_threadless)
     return STATUS_OK;
-  struct store_spans names;
-  XSP_TRY(store_load_spans(run->store, run->run_id, STORE_BIT(STORE_NAME), &run->arena, &names, err));
+  struct store_spans names = run->leaves.kept;
+  if (run->leaves.has_any)
+    names.name = arena_alloc_array(&run->arena, names.count, sizeof *names.name);
+  else
+    XSP_TRY(store_load_spans(run->store, run->run_id, STORE_BIT(STORE_NAME), &run->arena, &names, err));
+  const uint32_t *name_of = run->leaves.has_any ? run->leaves.kept.name : names.name;
   struct interner stems = {0};
   for (size_t i = 0; i < names.count; i++) {
     bool is_model = run->spans.level[i] == XSP_LEVEL_MODEL;
     size_t length;
-    const char *name = is_model ? store_text(run->store, names.name[i], &length) : NULL;
+    const char *name = is_model ? store_text(run->store, name_of[i], &length) : NULL;
     names.name[i] = is_model ? stems_at(&stems, name, length) + 1 : 0;
   }
   interner_done(&stems);
@@ -285,11 +313,13 @@ static enum status correlate_runs(struct store *store, bool is_overlay, bool may
                       .run_id = runs[i].run_id,
                       .may_have_steps = may_have_steps,
                       .may_start_thread = may_start_thread};
-    status = load(&run, err);
-    DEBUG(correlate, "run %lld: %zu spans, %zu tracks%s%s", (long long)run.run_id, run.spans.count, run.track_count,
-          needs_thread(&run) ? ", by two threads" : "", is_overlay ? ", in memory only" : "");
+    status = load(&run, is_overlay, err);
+    DEBUG(correlate, "run %lld: %zu spans%s, %zu tracks%s%s", (long long)run.run_id, run.spans.count,
+          run.leaves.has_any ? " beside leaves" : "", run.track_count, needs_thread(&run) ? ", by two threads" : "",
+          is_overlay ? ", in memory only" : "");
     if (status == STATUS_OK)
       status = correlate_run(&run, is_overlay, err);
+    leaves_done(&run.leaves);
     arena_done(&run.named_arena);
     arena_done(&run.links_arena);
     arena_done(&run.arena);

@@ -65,6 +65,21 @@ static bool is_zero(const struct reader_series *series, unsigned column)
   return is_all;
 }
 
+enum status store_extremes(struct store *store, int64_t run_id, enum store_column column, int64_t *ret_least,
+                           int64_t *ret_most, struct error *err)
+{
+  struct run_chunks *run;
+  *ret_least = *ret_most = 0;
+  XSP_TRY(store_find_run(store, run_id, &run, err));
+  const struct reader_series *series = run != NULL ? &run->series[SERIES_SPAN] : NULL;
+  for (size_t i = 0; series != NULL && i < series->part_count; i++) {
+    const struct reader_slot *slot = &series->parts[i].slot[column];
+    *ret_least = i == 0 || slot->minimum < *ret_least ? slot->minimum : *ret_least;
+    *ret_most = i == 0 || slot->maximum > *ret_most ? slot->maximum : *ret_most;
+  }
+  return STATUS_OK;
+}
+
 // Of the columns of the mask those that need an array; sets spans->first_id.
 static uint32_t leave_out(struct store *store, const struct reader_series *series, uint32_t column_mask,
                           struct store_spans *spans)

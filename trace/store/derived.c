@@ -52,6 +52,9 @@ static enum status write_column(struct store *store, int64_t run_id, const struc
 {
   for (size_t i = 0; i < series->part_count; i++) {
     const struct reader_part *part = &series->parts[i];
+    if (source->has_base && (column == STORE_SELF_NS || column == STORE_OBSERVATION))
+      XSP_TRY(reader_part_column(&store->reader, series, part,
+                                 column == STORE_SELF_NS ? STORE_DURATION_NS : STORE_START_NS, values, err));
     source->fill(source->context, (enum store_column)column, (size_t)part->first_row, part->row_count, values);
     XSP_TRY(pending_write_column(store, run_id, SERIES_SPAN, (int64_t)i, column, values, part->row_count, err));
   }
@@ -103,7 +106,7 @@ static struct store_derived_source source_of(const struct store_derived *derived
   for (unsigned column = STORE_BASE_COLUMNS; column < STORE_COLUMNS; column++)
     if ((STORE_OPTIONAL & STORE_BIT(column)) != 0 && derived_column(derived, column) == NULL)
       mask &= ~STORE_BIT(column);
-  return (struct store_derived_source){derived->count, mask, (void *)(uintptr_t)derived, fill_from_arrays};
+  return (struct store_derived_source){derived->count, mask, (void *)(uintptr_t)derived, false, fill_from_arrays};
 }
 
 enum status store_put_derived(struct store *store, int64_t run_id, const struct store_derived *derived,

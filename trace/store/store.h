@@ -258,6 +258,7 @@ struct store_derived_source {
   size_t count;         // rows of the run
   uint32_t column_mask; // which columns: STORE_BIT(STORE_PARENT_ID) …
   void *context;
+  bool has_base; // ret_values of self_ns has the spans' durations before `fill`, that of observations their starts
   // `count` values from `first_row` on, of the column's type in `struct store_derived`, but observations as int64_t.
   void (*fill)(void *context, enum store_column column, size_t first_row, size_t count, void *ret_values);
 };
@@ -316,6 +317,9 @@ enum status store_tracks(struct store *store, int64_t run_id, struct arena *aren
                          size_t *ret_count, struct error *err) MUST_CHECK;
 enum status store_load_spans(struct store *store, int64_t run_id, uint32_t column_mask, struct arena *arena,
                              struct store_spans *ret_spans, struct error *err) MUST_CHECK;
+// The least and the largest value of a base column, without reading it; 0 and 0 of no rows.
+enum status store_extremes(struct store *store, int64_t run_id, enum store_column column, int64_t *ret_least,
+                           int64_t *ret_most, struct error *err) MUST_CHECK;
 // Base and derived columns part by part, in file order, for runs that are too large to hold: `visit` gets at most
 // STORE_CHUNK_ROWS rows, valid until it returns, and the number of the first. What it returns other than STATUS_OK ends
 // the walk and is returned. Meanwhile nothing may be asked of the store but texts.
