@@ -14,13 +14,13 @@ static const struct cross {
   const char *rows[4];    // facts that the records of a row have in common
   bool has_batch;         // and the batch size
   const char *column;     // the fact that columns differ in
-  const char *figures[6]; // of a column; records without any of them are left out
+  const char *figures[7]; // of a column; records without any of them are left out
   bool is_relative;       // to the figure of the first column
 } crosses[] = {
     [HISTORY_ACCURACY] = {{"model", "model_version", "data_set"},
                           false,
                           "framework",
-                          {"top1_pct", "top5_pct", "map_pct", "miou_pct", "exact_pct"},
+                          {"top1_pct", "top5_pct", "map_pct", "mask_map_pct", "miou_pct", "exact_pct"},
                           false},
     [HISTORY_LATENCY] = {{"model", "model_version", "host"}, true, "framework", {"latency_ms"}, false},
     [HISTORY_SYSTEMS] = {{"model", "model_version", "framework"}, true, "host", {"latency_ms"}, true},

@@ -14,9 +14,10 @@
 
 // ---- columns of figures ----------------------------------------------------------------------------------------------
 // Those that people look for come first, the others by name.
-static const char *const first_keys[] = {"top1_pct",   "top5_pct",  "map_pct",   "ap50_pct",         "ap75_pct",
-                                         "miou_pct",   "pixel_pct", "exact_pct", "cer_pct",          "agreement_pct",
-                                         "latency_ms", "p90_ms",    "p99_ms",    "throughput_per_s", NULL};
+static const char *const first_keys[] = {
+    "top1_pct",      "top5_pct",      "map_pct",  "ap50_pct",  "ap75_pct",         "mask_map_pct",
+    "mask_ap50_pct", "mask_ap75_pct", "miou_pct", "pixel_pct", "exact_pct",        "cer_pct",
+    "agreement_pct", "latency_ms",    "p90_ms",   "p99_ms",    "throughput_per_s", NULL};
 // Not shown to people: they hold for other figures.
 static const char *const detail_keys[] = {"n",
                                           "latency_error_ms",

@@ -156,6 +156,7 @@ static const struct field accuracy_keys[] = {
     {"map_pct", false, read_metric, 0, NULL, "37.0"},
     {"ap50_pct", false, read_metric, 0, NULL, "58.5"},
     {"ap75_pct", false, read_metric, 0, NULL, "39.8"},
+    {"mask_map_pct", false, read_metric, 0, NULL, "34.6"},
     {"miou_pct", false, read_metric, 0, NULL, "67.4"},
     {"pixel_pct", false, read_metric, 0, NULL, "92.4"},
     {"exact_pct", false, read_metric, 0, NULL, "81.2"},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Outputs that are scores of classes, boxes, masks or texts, in a manifest's format: entries of `outputs` with `type: feature`, `boxes`,
-// `mask` or `text`, and their `parameters`. For modalities.c.
+// `mask`, `instances` or `text`, and their `parameters`. For modalities.c.
 #include "manifests/modalities.h"
 
 #include <string.h>
@@ -66,7 +66,7 @@ static enum status read_labels(const struct fields *fields, const struct field *
   return field_text(fields, field, node, target);
 }
 
-// ---- boxes -----------------------------------------------------------------------------------------------------------
+// ---- boxes, and instances, which have masks, too ---------------------------------------------------------------------
 static enum status read_format(const struct fields *fields, const struct field *field, const struct document_node *node,
                                void *target)
 {
@@ -107,18 +107,36 @@ static enum status read_columns(const struct fields *fields, const struct field 
              : STATUS_OK;
 }
 
-static const struct field boxes_parameters[] = {
-    {"format", true, read_format, 0, NULL, "xyxy"},
-    {"normalized", false, read_flag, FORM(boxes.is_normalized), NULL, "true"},
-    {"columns", false, read_columns, 0, NULL, "[box, objectness, scores]"},
-    {"transposed", false, read_flag, FORM(boxes.is_transposed), NULL, "true"},
-    {"scores", false, field_text, FORM(boxes.scores), NULL, "scores"},
-    {"classes", false, field_text, FORM(boxes.classes), NULL, "labels"},
-    {"score_threshold", false, read_float, FORM(boxes.score_threshold), NULL, "0.25"},
-    {"iou_threshold", false, read_overlap, FORM(boxes.iou_threshold), NULL, "0.45"},
-    {"most", false, read_most, 0, NULL, "100"},
-    {"class_agnostic", false, read_flag, FORM(boxes.is_class_agnostic), NULL, "true"},
-    {"labels", false, field_text, offsetof(struct manifest_tensor, labels_file), NULL, "labels.txt"},
+static enum status read_mask_of(const struct fields *fields, const struct field *field,
+                                const struct document_node *node, void *target)
+{
+  static const char *const frames[] = {"box", "input", NULL};
+  size_t index = 0;
+  XSP_TRY(fields_choice(fields, field, node, frames, &index));
+  form_of(target)->boxes.are_masks_of_input = index == 1;
+  return STATUS_OK;
+}
+
+#define BOXES_PARAMETERS                                                                                               \
+  {"format", true, read_format, 0, NULL, "xyxy"},                                                                      \
+      {"normalized", false, read_flag, FORM(boxes.is_normalized), NULL, "true"},                                       \
+      {"columns", false, read_columns, 0, NULL, "[box, objectness, scores]"},                                          \
+      {"transposed", false, read_flag, FORM(boxes.is_transposed), NULL, "true"},                                       \
+      {"scores", false, field_text, FORM(boxes.scores), NULL, "scores"},                                               \
+      {"classes", false, field_text, FORM(boxes.classes), NULL, "labels"},                                             \
+      {"score_threshold", false, read_float, FORM(boxes.score_threshold), NULL, "0.25"},                               \
+      {"iou_threshold", false, read_overlap, FORM(boxes.iou_threshold), NULL, "0.45"},                                 \
+      {"most", false, read_most, 0, NULL, "100"},                                                                      \
+      {"class_agnostic", false, read_flag, FORM(boxes.is_class_agnostic), NULL, "true"},                               \
+  {                                                                                                                    \
+    "labels", false, field_text, offsetof(struct manifest_tensor, labels_file), NULL, "labels.txt"                     \
+  }
+static const struct field boxes_parameters[] = {BOXES_PARAMETERS, {0}};
+static const struct field instances_parameters[] = {
+    BOXES_PARAMETERS,
+    {"masks", true, field_text, FORM(boxes.masks), NULL, "masks"},
+    {"mask_threshold", false, read_float, FORM(boxes.mask_threshold), NULL, "0.5"},
+    {"mask_of", false, read_mask_of, 0, NULL, "box"},
     {0},
 };
 
@@ -126,7 +144,8 @@ static enum status read_boxes(const struct fields *fields, const struct field *f
                               void *target)
 {
   struct boxes_form *form = &form_of(target)->boxes;
-  XSP_TRY(fields_read(fields, boxes_parameters, node, field->key, target));
+  bool have_masks = form_of(target)->kind == OUTPUT_INSTANCES;
+  XSP_TRY(fields_read(fields, have_masks ? instances_parameters : boxes_parameters, node, field->key, target));
   if (form->scores[0] != 0)
     XSP_TRY(refuse_key(fields, node, "columns", "where scores are another output"));
   else
@@ -247,6 +266,7 @@ static enum status read_feature(const struct fields *fields, const struct field 
 static const struct field feature_keys[] = ENTRY_KEYS("feature", false, read_feature, "{labels: labels.txt}");
 static const struct field boxes_keys[] = ENTRY_KEYS("boxes", true, read_boxes, "{format: xyxy}");
 static const struct field mask_keys[] = ENTRY_KEYS("mask", false, read_mask, "{threshold: 0.5}");
+static const struct field instances_keys[] = ENTRY_KEYS("instances", true, read_boxes, "{format: xyxy, masks: masks}");
 static const struct field text_keys[] = ENTRY_KEYS("text", true, read_text, "{vocabulary: vocabulary.txt}");
 
 const struct field *manifest_output_form_keys(const char *type, struct manifest_tensor *tensor)
@@ -254,15 +274,20 @@ const struct field *manifest_output_form_keys(const char *type, struct manifest_
   static const struct field *const keys[] = {[OUTPUT_SCORES] = feature_keys,
                                              [OUTPUT_BOXES] = boxes_keys,
                                              [OUTPUT_MASK] = mask_keys,
-                                             [OUTPUT_TEXT] = text_keys};
+                                             [OUTPUT_TEXT] = text_keys,
+                                             [OUTPUT_INSTANCES] = instances_keys};
   for (size_t kind = OUTPUT_SCORES; output_form_kind_names[kind] != NULL; kind++)
     if (strcmp(type, output_form_kind_names[kind]) == 0) {
       tensor->separator = "";
-      tensor->expectation.form =
-          (struct output_form){.kind = (enum output_kind)kind,
-                               .boxes = {.iou_threshold = -1, .most = BOXES_DEFAULT, .scores = "", .classes = ""},
-                               .mask = {.ignored = -1},
-                               .text = {.stop = -1}};
+      tensor->expectation.form = (struct output_form){.kind = (enum output_kind)kind,
+                                                      .boxes = {.iou_threshold = -1,
+                                                                .most = BOXES_DEFAULT,
+                                                                .scores = "",
+                                                                .classes = "",
+                                                                .masks = "",
+                                                                .mask_threshold = 0.5f},
+                                                      .mask = {.ignored = -1},
+                                                      .text = {.stop = -1}};
       return keys[kind];
     }
   return NULL;

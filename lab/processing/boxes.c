@@ -111,6 +111,7 @@ void boxes_decode(const struct boxes_form *form, const struct boxes_source *sour
           !read_corners(form, &source->box, row, (float)width, (float)height, &box))
         continue;
       box.place = place;
+      box.row = row;
       box.score = score;
       *vector_add(&boxes->list) = box;
     }
@@ -162,16 +163,31 @@ static float within(float value, float most)
   return fminf(fmaxf(value, 0), most);
 }
 
-void boxes_place(const struct picture_place *place, struct boxes *boxes)
+// Without a cut at the edges.
+static struct mask_frame on_picture(const struct picture_place *place, float left, float top, float right, float bottom)
 {
   float x_scale = (float)place->width / (float)place->resized_width,
         y_scale = (float)place->height / (float)place->resized_height;
+  return (struct mask_frame){(left + (float)place->left) * x_scale, (top + (float)place->top) * y_scale,
+                             (right + (float)place->left) * x_scale, (bottom + (float)place->top) * y_scale};
+}
+
+struct mask_frame boxes_mask_frame(const struct boxes_form *form, const struct picture_place *place,
+                                   const struct box *box, unsigned width, unsigned height)
+{
+  return form->are_masks_of_input ? on_picture(place, 0, 0, (float)width, (float)height)
+                                  : on_picture(place, box->left, box->top, box->right, box->bottom);
+}
+
+void boxes_place(const struct picture_place *place, struct boxes *boxes)
+{
   for (size_t i = 0; i < boxes->list.count; i++) {
     struct box *box = &boxes->list.items[i];
-    box->left = within((box->left + (float)place->left) * x_scale, (float)place->width);
-    box->right = within((box->right + (float)place->left) * x_scale, (float)place->width);
-    box->top = within((box->top + (float)place->top) * y_scale, (float)place->height);
-    box->bottom = within((box->bottom + (float)place->top) * y_scale, (float)place->height);
+    struct mask_frame frame = on_picture(place, box->left, box->top, box->right, box->bottom);
+    box->left = within(frame.left, (float)place->width);
+    box->right = within(frame.right, (float)place->width);
+    box->top = within(frame.top, (float)place->height);
+    box->bottom = within(frame.bottom, (float)place->height);
   }
 }
 

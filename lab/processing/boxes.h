@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Boxes of objects in a model's output: read in the forms that detectors have, thinned out by non-maximum suppression, moved back onto
-// the picture. Single precision, as models have it. No function keeps state; any thread may call them.
+// the picture, with a mask each where the model has masks. Single precision, as models have it. No function keeps state; any thread may call them.
 #ifndef XSP_PROCESSING_BOXES_H
 #define XSP_PROCESSING_BOXES_H
 
 #include "base/vector.h"
+#include "processing/mask_runs.h"
 #include "processing/picture.h"
 
 #include <stdbool.h>
@@ -36,10 +37,14 @@ struct boxes_form {
   float score_threshold, iou_threshold; // kept above, suppressed above; an iou_threshold below 0: no suppression
   unsigned most;                        // boxes of a picture
   bool is_class_agnostic;               // boxes of other classes are suppressed, too
+  const char *masks;                    // name of the output with a mask for each box; "": none
+  float mask_threshold;                 // a pixel above it is the object's
+  bool are_masks_of_input;              // a mask lies on the whole input, else on its box
 };
 
 struct box {
   size_t place; // of its class
+  size_t row;   // in the model's output
   float score;
   float left, top, right, bottom;
 };
@@ -66,6 +71,9 @@ void boxes_decode(const struct boxes_form *form, const struct boxes_source *sour
 // Sorts by falling score, equal ones in their order, and keeps at most form->most. Greedy: a box goes where its overlap with a kept
 // one of its class is above the threshold.
 void boxes_suppress(const struct boxes_form *form, struct boxes *boxes);
+// Where the mask of a box lies in the picture: before boxes_place, since a mask is of the whole box. `width`, `height`: of the input.
+struct mask_frame boxes_mask_frame(const struct boxes_form *form, const struct picture_place *place,
+                                   const struct box *box, unsigned width, unsigned height);
 // From the input's pixels to the picture's, cut at its edges.
 void boxes_place(const struct picture_place *place, struct boxes *boxes);
 void boxes_done(struct boxes *boxes);

@@ -7,10 +7,10 @@
 #include <stdio.h>
 #include <string.h>
 
-const char *const output_form_kind_names[] = {"tensor", "feature", "boxes", "mask", "text", NULL};
+const char *const output_form_kind_names[] = {"tensor", "feature", "boxes", "mask", "text", "instances", NULL};
 
-// ---- boxes: numbers, the columns' initial places, and the lengths of the names that follow ----------------------------
-static void format_boxes(const struct boxes_form *form, struct buf *out)
+// ---- boxes: numbers, the columns' initial places, and the lengths of the names that follow; of instances then their masks --
+static void format_boxes(const struct boxes_form *form, bool have_masks, struct buf *out)
 {
   char columns[BOX_COLUMNS + 1] = "-";
   for (unsigned i = 0; i < form->column_count; i++) {
@@ -21,6 +21,8 @@ static void format_boxes(const struct boxes_form *form, struct buf *out)
              form->is_transposed, (double)form->score_threshold, (double)form->iou_threshold, form->most,
              form->is_class_agnostic, columns, strlen(form->scores), strlen(form->classes), form->scores,
              form->classes);
+  if (have_masks)
+    buf_format(out, "\n%.9g %d\n%s", (double)form->mask_threshold, form->are_masks_of_input, form->masks);
 }
 
 static bool parse_columns(const char *text, struct boxes_form *form)
@@ -37,7 +39,18 @@ static bool parse_columns(const char *text, struct boxes_form *form)
   return form->column_count == 0 || ((seen & 1u << BOX_COLUMN_BOX) != 0 && has_scores != has_score);
 }
 
-static bool parse_boxes(char *text, struct boxes_form *form)
+static bool parse_masks(const char *text, struct boxes_form *form)
+{
+  int are_of_input = 0;
+  const char *name = strchr(text, '\n');
+  if (sscanf(text, "%f %d", &form->mask_threshold, &are_of_input) != 2 || name == NULL || name[1] == 0)
+    return false;
+  form->are_masks_of_input = are_of_input != 0;
+  form->masks = name + 1;
+  return isfinite(form->mask_threshold);
+}
+
+static bool parse_boxes(char *text, bool have_masks, struct boxes_form *form)
 {
   int format = -1, is_normalized = 0, is_transposed = 0, is_agnostic = 0, used = 0;
   char columns[BOX_COLUMNS + 1] = "";
@@ -50,16 +63,18 @@ static bool parse_boxes(char *text, struct boxes_form *form)
       form->most < 1 || form->most > BOXES_MOST || !parse_columns(columns, form))
     return false;
   char *names = text + used;
-  if (strlen(names) != scores + classes + 2 || names[0] != '\n' || names[1 + scores] != '\n')
+  size_t end = scores + classes + 2;
+  if (strlen(names) < end || names[end] != (have_masks ? '\n' : 0) || names[0] != '\n' || names[1 + scores] != '\n')
     return false;
-  names[1 + scores] = 0;
+  names[1 + scores] = names[end] = 0;
   form->format = (enum box_format)format;
   form->is_normalized = is_normalized != 0;
   form->is_transposed = is_transposed != 0;
   form->is_class_agnostic = is_agnostic != 0;
   form->scores = names + 1;
   form->classes = names + 2 + scores;
-  return (form->column_count == 0) == (scores > 0) && (classes == 0 || scores > 0);
+  return (form->column_count == 0) == (scores > 0) && (classes == 0 || scores > 0) &&
+         (!have_masks || parse_masks(names + end + 1, form));
 }
 
 // ---- all -------------------------------------------------------------------------------------------------------------
@@ -67,8 +82,8 @@ void output_form_format(const struct output_form *form, struct buf *out)
 {
   const struct mask_form *mask = &form->mask;
   buf_text(out, output_form_kind_names[form->kind]);
-  if (form->kind == OUTPUT_BOXES)
-    format_boxes(&form->boxes, out);
+  if (output_form_has_boxes(form->kind))
+    format_boxes(&form->boxes, form->kind == OUTPUT_INSTANCES, out);
   if (form->kind == OUTPUT_MASK)
     buf_format(out, " %d %.9g %d %d", mask->has_threshold, (double)mask->threshold, mask->channels_last, mask->ignored);
   if (form->kind == OUTPUT_TEXT)
@@ -101,10 +116,10 @@ bool output_form_parse(char *text, struct output_form *ret_form)
     if (strlen(output_form_kind_names[kind]) == (size_t)(values - text) &&
         strncmp(output_form_kind_names[kind], text, (size_t)(values - text)) == 0) {
       ret_form->kind = (enum output_kind)kind;
-      return kind == OUTPUT_BOXES  ? parse_boxes(values, &ret_form->boxes)
-             : kind == OUTPUT_MASK ? parse_mask(values, &ret_form->mask)
-             : kind == OUTPUT_TEXT ? parse_text(values, &ret_form->text)
-                                   : *values == 0;
+      return output_form_has_boxes(ret_form->kind) ? parse_boxes(values, kind == OUTPUT_INSTANCES, &ret_form->boxes)
+             : kind == OUTPUT_MASK                 ? parse_mask(values, &ret_form->mask)
+             : kind == OUTPUT_TEXT                 ? parse_text(values, &ret_form->text)
+                                                   : *values == 0;
     }
   return false;
 }

@@ -8,12 +8,17 @@
 #include "processing/mask.h"
 #include "processing/text.h"
 
-enum output_kind { OUTPUT_TENSOR, OUTPUT_SCORES, OUTPUT_BOXES, OUTPUT_MASK, OUTPUT_TEXT };
-extern const char *const output_form_kind_names[]; // "tensor", "feature", "boxes", "mask", "text", NULL
+enum output_kind { OUTPUT_TENSOR, OUTPUT_SCORES, OUTPUT_BOXES, OUTPUT_MASK, OUTPUT_TEXT, OUTPUT_INSTANCES };
+// "tensor", "feature", "boxes", "mask", "text", "instances", NULL
+extern const char *const output_form_kind_names[];
+static inline bool output_form_has_boxes(enum output_kind kind)
+{
+  return kind == OUTPUT_BOXES || kind == OUTPUT_INSTANCES;
+}
 
 struct output_form {
-  enum output_kind kind; // of a tensor and of scores there are no parameters
-  struct boxes_form boxes;
+  enum output_kind kind;   // of a tensor and of scores there are no parameters
+  struct boxes_form boxes; // of instances, too
   struct mask_form mask;
   struct text_form text;
 };

@@ -19,26 +19,29 @@ static enum status compare_shape(struct tensor_info *info, const struct expectat
                                  struct error *err)
 {
   const struct tensor_info *wanted = &expectation->info;
+  // a model of one picture may have no dimension for the batch
+  unsigned first = expectation->is_image && info->rank + 1 == wanted->rank;
   char model[EXPECTATION_SHAPE_SIZE], advice[EXPECTATION_SHAPE_SIZE + 32];
   expectation_shape(info, model, sizeof model);
   snprintf(advice, sizeof advice, "shape: [%s]", model);
-  if (info->rank != wanted->rank)
+  if (info->rank + first != wanted->rank)
     return error_set(err, STATUS_INPUT, misfit, expectation->where, advice,
                      "%s %.100s has %u dimensions in the model, %u here", what, info->name, info->rank, wanted->rank);
   for (unsigned i = 0; i < info->rank; i++) {
-    bool is_any_batch = expectation->is_image && i == 0;
-    if (info->shape[i] < 0 || info->shape[i] == wanted->shape[i] || is_any_batch)
+    bool is_any_batch = expectation->is_image && i + first == 0;
+    int64_t size = wanted->shape[i + first];
+    if (info->shape[i] < 0 || info->shape[i] == size || is_any_batch)
       continue;
     char here[64];
-    snprintf(here, sizeof here, "%" PRId64, wanted->shape[i]);
+    snprintf(here, sizeof here, "%" PRId64, size);
     return error_set(err, STATUS_INPUT, misfit, expectation->where, advice,
                      "dimension %u of %s %.100s is %" PRId64 " in the model, here it is %s", i, what, info->name,
-                     info->shape[i], wanted->shape[i] < 0 ? wanted->dimension_name[i] : here);
+                     info->shape[i], size < 0 ? wanted->dimension_name[i + first] : here);
   }
   for (unsigned i = 0; i < info->rank; i++)
     if (info->shape[i] < 0) {
-      info->shape[i] = wanted->shape[i];
-      info->dimension_name[i] = wanted->dimension_name[i];
+      info->shape[i] = wanted->shape[i + first];
+      info->dimension_name[i] = wanted->dimension_name[i + first];
     }
   return STATUS_OK;
 }

@@ -76,11 +76,11 @@ enum status results_send(const struct predictor *predictor, struct predictor_mod
     }
   }
   struct xsp_span span = xsp_span_start(&postprocess_site);
-  enum status status = kind == OUTPUT_BOXES  ? results_send_boxes(&sending, err)
-                       : kind == OUTPUT_MASK ? results_send_masks(&sending, err)
-                       : kind == OUTPUT_TEXT ? results_send_texts(&sending, err)
-                                             : results_send_scores(predictor, model, name, pictures, code,
-                                                                   arguments->control_fd, &lines, err);
+  enum status status = output_form_has_boxes(kind) ? results_send_boxes(&sending, err)
+                       : kind == OUTPUT_MASK       ? results_send_masks(&sending, err)
+                       : kind == OUTPUT_TEXT       ? results_send_texts(&sending, err)
+                                                   : results_send_scores(predictor, model, name, pictures, code,
+                                                                         arguments->control_fd, &lines, err);
   xsp_span_finish(&span);
   control_flush(&lines, sending.fd); // not in the span: xsp's reading is no work on the output
   return status;

@@ -15,6 +15,7 @@ import onnx
 import yaml
 from onnx import TensorProto, helper, numpy_helper
 from PIL import Image
+from pycocotools import mask
 from pycocotools.coco import COCO
 from pycocotools.cocoeval import COCOeval
 
@@ -259,6 +260,139 @@ class Boxes(OutputTest):
                 self.refused(reason, manifest, "--data", self.folder / "set.json")
         (self.folder / "set.json").write_text('{"images": [{"id": 1, "file_name": "a.png"}')
         self.refused("byte", manifest, "--data", self.folder / "set.json")
+
+
+def paste(grid, frame, width, height):
+    """The value at each pixel's middle, in single precision, with zeros around the grid; frame: left, top, right, bottom."""
+    def places(side, start, end, cells):
+        with numpy.errstate(divide="ignore", invalid="ignore"):
+            place = (numpy.arange(side, dtype=FLOAT) + FLOAT(.5) - start) / (end - start) * FLOAT(cells) - FLOAT(.5)
+        near = (place > -1) & (place < cells)
+        return near, numpy.floor(numpy.where(near, place, 0)).astype(int), numpy.where(near, place, 0) - numpy.floor(numpy.where(near, place, 0))
+    rows, columns = grid.shape
+    x_near, x, right = places(width, frame[0], frame[2], columns)
+    y_near, y, below = places(height, frame[1], frame[3], rows)
+    padded = numpy.pad(grid, 1)
+
+    def mixed(row):
+        left = padded[row + 1][:, x + 1]
+        return left * (1 - right) + padded[row + 1][:, x + 2] * right
+    return numpy.where(numpy.outer(y_near, x_near), mixed(y) * (1 - below)[:, None] + mixed(y + 1) * below[:, None], -numpy.inf)
+
+
+class Instances(OutputTest):
+    """Rows of a picture: x0, y0, x1, y1, score, class, a grid of 4 x 3."""
+    size = (ROWS, 18)
+
+    def make_set(self, scale=1, grid_of=lambda values, place: values.reshape(4, 3), frame_of=lambda frame: frame, threshold=.5):
+        random = numpy.random.default_rng(8)
+        self.found, images, annotations = [], [], []
+        height, width = ROWS * scale, 18 * scale
+        for number in range(1, 9):
+            rows = random.integers(0, 256, self.size)
+            rows[:, :2], rows[:, 2:4] = random.integers(0, 120, (ROWS, 2)), random.integers(120, 256, (ROWS, 2))
+            rows[:, 5] = random.integers(0, 2, ROWS)
+            self.picture(f"{number}.png", numpy.repeat(numpy.repeat(rows, scale, 0), scale, 1))
+            images.append({"id": number, "file_name": f"{number}.png", "width": width, "height": height})
+            parts = rows.astype(FLOAT) / FLOAT(255)
+            for row, part in sorted(zip(rows, parts, strict=True), key=lambda both: -both[0][4]):
+                frame = part[:4] * numpy.array([18, ROWS, 18, ROWS], FLOAT) * FLOAT(scale)
+                pixels = paste(grid_of(part[6:], row[5]), frame_of(frame), width, height) > FLOAT(threshold)
+                self.found.append((number, int(row[5]), part[4], frame, pixels))
+                if random.random() < .5:
+                    moved = numpy.roll(pixels, (random.integers(-1, 2), random.integers(-1, 2)), (0, 1))
+                    crowd, runs = int(random.random() < .2), mask.encode(numpy.asfortranarray(moved.astype(numpy.uint8)))
+                    left, top, right, bottom = map(float, frame)
+                    annotations.append({"id": len(annotations) + 1, "image_id": number, "category_id": int(row[5]), "iscrowd": crowd, "area": int(moved.sum()),
+                                        "bbox": [left, top, right - left, bottom - top], "segmentation": {"size": [height, width], "counts": runs["counts"].decode()}})
+            left, top = random.uniform(0, width / 2), random.uniform(0, height / 2)
+            annotations.append({"id": len(annotations) + 1, "image_id": number, "category_id": 1, "iscrowd": 0, "area": 1, "bbox": [left, top, width / 3, height / 3],
+                                "segmentation": [[left, top, left + width / 3, top, left + width / 3, top + height / 3], [left, top, left + 2, top, left, top + 3]]})
+        self.data = {"annotations": annotations, "images": images, "categories": [{"id": 0, "name": "a"}, {"id": 1, "name": "b"}]}
+        (self.folder / "set.json").write_text(json.dumps(self.data))
+
+    def by_pycocotools(self, kind):
+        results = [{"image_id": number, "category_id": place, "score": float(score), "bbox": [float(frame[0]), float(frame[1]), *(float(frame[i + 2]) - float(frame[i]) for i in (0, 1))],
+                    **({"segmentation": mask.encode(numpy.asfortranarray(pixels.astype(numpy.uint8)))} if kind == "segm" else {})} for number, place, score, frame, pixels in self.found]
+        with contextlib.redirect_stdout(io.StringIO()):
+            truth = COCO()
+            truth.dataset = json.loads(json.dumps(self.data))
+            truth.createIndex()
+            rating = COCOeval(truth, truth.loadRes(results), kind)
+            rating.params.areaRng, rating.params.areaRngLbl = rating.params.areaRng[:1], ["all"]
+            rating.evaluate()
+            rating.accumulate()
+        precision = rating.eval["precision"][:, :, :, 0, 2]
+        return [100 * float(values[values > -1].mean()) for values in (precision, precision[0], precision[5])]
+
+    def check(self, manifest, *arguments):
+        summary, items, classes = self.tables(manifest, "--data", self.folder / "set.json", *arguments)
+        row, = summary["rows"]
+        for kind, keys in (("bbox", ("map_pct", "ap50_pct", "ap75_pct")), ("segm", ("mask_map_pct", "mask_ap50_pct", "mask_ap75_pct"))):
+            for key, own in zip(keys, self.by_pycocotools(kind), strict=True):
+                self.assertAlmostEqual(row[key], own, delta=1e-9)
+        self.assertEqual([entry["pixels"] for entry in items["rows"]], [int(pixels.sum()) for *_, pixels in self.found])
+        self.assertNotEqual(row["map_pct"], row["mask_map_pct"])
+        self.assertAlmostEqual(sum(entry["mask_ap_pct"] for entry in classes["rows"]) / 2, row["mask_map_pct"])
+        return row
+
+    def instances(self, **more):
+        return {"name": "boxes", "type": "instances", "parameters": {"format": "xyxy", "normalized": True, "scores": "scores", "classes": "classes", "masks": "masks", **more}}
+
+    def make_model(self, shape):
+        model(self.folder / "net.onnx", self.size, {"boxes": (0, 4, ["N", ROWS, 4]), "scores": (4, 1, ["N", ROWS]), "classes": (5, 1, ["N", ROWS]),
+                                                    "masks": (6, 12, ["N", ROWS, *shape])}, {"classes": TensorProto.INT64})
+
+    def test_a_grid_for_each_box(self):
+        """[N, boxes, 1, height, width], as Mask R-CNN has them."""
+        self.make_set()
+        self.make_model([1, 4, 3])
+        for batch in (1, 3):
+            self.check(self.manifest(self.size, self.instances()), "--batch", batch)
+        self.assertEqual(self.spans()["paste masks"], 12)  # of full batches, with a warm-up
+
+    def test_a_grid_for_each_box_and_class(self):
+        """On a picture that was resized."""
+        self.make_set(scale=3, grid_of=lambda values, place: values.reshape(2, 2, 3)[place], threshold=.4)
+        self.make_model([2, 2, 3])
+        self.check(self.manifest(self.size, self.instances(mask_threshold=.4), filter="nearest"))
+
+    def test_masks_of_the_whole_input(self):
+        """As torchvision has them."""
+        self.make_set(scale=2, frame_of=lambda frame: numpy.array([0, 0, 36, 2 * ROWS], FLOAT))
+        self.make_model([1, 4, 3])
+        self.check(self.manifest(self.size, self.instances(mask_of="input"), filter="nearest"))
+
+    def test_masks_that_are_not_labelled(self):
+        self.make_set()
+        self.make_model([4, 3])
+        del self.data["annotations"][3]["segmentation"]
+        (self.folder / "set.json").write_text(json.dumps(self.data))
+        summary = self.tables(self.manifest(self.size, self.instances()), "--data", self.folder / "set.json")[0]
+        self.assertIsNone(summary["rows"][0]["mask_map_pct"])
+        self.assertIsNotNone(summary["rows"][0]["map_pct"])
+        self.assertIn("segmentation", " ".join(summary["notes"]))
+
+    def test_what_is_refused(self):
+        self.make_set()
+        self.make_model([4, 3])
+        for reason, output in (("no such output", self.instances(masks="x")), ("another number of masks", self.instances(masks="boxes", mask_of="input"))):
+            self.refused(reason, self.manifest(self.size, output), "--data", self.folder / "set.json")
+
+    def test_a_picture_without_a_dimension_for_the_batch(self):
+        """As the Mask R-CNN of ONNX's zoo takes it."""
+        self.make_set()
+        self.make_model([1, 4, 3])
+        whole = onnx.load(self.folder / "net.onnx")
+        del whole.graph.input[0].type.tensor_type.shape.dim[0]
+        for output in whole.graph.output:
+            del output.type.tensor_type.shape.dim[0]
+        for constant in whole.graph.initializer:
+            if constant.name.endswith(" shape"):
+                constant.CopyFrom(numpy_helper.from_array(numpy_helper.to_array(constant)[1:], constant.name))
+        onnx.save(whole, self.folder / "net.onnx")
+        self.check(self.manifest(self.size, self.instances()))
+        self.refused("no free batch dimension", self.manifest(self.size, self.instances()), "--data", self.folder / "set.json", "--batch", 2)
 
 
 class Masks(OutputTest):

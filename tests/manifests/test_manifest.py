@@ -130,6 +130,7 @@ class FormatTest(ManifestCase):
                    1, 1.25)),
                 *({"permissions": value} for value in ({"view": ["ann"]}, {"use": ["a.b-c_1", "bob"], "view": ["c" * 64]})),
                 {"device": "cpu"}, {"device": "OpenVINO:NPU"}, {"accuracy": {"top1_pct": 76.1, "source": "the paper"}},
+                {"accuracy": {"mask_map_pct": 34.6, "source": "s"}},
                 {"accuracy": {"map_pct": 0, "cer_pct": 100, "source": "s", "data_set": "COCO"}},
                 {"hardware": "gpus>=1"}, {"task": None}, {"version": 1}, {"version": 1.5}, {"framework": {"name": "Script"}}, {"framework": {"name": "MXNet"}},
                 *({"element_type": kind, "inputs": [{"name": "a"}]} for kind in ("float32", "int8")),
@@ -162,6 +163,8 @@ class FormatTest(ManifestCase):
                    {"columns": ["box", "objectness", "scores"], "score_threshold": -1.5, "iou_threshold": 0.45, "class_agnostic": True},
                    {"columns": ["item", "class", "score", "box"], "labels": "x.txt", "score_threshold": 1}, {"iou_threshold": 0},
                    {"scores": "s", "classes": "c"}, {"scores": "s", "transposed": True})),
+                *({"outputs": [{"type": "instances", "parameters": {"format": "xyxy", "masks": "m", **more}}]} for more in
+                  ({}, {"scores": "s", "classes": "c", "mask_threshold": 0, "mask_of": "input"}, {"mask_of": "box", "labels": "x.txt"})),
                 *({"outputs": [{"type": "mask", "parameters": parameters}]} for parameters in
                   ({}, {"threshold": 0.3}, {"layout": "NHWC", "ignore": 255, "labels": "x.txt"})), {"outputs": [{"type": "mask"}]},
                 *({"outputs": [{"type": "text", "parameters": {"vocabulary": "x.txt", **more}}]} for more in
@@ -232,6 +235,10 @@ class FormatTest(ManifestCase):
                      {"columns": ["box", "labels"]}, {"columns": ["box", "scores"], "scores": "s"}, {"classes": "c"}, {"scores": ""},
                      {"score_threshold": "0"}, {"iou_threshold": 1}, {"iou_threshold": -0.1}, {"most": 0}, {"most": 1001}, {"most": 1.5},
                      {"class_agnostic": True}, {"class_agnostic": 1, "iou_threshold": 0.5}, {"labels": 1}, {"threshold": 1})))),
+                *({"outputs": [{"type": "instances", "parameters": parameters}]} for parameters in
+                  (None, {}, {"format": "xyxy"}, {"masks": "m"}, *({"format": "xyxy", "masks": "m", **more} for more in
+                    ({"masks": ""}, {"masks": 1}, {"mask_threshold": "0"}, {"mask_of": "picture"}, {"columns": ["box"]}, {"threshold": 0.5})))),
+                {"outputs": [{"type": "boxes", "parameters": {"format": "xyxy", "masks": "m"}}]}, {"outputs": [{"type": "instances"}]},
                 {"outputs": [{"type": "boxes"}]}, {"inputs": [{"type": "boxes", "parameters": {"format": "xyxy"}}]},
                 *({"outputs": [{"type": "mask", "parameters": parameters}]} for parameters in
                   ([], {"threshold": "0"}, {"layout": "HWC"}, {"ignore": 256}, {"ignore": -1}, {"threshold": 0, "layout": "NCHW"}, {"format": "xyxy"})),

@@ -8,8 +8,11 @@ import subprocess
 import tempfile
 import unittest
 
+import numpy
 from framework_environment import framework_python
+from PIL import Image
 from tensorflow_environment import tensorflow_environment
+from torch_environment import torch_python
 
 BUILD = pathlib.Path(os.environ["XSP_BUILD"])
 MODELS = pathlib.Path(os.environ["XSP_SOURCE"]) / "lab/models"
@@ -60,6 +63,34 @@ class GeneratorTest(unittest.TestCase):
     def test_onnx_for_openvino(self):
         environment = environment_of(framework_python("openvino", "openvino==2026.4.1", "onnx==1.23.2", "numpy==2.4.6"))
         self.check("squeezenet_1.1_openvino.yml", environment)
+
+    def test_a_trained_model_of_instances(self):
+        """On pictures that it has not seen: a bright rectangle or ellipse in noise."""
+        random = numpy.random.default_rng(5)
+        data = {"images": [], "annotations": [], "categories": [{"id": 0, "name": "rectangle"}, {"id": 1, "name": "ellipse"}]}
+        with tempfile.TemporaryDirectory() as folder:
+            folder = pathlib.Path(folder)
+            for number in range(1, 41):
+                width, height, kind = (*map(int, random.integers(8, 17, 2)), int(random.integers(2)))
+                left, top = int(random.integers(33 - width)), int(random.integers(33 - height))
+                y, x = ((numpy.arange(32) + .5 - first - size / 2) / (size / 2) for first, size in ((top, height), (left, width)))
+                distance = x[None] ** 2 + y[:, None] ** 2 if kind else numpy.maximum(abs(x)[None], abs(y)[:, None])
+                mask = distance <= 1
+                values = random.random((32, 32, 3)) * 127 + 128 * mask[..., None]
+                Image.fromarray(values.astype(numpy.uint8)).save(folder / f"{number}.png")
+                turns = numpy.flatnonzero(numpy.diff(numpy.concatenate([[0], mask.T.reshape(-1)])))
+                data["images"].append({"id": number, "file_name": f"{number}.png", "width": 32, "height": 32})
+                data["annotations"].append({"id": number, "image_id": number, "category_id": kind, "bbox": [left, top, width, height], "iscrowd": 0, "segmentation":
+                                            {"size": [32, 32], "counts": numpy.diff([0, *turns, 1024]).tolist()}})
+            (folder / "set.json").write_text(json.dumps(data))
+            done = subprocess.run([BUILD / "xsp", "evaluate", MODELS / "toy_mask_rcnn_pytorch.yml", "--data", folder / "set.json", "-o", folder / "out.xsp", "--json", "-q"],
+                                  capture_output=True, text=True, timeout=1200, check=False,
+                                  env={**os.environ, "VIRTUAL_ENV": str(environment_of(torch_python())), "XSP_MODEL_CACHE": str(folder)})
+        self.assertEqual(done.returncode, 0, done.stderr)
+        row, = json.loads(done.stdout)[0]["rows"]
+        print({key: value for key, value in row.items() if "map" in key or "ap" in key})
+        self.assertGreater(row["ap50_pct"], 60)
+        self.assertGreater(row["mask_ap50_pct"], 60)
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@
 #include "base/mapped.h"
 #include "base/sorted.h"
 #include "base/vector.h"
+#include "experiment/evaluation/coco_masks.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -19,11 +20,13 @@ static const char what[] = "cannot read the data set";
 struct coco_image {
   int64_t id;
   const char *file;
+  int64_t width, height; // 0: unknown
 };
 struct coco_box {
   int64_t image, category;
   double sides[4];
   bool is_crowd;
+  const struct coco_mask *mask; // NULL: none
 };
 struct coco {
   struct json_reader json;
@@ -33,7 +36,7 @@ struct coco {
   VECTOR(struct coco_image) images;
   VECTOR(struct coco_box) boxes;
   VECTOR(struct data_category) categories;
-  bool has_boxes;
+  bool has_boxes, with_masks;
 };
 
 static enum status wrong(const struct coco *coco, const char *why)
@@ -99,6 +102,9 @@ static enum status read_image(struct coco *coco)
     has_id |= is_id;
     XSP_TRY(is_id                                       ? read_id(coco, &image.id)
             : strcmp(coco->json.text, "file_name") == 0 ? read_text(coco, &image.file)
+            : !coco->with_masks                         ? skip(coco)
+            : strcmp(coco->json.text, "width") == 0     ? read_id(coco, &image.width)
+            : strcmp(coco->json.text, "height") == 0    ? read_id(coco, &image.height)
                                                         : skip(coco));
   }
   if (coco->json.event != JSON_OBJECT_END || !has_id || image.file == NULL)
@@ -107,20 +113,30 @@ static enum status read_image(struct coco *coco)
   return STATUS_OK;
 }
 
+static enum status read_mask(struct coco *coco, const struct coco_mask **ret_mask)
+{
+  struct coco_mask *mask = arena_alloc(coco->arena, sizeof *mask);
+  const char *why = coco_mask_read(&coco->json, coco->arena, mask);
+  *ret_mask = mask;
+  return why == NULL ? STATUS_OK : wrong(coco, why);
+}
+
 static enum status read_box(struct coco *coco)
 {
-  static const char *const keys[] = {"image_id", "category_id", "bbox", "iscrowd"};
+  static const char *const keys[] = {"image_id", "category_id", "bbox", "iscrowd", "segmentation"};
+  unsigned key_count = coco->with_masks ? 5 : 4;
   struct coco_box box = {0};
   unsigned seen = 0, key;
   while (json_next(&coco->json) == JSON_KEY) {
-    for (key = 0; key < 4 && strcmp(coco->json.text, keys[key]) != 0; key++)
+    for (key = 0; key < key_count && strcmp(coco->json.text, keys[key]) != 0; key++)
       continue;
     seen |= 1u << key;
-    XSP_TRY(key == 0   ? read_id(coco, &box.image)
-            : key == 1 ? read_id(coco, &box.category)
-            : key == 2 ? read_sides(coco, box.sides)
-            : key == 3 ? read_crowd(coco, &box.is_crowd)
-                       : skip(coco));
+    XSP_TRY(key == 0                       ? read_id(coco, &box.image)
+            : key == 1                     ? read_id(coco, &box.category)
+            : key == 2                     ? read_sides(coco, box.sides)
+            : key == 3                     ? read_crowd(coco, &box.is_crowd)
+            : key == 4 && coco->with_masks ? read_mask(coco, &box.mask)
+                                           : skip(coco));
   }
   if (coco->json.event != JSON_OBJECT_END || (seen & 7) != 7)
     return wrong(coco, "an annotation lacks image_id, category_id or bbox");
@@ -213,6 +229,16 @@ static enum status put_categories(struct coco *coco, struct data_set *set)
   return STATUS_OK;
 }
 
+static const char *put_mask(const struct coco *coco, const struct coco_mask *mask, const struct coco_image *image,
+                            struct mask_runs *ret_runs)
+{
+  if (mask == NULL)
+    return NULL;
+  if (image->width < 0 || image->height < 0 || !image_size_is_possible((uint64_t)image->width, (uint64_t)image->height))
+    return "width or height is missing";
+  return coco_mask_runs(mask, (unsigned)image->width, (unsigned)image->height, coco->arena, ret_runs);
+}
+
 // By item, those of one in the order of the file.
 static enum status put_boxes(struct coco *coco, struct data_set *set)
 {
@@ -220,6 +246,7 @@ static enum status put_boxes(struct coco *coco, struct data_set *set)
   struct data_box *boxes SCOPED(scoped_free) = memory_new(count + 1, sizeof *boxes);
   size_t *starts SCOPED(scoped_free) = memory_new(set->count + 1, sizeof *starts);
   enum status status = STATUS_OK;
+  set->has_masks = coco->with_masks && coco->has_boxes;
   for (size_t i = 0; i < count && status == STATUS_OK; i++) {
     const struct coco_box *box = &coco->boxes.items[i];
     const struct coco_image *image =
@@ -239,7 +266,12 @@ static enum status put_boxes(struct coco *coco, struct data_set *set)
                                  box->sides[1],
                                  box->sides[2],
                                  box->sides[3],
-                                 box->is_crowd};
+                                 box->is_crowd,
+                                 {0}};
+    const char *why = put_mask(coco, box->mask, image, &boxes[i].runs);
+    if (why != NULL)
+      status = refuse(coco, arena_format(coco->arena, "%s: image %%" PRId64, why), image->id);
+    set->has_masks &= box->mask != NULL;
     starts[boxes[i].item + 1]++;
   }
   set->boxes = arena_alloc_array(coco->arena, count + 1, sizeof *set->boxes);
@@ -251,10 +283,10 @@ static enum status put_boxes(struct coco *coco, struct data_set *set)
   return status;
 }
 
-enum status coco_parse(const char *text, size_t length, const char *path, struct arena *arena, struct data_set *ret_set,
-                       struct error *err)
+enum status coco_parse(const char *text, size_t length, const char *path, bool with_masks, struct arena *arena,
+                       struct data_set *ret_set, struct error *err)
 {
-  struct coco coco = {.path = path, .arena = arena, .err = err};
+  struct coco coco = {.path = path, .arena = arena, .err = err, .with_masks = with_masks};
   const char *slash = strrchr(path, '/');
   *ret_set = (struct data_set){.path = path, .place = path};
   json_read_start(&coco.json, text, length);
@@ -273,12 +305,13 @@ enum status coco_parse(const char *text, size_t length, const char *path, struct
   return status;
 }
 
-enum status coco_read(const char *path, struct arena *arena, struct data_set *ret_set, struct error *err)
+enum status coco_read(const char *path, bool with_masks, struct arena *arena, struct data_set *ret_set,
+                      struct error *err)
 {
   struct mapped file;
   if (!mapped_open(path, &file))
     return error_set_errno(err, STATUS_INPUT, what, path, "a file as COCO's instances.json");
-  enum status status = coco_parse(file.bytes, file.size, path, arena, ret_set, err);
+  enum status status = coco_parse(file.bytes, file.size, path, with_masks, arena, ret_set, err);
   mapped_close(&file);
   return status;
 }

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "data/data.h"
 #include "launch/launch.h"
+#include "processing/processing.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -34,6 +35,7 @@ struct data_box { // in pixels of the picture
   size_t item, category;
   double left, top, width, height;
   bool is_crowd; // many objects
+  struct mask_runs runs;
 };
 struct data_set {
   const char *path;   // as given
@@ -46,6 +48,7 @@ struct data_set {
   const char **labels; // distinct ones, sorted
   size_t label_count;
   bool has_boxes;         // items are labelled with boxes, maybe none
+  bool has_masks;         // each box has its pixels in `runs`
   struct data_box *boxes; // in the order of items
   size_t box_count;
   struct data_category *categories; // by id
@@ -54,9 +57,10 @@ struct data_set {
 
 // Everything lives in `arena`. FOLDER/LABEL/*.png, .jpg and .jpeg, by name; pictures in FOLDER itself have no label. A file that ends
 // with .csv: "FILE,LABEL" on each line, quoted as RFC 4180 has it, paths relative to its folder; a first line "file,label" is a
-// head. A file that ends with .json: coco.h. One that begins as a data set in one file is that. STATUS_INPUT: unreadable, malformed,
+// head. A file that ends with .json: coco.h,
+// whose masks are read where they are wanted. One that begins as a data set in one file is that. STATUS_INPUT: unreadable, malformed,
 // or without any item.
-enum status data_set_read(const char *path, struct arena *arena, struct data_set *ret_set,
+enum status data_set_read(const char *path, bool with_masks, struct arena *arena, struct data_set *ret_set,
                           struct error *err) MUST_CHECK;
 // Removes an item that turned out to be no picture, with its boxes.
 void data_set_leave_out(struct data_set *set, size_t item);

@@ -205,7 +205,8 @@ struct runner_picture data_item_picture(const struct data_item *item)
   return picture;
 }
 
-enum status data_set_read(const char *path, struct arena *arena, struct data_set *ret_set, struct error *err)
+enum status data_set_read(const char *path, bool with_masks, struct arena *arena, struct data_set *ret_set,
+                          struct error *err)
 {
   struct stat facts;
   struct reading reading = {.arena = arena, .path = path, .err = err};
@@ -213,7 +214,7 @@ enum status data_set_read(const char *path, struct arena *arena, struct data_set
   if (stat(path, &facts) != 0)
     return error_set_errno(err, STATUS_INPUT, what, path, "a folder, a .csv, .json or .xspd file");
   if (!S_ISDIR(facts.st_mode) && is_json(path))
-    return coco_read(path, arena, ret_set, err);
+    return coco_read(path, with_masks, arena, ret_set, err);
   enum status status = S_ISDIR(facts.st_mode)       ? read_folder(&reading, path, NULL)
                        : data_file_recognizes(path) ? read_data_file(&reading)
                                                     : read_table(&reading);

@@ -269,8 +269,8 @@ static void count(struct running *running)
   struct evaluation_result *result = running->result;
   struct arena *arena = &running->evaluation->arena;
   size_t items = result->item_count;
-  if (model->kind == OUTPUT_BOXES)
-    accuracy_of_boxes(&result->predictions, set, items, arena, &result->accuracy);
+  if (output_form_has_boxes(model->kind))
+    accuracy_of_boxes(&result->predictions, set, items, model->kind == OUTPUT_INSTANCES, arena, &result->accuracy);
   else if (model->kind == OUTPUT_MASK)
     accuracy_of_masks(&result->predictions, set, items, arena, &result->accuracy);
   else if (model->kind == OUTPUT_TEXT)

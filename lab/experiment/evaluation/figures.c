@@ -44,7 +44,7 @@ static bool has_kind(const struct evaluation_options *options, enum output_kind 
 
 bool evaluation_compares(const struct evaluation_options *options)
 {
-  return options->model_count > 1 && !has_kind(options, OUTPUT_BOXES);
+  return options->model_count > 1 && !has_kind(options, OUTPUT_BOXES) && !has_kind(options, OUTPUT_INSTANCES);
 }
 
 static void put_part(struct table_builder *table, const char *key, double part)
@@ -61,18 +61,22 @@ static void put_accuracy(struct table_builder *table, const struct evaluation_op
   enum output_kind kind = options->models[number].kind;
   bool are_both_scores = number > 0 && kind == OUTPUT_SCORES && options->models[0].kind == OUTPUT_SCORES;
   if (kind == OUTPUT_SCORES || result->item_count == 0)
-    accuracy = (struct accuracy){
-        .ap = NAN, .ap_at_50 = NAN, .ap_at_75 = NAN, .iou = NAN, .pixels = NAN, .exact = NAN, .character_errors = NAN};
+    accuracy = accuracy_unknown;
   if (has_kind(options, OUTPUT_SCORES)) {
     size_t labelled = kind == OUTPUT_SCORES ? result->labelled : 0;
     table_put(table, "top1_pct", cell_real(percent(result->first_right, labelled)));
     table_put(table, "top5_pct", cell_real(percent(result->among_right, labelled)));
     table_put_optional(table, "agreement_pct", cell_real(are_both_scores ? agreement_pct(first, result) : NAN));
   }
-  if (has_kind(options, OUTPUT_BOXES)) {
+  if (has_kind(options, OUTPUT_BOXES) || has_kind(options, OUTPUT_INSTANCES)) {
     put_part(table, "map_pct", accuracy.ap);
     put_part(table, "ap50_pct", accuracy.ap_at_50);
     put_part(table, "ap75_pct", accuracy.ap_at_75);
+  }
+  if (has_kind(options, OUTPUT_INSTANCES)) {
+    put_part(table, "mask_map_pct", accuracy.mask_ap);
+    put_part(table, "mask_ap50_pct", accuracy.mask_ap_at_50);
+    put_part(table, "mask_ap75_pct", accuracy.mask_ap_at_75);
   }
   if (has_kind(options, OUTPUT_MASK)) {
     put_part(table, "miou_pct", accuracy.iou);

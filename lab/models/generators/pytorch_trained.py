@@ -155,6 +155,111 @@ def toy_segmentation():
     return network, (pictures[:2],)
 
 
+# ---- objects in regions: the forms of Faster R-CNN and of Mask R-CNN -------------------------------------------------
+REGIONS, CROP, MASK = 8, 7, 14
+
+
+def shapes(count):
+    """As rectangles(), but half of them are ellipses: class 1."""
+    pictures, boxes, masks = rectangles(count)
+    kinds = torch.randint(2, (count,))
+    places = (torch.arange(EDGE) + .5) / EDGE
+    middle, half = (boxes[:, :2] + boxes[:, 2:]) / 2, (boxes[:, 2:] - boxes[:, :2]) / 2
+    x, y = ((places - middle[:, i:i + 1]) / half[:, i:i + 1] for i in (0, 1))
+    ellipses = (x.unsqueeze(1) ** 2 + y.unsqueeze(2) ** 2 <= 1).float()
+    masks = torch.where(kinds.view(-1, 1, 1) == 1, masks * ellipses, masks)
+    return torch.rand(count, 3, EDGE, EDGE) * .5 + masks.unsqueeze(1) * .5, boxes, masks, kinds
+
+
+def crop(maps, boxes, size):
+    """What of `maps` [N, C, H, W] is in `boxes` [N, M, 4], as [N * M, C, size, size]."""
+    count, channels, regions = maps.shape[0], maps.shape[1], boxes.shape[1]
+    steps = (torch.arange(size) + .5) / size
+    x, y = (boxes[..., i:i + 1] + (boxes[..., i + 2:i + 3] - boxes[..., i:i + 1]) * steps for i in (0, 1))
+    grid = torch.stack([x.unsqueeze(2).expand(-1, -1, size, -1), y.unsqueeze(3).expand(-1, -1, -1, size)], -1)
+    found = functional.grid_sample(maps, grid.flatten(1, 2) * 2 - 1, align_corners=False)
+    return found.view(count, channels, regions, size, size).transpose(1, 2).reshape(-1, channels, size, size)
+
+
+class Regions(nn.Module):
+    """The best boxes of a map of 8 × 8 are cut out of the features; each is classified, moved and, `with_masks`, masked for each class."""
+
+    def __init__(self, with_masks):
+        super().__init__()
+        self.body = nn.Sequential(block(3, 16), nn.MaxPool2d(2), block(16, 32))
+        self.propose = nn.Sequential(nn.MaxPool2d(2), block(32, 32), block(32, 32), nn.Conv2d(32, 5, 1))
+        self.classify = nn.Sequential(nn.Flatten(), nn.Linear(32 * CROP * CROP, 64), nn.ReLU(), nn.Linear(64, 3 + 4))
+        self.mask = nn.Sequential(block(32, 32), nn.Upsample(scale_factor=2), block(32, 16), nn.Conv2d(16, 2, 1)) if with_masks else None
+
+    def proposals(self, features):
+        found = self.propose(features).flatten(2).transpose(1, 2)
+        return found[..., :4].sigmoid(), found[..., 4]
+
+    def heads(self, features, boxes):
+        parts = crop(features, boxes, CROP)
+        found = self.classify(parts).view(boxes.shape[0], boxes.shape[1], 7)
+        masks = self.mask(parts).view(boxes.shape[0], boxes.shape[1], 2, MASK, MASK) if self.mask else None
+        return found[..., :3], boxes + found[..., 3:] / 10, masks
+
+    def forward(self, pictures):
+        features = self.body(pictures)
+        boxes, scores = self.proposals(features)
+        best = scores.topk(REGIONS, 1).indices.unsqueeze(2).expand(-1, -1, 4)
+        classes, boxes, masks = self.heads(features, boxes.gather(1, best))
+        return (boxes, classes.softmax(2)[..., :2], *([masks.sigmoid()] if self.mask else []))
+
+
+def region_loss(network, pictures, boxes, masks, kinds):
+    features, count = network.body(pictures), len(pictures)
+    proposed, scores = network.proposals(features)
+    middle = ((boxes[:, :2] + boxes[:, 2:]) * 4).long().clamp(0, 7)
+    at = middle[:, 1] * 8 + middle[:, 0]
+    wanted = boxes.unsqueeze(1).expand(-1, REGIONS, -1)
+    near = wanted + torch.randn(count, REGIONS, 4) * .05
+    corners = torch.rand(count, REGIONS, 2, 2).sort(2).values.flatten(2)
+    regions = torch.where(torch.rand(count, REGIONS, 1) < .6, near, corners)
+    classes, moved, found = network.heads(features, regions)
+    is_object = overlap(regions.flatten(0, 1), wanted.flatten(0, 1)) > .5
+    labels = torch.where(is_object.view(count, REGIONS), kinds.unsqueeze(1), 2)
+    loss = (functional.cross_entropy(scores, at) + 20 * functional.l1_loss(proposed[torch.arange(count), at], boxes)
+            + functional.cross_entropy(classes.flatten(0, 1), labels.flatten())
+            + 20 * functional.l1_loss(moved.flatten(0, 1)[is_object], wanted.flatten(0, 1)[is_object]))
+    if found is not None:
+        target = crop(masks.unsqueeze(1), regions, MASK).squeeze(1)
+        own = found.flatten(0, 1)[torch.arange(count * REGIONS), kinds.repeat_interleave(REGIONS)]
+        loss = loss + functional.binary_cross_entropy_with_logits(own[is_object], target[is_object])
+    return loss
+
+
+def trained_regions(with_masks):
+    network = Regions(with_masks).train()
+    optimizer = torch.optim.Adam(network.parameters(), 3e-3)
+    for _ in range(400):
+        optimizer.zero_grad()
+        region_loss(network, *shapes(32)).backward()
+        optimizer.step()
+    network.eval()
+    pictures, boxes, masks, kinds = shapes(300)
+    with torch.no_grad():
+        found, scores, *found_masks = network(pictures)
+    best, every = scores.amax(2).argmax(1), torch.arange(300)
+    check("boxes", (overlap(found[every, best], boxes) > .5).float().mean().item(), .8)
+    check("classes", (scores[every, best].argmax(1) == kinds).float().mean().item(), .8)
+    if with_masks:
+        target = crop(masks.unsqueeze(1), found[every, best].unsqueeze(1), MASK).squeeze(1) > .5
+        check("masks", ((found_masks[0][every, best, kinds] > .5) == target).float().mean().item(), .85)
+    return network, (pictures[:2],)
+
+
+def toy_faster_rcnn():
+    return trained_regions(with_masks=False)
+
+
+def toy_mask_rcnn():
+    return trained_regions(with_masks=True)
+
+
+# ---- details ---------------------------------------------------------------------------------------------------------
 def toy_super_resolution():
     """Digits of 4 × 4 at twice the size."""
     pictures, _ = digits()
@@ -299,6 +404,6 @@ def voice_encoder():
     return network, (torch.rand(2, 160, 40),)
 
 
-NETWORKS = {make.__name__: make for make in (digits_mlp, digits_cnn, digits_transformer, toy_detection, toy_segmentation,
-                                            toy_super_resolution, toy_letters, toy_tones, mtcnn_pnet, mtcnn_rnet, mtcnn_onet,
+NETWORKS = {make.__name__: make for make in (digits_mlp, digits_cnn, digits_transformer, toy_detection, toy_segmentation, toy_faster_rcnn,
+                                            toy_mask_rcnn, toy_super_resolution, toy_letters, toy_tones, mtcnn_pnet, mtcnn_rnet, mtcnn_onet,
                                             voice_encoder)}

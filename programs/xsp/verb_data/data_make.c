@@ -102,7 +102,7 @@ static enum status add_set(struct making *making, const char *source, struct are
   const struct slice folder = folder_of(source);
   struct buf bytes;
   buf_init(&bytes, DATA_ITEM_BYTES_MOST);
-  enum status status = data_set_read(source, arena, &set, err);
+  enum status status = data_set_read(source, false, arena, &set, err);
   if (status == STATUS_OK && set.box_count > 0)
     status = error_set(err, STATUS_INPUT, "cannot make the data set", source, "--data with the .json file itself",
                        "an .xspd file has labels, no boxes");

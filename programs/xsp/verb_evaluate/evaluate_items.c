@@ -53,6 +53,10 @@ static void put_box(struct table_builder *table, const struct items *items, size
   table_put(table, "top", cell_real((double)shown->top));
   table_put(table, "right", cell_real((double)shown->right));
   table_put(table, "bottom", cell_real((double)shown->bottom));
+  if (items->model->kind == OUTPUT_INSTANCES) {
+    struct mask_runs runs = predictions_runs(&items->result->predictions, shown);
+    table_put(table, "pixels", cell_int_if(box != NULL, (int64_t)mask_runs_pixels(&runs)));
+  }
 }
 
 static size_t put_boxes(struct table_builder *table, const struct items *items, size_t number, size_t at)
@@ -104,7 +108,7 @@ static void put_text(struct table_builder *table, const struct items *items, siz
 static void classes_table(const struct items *items, struct table *ret_table)
 {
   const struct accuracy *accuracy = &items->result->accuracy;
-  bool are_boxes = items->model->kind == OUTPUT_BOXES;
+  bool are_boxes = output_form_has_boxes(items->model->kind);
   struct table_builder table;
   table_start(&table, items->arena);
   for (size_t i = 0; i < accuracy->class_count; i++) {
@@ -115,6 +119,7 @@ static void classes_table(const struct items *items, struct table *ret_table)
     table_put(&table, are_boxes ? "boxes" : "pixels", cell_int((int64_t)rated->wanted));
     table_put_optional(&table, "ap_pct", cell_real(100 * rated->ap));
     table_put_optional(&table, "ap50_pct", cell_real(100 * rated->ap_at_50));
+    table_put_optional(&table, "mask_ap_pct", cell_real(100 * rated->mask_ap));
     table_put_optional(&table, "iou_pct", cell_real(100 * rated->iou));
   }
   *ret_table =
@@ -132,7 +137,7 @@ size_t evaluate_items(const struct evaluation_options *options, const struct eva
   size_t at = 0;
   table_start(&table, arena);
   for (size_t i = 0; i < items.result->item_count; i++) {
-    if (items.model->kind == OUTPUT_BOXES)
+    if (output_form_has_boxes(items.model->kind))
       at = put_boxes(&table, &items, i, at);
     else if (items.model->kind == OUTPUT_MASK)
       at = put_mask(&table, &items, i, at);

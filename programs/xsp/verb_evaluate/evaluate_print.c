@@ -22,7 +22,7 @@ static void put_lacking_categories(struct table_builder *table, const struct dat
                                    const struct evaluation_model *model, const struct evaluation_result *result)
 {
   size_t lacking = 0;
-  for (size_t i = 0; model->kind == OUTPUT_BOXES && i < result->accuracy.class_count; i++)
+  for (size_t i = 0; output_form_has_boxes(model->kind) && i < result->accuracy.class_count; i++)
     lacking += result->accuracy.classes[i].place == DATA_NO_CLASS;
   if (lacking > 0)
     table_note(table, "%s: %zu of %zu categories of %s are not classes of the model", model->profile.name, lacking,
@@ -50,6 +50,8 @@ static void put_notes(struct table_builder *table, const struct evaluation_optio
                  result->item_count,
                  options->models[i].kind == OUTPUT_SCORES ? ", or one that is not a class of the model" : "");
     put_lacking_categories(table, set, &options->models[i], result);
+    if (options->models[i].kind == OUTPUT_INSTANCES && set->has_boxes && !set->has_masks)
+      table_note(table, "%s: not all annotations of %s have a segmentation: masks are not rated", name, set->path);
     if (options->precision_pct > 0 && result->item_count > 0)
       table_note(table, "%s: %u inferences%s", name, result->inferences,
                  result->reach_pct <= options->precision_pct ? ""

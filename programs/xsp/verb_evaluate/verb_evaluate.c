@@ -180,8 +180,8 @@ static enum status fill_scenarios(const struct invocation *invocation, struct ar
 }
 
 // A folder has no checksum, and nothing to fetch.
-static enum status read_data(const struct invocation *invocation, const char *data, struct arena *arena,
-                             struct data_set *set, struct error *err)
+static enum status read_data(const struct invocation *invocation, const char *data, bool with_masks,
+                             struct arena *arena, struct data_set *set, struct error *err)
 {
   struct asset_request request;
   const char *path = data;
@@ -193,7 +193,7 @@ static enum status read_data(const struct invocation *invocation, const char *da
     output_progress(NULL, true);
     XSP_TRY(status);
   }
-  XSP_TRY(data_set_read(path, arena, set, err));
+  XSP_TRY(data_set_read(path, with_masks, arena, set, err));
   set->path = data;
   set->sha256 = request.sha256;
   return STATUS_OK;
@@ -225,10 +225,12 @@ static enum status fill(const struct invocation *invocation, struct arena *arena
   XSP_TRY(invocation_unsigned(invocation, "max-runs", 1, 1000000, &evaluation->runs_most, err));
   evaluation->limit = (size_t)limit;
   XSP_TRY(fill_scenarios(invocation, arena, evaluation, err));
+  bool with_masks = false;
   struct profile_variant *variants = arena_alloc_array(arena, invocation->argument_count, sizeof *variants);
   for (size_t i = 0; i < invocation->argument_count; i++) {
     XSP_TRY(fill_model(invocation, invocation->arguments[i], arena, &models[i], &manifests[i], err));
     variants[i] = models[i].profile.variants[0];
+    with_masks |= models[i].kind == OUTPUT_INSTANCES;
   }
   XSP_TRY(profile_check_libraries(invocation, variants, invocation->argument_count, err));
   if (evaluation->output_path == NULL)
@@ -237,7 +239,7 @@ static enum status fill(const struct invocation *invocation, struct arena *arena
   if (writes && !evaluation->force && access(evaluation->output_path, F_OK) == 0) // before minutes of work, not after
     return error_set(err, STATUS_USE, "the output exists", evaluation->output_path, "--force, or another -o",
                      "it is not overwritten unasked");
-  XSP_TRY(read_data(invocation, data, arena, set, err));
+  XSP_TRY(read_data(invocation, data, with_masks, arena, set, err));
   return isolation_options(invocation, manifests, set, models, evaluation->model_count, arena, err);
 }
 
@@ -300,7 +302,8 @@ const struct verb verb_evaluate = {
     .description =
         "Each MANIFEST has a model, how pictures are prepared for it, and the names of its classes "
         "(docs/evaluate.md). The pictures are decoded, resized, cut and normalised, the model predicts, and the "
-        "best classes, boxes, masks or texts are compared with the labels. Each step is a span; the file has an "
+        "best classes, boxes, masks, instances or texts are compared with the labels. Each step is a span; the file "
+        "has an "
         "experiment for each model.\n\n"
         "The models run one after the other, each in a process of its own.\n\n"
         "With --registry, agents of other machines evaluate instead (docs/agents.md). Status 3 where no agent "

@@ -7,8 +7,16 @@
 
 #include <math.h>
 
-static const struct accuracy unknown = {
-    .ap = NAN, .ap_at_50 = NAN, .ap_at_75 = NAN, .iou = NAN, .pixels = NAN, .exact = NAN, .character_errors = NAN};
+const struct accuracy accuracy_unknown = {.ap = NAN,
+                                          .ap_at_50 = NAN,
+                                          .ap_at_75 = NAN,
+                                          .mask_ap = NAN,
+                                          .mask_ap_at_50 = NAN,
+                                          .mask_ap_at_75 = NAN,
+                                          .iou = NAN,
+                                          .pixels = NAN,
+                                          .exact = NAN,
+                                          .character_errors = NAN};
 
 // ---- boxes -----------------------------------------------------------------------------------------------------------
 static size_t category_of(const struct data_set *set, size_t place)
@@ -19,7 +27,7 @@ static size_t category_of(const struct data_set *set, size_t place)
   return category;
 }
 
-static size_t rate_wanted(const struct data_set *set, size_t item_count, struct rated_box *boxes)
+static size_t rate_wanted(const struct data_set *set, size_t item_count, bool by_pixels, struct rated_box *boxes)
 {
   size_t count = 0;
   for (; count < set->box_count && set->boxes[count].item < item_count; count++) {
@@ -30,53 +38,77 @@ static size_t rate_wanted(const struct data_set *set, size_t item_count, struct 
                                       .top = box->top,
                                       .width = box->width,
                                       .height = box->height,
-                                      .is_crowd = box->is_crowd};
+                                      .is_crowd = box->is_crowd,
+                                      .runs = by_pixels ? &box->runs : NULL};
   }
   return count;
 }
 
-// Without those of classes that the data set does not have.
-static size_t rate_found(const struct predictions *predictions, const struct data_set *set, struct rated_box *boxes)
+// Without those of classes that the data set does not have. `runs` NULL: boxes alone.
+static size_t rate_found(const struct predictions *predictions, const struct data_set *set, struct mask_runs *runs,
+                         struct rated_box *boxes)
 {
   size_t count = 0;
   for (size_t i = 0; i < predictions->boxes.count; i++) {
     const struct predicted_box *box = &predictions->boxes.items[i];
     size_t category = category_of(set, box->place);
-    if (category < set->category_count)
-      boxes[count++] = (struct rated_box){.item = box->item,
-                                          .category = category,
-                                          .left = (double)box->left,
-                                          .top = (double)box->top,
-                                          .width = (double)box->right - (double)box->left,
-                                          .height = (double)box->bottom - (double)box->top,
-                                          .score = (double)box->score};
+    if (category == set->category_count)
+      continue;
+    if (runs != NULL)
+      runs[count] = predictions_runs(predictions, box);
+    boxes[count] = (struct rated_box){.item = box->item,
+                                      .category = category,
+                                      .left = (double)box->left,
+                                      .top = (double)box->top,
+                                      .width = (double)box->right - (double)box->left,
+                                      .height = (double)box->bottom - (double)box->top,
+                                      .score = (double)box->score,
+                                      .runs = runs != NULL ? &runs[count] : NULL};
+    count++;
   }
   return count;
 }
 
-void accuracy_of_boxes(const struct predictions *predictions, const struct data_set *set, size_t item_count,
-                       struct arena *arena, struct accuracy *ret_accuracy)
+static size_t measure(const struct predictions *predictions, const struct data_set *set, size_t item_count,
+                      bool by_pixels, struct rated_box *wanted, struct arena *arena,
+                      struct average_precision *ret_precision)
 {
-  *ret_accuracy = unknown;
+  size_t found_count = predictions->boxes.count, wanted_count = rate_wanted(set, item_count, by_pixels, wanted);
+  struct mask_runs *runs SCOPED(scoped_free) = by_pixels ? memory_new(found_count + 1, sizeof *runs) : NULL;
+  struct rated_box *found SCOPED(scoped_free) = memory_new(found_count + 1, sizeof *found);
+  found_count = rate_found(predictions, set, runs, found);
+  average_precision_measure(wanted, wanted_count, found, found_count, set->category_count, arena, ret_precision);
+  return wanted_count;
+}
+
+void accuracy_of_boxes(const struct predictions *predictions, const struct data_set *set, size_t item_count,
+                       bool have_masks, struct arena *arena, struct accuracy *ret_accuracy)
+{
+  *ret_accuracy = accuracy_unknown;
   if (!set->has_boxes)
     return;
-  struct average_precision precision;
+  struct average_precision precision, of_masks = {NAN, NAN, NAN, NULL, NULL};
   struct rated_box *wanted SCOPED(scoped_free) = memory_new(set->box_count + 1, sizeof *wanted);
-  struct rated_box *rated SCOPED(scoped_free) = memory_new(predictions->boxes.count + 1, sizeof *rated);
-  size_t wanted_count = rate_wanted(set, item_count, wanted), rated_count = rate_found(predictions, set, rated);
-  average_precision_measure(wanted, wanted_count, rated, rated_count, set->category_count, arena, &precision);
+  if (have_masks && set->has_masks)
+    measure(predictions, set, item_count, true, wanted, arena, &of_masks);
+  size_t wanted_count = measure(predictions, set, item_count, false, wanted, arena, &precision);
   ret_accuracy->labelled = item_count;
   ret_accuracy->ap = precision.all;
   ret_accuracy->ap_at_50 = precision.at_50;
   ret_accuracy->ap_at_75 = precision.at_75;
+  ret_accuracy->mask_ap = of_masks.all;
+  ret_accuracy->mask_ap_at_50 = of_masks.at_50;
+  ret_accuracy->mask_ap_at_75 = of_masks.at_75;
   ret_accuracy->class_count = set->category_count;
   ret_accuracy->classes = arena_alloc_array(arena, set->category_count + 1, sizeof *ret_accuracy->classes);
   for (size_t i = 0; i < set->category_count; i++)
-    ret_accuracy->classes[i] = (struct class_accuracy){.name = set->categories[i].name,
-                                                       .place = set->categories[i].place,
-                                                       .ap = precision.of_category[i],
-                                                       .ap_at_50 = precision.of_category_at_50[i],
-                                                       .iou = NAN};
+    ret_accuracy->classes[i] =
+        (struct class_accuracy){.name = set->categories[i].name,
+                                .place = set->categories[i].place,
+                                .ap = precision.of_category[i],
+                                .ap_at_50 = precision.of_category_at_50[i],
+                                .mask_ap = of_masks.of_category != NULL ? of_masks.of_category[i] : NAN,
+                                .iou = NAN};
   for (size_t i = 0; i < wanted_count; i++)
     ret_accuracy->classes[wanted[i].category].wanted += !wanted[i].is_crowd;
 }
@@ -87,7 +119,7 @@ void accuracy_of_masks(const struct predictions *predictions, const struct data_
 {
   uint64_t wanted[MASK_CLASSES_MOST] = {0}, taken[MASK_CLASSES_MOST] = {0}, right[MASK_CLASSES_MOST] = {0}, all = 0,
            all_right = 0;
-  *ret_accuracy = unknown;
+  *ret_accuracy = accuracy_unknown;
   for (size_t i = 0; i < item_count; i++)
     ret_accuracy->labelled += set->items[i].label != NULL;
   for (size_t i = 0; i < predictions->pixels.count; i++) {
@@ -109,8 +141,8 @@ void accuracy_of_masks(const struct predictions *predictions, const struct data_
       continue;
     double iou = (double)right[i] / (double)either;
     sum += iou;
-    ret_accuracy->classes[ret_accuracy->class_count++] =
-        (struct class_accuracy){.place = i, .wanted = wanted[i], .ap = NAN, .ap_at_50 = NAN, .iou = iou};
+    ret_accuracy->classes[ret_accuracy->class_count++] = (struct class_accuracy){
+        .place = i, .wanted = wanted[i], .ap = NAN, .ap_at_50 = NAN, .mask_ap = NAN, .iou = iou};
   }
   ret_accuracy->iou = all > 0 ? sum / (double)ret_accuracy->class_count : NAN;
   ret_accuracy->pixels = all > 0 ? (double)all_right / (double)all : NAN;
@@ -134,7 +166,7 @@ void accuracy_of_texts(const struct predictions *predictions, const struct data_
                        struct arena *arena, struct accuracy *ret_accuracy)
 {
   size_t at = 0, exact = 0, edits = 0, characters = 0;
-  *ret_accuracy = unknown;
+  *ret_accuracy = accuracy_unknown;
   ret_accuracy->texts = arena_alloc_array(arena, item_count + 1, sizeof *ret_accuracy->texts);
   for (size_t item = 0; item < item_count; item++) {
     struct text_accuracy *text = &ret_accuracy->texts[item];

@@ -12,6 +12,7 @@ struct class_accuracy { // of a mask's class, or of a category of the data set
   size_t place;         // among the model's classes; DATA_NO_CLASS: the model does not have it
   uint64_t wanted;      // true boxes that are no crowds; pixels with this label
   double ap, ap_at_50;  // of boxes
+  double mask_ap;       // of instances
   double iou;           // of a mask: pixels of both, of those of either
 };
 struct text_accuracy { // of an item
@@ -21,16 +22,19 @@ struct text_accuracy { // of an item
 struct accuracy {  // parts of 1; NaN: of another kind of output, or nothing is labelled
   size_t labelled; // items
   double ap, ap_at_50, ap_at_75;
+  double mask_ap, mask_ap_at_50, mask_ap_at_75; // of instances
   double iou, pixels; // mean over classes that are in labels or found; of labelled pixels with their class
   double exact, character_errors;
   struct class_accuracy *classes;
   size_t class_count;
   struct text_accuracy *texts; // of each item; NULL: no texts
 };
+extern const struct accuracy accuracy_unknown; // all NaN
 
 // Of the first `item_count` items. All that these fill lives in `arena`.
+// `have_masks`: of instances, whose pixels are rated, too, if those of all true boxes are known.
 void accuracy_of_boxes(const struct predictions *predictions, const struct data_set *set, size_t item_count,
-                       struct arena *arena, struct accuracy *ret_accuracy);
+                       bool have_masks, struct arena *arena, struct accuracy *ret_accuracy);
 void accuracy_of_masks(const struct predictions *predictions, const struct data_set *set, size_t item_count,
                        struct arena *arena, struct accuracy *ret_accuracy);
 // `vocabulary`: the tokens' texts; one that it lacks is left out.

@@ -27,10 +27,11 @@ static void assert_near(double found, double wanted)
 static void test_precision_by_hand(void **state)
 {
   (void)state;
-  const struct rated_box wanted[] = {{0, 0, 0, 0, 10, 10, 0, false}, {1, 0, 0, 0, 10, 10, 0, false}};
+  const struct rated_box wanted[] = {{0, 0, 0, 0, 10, 10, 0, false, NULL}, {1, 0, 0, 0, 10, 10, 0, false, NULL}};
   // The first is right at all overlaps up to 0.8; the second lies elsewhere; the third is right.
-  const struct rated_box found[] = {
-      {0, 0, 0, 0, 10, 8, 0.9, false}, {0, 0, 50, 0, 10, 10, 0.8, false}, {1, 0, 0, 0, 10, 10, 0.7, false}};
+  const struct rated_box found[] = {{0, 0, 0, 0, 10, 8, 0.9, false, NULL},
+                                    {0, 0, 50, 0, 10, 10, 0.8, false, NULL},
+                                    {1, 0, 0, 0, 10, 10, 0.7, false, NULL}};
   struct average_precision precision = measure(wanted, 2, found, 3);
   double both = (51 + 50 * 2.0 / 3) / 101, second = 51.0 / 3 / 101; // at overlaps 0.50 … 0.80; above
   assert_near(precision.at_50, both);
@@ -44,9 +45,10 @@ static void test_precision_by_hand(void **state)
 static void test_a_crowd_takes_any_number_and_counts_as_none(void **state)
 {
   (void)state;
-  const struct rated_box wanted[] = {{0, 1, 0, 0, 100, 100, 0, true}, {0, 1, 200, 0, 10, 10, 0, false}};
-  const struct rated_box found[] = {
-      {0, 1, 5, 5, 10, 10, 0.9, false}, {0, 1, 30, 5, 10, 10, 0.8, false}, {0, 1, 200, 0, 10, 10, 0.7, false}};
+  const struct rated_box wanted[] = {{0, 1, 0, 0, 100, 100, 0, true, NULL}, {0, 1, 200, 0, 10, 10, 0, false, NULL}};
+  const struct rated_box found[] = {{0, 1, 5, 5, 10, 10, 0.9, false, NULL},
+                                    {0, 1, 30, 5, 10, 10, 0.8, false, NULL},
+                                    {0, 1, 200, 0, 10, 10, 0.7, false, NULL}};
   assert_near(measure(wanted, 2, found, 3).all, 1);
   assert_true(isnan(measure(wanted, 1, found, 3).all));
 }
@@ -71,6 +73,17 @@ static void test_lines_of_the_runner(void **state)
   assert_true(predictions_take(&predictions, 5, box, 8));
   assert_true(predictions_take(&predictions, 5, pixels, 5));
   assert_true(predictions_take(&predictions, 5, token, 3));
+  char first[] = "3 2", second[] = "4 1", more[] = "1 -1", *mask[] = {"mask", "0", first},
+       *rest[] = {"mask", "0", second};
+  char *wrong[] = {"mask", "0", more};
+  assert_true(predictions_take(&predictions, 5, mask, 3));
+  assert_true(predictions_take(&predictions, 5, rest, 3));
+  struct mask_runs runs = predictions_runs(&predictions, &predictions.boxes.items[0]);
+  assert_int_equal(runs.count, 4);
+  assert_int_equal(runs.borders[3], 10);
+  assert_int_equal(mask_runs_pixels(&runs), 3);
+  assert_false(predictions_take(&predictions, 4, mask, 3));
+  assert_false(predictions_take(&predictions, 5, wrong, 3));
   assert_int_equal(predictions.boxes.items[0].item, 5);
   assert_int_equal(predictions.pixels.items[0].label, PREDICTED_NO_LABEL);
   assert_int_equal(predictions.tokens.items[0].token, 9);

@@ -52,8 +52,18 @@ static struct entry *sort(const struct rated_box *boxes, size_t count)
 }
 
 // ---- which box is right ----------------------------------------------------------------------------------------------
+static double overlap_of_pixels(const struct rated_box *found, const struct rated_box *wanted)
+{
+  uint64_t common = mask_runs_common(found->runs, wanted->runs), pixels = mask_runs_pixels(found->runs);
+  if (common == 0)
+    return 0;
+  return (double)common / (double)(wanted->is_crowd ? pixels : pixels + mask_runs_pixels(wanted->runs) - common);
+}
+
 static double overlap(const struct rated_box *found, const struct rated_box *wanted)
 {
+  if (found->runs != NULL)
+    return overlap_of_pixels(found, wanted);
   double width = fmin(found->width + found->left, wanted->width + wanted->left) - fmax(found->left, wanted->left);
   double height = fmin(found->height + found->top, wanted->height + wanted->top) - fmax(found->top, wanted->top);
   if (width <= 0 || height <= 0)

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Average precision of boxes, as COCO defines it: at overlaps of 0.50, 0.55, … 0.95, at 101 points of recall, over the 100 best boxes of a
+// Average precision of boxes, or of masks, as COCO defines it: at overlaps of 0.50, 0.55, … 0.95, at 101 points of recall, over the 100 best boxes of a
 // class in a picture, boxes of all areas.
 #ifndef XSP_EXPERIMENT_EVALUATION_ACCURACY_AVERAGE_PRECISION_H
 #define XSP_EXPERIMENT_EVALUATION_ACCURACY_AVERAGE_PRECISION_H
 
 #include "base/arena.h"
+#include "processing/processing.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -14,6 +15,7 @@ struct rated_box {
   double left, top, width, height; // sides are not negative
   double score;                    // of a found one; not NaN
   bool is_crowd;                   // of a true one: many objects, which any number of found boxes may lie in
+  const struct mask_runs *runs;    // NULL: boxes overlap; else their pixels do. Of all boxes, or of none
 };
 struct average_precision {                 // parts of 1; NaN: no class has a true box
   double all, at_50, at_75;                // mean over classes; `all`: over the overlaps, too

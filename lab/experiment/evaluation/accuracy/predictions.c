@@ -29,7 +29,27 @@ static bool take_box(struct predictions *predictions, size_t item, char *const *
                   read_float(fields[6], &box.right) && read_float(fields[7], &box.bottom);
   if (is_whole) {
     box.place = (size_t)place;
+    box.first_border = predictions->borders.list.count;
     *vector_add(&predictions->boxes) = box;
+  }
+  return is_whole;
+}
+
+// Lengths of runs, outside and inside in turns, of the last box; further ones go on where those before ended.
+static bool take_mask(struct predictions *predictions, size_t item, char *lengths)
+{
+  if (predictions->boxes.count == 0)
+    return false;
+  struct predicted_box *box = &predictions->boxes.items[predictions->boxes.count - 1];
+  uint64_t place = box->border_count > 0 ? predictions->borders.list.items[predictions->borders.list.count - 1] : 0;
+  bool is_whole = box->item == item;
+  char *rest = NULL;
+  for (char *word = strtok_r(lengths, " ", &rest); word != NULL && is_whole; word = strtok_r(NULL, " ", &rest)) {
+    uint64_t length;
+    is_whole = read_number(word, UINT32_MAX, &length) && (place += length) <= UINT32_MAX;
+    if (is_whole)
+      *vector_add(&predictions->borders.list) = (uint32_t)place;
+    box->border_count += is_whole;
   }
   return is_whole;
 }
@@ -52,15 +72,24 @@ bool predictions_take(struct predictions *predictions, size_t item, char *const 
     return take_box(predictions, item, fields);
   if (count == 5 && strcmp(fields[0], "pixels") == 0)
     return take_pixels(predictions, item, fields);
+  if (count == 3 && strcmp(fields[0], "mask") == 0)
+    return take_mask(predictions, item, fields[2]);
   if (count != 3 || strcmp(fields[0], "token") != 0 || !read_number(fields[2], UINT32_MAX, &token))
     return false;
   *vector_add(&predictions->tokens) = (struct predicted_token){item, (size_t)token};
   return true;
 }
 
+struct mask_runs predictions_runs(const struct predictions *predictions, const struct predicted_box *box)
+{
+  const uint32_t *all = predictions->borders.list.items;
+  return (struct mask_runs){box->border_count > 0 ? all + box->first_border : NULL, box->border_count};
+}
+
 void predictions_done(struct predictions *predictions)
 {
   vector_done(&predictions->boxes);
+  vector_done(&predictions->borders.list);
   vector_done(&predictions->pixels);
   vector_done(&predictions->tokens);
 }
