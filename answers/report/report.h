@@ -98,10 +98,12 @@ struct report_page_file {
   const char *name;    // as the page shows it
 };
 struct report_page_options {
-  size_t max_spans;               // rectangles of all runs; further spans are merged
-  const int64_t *run_ids;         // only these runs' spans
-  size_t run_count;               // 0: of all runs
-  const struct page_range *range; // only spans that overlap it, and their ancestors; NULL: all
+  size_t max_spans;                        // rectangles of all runs; further spans are merged
+  const int64_t *run_ids;                  // only these runs' spans
+  size_t run_count;                        // 0: of all runs
+  const struct page_range *range;          // only spans that overlap it, and their ancestors; NULL: all
+  const struct compare_answer *comparison; // page "comparison"; NULL: there is none
+  size_t first_of_a;                       // the files from here on are side a of it, those before are b
   bool has_source;                // source files that findings and lines name, read now; never of a server's page
   bool is_of_server;              // instead of the page a file of its parts, for report_parts_open
   struct headway_watcher watcher; // of runs and tables

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // xsp compare: what is slower or faster on side b than on side a, and whether that is certain.
+#include "base/memory.h"
 #include "base/slice.h"
 #include "programs/xsp/output.h"
 #include "programs/xsp/reader.h"
@@ -9,6 +10,8 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#define PAGE_SPANS 1000000 // rectangles of the page, as of xsp report
 
 struct sides {
   struct reader_files files[2];
@@ -101,6 +104,53 @@ static enum status write_stacks(const struct invocation *invocation, const struc
   return status;
 }
 
+static const char *page_path(const struct invocation *invocation)
+{
+  const char *path = invocation_value(invocation, "output");
+  return path != NULL && text_ends_with(path, ".html") && !invocation_has(invocation, "to") ? path : NULL;
+}
+
+// A name alone, where no other file has it.
+static void name_files(struct report_page_file *files, size_t count)
+{
+  for (size_t i = 0; i < count; i++) {
+    const char *path = store_path(files[i].store), *name = basename(path);
+    files[i].name = name;
+    for (size_t k = 0; k < count; k++)
+      if (k != i && strcmp(basename(store_path(files[k].store)), name) == 0)
+        files[i].name = path;
+  }
+}
+
+// b comes first, so that the page opens on it. One file with both sides is there once.
+static enum status write_page(const struct invocation *invocation, struct sides *sides,
+                              const struct compare_answer *answer, struct error *err)
+{
+  const char *path = page_path(invocation);
+  size_t first_of_a = sides->files[1].stores.count, count = 0;
+  struct output_steps steps = {.path = path};
+  struct report_page_file *files SCOPED(scoped_free) =
+      memory_new(first_of_a + sides->files[0].stores.count, sizeof *files);
+  for (int which = 1; which >= (invocation->argument_count == 1 ? 1 : 0); which--)
+    for (size_t i = 0; i < sides->files[which].stores.count; i++)
+      files[count++].store = sides->files[which].stores.items[i];
+  name_files(files, count);
+  for (size_t i = 0; i < count; i++) {
+    const char *experiment = sides->experiments[i < first_of_a];
+    if (experiment != NULL && invocation->argument_count == 2)
+      files[i].name = arena_format(&sides->arena, "%s:%s", files[i].name, experiment);
+  }
+  const struct report_page_options options = {.max_spans = PAGE_SPANS,
+                                              .comparison = answer,
+                                              .first_of_a = first_of_a,
+                                              .has_source = true,
+                                              .watcher = {output_headway_step, &steps}};
+  XSP_TRY(report_page_write(files, count, &options, path, invocation_has(invocation, "force"), err));
+  output_headway_end(&steps.headway);
+  output_note("xsp: wrote %s (open it in a browser)", path);
+  return STATUS_OK;
+}
+
 // A history is of models alone, and in order of time.
 static enum status check_history(const struct invocation *invocation, struct error *err)
 {
@@ -120,13 +170,15 @@ static enum status check_output(const struct invocation *invocation, bool is_his
     if (invocation_has(invocation, of_status[i] + 2))
       return error_set(err, STATUS_USE, "wrong use", of_status[i], "two calls: one without --to for the status",
                        "with --to the status does not depend on the verdict");
-  if (format != NULL && is_history)
-    return error_set(err, STATUS_USE, "wrong use", "--to", "xsp compare A B --to folded -o OUT",
-                     "a history has no stacks");
-  if ((format != NULL) == (invocation_value(invocation, "output") != NULL))
+  if (is_history && (format != NULL || page_path(invocation) != NULL))
+    return error_set(err, STATUS_USE, "wrong use", format != NULL ? "--to" : "-o",
+                     "two of the files; xsp history, for tables and pages of many", "a history has no %s",
+                     format != NULL ? "stacks" : "page");
+  if ((format != NULL) == (invocation_value(invocation, "output") != NULL) || page_path(invocation) != NULL)
     return STATUS_OK;
-  return error_set(err, STATUS_USE, "wrong use", format != NULL ? "--to" : "-o", "--to folded -o OUT",
-                   "the one needs the other");
+  return error_set(err, STATUS_USE, "wrong use", format != NULL ? "--to" : "-o",
+                   "-o OUT.html, for a page; --to folded -o OUT, for stacks",
+                   format != NULL ? "there is no -o" : "the name does not end with .html, and there is no --to");
 }
 
 // Of two sides, or the one file that has both.
@@ -179,6 +231,8 @@ static enum status compare(const struct invocation *invocation, struct sides *si
   if (status == STATUS_NO) // what is missing makes the input unusable
     return err->status = STATUS_INPUT;
   XSP_TRY(status);
+  if (page_path(invocation) != NULL)
+    XSP_TRY(write_page(invocation, sides, &answer, err));
   if (invocation_has(invocation, "to"))
     XSP_TRY(write_stacks(invocation, &answer, err));
   else
@@ -218,7 +272,10 @@ static const struct option_description options[] = {
      "both sides have kernels."},
     {"to", 0, "folded", NULL, 0,
      "Write a file instead: folded, own time by context on both sides, for differential flame graphs. Status 0."},
-    {"output", 'o', "OUT", NULL, 0, "The file to write. It appears when it is complete. -: stdout."},
+    {"output", 'o', "OUT", NULL, 0,
+     "OUT.html: also write a page with the comparison and both sides, as xsp report does. With --to: the file to "
+     "write; -: "
+     "stdout. It appears when it is complete."},
     OPTION_FORCE,
     {"cold", 0, NULL, NULL, 0, "Compare the first inferences of fresh processes (xsp profile --cold)."},
     {0},
@@ -228,6 +285,7 @@ static const struct verb_example examples[] = {
     {"xsp compare before/ after/ --fail-above 3%", "in CI, several runs on each side: status 1 if slower by over 3 %"},
     {"xsp compare versions.xsp", "the two experiments of one file"},
     {"xsp compare all.xsp:onnxruntime all.xsp:openvino --kind layer", "two of its experiments, layer by layer"},
+    {"xsp compare before.xsp after.xsp -o difference.html", "on a page, with the differential flame graph"},
     {"xsp compare nightly/*.xsp", "the latency over time, and where it changed"},
     {"xsp compare a.xsp b.xsp --to folded -o - | flamegraph.pl >difference.svg",
      "a flame graph of b, red where slower"},

@@ -486,6 +486,23 @@ class FoldedStacks(CompareTest):
             self.assertEqual(xsp("compare", a, b, "--to", "folded", "-o", "-", *gate, check=2).stdout, b"")
         xsp("compare", a, b, "--to", "folded", "-o", out, "--force", check=0)
 
+    def test_a_page_beside_the_answer(self):
+        """-o OUT.html prints the comparison with its status, and writes the page once."""
+        a, b = Side(), Side()
+        a.run([{"model": 10.0, "conv": 4.0}] * 5)
+        b.run([{"model": 12.0, "conv": 6.0}] * 5)
+        a, b = self.write(a, b)
+        out = self.folder / "difference.html"
+        plain_answer = xsp("compare", a, b, "--json", check=1).stdout
+        done = xsp("compare", a, b, "--json", "-o", out, check=1)
+        self.assertEqual(done.stdout, plain_answer)
+        self.assertIn(out.name.encode(), done.stderr)
+        self.assertTrue(out.read_bytes().startswith(b"<!doctype html>"))
+        self.assertEqual(xsp("compare", a, b, "-o", out, check=2).stdout, b"")  # it exists
+        xsp("compare", b, a, "-o", out, "--force", "--fail-above", "3", check=0)
+        for arguments in ((a, b, "-o", self.folder / "difference"), (a, b, a, "-o", out, "--force")):  # no such form; a history
+            self.assertIn(b"-o", xsp("compare", *arguments, check=2).stderr)
+
     def test_lines_that_moved(self):
         """A line was added above, in another folder: contexts pair, and those of two lines add up."""
         paths = []

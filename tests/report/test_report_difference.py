@@ -5,6 +5,7 @@ import unittest
 
 import browser
 import report_files
+import scripted
 from browser import rows_of
 from report_files import report
 from scripted import UNIX_START, Script
@@ -149,6 +150,26 @@ class ReportDifferenceTest(browser.BrowserTest):
             window.frames(4)
             self.assertEqual(window.cut_off(), [])
             self.assertEqual(browser.violations(window), [])
+
+    def test_a_page_of_a_comparison(self):
+        """It opens on the rows that xsp compare prints, and leads to the flame graph of b against a."""
+        after, before = files()
+        out = report_files.folder() / "comparison.html"
+        scripted.xsp("compare", before, after, "-o", out, "--force")
+        window = self.open(out)
+        rows = {row["name"]: row for row in rows_of(window.table("compare"))}
+        self.assertEqual((float(rows["conv"]["a_ms"]), float(rows["conv"]["b_ms"]), rows["conv"]["verdict"]), (15, 30, "slower"))
+        self.assertEqual([row["name"] for row in rows_of(window.table("unpaired.a"))], ["pool"])
+        self.assertEqual(window.page.locator("[data-verdict]").get_attribute("data-verdict"), "same")
+        self.assertEqual(window.page.locator("main dd").all_inner_texts(), ["before.xsp", "after.xsp"])
+        window.page.get_by_role("button", name="flame graph").click()
+        window.page.locator('[data-table="flame.difference"]').wait_for()
+        self.assertEqual(float(self.differences(window)["conv"]["change_pct"]), 100)
+        self.assertEqual(browser.violations(window), [])
+        for size in ((1440, 900), (390, 844)):
+            small = self.open(out, size=size)
+            self.assertEqual((small.cut_off(), browser.violations(small)), ([], []))
+        self.assertNotIn("Comparison", self.shown().page.locator("nav").inner_text())
 
     def test_one_run_has_nothing_to_compare_with(self):
         window = self.open(report_files.written(report_files.many_kernels, "kernels")[1], "#page=flame")

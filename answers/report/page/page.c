@@ -199,6 +199,7 @@ static enum status put_document(struct page *page, struct error *err)
     put_texts(&json, "names", &page->names.texts);
     put_sources(page, &json);
     status = put_analyses(page, &json, err);
+    page_put_comparison(page, &json);
     page_put_short_names(page, &json);
     json_member_bool(&json, "has_code", page_has_code(page));
     json_object_end(&json);

@@ -85,6 +85,8 @@ size_t page_put_tags(struct page *page, size_t run, const struct timeline_run *t
                      const struct page_spans *spans);
 // tables.c: every analysis that a file has an answer to, for each batch size, as elements of an array.
 enum status page_put_tables(struct page *page, size_t file, struct json_writer *json, struct error *err) MUST_CHECK;
+// The member "comparison", if the page is of one.
+void page_put_comparison(struct page *page, struct json_writer *json);
 // Then, for each file, the kernels' short names, as in text tables: an array of name, short name, name, …; only where they
 // differ.
 void page_put_short_names(struct page *page, struct json_writer *json);

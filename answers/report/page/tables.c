@@ -110,6 +110,29 @@ static enum status answer_all(struct page *page, const struct asked *asked, cons
   return STATUS_OK;
 }
 
+void page_put_comparison(struct page *page, struct json_writer *json)
+{
+  struct compare_answer *answer = arena_alloc(&page->arena, sizeof *answer);
+  struct buf sentence SCOPED(buf_done) = {0};
+  if (page->options->comparison == NULL)
+    return;
+  *answer = *page->options->comparison;
+  report_comparison_sentence(answer, &sentence);
+  json_member_object(json, "comparison");
+  json_member_string(json, "verdict", verdict_name(answer->verdict));
+  json_member_string(json, "sentence", sentence.data);
+  json_member_int(json, "first_of_a", (int64_t)page->options->first_of_a);
+  json_member_array(json, "answers");
+  struct table *const tables[] = {&answer->systems, &answer->scaling, &answer->rows, &answer->unpaired[0],
+                                  &answer->unpaired[1]};
+  static const char *const by[] = {NULL, NULL, NULL, "a", "b"};
+  for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++)
+    if (tables[i]->row_count > 0)
+      put_table(tables[i], 0, by[i], NULL, &page->arena, json);
+  json_array_end(json);
+  json_object_end(json);
+}
+
 enum status page_put_tables(struct page *page, size_t file, struct json_writer *json, struct error *err)
 {
   struct page_file *of = &page->files[file];

@@ -30,11 +30,11 @@ static void put_json(const struct compare_answer *answer, struct buf *out)
   buf_text(out, "\n");
 }
 
-static void put_sentence(const struct compare_answer *answer, struct buf *out)
+void report_comparison_sentence(const struct compare_answer *answer, struct buf *out)
 {
   double size_pct = answer->model.difference_pct;
   bool is_history = strcmp(answer->rows.id, "history") == 0;
-  buf_format(out, "verdict  %s", verdict_name(answer->verdict));
+  buf_text(out, verdict_name(answer->verdict));
   if (answer->verdict == VERDICT_SLOWER || answer->verdict == VERDICT_FASTER)
     buf_format(out, ": %s takes %.3g %% %s time than %s", is_history ? "the last segment" : "b", fabs(size_pct),
                size_pct > 0 ? "more" : "less", is_history ? "the one before" : "a");
@@ -46,7 +46,6 @@ static void put_sentence(const struct compare_answer *answer, struct buf *out)
     buf_format(out, ", difference %.3g to %.3g %%", answer->model.low_pct, answer->model.high_pct);
   if (answer->model.further_observations > 0)
     buf_format(out, "; about %.0f further observations on each side would decide", answer->model.further_observations);
-  buf_text(out, "\n\n");
 }
 
 static void put_table(struct table table, enum report_format format, unsigned width, struct buf *out)
@@ -86,7 +85,9 @@ void report_comparison(const struct compare_answer *answer, enum report_format f
   }
   if (!report_format_is_csv(format)) {
     put_systems(answer, format, width, out);
-    put_sentence(answer, out);
+    buf_text(out, "verdict  ");
+    report_comparison_sentence(answer, out);
+    buf_text(out, "\n\n");
     if (answer->scaling.row_count > 0)
       put_scaling(answer, format, width, out);
   }

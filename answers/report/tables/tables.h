@@ -21,6 +21,9 @@ void report_table_put_summary_json(struct json_writer *json, const struct table 
 void report_table_put_notes_json(struct json_writer *json, const struct table *table);
 void report_table_json(const struct table *tables, size_t count, bool as_array, struct buf *out);
 
+// The verdict of a comparison in one sentence, with its figures.
+void report_comparison_sentence(const struct compare_answer *answer, struct buf *out);
+
 // ---- shared by text and Markdown -------------------------------------------------------------------------------------
 // The table as people read it, in `arena`: kernel names in short form, no spread of a single observation.
 void report_table_for_people(const struct table *table, struct arena *arena, struct table *ret_table);

@@ -41,6 +41,12 @@ export interface Answer {
   rows_left_out: number;
   table: Table;
 }
+export interface Comparison {
+  verdict: string;
+  sentence: string;
+  first_of_a: number; // the files from here on are those of a; the ones before it, of b
+  answers: Answer[];
+}
 export interface Lane {
   name: string;
   process: string;
@@ -147,6 +153,7 @@ export interface Document_ {
   sources: Sources;
   notes: Note[];
   analyses: Answer[];
+  comparison?: Comparison; // of a page of xsp compare
   has_code?: boolean; // source files: part "code"
   short_names: string[][]; // of kernels, by file: name, short name, name, …
 }

@@ -14,6 +14,7 @@ import { startSourceSwitch } from "./frame/source_switch";
 import { startTheme } from "./frame/theme";
 import { firstDocument, followLive, isLive } from "./live";
 import { Flame } from "./pages/flame";
+import { Comparison } from "./pages/comparison";
 import { Compilation } from "./pages/compilation";
 import { Generations } from "./pages/generations";
 import { Input } from "./pages/input";
@@ -49,6 +50,7 @@ const VIEWS: Record<Page, () => preact.JSX.Element> = {
   compilation: Compilation,
   ranks: Ranks,
   runs: Runs,
+  comparison: Comparison,
 };
 
 function App() {

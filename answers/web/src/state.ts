@@ -20,6 +20,7 @@ export const PAGES = [
   "compilation",
   "ranks",
   "runs",
+  "comparison",
 ] as const;
 export type Page = (typeof PAGES)[number];
 export const pageTitle = (name: Page) => name[0].toUpperCase() + name.slice(1);
@@ -147,7 +148,7 @@ function read() {
   const document_ = documentData.value;
   if (document_ === null) return;
   const wanted = hash.get("page") as Page;
-  page.value = PAGES.includes(wanted) ? wanted : "overview";
+  page.value = PAGES.includes(wanted) ? wanted : document_.comparison === undefined ? "overview" : "comparison";
   const id = hash.has("run") ? Number(hash.get("run")) : -1;
   runAt.value = (document_.runs.find((facts) => facts.run === id) ?? defaultRun(document_.runs))?.run ?? 0;
   view.value = hash.get("view") === "all" ? null : (numbers(hash.get("view")) ?? opening.value);

@@ -82,7 +82,7 @@ function ExperimentChooser() {
 }
 
 // Pages about some programs only: without data they are not even grey.
-const SOME: Page[] = ["input", "generations", "compilation", "ranks"];
+const SOME: Page[] = ["input", "generations", "compilation", "ranks", "comparison"];
 const isListed = (name: Page) => !SOME.includes(name) || page.value === name || reasonOf(name) === "";
 
 // A link whose address begins with "#" counts as a skip link.

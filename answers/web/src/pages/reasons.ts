@@ -3,7 +3,7 @@
 // the place of their figures.
 import { LEVELS, type Answer } from "../data";
 import { plural } from "../format";
-import { experiment, experimentRuns, run, type Page } from "../state";
+import { documentData, experiment, experimentRuns, run, type Page } from "../state";
 import { number, text } from "../widgets/answers";
 import { isOpened } from "../parts";
 import { answer, answers, batches } from "../widgets/parts";
@@ -113,6 +113,8 @@ export function reasonOf(page: Page): string {
       return answer("A22") === undefined ? noLines() : "";
     case "input":
       return answer("A19") === undefined ? "No data loader made a batch while it was recorded." : "";
+    case "comparison":
+      return documentData.value?.comparison === undefined ? "The page is not of xsp compare." : "";
     case "ranks":
       return answers("A21").length === 0 ? "The recording is not of several ranks of a job." : "";
     case "generations":

@@ -86,9 +86,11 @@ export function LinkedTable({
   caption,
   without = [],
   height,
+  foot,
 }: {
   answer: Answer;
   caption?: string;
+  foot?: preact.ComponentChildren; // null: none
   without?: string[];
   height?: number;
 }) {
@@ -127,7 +129,7 @@ export function LinkedTable({
         isMarked={isFocused}
         sort={sortOf(answer)}
         height={height}
-        foot={<AnswerFoot answer={answer} />}
+        foot={foot === undefined ? <AnswerFoot answer={answer} /> : foot}
       />
     </div>
   );
