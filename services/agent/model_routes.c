@@ -10,6 +10,11 @@
 
 static const char json_type[] = "application/json";
 
+static bool may_change(struct exchange *exchange)
+{
+  return agent_of(exchange)->options.token != NULL && exchange->user == NULL;
+}
+
 void agent_models_show(struct exchange *exchange)
 {
   struct arena arena SCOPED(arena_done) = {0};
@@ -22,6 +27,7 @@ void agent_models_show(struct exchange *exchange)
   json_object(&json);
   json_key(&json, "models");
   agent_record_write_models(models, count, &json);
+  json_member_bool(&json, "may_change", may_change(exchange));
   json_object_end(&json);
   buf_text(text, "\n");
 }
@@ -51,7 +57,7 @@ void agent_data_show(struct exchange *exchange)
 // True: refused.
 static bool lacks_token(struct exchange *exchange)
 {
-  if (agent_of(exchange)->options.token != NULL && exchange->user == NULL)
+  if (may_change(exchange))
     return false;
   exchange_refuse(exchange, 403, "models are changed with the owner's token only: that of xsp agent --token-file FILE");
   return true;

@@ -5,6 +5,7 @@ import pathlib
 import unittest
 
 import browser
+import scripted
 from agent_case import AgentTest
 from agents import manifest
 from server import wait_for
@@ -37,7 +38,7 @@ class PageTest(AgentTest):
         self.page.select_option("#data", data)
         for name, value in values.items():
             self.page.fill(f"#{name}", str(value))
-        self.page.click("form > button")
+        self.page.click("#start > button")
 
     def results(self):
         heads, *rows = self.page.evaluate('''() => [...document.querySelectorAll("#results tr")].map((row) =>
@@ -74,6 +75,52 @@ class PageTest(AgentTest):
     def look_rows(self, number):
         result = self.agent_process.look(number)["result"]
         return (result[0] if isinstance(result, list) else result)["rows"]
+
+    def test_times_at_levels_of_a_device(self):
+        """A profile: levels and a device are chosen; what is of data is not asked for."""
+        for key, value in (("verb", "profile"), ("device", "cpu")):
+            self.page.select_option(f"#{key}", value)
+        self.assertEqual([self.page.evaluate("(id) => document.getElementById(id).disabled", key) for key in ("data", "limit", "scenarios", "metrics")], [True, True, True, False])
+        self.assertFalse(self.page.is_visible("#metrics"))  # there is no GPU
+        self.page.fill("#batch", "1,2")
+        self.page.fill("#levels", "M,M/L")
+        for box in self.page.query_selector_all("#models input"):
+            box.set_checked(box.get_attribute("value") == "net==1.0")
+        self.page.click("#start > button")
+        self.page.wait_for_selector("#results tbody tr:nth-child(2)")
+        self.assertEqual([(row["model"], row["batch size"]) for row in self.results()], [("net", "1"), ("net", "2")])
+        job, = self.agent_process.ask("GET", "/evaluations")[2]["evaluations"]
+        path = self.folder / "trace.xsp"
+        path.write_bytes(self.agent_process.ask("GET", f"/evaluations/{job['id']}/file")[2])
+        rows = scripted.xsp_json("sql", path, "select distinct levels from run order by 1", "--json")
+        self.assertEqual([row["levels"] for row in rows], ["M", "M/L"])
+
+    def test_manifests_are_the_owners(self):
+        self.assertFalse(self.page.is_visible("#publish"))
+        self.assertTrue(self.page.is_visible("#no-publishing"))
+        (self.folder / "token").write_text("secret\n")
+        owned = self.agent("--token-file", self.folder / "token", name="two")
+        context = browser.chromium().new_context(http_credentials={"username": "any", "password": "secret"})
+        self.addCleanup(context.close)
+        page = context.new_page()
+        page.goto(owned.url)
+        page.wait_for_selector("#publish")
+
+        def listed():
+            return page.locator("#manifests strong").all_inner_texts()
+        wait_for(lambda: "net" in listed(), "the manifests")
+        page.fill("#file", "fresh")
+        page.fill("#manifest", "nonsense: [")
+        page.click("#publish > button")
+        wait_for(lambda: page.inner_text("#publish-problem") != "", "why it is refused")
+        page.fill("#manifest", manifest("fresh", "3.0"))
+        page.click("#publish > button")
+        wait_for(lambda: "fresh" in listed(), "the new one")
+        self.assertEqual(page.inner_text("#publish-problem"), "")
+        self.assertIn("fresh==3.0", [box.get_attribute("value") for box in page.query_selector_all("#models input")])
+        page.click("[aria-label='Remove fresh']")
+        wait_for(lambda: "fresh" not in listed(), "its end")
+        self.assertFalse((self.folder / "models" / "fresh.yml").exists())
 
     def test_one_that_runs_shows_its_progress_and_can_be_ended(self):
         self.choose("net", data="many.csv")
