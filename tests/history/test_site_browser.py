@@ -81,6 +81,14 @@ class Browser(BrowserTest, SiteTest):
         figures = self.open(self.page("models", "resnet")).page.locator("figure")
         self.assertEqual([figures.nth(number).locator("svg[role=img] circle").count() for number in range(3)], [4, 12, 12])
 
+    def test_a_profile_is_no_evaluation(self):
+        """Of one batch size both have a latency: two lines, none of them upright."""
+        write(self.files / "profile.xsp", [4.0] * 9, name="both")
+        write(self.files / "evaluation.xsp", [5.0] * 9, name="both", evaluation=evaluated(80, 5))
+        self.publish()
+        figure = self.open(self.page("models", "both")).page.locator("figure", has_text="over batch sizes")
+        self.assertEqual(len(set(figure.locator(".legend li").all_inner_texts())), 2)
+
     def test_circles_show_graph_sizes(self):
         """A graph of four times the bytes has a circle of twice the radius; one of unknown size has the smallest."""
         for name, size in (("small", 10_000_000), ("large", 40_000_000)):
@@ -108,6 +116,8 @@ class Browser(BrowserTest, SiteTest):
                 with self.subTest(path.name, size=size):
                     window = self.open(path, size=size, scheme=scheme, offline=True)
                     self.assertEqual((violations(window), window.cut_off()), ([], []))
+                    first, second = (window.page.locator("figure").nth(number).bounding_box() for number in range(2))
+                    self.assertEqual(first["y"] == second["y"], size[0] > 1200)
 
     def test_names_of_strangers(self):
         """No script of theirs runs."""

@@ -152,7 +152,8 @@ static enum status write_part(const struct publishing *publishing, const struct 
 static void put_list(const struct publishing *publishing, const struct interner *names, bool is_of_model,
                      struct buf *out)
 {
-  buf_format(out, "<h2>%u %s</h2>\n<ul class=\"names\">\n", interner_count(names), is_of_model ? "models" : "systems");
+  buf_format(out, "<h2>%u %s%s</h2>\n<ul class=\"names\">\n", interner_count(names), is_of_model ? "model" : "system",
+             interner_count(names) == 1 ? "" : "s");
   for (uint32_t i = 0; i < interner_count(names); i++) {
     const char *name = interner_text(names, i).data;
     buf_format(out, "<li><a href=\"%s\">",

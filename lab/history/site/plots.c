@@ -94,11 +94,13 @@ static struct plot plot_of_batches(const struct plotting *plotting)
   plot.points = arena_alloc_array(plotting->arena, plotting->series->count + 1, sizeof *plot.points);
   for (size_t i = 0; i < plotting->series->count; i++) {
     const struct history_record *last = latest_of(plotting, i);
+    const char *name = series_name(last, plotting->with_model, plotting->arena);
+    bool is_evaluated = history_fact(last, "data_set") != NULL; // a profile of the same batch size is another line
     if (last->batch > 0)
       plot.points[plot.count++] =
           (struct plot_point){.x = (double)last->batch,
                               .y = history_number(last, "latency_ms"),
-                              .name = series_name(last, plotting->with_model, plotting->arena),
+                              .name = is_evaluated ? arena_format(plotting->arena, "%s, evaluated", name) : name,
                               .label = arena_format(plotting->arena, "batch %" PRId64 ", %.4g ms", last->batch,
                                                     history_number(last, "latency_ms"))};
   }
