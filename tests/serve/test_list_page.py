@@ -32,6 +32,12 @@ class ListTest(ApiTest):
         long.track()
         long.span("predict", UNIX_START, 1000)
         long.write(cls.folder / ("l" * 150 + ".xsp"))
+        command = Script()
+        command.experiment("python3", 1, "/usr/bin/python3 /home/ann/train.py -c open('a/b')")
+        command.run()
+        command.track()
+        command.span("predict", UNIX_START, 1000)
+        command.write(cls.folder / "command.xsp")
         (cls.folder / "net.xsp").write_bytes(report_files.profiled()[0].read_bytes())
         (cls.folder / "broken.xsp").write_bytes(b"SQLite format 3\0 and no more")
         cls.spans = cls.received(cls(), span(1))
@@ -45,10 +51,11 @@ class Text(ListTest):
 
     def test_rows(self):
         rows = {row[0]: row for row in self.rows()}
-        self.assertEqual(set(rows), {"hostile.xsp", "l" * 150 + ".xsp", "net.xsp", "broken.xsp", self.spans})
+        self.assertEqual(set(rows), {"hostile.xsp", "l" * 150 + ".xsp", "command.xsp", "net.xsp", "broken.xsp", self.spans})
         runs = [run for run in self.json("/api/v1/runs?limit=9999")["runs"] if run["file"] == "net.xsp"]
         self.assertEqual(rows["net.xsp"][1:5], ["net.xspscript", "script 1", "M, M/L, M/L/K",
                                                 str(sum(run["spans"] for run in runs))])
+        self.assertEqual(rows["command.xsp"][1], "python3 train.py -c open('a/b')")
         self.assertEqual(rows["net.xsp"][7], "complete")
         self.assertEqual(rows[self.spans][7], "growing")
         self.assertIn("truncated", rows["broken.xsp"][1])

@@ -66,13 +66,23 @@ static void begin_cell(struct buf *out, const char *label, const char *class)
              class != NULL ? "\"" : "");
 }
 
-// The workload without its folders, else the experiment's name.
-static const char *name_of(const struct catalogue_experiment *experiment)
+// The workload, else the experiment's name. A command's words have no folders up to its first option, whose text may have any slash.
+static void put_name(struct buf *out, const struct catalogue_experiment *experiment)
 {
-  const char *name = experiment->workload != NULL ? strrchr(experiment->workload, '/') : NULL;
-  if (name != NULL && name[1] != 0)
-    return name + 1;
-  return experiment->workload != NULL ? experiment->workload : experiment->name != NULL ? experiment->name : "";
+  struct buf name SCOPED(buf_done) = {0};
+  const char *workload = experiment->workload, *words = workload,
+             *option = workload != NULL ? strstr(workload, " -") : NULL;
+  const char *end = option != NULL ? option : words != NULL ? words + strlen(words) : NULL;
+  while (words < end) {
+    size_t length = strcspn(words, " ");
+    const char *slash = memrchr(words, '/', length),
+               *from = slash != NULL && slash + 1 < words + length ? slash + 1 : words;
+    length += words[length] == ' ';
+    buf_put(&name, from, (size_t)(words + length - from));
+    words += length;
+  }
+  buf_text(&name, words != NULL ? words : experiment->name != NULL ? experiment->name : "");
+  html_put_short(out, name.data, TEXT_BYTES_MOST);
 }
 
 // What the first experiment has, and how many others there are.
@@ -83,7 +93,7 @@ static void put_experiments(struct buf *out, const struct catalogue_file *file)
   if (file->problem != NULL)
     html_put_short(out, file->problem, TEXT_BYTES_MOST);
   else if (file->experiment_count > 0)
-    html_put_short(out, name_of(first), TEXT_BYTES_MOST);
+    put_name(out, first);
   if (file->experiment_count > 1)
     buf_format(out, " <span class=\"quiet\">and %zu more</span>", file->experiment_count - 1);
   buf_text(out, "</td>");
