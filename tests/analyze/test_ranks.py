@@ -69,6 +69,39 @@ class RanksTest(unittest.TestCase):
         self.job()
         self.assert_two_ranks(self.ask("A21"))
 
+    def mpi(self, sent=()):
+        """No steps: each rank is 20 times in an all-reduce, 10 ms apart, which the second one comes to 4 ms before the end, the first one 8."""
+        self.trace.run(1, "A/M/L/Lib", batch=None)
+        self.trace.track(9, process=9, thread=9)
+        self.trace.span("mpiexec", UNIX_START, 300 * MS, "application", track=9, category="program", tracer="xsp")
+        for rank, length in enumerate((8, 4)):
+            self.rank(rank)
+            for i in range(20):
+                end = 10 * (i + 1)
+                self.at(rank, "MPI_Allreduce", end - length, end, "library", category="collective",
+                        tags={"collective": "all_reduce", "group": "0-1", "sequence": i + 1, "bytes": 64})
+                for name, first, last, options in sent:
+                    self.at(rank, name, end - 10 + first, end - 10 + last, worker=name.startswith("MPI_I"), **options)
+
+    def test_steps_of_a_program_that_has_none(self):
+        self.mpi()
+        answer = self.ask("A21")
+        keys = ("rank", "steps", "step_ms", "own_ms", "communication_ms", "exposed_ms", "waiting_ms", "given_bytes")
+        self.assertEqual([tuple(row[key] for key in keys) for row in answer["rows"]],
+                         [("0", 19, 10, 6, 8, 8, 4, 64), ("1", 19, 10, 10, 4, 4, 0, 64), ("all", 38, 10, 8, 6, 6, 2, 64)])
+        self.assertEqual((answer["summary"]["slowest_rank"], answer["summary"]["difference_ms"], answer["summary"]["verdict"]), (1, 4, "slower"))
+        self.assertIn("MPI_Allreduce", " ".join(answer["notes"]))
+        [row] = self.ask("A24")["rows"]
+        self.assertEqual((row["collective"], row["group"], row["count"], row["waiting_ms"], row["transfer_ms"]), ("all_reduce", "0-1", 40, 2, 4))
+
+    def test_waits_for_what_mpi_was_asked_to_do_meanwhile(self):
+        """A receive of 1.8 ms, of which the program waits for the last 0.5."""
+        receive = {"level": "library", "category": "collective", "tags": {"collective": "recv", "group": "0-1", "bytes": 8}}
+        self.mpi([("MPI_Irecv", 0.1, 1.9, receive), ("MPI_Wait", 1.4, 1.9, {"level": "library"})])
+        rows = self.ask("A21")["rows"]
+        self.assertEqual([(row["rank"], row["exposed_ms"], row["bubble_ms"], row["compute_ms"]) for row in rows],
+                         [("0", 8.5, 0.5, None), ("1", 4.5, 0.5, None), ("all", 6.5, 0.5, None)])
+
     def test_collectives_of_xla(self):
         """They are operators, and so is the loop around the second one, which computes for 5 ms before it."""
         self.trace.run(1, "A/M/L", batch=None)

@@ -199,11 +199,12 @@ static bool has_one(const char *text, const char *const *parts, size_t count)
 
 enum work_owner work_owner_of(const struct store_frame *frame)
 {
-  static const char *const models[] = {
-      "/torch/",   "/tensorflow/", "/keras/",   "/jax/",          "/jaxlib/",     "/flax/",      "/optax/",
-      "/equinox/", "/haiku/",      "/sklearn/", "/lightgbm/",     "/xgboost/",    "/catboost/",  "/onnxruntime",
-      "/openvino", "/lightning",   "/mxnet/",   "/transformers/", "/accelerate/", "/diffusers/", "/libgomp",
-      "/libiomp",  "/libomp",      "/libmkl",   "openblas",       "/libtorch",    "/pytorch_"};
+  static const char *const models[] = {"/torch/",    "/tensorflow/", "/keras/",        "/jax/",        "/jaxlib/",
+                                       "/flax/",     "/optax/",      "/equinox/",      "/haiku/",      "/sklearn/",
+                                       "/lightgbm/", "/xgboost/",    "/catboost/",     "/onnxruntime", "/openvino",
+                                       "/lightning", "/mxnet/",      "/transformers/", "/accelerate/", "/diffusers/",
+                                       "/libgomp",   "/libiomp",     "/libomp",        "/libmpi",      "/mpi4py/",
+                                       "/libmkl",    "openblas",     "/libtorch",      "/pytorch_"};
   static const char *const converts[] = {"THPVariable_tensor", "tensor_ctor", "THPVariable_tolist", "tensor_to_list",
                                          "THPVariable_as_tensor"};
   if (frame->kind == XSP_FRAME_NATIVE && has_one(frame->name, converts, sizeof converts / sizeof converts[0]))

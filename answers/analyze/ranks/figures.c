@@ -31,10 +31,22 @@ struct parts_loading {
 };
 enum operator_kind { OPERATOR_COMPUTES = 1, OPERATOR_WRAPS, OPERATOR_COMMUNICATES, OPERATOR_WAITS, OPERATOR_RECEIVES };
 
-static bool is_wait(const char *name) // Work.wait() of the tracer of PyTorch, and wait_tensor of functional collectives
+// Work.wait() of the tracer of PyTorch, wait_tensor of functional collectives, and those of MPI.
+static bool is_wait(const char *name)
 {
   const char *colons = strstr(name, "::");
-  return colons != NULL && strncmp(colons, "::wait", 6) == 0;
+  return (colons != NULL && strncmp(colons, "::wait", 6) == 0) || strncmp(name, "MPI_Wait", 8) == 0 ||
+         strncmp(name, "MPI_Test", 8) == 0;
+}
+
+static bool is_receive(const char *name)
+{
+  return strstr(name, ":recv") != NULL || strcmp(name, "MPI_Recv") == 0 || strcmp(name, "MPI_Irecv") == 0;
+}
+
+static bool is_blocking(const char *name) // returns when it is done: a call of MPI
+{
+  return strncmp(name, "MPI_", 4) == 0 && name[4] != 'I';
 }
 
 static enum operator_kind kind_of(struct parts_loading *of, uint32_t name)
@@ -46,8 +58,8 @@ static enum operator_kind kind_of(struct parts_loading *of, uint32_t name)
     const char *text = store_text(of->store, name, &length);
     bool communicates = ranks_starts_collective(text) || ranks_is_collective_kernel(text);
     *kind = communicates && is_wait(text)    ? OPERATOR_WAITS
+            : is_receive(text)               ? OPERATOR_RECEIVES
             : communicates                   ? OPERATOR_COMMUNICATES
-            : strstr(text, ":recv") != NULL  ? OPERATOR_RECEIVES
             : range_is_wrapper(text, length) ? OPERATOR_WRAPS
                                              : OPERATOR_COMPUTES;
   }
@@ -108,6 +120,10 @@ static void add_spans(struct parts_loading *of)
         add_to(&parts->of[STARTS], start_ns, end_ns);
       else if (kind == OPERATOR_COMPUTES)
         add_to(&parts->of[COMPUTE], start_ns, end_ns);
+    } else if (spans->level[row] == XSP_LEVEL_LIBRARY && category != of->collective &&
+               kind_of(of, spans->name[row]) == OPERATOR_WAITS) {
+      parts->has_waits = true;
+      add_to(&parts->of[STARTS], start_ns, end_ns);
     }
   }
 }
@@ -122,6 +138,8 @@ static void add_collectives(struct parts_loading *of)
     if (kind_of(of, one->name) == OPERATOR_RECEIVES)
       add_to(&parts->of[RECEIVES], one->start_ns, one->end_ns);
     add_to(&parts->of[WAITING], one->arrival_ns, waited_ns);
+    if (is_blocking(store_text(of->store, one->name, NULL)))
+      add_to(&parts->of[STARTS], one->start_ns, one->end_ns);
     if (parts->has_devices || !parts->has_waits || one->is_of_gradient) {
       add_to(&parts->of[HELD], one->start_ns, one->end_ns);
       add_to(&parts->of[STALLED], one->arrival_ns, waited_ns);

@@ -101,7 +101,8 @@ static void list_steps(struct ranks *ranks)
 // ---- collectives -----------------------------------------------------------------------------------------------------------
 bool ranks_starts_collective(const char *name)
 {
-  static const char *const prefixes[] = {"c10d::", "_c10d_functional::", "c10d_functional::", "record_param_comms"};
+  static const char *const prefixes[] = {"c10d::", "_c10d_functional::", "c10d_functional::", "record_param_comms",
+                                         "MPI_"};
   for (size_t i = 0; i < sizeof prefixes / sizeof prefixes[0]; i++)
     if (strncmp(name, prefixes[i], strlen(prefixes[i])) == 0)
       return true;
@@ -336,7 +337,10 @@ void rank_run_done(struct rank_run *run)
 static enum status add_run(struct ranks *ranks, uint32_t number, struct error *err)
 {
   struct rank_run run SCOPED(rank_run_done);
+  const size_t steps = ranks->steps.count;
   XSP_TRY(ranks_read_run(ranks, number, true, &run, err));
+  if (ranks->steps.count == steps)
+    ranks_steps_of_collectives(ranks, number);
   ranks_add_to_matches(ranks);
   return STATUS_OK;
 }

@@ -11,10 +11,10 @@
 
 #define RANK_NONE UINT32_MAX
 
-struct rank_step {     // an observation of a rank
+struct rank_step {     // an observation of a rank, or steps.c made it
   uint32_t rank, job;  // places in `items`; of an execution of the job, from 0
   uint32_t number;     // of the rank's steps of the job, from 0, in order of start
-  uint32_t run, index; // place in `runs`; of the observation in its run
+  uint32_t run, index; // place in `runs`; of the observation in its run, RANK_NONE: it is none
   int64_t start_ns, end_ns;
   bool is_warmup, is_kept; // kept: counts in figures
   int64_t samples;         // of all its micro-batches; 0: unknown
@@ -134,6 +134,8 @@ enum status ranks_find(struct ranks *ranks, bool *ret_has_first_rank, struct err
 enum status ranks_read_run(struct ranks *ranks, uint32_t run, bool adds_steps, struct rank_run *ret_run,
                            struct error *err) MUST_CHECK;
 void rank_run_done(struct rank_run *run);
+// steps.c: of a run without any, by its `collectives`.
+void ranks_steps_of_collectives(struct ranks *ranks, uint32_t run);
 // match.c: adds the run's collectives to their matches, runs with the first rank before others; once all are there, finds out which fit;
 // then gives those of a run their match and waiting. The first and the last sort the run's collectives.
 void ranks_add_to_matches(struct ranks *ranks);
