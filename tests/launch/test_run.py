@@ -340,7 +340,7 @@ class Environment(RunTest):
         self.has("nvtx", "itt", "opencl", "onnxruntime", "frameworks")
         found = self.variables(OPENCL_LAYERS="/mine.so", LD_PRELOAD="/nothing.so")
         self.assertEqual(found["XSP_TRACERS"],
-                         ",".join(f"@{self.TRACERS}/{name}.so" for name in ("cpu", "cuda", "itt", "jax", "levelzero", "mxnet", "nvtx", "onnxruntime",
+                         ",".join(f"@{self.TRACERS}/{name}.so" for name in ("cpu", "cuda", "itt", "jax", "levelzero", "mpi", "mxnet", "nvtx", "onnxruntime",
                                                               "opencl", "pytorch", "rocm", "tensorflow")))
         self.assertEqual(found["NVTX_INJECTION64_PATH"], str(self.TRACERS / "nvtx.so"))
         self.assertEqual(found["CUDA_INJECTION64_PATH"], str(self.TRACERS / "cuda.so"))

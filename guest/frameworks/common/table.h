@@ -12,6 +12,7 @@
   DOOR(levelzero) \
   PREDICTOR(jax) DOOR(jax) DOOR(jax_extension) TRACER(jax, FRAMEWORK, A | M | L) \
   PREDICTOR(litert) \
+  DOOR(mpi) TRACER(mpi, FRAMEWORK, LIB) \
   PREDICTOR(mxnet) DOOR(mxnet) TRACER(mxnet, FRAMEWORK, M | L) \
   PREDICTOR(openvino) TRACER(openvino, PART, M | L) \
   PREDICTOR(program) \

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// The parts of mpi.so. All run on threads of the program, inside its calls of MPI; nothing allocates or locks.
+#ifndef XSP_FRAMEWORKS_MPI_TRACER_H
+#define XSP_FRAMEWORKS_MPI_TRACER_H
+
+#include "frameworks/mpi/hooks.h"
+
+#define TRACER "mpi"
+
+extern const struct mpi_functions *mpi; // NULL: not started
+
+// ---- tracer_groups.c
+struct mpi_group { // a communicator, and those of the same ranks before it
+  mpi_word handle; // atomic; 0: free, or freed by the program
+  uint64_t ranks;  // hash of its ranks in MPI_COMM_WORLD, whatever their order. Atomic, written last; 0: unused
+  uint32_t number, size;
+  int64_t sequence; // atomic: of the last collective
+  char name[64];    // "0-3", "0,2", "0-62 (32 ranks, 7d1f)", "0-3 #2" where several live at the same time
+};
+mpi_word mpi_handle(mpi_word argument); // without the part of the word that is not the handle's
+mpi_word mpi_handle_at(const void *handles, uint32_t place);
+struct mpi_group *mpi_group_of(mpi_word communicator); // NULL: between two groups of ranks, or too many
+void mpi_group_freed(const void *communicator);
+
+// ---- tracer_bytes.c
+int64_t mpi_bytes(const struct mpi_call *call, const mpi_word *arguments, const struct mpi_group *group);
+
+// ---- tracer_requests.c
+void mpi_requests_add(const struct mpi_open *made);
+void mpi_requests_wait(struct mpi_open *open);
+void mpi_requests_waited(struct mpi_open *open);
+// ---- tracer.c
+struct xsp_site *mpi_wait_site(const struct mpi_call *call);
+void mpi_tag(const struct xsp_span *span, int64_t sequence, int64_t bytes); // less than 0: unknown
+
+#endif

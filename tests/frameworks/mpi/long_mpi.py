@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Jobs of MPICH and Open MPI, by C and by mpi4py: a rank that the others wait for is named; counts, bytes, groups and numbers are exact."""
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+from scripted import XSP, xsp_json
+
+HERE = pathlib.Path(__file__).resolve().parent
+STEPS, SLEEP_MS, RANKS = 40, 20, 4
+ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+# By rank: its kind, group and bytes. The groups are of even and of odd ranks.
+EXPECTED = sorted((rank, kind, group, size, STEPS) for rank in range(RANKS) for kind, group, size in (
+    ("all_reduce", "0-3", 8000), ("broadcast", "0,2" if rank % 2 == 0 else "1,3", 28), ("recv", "0-3", 800), ("send", "0-3", 800)))
+TAGS = """
+    select rank, kind, ranks, cast(bytes as int) as bytes, count(*) as times, count(distinct number) as numbers from (
+      select t.rank, max(case when g.key = 'collective' then g.value end) as kind, max(case when g.key = 'group' then g.value end) as ranks,
+        max(case when g.key = 'bytes' then g.value end) as bytes, max(case when g.key = 'sequence' then g.value end) as number
+      from span s join track t using (run_id, track_id) join tag g using (run_id, span_id) where s.category = 'collective' group by s.span_id)
+    group by 1, 2, 3, 4 order by 1, 2"""
+
+
+@unittest.skipIf(os.environ.get("XSP_SANITIZE"), "ordinary programs")
+class Job:
+    kind = None  # "mpich", "openmpi"
+
+    @classmethod
+    def setUpClass(cls):
+        cls.compiler, cls.start = (shutil.which(f"{tool}.{cls.kind}") for tool in ("mpicc", "mpiexec"))
+        if cls.compiler is None or cls.start is None:
+            raise unittest.SkipTest(f"no mpicc.{cls.kind} and mpiexec.{cls.kind}: apt-get install mpich libmpich-dev openmpi-bin libopenmpi-dev")
+        temporary = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(temporary.cleanup)
+        cls.folder = pathlib.Path(temporary.name)
+
+    def record(self, *program, **environment):
+        out = self.folder / f"{self._testMethodName}.xsp"
+        options = ["--oversubscribe"] if self.kind == "openmpi" else []
+        subprocess.run([XSP, "run", "-q", "-o", out, "--", self.start, *options, "-n", str(RANKS), *program, str(SLEEP_MS)], check=True, timeout=600,
+                       env={**os.environ, **ROOT, **environment}, stdout=subprocess.DEVNULL)
+        return out
+
+    def check(self, out):
+        rows = xsp_json("sql", out, TAGS, "--json")
+        self.assertEqual(sorted((row["rank"], row["kind"], row["ranks"], row["bytes"], row["times"]) for row in rows), EXPECTED)
+        self.assertEqual({row["numbers"] for row in rows if row["kind"] not in ("send", "recv")}, {STEPS})
+        ranks = xsp_json("analyze", "A21", out, "--json")
+        self.assertEqual((ranks["summary"]["slowest_rank"], ranks["summary"]["verdict"]), (1, "slower"))
+        self.assertEqual([row["given_bytes"] for row in ranks["rows"]], [8828] * (RANKS + 1))  # of a receive nothing is given
+        collectives = xsp_json("analyze", "A24", out, "--json")["rows"]
+        self.assertEqual(sorted((row["collective"], row["group"], row["bytes"], row["count"]) for row in collectives),
+                         [("all_reduce", "0-3", 8000, RANKS * STEPS), ("broadcast", "0,2", 28, 2 * STEPS), ("broadcast", "1,3", 28, 2 * STEPS),
+                          ("recv", "0-3", 800, RANKS * STEPS), ("send", "0-3", 800, RANKS * STEPS)])
+        return collectives
+
+    def test_a_program_in_c(self):
+        program = self.folder / "program"
+        subprocess.run([self.compiler, "-O2", "-w", "-g", HERE / "ranks_program.c", "-o", program], check=True)
+        self.check(self.record(program))
+
+    def test_mpi4py(self):
+        library = {"mpich": "libmpich.so.12", "openmpi": "libmpi.so.40"}[self.kind]
+        python = self.folder / "venv/bin/python3"
+        made = subprocess.run([sys.executable, "-m", "venv", python.parents[1]], capture_output=True)
+        if made.returncode == 0:
+            made = subprocess.run([python, "-m", "pip", "install", "-q", "mpi4py==4.1.2", "numpy"], capture_output=True, text=True)
+        if made.returncode != 0:
+            self.skipTest("mpi4py 4.1.2 cannot be installed here")
+        libraries = self.folder / "libraries"  # wheels of mpi4py look for MPICH by the name that its own build gives it
+        libraries.mkdir()
+        file = next((path for path in pathlib.Path("/usr/lib").glob(f"*/{library}")), None)
+        if file is not None:
+            (libraries / ("libmpi.so.12" if self.kind == "mpich" else library)).symlink_to(file)
+        out = self.record(python, HERE / "ranks_program.py", MPI4PY_MPIABI=self.kind,
+                          LD_LIBRARY_PATH=f"{libraries}:{os.environ.get('LD_LIBRARY_PATH', '')}")
+        line = next(i for i, text in enumerate((HERE / "ranks_program.py").read_text().splitlines(), 1) if text.endswith("# line reduce"))
+        [reduced] = [row for row in self.check(out) if row["collective"] == "all_reduce"]
+        self.assertEqual((pathlib.Path(reduced["file"]).name, reduced["line"]), ("ranks_program.py", line))
+
+
+class Mpich(Job, unittest.TestCase):
+    kind = "mpich"
+
+
+class OpenMpi(Job, unittest.TestCase):
+    kind = "openmpi"
+
+
+if __name__ == "__main__":
+    unittest.main()
