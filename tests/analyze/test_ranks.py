@@ -94,6 +94,18 @@ class RanksTest(unittest.TestCase):
         [row] = self.ask("A24")["rows"]
         self.assertEqual((row["collective"], row["group"], row["count"], row["waiting_ms"], row["transfer_ms"]), ("all_reduce", "0-1", 40, 2, 4))
 
+    def test_steps_of_several_collectives(self):
+        """Of two tensors, 4 ms apart: not each of them is a step."""
+        self.trace.run(1, "A/M/L/Lib", batch=None)
+        for rank, length in enumerate((3, 1)):
+            self.rank(rank)
+            for i in range(20):
+                for place, tensor in enumerate(("weight", "bias")):
+                    end = 10 * (i + 1) + 4 * place
+                    self.at(rank, "ALLREDUCE", end - length, end, "library", category="collective",
+                            tags={"collective": "all_reduce", "group": "0", "sequence": 2 * i + place, "module": tensor})
+        self.assertEqual([(row["steps"], row["step_ms"], row["waiting_ms"]) for row in self.ask("A21")["rows"]], [(19, 10, 4), (19, 10, 0), (38, 10, 2)])
+
     def test_waits_for_what_mpi_was_asked_to_do_meanwhile(self):
         """A receive of 1.8 ms, of which the program waits for the last 0.5."""
         receive = {"level": "library", "category": "collective", "tags": {"collective": "recv", "group": "0-1", "bytes": 8}}

@@ -18,7 +18,8 @@ struct place { // of a collective among the others of its rank, kind and group
 static int compare_kinds(const struct place *a, const struct place *b)
 {
   const struct collective *one = a->of, *other = b->of;
-  return ORDER(one->rank, other->rank) ?: ORDER(one->group, other->group) ?: ORDER(one->name, other->name);
+  return ORDER(one->rank, other->rank) ?: ORDER(one->group, other->group) ?: ORDER(one->name, other->name)
+         ?: ORDER(one->module, other->module);
 }
 
 SORTED_BY(compare_places, struct place, compare_kinds(a, b) ?: ORDER(a->of->end_ns, b->of->end_ns))
