@@ -46,6 +46,8 @@ WRITERS = {
     "rocprof": ("rocprofv3, its published form; no file of its own was at hand", "the order of its members varies; names are apart from records"),
     "rocpd": ("rocprofv3 of ROCm 7, schemas 3 and 4 as published; no file of its own was at hand", "counters lie apart from kernels; no Unix times"),
     "xplane": ("JAX 0.4 to 0.10, TensorFlow 2", "`trace.json.gz` beside it ends at a million events; the profile does not"),
+    "horovod": ("Horovod 0.28, its published form; no file of its own was at hand", "whole µs; rank 0's view; no ticks of ranks where a "
+                "collective is in its cache"),
     "chrome": ("any", "Python's `json.dump` writes NaN and Infinity, and rounds Unix times to 0.25 µs"),
 }
 
@@ -61,8 +63,8 @@ def formats():
     return re.findall(r"^  ([a-z][a-z-]*) ", listed, re.MULTILINE)
 
 
-# Those that depend on what a format records: levels, metrics, memory, call paths, samples.
-ANALYSES = [f"A{number}" for number in range(1, 18)] + ["A22"]
+# Those that depend on what a format records: levels, metrics, memory, call paths, samples, ranks.
+ANALYSES = [f"A{number}" for number in range(1, 18)] + ["A21", "A22", "A24"]
 
 
 def answers(trace, ids, folder):

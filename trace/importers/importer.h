@@ -204,6 +204,7 @@ const struct foreign_format *foreign_recognise(const char *path, struct slice he
   X(ncu)                                                                                                               \
   X(xplane)                                                                                                            \
   X(perf)                                                                                                              \
+  X(horovod)                                                                                                           \
   X(chakra)                                                                                                            \
   X(chrome)
 

@@ -34,9 +34,9 @@ struct loading {
   const int64_t *self_ns;
   uint32_t *place_of;
   uint8_t *counts;
-  bool *is_in_operator;      // by row: a layer that is no module is around it
-  const bool *is_kept;       // by observation
-  uint32_t sync, collective; // string ids of categories; ROW_NONE: no span has it
+  bool *is_in_operator;            // by row: a layer that is no module is around it
+  const bool *is_kept;             // by observation
+  uint32_t sync, collective, part; // string ids of categories; ROW_NONE: no span has it
 };
 
 // ---- the places ------------------------------------------------------------------------------------------------------
@@ -200,7 +200,8 @@ static void add_rows(struct loading *loading)
     uint32_t observation, place = loading->place_of[row];
     bool is_execution = spans->kind[row] == XSP_KIND_EXECUTION;
     if ((spans->flags[row] & STORE_SPAN_OPEN) != 0 || spans->duration_ns[row] < 0 || place == PLACE_NONE ||
-        (is_execution && spans->category[row] == loading->sync) || spans->category[row] == loading->collective)
+        (is_execution && spans->category[row] == loading->sync) || spans->category[row] == loading->collective ||
+        spans->category[row] == loading->part)
       continue; // who waits in a collective, and for whom, rules about ranks find out
     bool is_kept = run_columns_observation(columns, row, &observation) && loading->is_kept[observation];
     bool is_kernel = spans->level[row] == XSP_LEVEL_KERNEL && spans->kind[row] != XSP_KIND_LAUNCH &&
@@ -312,6 +313,7 @@ static enum status load_spans(struct loading *loading, const struct view_set *se
   size_t at = 0;
   loading->sync = run_columns_category(store, "sync");
   loading->collective = run_columns_category(store, "collective");
+  loading->part = run_columns_category(store, "collective_part"); // Horovod's
   loading->places->runs =
       arena_alloc_array(loading->question->scratch, set->run_count + 1, sizeof *loading->places->runs);
   loading->places->observations = (double)set->kept_count;
