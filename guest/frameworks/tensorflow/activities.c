@@ -302,6 +302,44 @@ static void add_allocation(struct placed *placed, size_t count, const struct act
   }
 }
 
+// Where all else that was begun before `end_ns` has ended: from here on the operation alone is waited for.
+static uint64_t rest_from(const struct placed *placed, size_t count, size_t own, uint64_t start_ns, uint64_t end_ns)
+{
+  for (size_t i = 0; i < count; i++) {
+    const struct operation *other = &placed[i].operation;
+    if (i != own && other->start_ns < end_ns && other->end_ns > start_ns)
+      start_ns = other->end_ns < end_ns ? other->end_ns : end_ns;
+  }
+  return start_ns;
+}
+
+// "IteratorGetNextOp::DoCompute#id=7#" on a thread of the input pipeline is what the operation IteratorGetNext began there and
+// returned from: until its end the step has no input. `placed` is by start.
+static void add_waits(const struct activities *activities, const struct steps *steps, struct placed *placed,
+                      size_t count)
+{
+  static const char *const begins[] = {"IteratorGetNextOp::DoCompute", "IteratorGetNextAsOptionalOp::DoCompute"};
+  int64_t step;
+  for (size_t i = 0; i < activities->count; i++) {
+    const struct activity *activity = &activities->items[i];
+    size_t at = count;
+    if ((!step_of(activity, begins[0], &step) && !step_of(activity, begins[1], &step)) || !is_own(steps, step))
+      continue;
+    for (size_t k = 0; k < count && placed[k].operation.start_ns <= activity->start_ns; k++)
+      at = strncmp(placed[k].operation.type, "IteratorGetNext", strlen("IteratorGetNext")) == 0 ? k : at;
+    if (at == count)
+      continue;
+    uint64_t from_ns = rest_from(placed, count, at, activity->start_ns, activity->end_ns);
+    if (from_ns >= activity->end_ns)
+      continue;
+    struct operation *operation = &placed[at].operation;
+    operation->start_ns = from_ns;
+    operation->end_ns = activity->end_ns;
+    operation->thread = activities->threads[activity->thread];
+    placed[at].thread = activity->thread;
+  }
+}
+
 bool activities_operations(const struct activities *activities, uint64_t start_ns, uint64_t end_ns, struct pool *pool,
                            struct operation **ret_operations, size_t *ret_count)
 {
@@ -335,6 +373,8 @@ bool activities_operations(const struct activities *activities, uint64_t start_n
         name, kept, activity->start_ns, activity->end_ns, activities->threads[activity->thread], SIZE_MAX, 0};
     placed[count++] = (struct placed){operation, activity->thread, i};
   }
+  qsort(placed, count, sizeof *placed, compare_placed);
+  add_waits(activities, &steps, placed, count);
   qsort(placed, count, sizeof *placed, compare_placed);
   find_parents(placed, count);
   for (size_t i = 0; i < count; i++)

@@ -164,6 +164,35 @@ static void operations_within_operations_nest(void **state)
   framework_pool_done(&pool);
 }
 
+static void input_is_waited_for_until_it_is_there(void **state)
+{
+  const void *events = tensorflow_made_start();
+  tensorflow_made_thread("caller");
+  tensorflow_made_event("SessionRun#id=3,_r=1#", 100, 900);
+  tensorflow_made_event("ExecutorState::Process#id=3#", 105, 130);
+  tensorflow_made_event("next:IteratorGetNext", 110, 115); // returns before its input is there
+  tensorflow_made_event("w:ReadVariableOp", 116, 120);
+  tensorflow_made_event("ExecutorState::Process#id=3#", 500, 800);
+  tensorflow_made_event("conv:Conv2D", 510, 700);
+  tensorflow_made_event("more:IteratorGetNextAsOptional", 701, 702);
+  tensorflow_made_thread("pipeline");
+  tensorflow_made_event("IteratorGetNextOp::DoCompute#id=4,iter_num=0#", 112, 890); // of another step
+  tensorflow_made_event("IteratorGetNextOp::DoCompute#id=3,iter_num=0#", 112, 490);
+  tensorflow_made_event("IteratorGetNextAsOptionalOp::DoCompute#id=3,iter_num=0#", 702, 703);
+  struct pool pool = {.maximum_bytes = 1 << 24};
+  struct operation *operations = NULL;
+  assert_int_equal(operations_of(&pool, &operations, events), 4);
+  assert_string_equal(operations[0].name, "w");
+  assert_string_equal(operations[1].name, "next");
+  assert_int_equal(operations[1].start_ns, 120); // the step computed until then
+  assert_int_equal(operations[1].end_ns, 490);
+  assert_int_equal(operations[1].thread, UINT64_C(0xfffffffffffffff8)); // pipeline
+  assert_true(operations[1].parent == SIZE_MAX);
+  assert_string_equal(operations[2].name, "conv");
+  assert_int_equal(operations[3].end_ns, 703);
+  framework_pool_done(&pool);
+}
+
 static void without_a_step_there_is_nothing(void **state)
 {
   const void *events = tensorflow_made_start();
@@ -179,8 +208,11 @@ static void without_a_step_there_is_nothing(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(other_layouts_are_refused),       cmocka_unit_test(containers_are_read),
-      cmocka_unit_test(operations_belong_to_steps),      cmocka_unit_test(operations_within_operations_nest),
+      cmocka_unit_test(other_layouts_are_refused),
+      cmocka_unit_test(containers_are_read),
+      cmocka_unit_test(operations_belong_to_steps),
+      cmocka_unit_test(operations_within_operations_nest),
+      cmocka_unit_test(input_is_waited_for_until_it_is_there),
       cmocka_unit_test(without_a_step_there_is_nothing),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
