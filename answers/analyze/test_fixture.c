@@ -85,6 +85,7 @@ static int64_t add(struct fixture *fixture, struct store_span span, const char *
 {
   span.context_id = fixture->context_id;
   span.span_id = ++fixture->span_id;
+  span.recorded_parent_id = fixture->parent_id;
   span.name = store_string(fixture->store, name, strlen(name));
   span.category = category == NULL ? 0 : store_string(fixture->store, category, strlen(category));
   must(fixture, store_add_spans(fixture->store, fixture->run_id, &span, 1, &fixture->error));

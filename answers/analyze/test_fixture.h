@@ -17,6 +17,7 @@ struct fixture {
   uint32_t track_id;
   uint32_t thread, stream; // tracks of further spans, and of further executions; each run begins with 1 and 2
   struct analyze_request request;
+  int64_t parent_id; // that further spans record; 0: none
   struct table *tables;
   size_t table_count;
 };

@@ -5,7 +5,7 @@
 
 #include "analyze/causes/loaders.h"
 
-// On the thread of its observation: what a loader's own thread does is no wait.
+// On the thread of its observation, or an operator of it: what a loader's own thread does is no wait.
 static bool is_loader(struct time_parts_run *of, size_t row)
 {
   const struct store_spans *spans = &of->columns.spans;
@@ -14,7 +14,8 @@ static bool is_loader(struct time_parts_run *of, size_t row)
       !run_columns_observation(&of->columns, row, &observation))
     return false;
   uint32_t around = run_columns_row(&of->columns, of->run->observations[observation].span_id);
-  return around != ROW_NONE && around != row && spans->track_id[around] == spans->track_id[row] &&
+  return around != ROW_NONE && around != row &&
+         (spans->track_id[around] == spans->track_id[row] || spans->level[row] == XSP_LEVEL_LAYER) &&
          finding_time_names_loader(&of->loaders, of->columns.store, spans->name[row], &of->has_processes);
 }
 

@@ -2,6 +2,7 @@
 // F6, the input pipeline: observations wait for a data loader while no device works.
 #include "analyze/causes/loaders.h"
 #include "analyze/causes/time_parts.h"
+#include "analyze/findings/busiest_line.h"
 #include "analyze/findings/input_lines.h"
 #include "analyze/findings/rules.h"
 #include "analyze/findings/shared.h"
@@ -77,6 +78,12 @@ static void lower_saving(const struct findings *findings, struct finding *findin
       "pictures, can save more";
 }
 
+static bool is_tensorflows(const struct findings *findings)
+{
+  uint32_t name;
+  return store_find_string(findings->question->view->store, "IteratorGetNext", strlen("IteratorGetNext"), &name);
+}
+
 static struct finding *add(struct findings *findings, const struct places *places, const struct input_lines *lines,
                            double loader_ms, double saving_ms)
 {
@@ -90,7 +97,8 @@ static struct finding *add(struct findings *findings, const struct places *place
                                 "of its processes, as if all data were there"
                               : "time in the loader while no device works, as if all data were there";
   finding->title =
-      arena_format(findings->question->arena, "the data loader takes %s %s, %.3g %% of the time",
+      arena_format(findings->question->arena, "%s takes %s %s, %.3g %% of the time",
+                   is_tensorflows(findings) ? "the input pipeline (tf.data)" : "the data loader",
                    findings_time(findings, loader_ms), findings_per_observation(findings), finding->share_pct);
   finding->advice =
       "load ahead in a few processes that stay (num_workers, at most the processors; persistent_workers=True); "
@@ -99,6 +107,10 @@ static struct finding *add(struct findings *findings, const struct places *place
     finding->advice =
         "take whole batches from the tensors by index: x[order[i:i + n]], or a data set with __getitems__; "
         "build no loader again and again";
+  if (is_tensorflows(findings))
+    finding->advice = "load ahead and on all processors: map(…, num_parallel_calls=tf.data.AUTOTUNE), "
+                      "prefetch(tf.data.AUTOTUNE); keep "
+                      "what does not change with cache(); arrays by from_tensor_slices(), not from_generator()";
   say_line(findings, lines, finding);
   finding->threshold = findings_threshold_of(findings, least_of(lines));
   finding->confidence = CONFIDENCE_HIGH;
@@ -154,8 +166,7 @@ static bool is_loader(struct between *between, struct map *known, const struct r
          finding_time_names_loader(known, columns->store, columns->spans.name[row], &between->has_processes);
 }
 
-// On the thread of the observations, from the first one to the last. Iterators of TensorFlow, which are operators, load ahead in
-// threads of their own.
+// On the thread of the observations, from the first one to the last.
 static void add_between(const struct run_columns *columns, struct map *known, struct between *between)
 {
   const struct store_spans *spans = &columns->spans;
@@ -163,7 +174,9 @@ static void add_between(const struct run_columns *columns, struct map *known, st
   uint32_t first = run_columns_row(columns, run->observations[0].span_id), observation;
   int64_t last_ns = run->observations[run->observation_count - 1].start_ns;
   for (uint32_t row = 0; first != ROW_NONE && row < spans->count; row++) {
-    if (spans->level[row] != XSP_LEVEL_APPLICATION || spans->track_id[row] != spans->track_id[first] ||
+    if ((spans->level[row] != XSP_LEVEL_APPLICATION &&
+         spans->level[row] != XSP_LEVEL_LAYER) || // TensorFlow's iterators
+        spans->track_id[row] != spans->track_id[first] ||
         spans->start_ns[row] < spans->start_ns[first] || spans->start_ns[row] > last_ns ||
         run_columns_observation(columns, row, &observation) || !is_loader(between, known, columns, row) ||
         is_loader(between, known, columns, run_columns_row(columns, columns->derived.parent_id[row])))
@@ -212,10 +225,13 @@ static enum status judge(struct findings *findings, const struct input_lines *li
     saving_ms[i] =
         parts.parts[TIME_LOADER][i] + (parts.loader_has_processes && !is_ahead ? parts.parts[TIME_REST][i] : 0);
   if ((!is_ahead || could_do_less(lines)) && question_value(question, set, parts.loader) + between_ms > 0 &&
-      analyze_share_pct(loader_ms, findings->loop_ms) > findings_threshold(findings, least_of(lines)))
-    lower_saving(findings,
-                 add(findings, places, lines, loader_ms, question_value(question, set, saving_ms) + between_ms),
-                 parts.loader_has_processes ? 0 : shared_ms(lines, loader_ms, processors));
+      analyze_share_pct(loader_ms, findings->loop_ms) > findings_threshold(findings, least_of(lines))) {
+    struct finding *finding =
+        add(findings, places, lines, loader_ms, question_value(question, set, saving_ms) + between_ms);
+    lower_saving(findings, finding, parts.loader_has_processes ? 0 : shared_ms(lines, loader_ms, processors));
+    if (finding->file == NULL) // TensorFlow's iterators have no call paths within a graph
+      XSP_TRY(finding_at_busiest(findings, finding, err));
+  }
   return STATUS_OK;
 }
 

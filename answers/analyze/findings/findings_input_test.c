@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#define SINGLE "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"
+
 // Steps wait for the loader, which calls the data set (data.py:24): that sleeps, or calls a function of PIL. Each
 // epoch has processes of its own.
 static void loader_with(const char *loader, int epochs, int processes, int64_t loader_ms, const char *function)
@@ -54,14 +56,13 @@ static void test_f6_is_silent_about_enough_processes(void **unused)
 }
 
 // Predictions of 5 ms, between which the loader takes `loader_ms`: they have no part of it.
-static void loader_between_predictions(int64_t loader_ms)
+static void loader_between_predictions(enum xsp_level level, const char *loader, int64_t loader_ms)
 {
   fixture_experiment(&fixture, "predict");
   fixture_run(&fixture, "A/M/L", 1);
   fixture_span_in(&fixture, XSP_LEVEL_APPLICATION, "program", "predict.py", 0, 300 * MS);
   for (int i = 0; i < 20; i++) {
-    fixture_span(&fixture, XSP_LEVEL_APPLICATION, "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__",
-                 i * 10 * MS, loader_ms * MS);
+    fixture_span(&fixture, level, loader, i * 10 * MS, loader_ms * MS);
     fixture_span(&fixture, XSP_LEVEL_LAYER, "aten::mm", i * 10 * MS + 5 * MS, 5 * MS);
     fixture.now_ns = i * 10 * MS + 5 * MS;
     fixture_model(&fixture, 5 * MS, false);
@@ -146,15 +147,66 @@ static void test_f6_of_stacked_tensors(void **unused)
 static void test_f6_between_predictions(void **unused)
 {
   (void)unused;
-  loader_between_predictions(4);
+  loader_between_predictions(XSP_LEVEL_APPLICATION, SINGLE, 4);
   assert_int_equal(ask_rule("F6"), 1);
   ASSERT_NEAR(found_number(0, "saving_ms"), 4 * 19 / 20.0); // before the first one is before the loop
+}
+
+// `for x, y in data:` of TensorFlow asks an operator for each batch.
+static void test_f6_of_an_eager_iterator(void **unused)
+{
+  (void)unused;
+  loader_between_predictions(XSP_LEVEL_LAYER, "IteratorGetNext", 4);
+  assert_int_equal(ask_rule("F6"), 1);
+  ASSERT_NEAR(found_number(0, "saving_ms"), 4 * 19 / 20.0);
+  assert_non_null(strstr(found_text(0, "title"), "tf.data"));
+}
+
+// Steps of a graph of TensorFlow's, whose operator waits on a thread of the pipeline. With a generator, its line has the time.
+static void iterator_of_a_graph(bool has_generator)
+{
+  uint32_t steps = start_with(5), pipeline = thread(9);
+  for (int i = 0; i < 20; i++) {
+    fixture.context_id = 0;
+    fixture.thread = pipeline;
+    fixture.parent_id = 1 + i; // the step, whose span is that
+    fixture_span(&fixture, XSP_LEVEL_LAYER, "IteratorGetNext", i * STEP, 5 * MS);
+    fixture.parent_id = 0;
+    fixture.thread = steps;
+    fixture_span(&fixture, XSP_LEVEL_LAYER, "MatMul", i * STEP + 5 * MS, 5 * MS);
+  }
+  if (!has_generator)
+    return;
+  fixture.thread = pipeline;
+  uint32_t call = python(0, "FuncRegistry.__call__", SITE "tensorflow/python/ops/script_ops.py", 214);
+  uint32_t next = python(call, "generator_py_func", SITE "tensorflow/python/data/ops/from_generator_op.py", 198);
+  fixture.context_id = python(next, "rows", "/home/me/data.py", 24);
+  samples_of_steps(5);
+}
+
+static void test_f6_of_an_iterator(void **unused)
+{
+  (void)unused;
+  iterator_of_a_graph(false);
+  assert_int_equal(ask_rule("F6"), 1);
+  ASSERT_NEAR(found_number(0, "saving_ms"), 5);
+  ASSERT_NEAR(found_number(0, "line"), 30); // main, which calls the step
+  assert_non_null(strstr(found_text(0, "advice"), "prefetch"));
+}
+
+static void test_f6_of_a_generator(void **unused)
+{
+  (void)unused;
+  iterator_of_a_graph(true);
+  assert_int_equal(ask_rule("F6"), 1);
+  assert_string_equal(found_text(0, "file"), "/home/me/data.py");
+  ASSERT_NEAR(found_number(0, "line"), 24);
 }
 
 static void test_f6_is_silent_about_a_fast_loader(void **unused)
 {
   (void)unused;
-  loader_between_predictions(1);
+  loader_between_predictions(XSP_LEVEL_APPLICATION, SINGLE, 1);
   assert_int_equal(ask_rule("F6"), 0);
 }
 
@@ -236,6 +288,9 @@ int main(void)
       TEST(test_f6_is_silent_about_stacked_tensors),
       TEST(test_f6_of_stacked_tensors),
       TEST(test_f6_between_predictions),
+      TEST(test_f6_of_an_eager_iterator),
+      TEST(test_f6_of_an_iterator),
+      TEST(test_f6_of_a_generator),
       TEST(test_f6_is_silent_about_a_fast_loader),
       TEST(test_f59),
       TEST(test_f59_is_silent_about_processes_that_stay),

@@ -38,7 +38,12 @@ const struct work_kind work_kinds[WORK_KINDS] = {
                       "pass all rows in one call; for single rows call the model itself: model(x, training=False)",
                       {"*/keras/src/trainers/data_adapters/*", "*/keras/src/trainers/epoch_iterator.py"},
                       {NULL}},
-    [WORK_INPUT] = {"input", NULL, NULL, {"*/torch/utils/data/*"}, {NULL}}, // F6
+    [WORK_INPUT] = {"input", // F6
+                    NULL,
+                    NULL,
+                    {"*/torch/utils/data/*", "*/tensorflow/python/data/ops/from_generator_op.py",
+                     "*/tensorflow/python/data/ops/iterator_ops.py", "*/tensorflow/python/ops/script_ops.py"},
+                    {NULL}},
     [WORK_TREES] = {"trees", NULL, NULL, {"*/lib_lightgbm.so*", "*/libxgboost.so*"}, {NULL}},
     [WORK_TREE_CALLS] = {"tree_calls",
                          "%s calls LightGBM or XGBoost again and again for few rows: most is what each call prepares",
