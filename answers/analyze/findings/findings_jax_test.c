@@ -173,6 +173,17 @@ static void calls_of_jitted_functions(int64_t module_ms, int64_t ms, unsigned ki
     fixture_sample(&fixture, kind, i * STEP + 10 * MS, ms * MS);
 }
 
+// So JAX runs functions that call back to the program.
+static void test_execution_by_python_is_no_compilation(void **unused)
+{
+  (void)unused;
+  start();
+  fixture.context_id =
+      python(fixture.context_id, "ExecuteReplicated.__call__", SITE "jax/_src/interpreters/pxla.py", 388);
+  samples_of_steps(2);
+  assert_int_equal(ask_rule("F29"), 0);
+}
+
 static void test_calls_of_small_jitted_functions(void **unused)
 {
   (void)unused;
@@ -291,6 +302,7 @@ int main(void)
       TEST(test_waits_in_eager_jax),
       TEST(test_random_numbers_of_jax_are_none),
       TEST(test_copies_to_jax_are_no_compilation),
+      TEST(test_execution_by_python_is_no_compilation),
       TEST(test_calls_of_small_jitted_functions),
       TEST(test_calls_of_jitted_functions_that_compute),
       TEST(test_calls_that_are_less_than_what_they_compute),

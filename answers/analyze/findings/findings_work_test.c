@@ -47,6 +47,19 @@ static void test_running_compiled_code_is_no_compilation(void **unused)
   assert_int_equal(ask_rule("F29"), 0);
 }
 
+static void test_models_made_in_each_step(void **unused)
+{
+  (void)unused;
+  start();
+  uint32_t make = python(fixture.context_id, "Net.__init__", FILE_OF, 7);
+  uint32_t layer = python(make, "Linear.__init__", SITE "torch/nn/modules/linear.py", 105);
+  fixture.context_id = python(layer, "kaiming_uniform_", SITE "torch/nn/init.py", 460);
+  samples_of_steps(2);
+  assert_int_equal(ask_rule("F29"), 1);
+  assert_non_null(strstr(found_text(0, "title"), "creates a model"));
+  ASSERT_NEAR(found_number(0, "line"), 7);
+}
+
 // Each call of a tf.function goes through this file; only a new argument is traced.
 static void calls_of_a_traced_function(const char *file, const char *function)
 {
@@ -711,6 +724,7 @@ int main(void)
       TEST(test_checkpoints_in_each_step),
       TEST(test_one_checkpoint_is_none),
       TEST(test_running_compiled_code_is_no_compilation),
+      TEST(test_models_made_in_each_step),
       TEST(test_tracing_in_each_step),
       TEST(test_running_a_traced_function_is_no_tracing),
       TEST(test_the_title_has_why_it_is_traced_again),

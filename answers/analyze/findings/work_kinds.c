@@ -84,6 +84,11 @@ const struct work_kind work_kinds[WORK_KINDS] = {
      {"*/framework/func_graph.py", "*/polymorphic_function/tracing_compilation.py"},
      {"func_graph_from_py_func", "_create_concrete_function"}},
     {"graph", NULL, NULL, {"*/polymorphic_function/*function*.py"}, {"*__call__", "*_call"}},
+    {"execution", // of what was compiled, by Python: so it is with callbacks to the program
+     NULL,
+     NULL,
+     {"*/jax/_src/interpreters/pxla.py"},
+     {"ExecuteReplicated.__call__"}},
     {"iterator", NULL, NULL, {"*/tensorflow/python/data/*"}, {NULL}}, // it asks the operators of eager mode
     {"checkpoint",
      "%s saves a checkpoint in the loop, again and again",
@@ -105,6 +110,11 @@ const struct work_kind work_kinds[WORK_KINDS] = {
      {"*/transformers/tokenization_*.py", "*/transformers/processing_*.py", "*/transformers/image_processing_*.py",
       "*/transformers/models/auto/*", "*/tokenizers/*", "*/joblib/numpy_pickle.py", "*/pickle.py", "*/_pickle.*"},
      {"*from_pretrained", "*from_file*", "*.load", "load", "_load", "_unpickle", "_pickle_load"}},
+    {"model",
+     "%s creates a model or layer again and again",
+     "create it once, and keep it for all requests",
+     {"*/torch/nn/modules/*.py", "*/keras/src/layers/*.py", "*/keras/src/models/*.py"},
+     {"*.__init__"}},
     [WORK_COMPILATION] = {"compilation",
                           compiles,
                           compile_once,

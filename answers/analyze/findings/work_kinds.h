@@ -27,12 +27,12 @@ enum { // places in work_kinds[]; what is not named is found by its frames
   WORK_READS,   // of numbers
   WORK_OUTPUTS, // whole arrays, and waits that measure: what the program must have
   WORK_TRANSFERS,
-  WORK_COMPILATION = 20,
+  WORK_COMPILATION = 22,
   WORK_EAGER_KERAS,
   WORK_EAGER,
   WORK_TOKENIZER,
-  WORK_DECODING = 25,
-  WORK_JAX_RANDOM = 30, // the last ones: all others count before them
+  WORK_DECODING = 27,
+  WORK_JAX_RANDOM = 32, // the last ones: all others count before them
   WORK_JAX_EAGER,
   WORK_JAX_CALLS,
   WORK_KINDS
