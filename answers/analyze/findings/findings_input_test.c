@@ -163,14 +163,14 @@ static void test_f6_of_an_eager_iterator(void **unused)
 }
 
 // Steps of a graph of TensorFlow's, whose operator waits on a thread of the pipeline. With a generator, its line has the time.
-static void iterator_of_a_graph(bool has_generator)
+static void iterator_of_a_graph(int waits, bool has_generator)
 {
   uint32_t steps = start_with(5), pipeline = thread(9);
   for (int i = 0; i < 20; i++) {
     fixture.context_id = 0;
     fixture.thread = pipeline;
     fixture.parent_id = 1 + i; // the step, whose span is that
-    fixture_span(&fixture, XSP_LEVEL_LAYER, "IteratorGetNext", i * STEP, 5 * MS);
+    fixture_span(&fixture, XSP_LEVEL_LAYER, "IteratorGetNext", i * STEP, i < waits ? 5 * MS : US);
     fixture.parent_id = 0;
     fixture.thread = steps;
     fixture_span(&fixture, XSP_LEVEL_LAYER, "MatMul", i * STEP + 5 * MS, 5 * MS);
@@ -187,17 +187,24 @@ static void iterator_of_a_graph(bool has_generator)
 static void test_f6_of_an_iterator(void **unused)
 {
   (void)unused;
-  iterator_of_a_graph(false);
+  iterator_of_a_graph(20, false);
   assert_int_equal(ask_rule("F6"), 1);
   ASSERT_NEAR(found_number(0, "saving_ms"), 5);
   ASSERT_NEAR(found_number(0, "line"), 30); // main, which calls the step
   assert_non_null(strstr(found_text(0, "advice"), "prefetch"));
 }
 
+static void test_f6_is_silent_about_a_first_epoch(void **unused)
+{
+  (void)unused;
+  iterator_of_a_graph(9, false);
+  assert_int_equal(ask_rule("F6"), 0);
+}
+
 static void test_f6_of_a_generator(void **unused)
 {
   (void)unused;
-  iterator_of_a_graph(true);
+  iterator_of_a_graph(20, true);
   assert_int_equal(ask_rule("F6"), 1);
   assert_string_equal(found_text(0, "file"), "/home/me/data.py");
   ASSERT_NEAR(found_number(0, "line"), 24);
@@ -290,6 +297,7 @@ int main(void)
       TEST(test_f6_between_predictions),
       TEST(test_f6_of_an_eager_iterator),
       TEST(test_f6_of_an_iterator),
+      TEST(test_f6_is_silent_about_a_first_epoch),
       TEST(test_f6_of_a_generator),
       TEST(test_f6_is_silent_about_a_fast_loader),
       TEST(test_f59),
