@@ -347,6 +347,48 @@ static void test_f39_of_a_hypervisor(void **unused)
   assert_true(isnan(found_number(0, "saving_ms")));
 }
 
+// ---- F61 -------------------------------------------------------------------------------------------------------------
+// A session of ONNX Runtime: three convolutions of 100 µs, a normalization and an activation of `each_us` after each.
+static void session(const char *normalization, const char *activation, int64_t each_us)
+{
+  fixture_run(&fixture, "M/L", 1);
+  fixture_model(&fixture, MS, false);
+  int64_t at = 0;
+  for (int i = 0; i < 9; i++) {
+    const char *type = i % 3 == 0 ? "Conv" : i % 3 == 1 ? normalization : activation;
+    int64_t us = i % 3 == 0 ? 100 : each_us;
+    char name[16];
+    snprintf(name, sizeof name, "n%d", i);
+    fixture_layer(&fixture, &(struct fixture_layer){name, type, "[1,8,32,32]", NULL, i, UNKNOWN_BYTES}, at, us * US);
+    fixture_words(&fixture, fixture.span_id, "provider", "CPUExecutionProvider");
+    at += us * US;
+  }
+}
+
+static void test_f61(void **unused)
+{
+  (void)unused;
+  session("BatchNormalization", "Relu", 20);
+  assert_int_equal(ask_rule("F61"), 1);
+  ASSERT_NEAR(found_number(0, "saving_ms"), 0.12 + 0.3 / 2);
+  assert_non_null(strstr(found_text(0, "title"), "6 normalizations and activations"));
+}
+
+static void test_f61_is_silent_about_little(void **unused)
+{
+  (void)unused;
+  session("BatchNormalization", "Relu", 4);
+  assert_int_equal(ask_rule("F61"), 0);
+}
+
+// As an optimized residual network has them: activations are in the convolutions, or after sums.
+static void test_f61_is_silent_about_an_optimized_graph(void **unused)
+{
+  (void)unused;
+  session("Add", "Relu", 20);
+  assert_int_equal(ask_rule("F61"), 0);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -371,6 +413,9 @@ int main(void)
       TEST(test_f39),
       TEST(test_f39_is_silent),
       TEST(test_f39_of_a_hypervisor),
+      TEST(test_f61),
+      TEST(test_f61_is_silent_about_little),
+      TEST(test_f61_is_silent_about_an_optimized_graph),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

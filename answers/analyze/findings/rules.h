@@ -54,6 +54,7 @@
   X(f58)                                                                                                               \
   X(f59)                                                                                                               \
   X(f60)                                                                                                               \
+  X(f61)                                                                                                               \
   /* the next one goes above this line */
 
 #define DECLARE(name) extern const struct finding_rule finding_##name;

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// F61, a session that does not optimize: ONNX Runtime folds normalizations into convolutions and activations into convolutions and
+// products, unless the session's options forbid it. Then they are layers of their own right after these.
+#include "analyze/findings/busiest_line.h"
+#include "analyze/findings/rules.h"
+#include "analyze/findings/shared.h"
+#include "analyze/intervals.h"
+#include "base/slice.h"
+
+#include <string.h>
+
+#define PROVIDER "CPUExecutionProvider" // others compile graphs, or have other operators
+
+// What the CPU's optimizations make one of the two: all but those of ORT_DISABLE_ALL and ORT_ENABLE_BASIC.
+static bool is_folded(const struct layer *before, const struct layer *layer)
+{
+  if (before->type == NULL || layer->type == NULL || before->shape == NULL || layer->shape == NULL ||
+      strcmp(before->shape, layer->shape) != 0)
+    return false;
+  bool is_activation = text_is_one_of(layer->type, "Relu", "LeakyRelu", "Sigmoid", "Tanh");
+  if (strcmp(before->type, "Conv") == 0)
+    return is_activation || text_is_one_of(layer->type, "BatchNormalization", "Clip", "HardSigmoid");
+  if (strcmp(before->type, "BatchNormalization") == 0) // which itself follows a convolution
+    return is_activation || text_is_one_of(layer->type, "Clip", "HardSigmoid");
+  return strcmp(before->type, "Gemm") == 0 && is_activation;
+}
+
+static enum status add(struct findings *findings, size_t count, double ms, double convolutions_ms, struct error *err)
+{
+  struct finding *finding = findings_add(findings);
+  finding->context = "session";
+  finding->time_ms = ms + convolutions_ms;
+  finding->saving_ms = ms + convolutions_ms / 2;
+  finding->share_pct = analyze_share_pct(finding->time_ms, findings->loop_ms);
+  finding->saving_basis = "time of these layers, as if they took none, and half of the convolutions', as if a blocked "
+                          "layout were that much faster";
+  finding->title =
+      arena_format(findings->question->arena,
+                   "the session of ONNX Runtime does not optimize its graph: %zu normalizations and activations "
+                   "that it could fold into the layers before them take %s %s",
+                   count, findings_time(findings, ms), findings_per_observation(findings));
+  finding->advice =
+      "leave graph_optimization_level of SessionOptions at ORT_ENABLE_ALL; if loading takes too long, keep "
+      "the optimized model (optimized_model_filepath)";
+  finding->threshold = findings_threshold_of(findings, "unoptimized_session-share");
+  finding->confidence = CONFIDENCE_HIGH;
+  finding_number(finding, "layers", (double)count);
+  return finding_at_call(findings, finding, err);
+}
+
+static enum status find(struct findings *findings, struct error *err)
+{
+  struct layers layers;
+  const struct places *places;
+  uint32_t provider;
+  if (!store_find_string(findings->question->view->store, PROVIDER, strlen(PROVIDER), &provider))
+    return findings_lack(findings, err, "it has no layers of ONNX Runtime on the CPU");
+  XSP_TRY(findings_places(findings, &places, err));
+  XSP_TRY(findings_layers(findings, &layers, err));
+  double *room = arena_alloc_array(findings->question->scratch, layers.observation_count + 1, sizeof *room);
+  double ms = 0, convolutions_ms = 0;
+  size_t count = 0;
+  for (size_t i = 0; i < layers.count; i++) {
+    bool is_convolution = layers.items[i].type != NULL && strcmp(layers.items[i].type, "Conv") == 0;
+    bool folds = i > 0 && is_folded(&layers.items[i - 1], &layers.items[i]);
+    size_t values = findings_layer_values(&layers, &layers.items[i], room);
+    double of_all_ms =
+        values > 0 ? estimate_mean(room, values).mean * (double)values / (double)layers.set->kept_count : 0;
+    convolutions_ms += is_convolution ? of_all_ms : 0;
+    ms += folds ? of_all_ms : 0;
+    count += folds;
+  }
+  if ((double)count >= findings_threshold(findings, "unoptimized_session-layers") &&
+      analyze_share_pct(ms, findings->loop_ms) >= findings_threshold(findings, "unoptimized_session-share"))
+    return add(findings, count, ms, convolutions_ms, err);
+  return STATUS_OK;
+}
+
+const struct finding_rule finding_f61 = {
+    .id = "F61",
+    .key = "unoptimized_session",
+    .title = "sessions that do not optimize",
+    .thresholds = {{"unoptimized_session-layers", "", 3, "layers that could be folded into the ones before, at least"},
+                   {"unoptimized_session-share", "%", 3, "their time, of the program's loop, at least"}},
+    .find = find,
+};
