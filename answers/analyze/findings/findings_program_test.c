@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// F18 to F20 and F39 over programs with known answers: what is read, updated and kept step by step. Each names its fault with its
-// line, and is silent about the same program without.
+// F18 to F20, F39 and F61 to F63 over programs with known answers: what is read, updated, kept and computed step by step. Each names
+// its fault with its line, and is silent about the same program without.
 #include "analyze/findings/test_operators.h"
 
 #include <math.h>
@@ -389,6 +389,95 @@ static void test_f61_is_silent_about_an_optimized_graph(void **unused)
   assert_int_equal(ask_rule("F61"), 0);
 }
 
+// ---- F62 -------------------------------------------------------------------------------------------------------------
+static void linked(int64_t id, int64_t sequence, bool is_backward)
+{
+  fixture_int(&fixture, id, "sequence", sequence);
+  if (is_backward)
+    fixture_int(&fixture, id, "forward_thread", 10);
+}
+
+// A step with two products; below the first one's gradient, checkpointing computes that product again for `again_us`.
+static void checkpointed(int64_t again_us)
+{
+  fixture_run(&fixture, "M/L", 1);
+  uint32_t forward = python(0, "Net.forward", FILE_OF, 27);
+  uint32_t library = python(forward, "checkpoint", TORCH "utils/checkpoint.py", 495);
+  uint32_t block = python(library, "Block.forward", FILE_OF, 14);
+  int64_t at = step(MS);
+  linked(operator_at(block, "aten::addmm", at, 100 * US), 5, false);
+  linked(operator_at(forward, "aten::addmm", at + 100 * US, 100 * US), 6, false);
+  linked(backward_at(forward, "AddmmBackward0", at + 300 * US, 100 * US), 6, true);
+  linked(backward_at(block, "AddmmBackward0", at + 400 * US, 400 * US), 5, true);
+  linked(operator_at(fixture.context_id, "aten::addmm", at + 400 * US, again_us * US), 9, false);
+}
+
+static void test_f62(void **unused)
+{
+  (void)unused;
+  checkpointed(60);
+  assert_int_equal(ask_rule("F62"), 1);
+  ASSERT_NEAR(found_number(0, "line"), 27);
+  ASSERT_NEAR(found_number(0, "saving_ms"), 0.06);
+}
+
+static void test_f62_is_silent_about_little(void **unused)
+{
+  (void)unused;
+  checkpointed(49);
+  assert_int_equal(ask_rule("F62"), 0);
+}
+
+// ---- F63 -------------------------------------------------------------------------------------------------------------
+// A step calls a model, and `forward` of a class in another function. Both are recorded; the first has a gradient.
+static void second_forward(const char *forward, bool has_graph, bool has_gradient)
+{
+  fixture_run(&fixture, "M/L", 1);
+  int64_t at = step(MS);
+  uint32_t main = python(0, "main", FILE_OF, 30), accuracy = python(main, "accuracy", FILE_OF, 18);
+  for (int i = 0; i < 2; i++) {
+    uint32_t call = python(i == 0 ? main : accuracy, "Module._call_impl", TORCH "nn/modules/module.py", 1750);
+    uint32_t model = python(call, i == 0 ? "Net.forward" : forward, FILE_OF, 14);
+    int64_t id = operator_at(model, "aten::addmm", at + i * 200 * US, 200 * US);
+    if (i == 0 || has_graph)
+      linked(id, 5 + i, false);
+    if (i == 0 || has_gradient)
+      linked(backward_at(model, "AddmmBackward0", at + (5 + i) * 100 * US, 100 * US), 5 + i, true);
+  }
+}
+
+static void test_f63(void **unused)
+{
+  (void)unused;
+  second_forward("Net.forward", true, false);
+  assert_int_equal(ask_rule("F63"), 1);
+  assert_string_equal(found_text(0, "context"), "accuracy");
+  ASSERT_NEAR(found_number(0, "line"), 18);
+  ASSERT_NEAR(found_number(0, "saving_ms"), 0.2);
+}
+
+static void test_f63_is_silent_about_a_pass_with_gradient(void **unused)
+{
+  (void)unused;
+  second_forward("Net.forward", true, true);
+  assert_int_equal(ask_rule("F63"), 0);
+}
+
+static void test_f63_is_silent_about_another_model(void **unused)
+{
+  (void)unused;
+  second_forward("Teacher.forward", true, false);
+  assert_int_equal(ask_rule("F63"), 0);
+}
+
+// Whose graph nobody records: an evaluation, or a network that follows the first one.
+static void test_f63_is_silent_without_a_graph(void **unused)
+{
+  (void)unused;
+  second_forward("Net.forward", false, false);
+  assert_int_equal(ask_rule("F63"), 0);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -416,6 +505,12 @@ int main(void)
       TEST(test_f61),
       TEST(test_f61_is_silent_about_little),
       TEST(test_f61_is_silent_about_an_optimized_graph),
+      TEST(test_f62),
+      TEST(test_f62_is_silent_about_little),
+      TEST(test_f63),
+      TEST(test_f63_is_silent_about_a_pass_with_gradient),
+      TEST(test_f63_is_silent_about_another_model),
+      TEST(test_f63_is_silent_without_a_graph),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

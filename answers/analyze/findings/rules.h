@@ -55,6 +55,8 @@
   X(f59)                                                                                                               \
   X(f60)                                                                                                               \
   X(f61)                                                                                                               \
+  X(f62)                                                                                                               \
+  X(f63)                                                                                                               \
   /* the next one goes above this line */
 
 #define DECLARE(name) extern const struct finding_rule finding_##name;
