@@ -61,7 +61,7 @@ static unsigned kind_of_sample(const struct works *works, const struct work_path
   if (path->is_arrays && !works->trains) // the input of each request; training could prepare its own elsewhere
     return WORK_NONE;
   bool is_own = !path->is_models && !is_unknown(own_lines_frame(&works->lines, context_id));
-  return is_own && (sample == SAMPLE_CPU || sample == SAMPLE_IO) ? WORK_OWN : WORK_NONE;
+  return is_own && (sample == SAMPLE_CPU || sample == SAMPLE_IO || sample == SAMPLE_CHILD) ? WORK_OWN : WORK_NONE;
 }
 
 struct main_sample { // of the main thread, within a function of the program

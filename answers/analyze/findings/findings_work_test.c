@@ -47,6 +47,19 @@ static void test_running_compiled_code_is_no_compilation(void **unused)
   assert_int_equal(ask_rule("F29"), 0);
 }
 
+static void test_programs_in_each_step(void **unused)
+{
+  (void)unused;
+  start();
+  uint32_t memory = python(fixture.context_id, "memory", FILE_OF, 8);
+  fixture.context_id = python(memory, "Popen._try_wait", "/usr/lib/python3.11/subprocess.py", 1959);
+  for (int i = 0; i < 20; i++)
+    fixture_sample(&fixture, SAMPLE_CHILD, (i * 10 + 9) * MS, 2 * MS);
+  assert_int_equal(ask_rule("F29"), 1);
+  assert_non_null(strstr(found_text(0, "title"), "other programs"));
+  ASSERT_NEAR(found_number(0, "line"), 8);
+}
+
 static void test_models_made_in_each_step(void **unused)
 {
   (void)unused;
@@ -422,6 +435,17 @@ static void test_own_code_beside_the_model(void **unused)
   ASSERT_NEAR(found_number(0, "saving_ms"), 5);
 }
 
+// As os.system(), which is no function of Python's.
+static void test_waits_for_processes_in_each_step(void **unused)
+{
+  (void)unused;
+  own_code(5, 0);
+  for (int i = 0; i < 20; i++)
+    fixture_sample(&fixture, SAMPLE_CHILD, (i * 10 + 9) * MS, 4 * MS);
+  assert_int_equal(ask_rule("F29"), 1);
+  ASSERT_NEAR(found_number(0, "line"), 12);
+}
+
 enum line_of { OF_THIS_MACHINE, OF_ANOTHER, OF_A_CHANGED_FILE, OF_A_SERVER };
 
 // Asks about a program whose twelfth line collects garbage.
@@ -724,6 +748,8 @@ int main(void)
       TEST(test_checkpoints_in_each_step),
       TEST(test_one_checkpoint_is_none),
       TEST(test_running_compiled_code_is_no_compilation),
+      TEST(test_programs_in_each_step),
+      TEST(test_waits_for_processes_in_each_step),
       TEST(test_models_made_in_each_step),
       TEST(test_tracing_in_each_step),
       TEST(test_running_a_traced_function_is_no_tracing),
