@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// F18 to F20, F39 and F61 to F63 over programs with known answers: what is read, updated, kept and computed step by step. Each names
+// F18 to F20, F39 and F61 to F64 over programs with known answers: what is read, updated, kept and computed step by step. Each names
 // its fault with its line, and is silent about the same program without.
 #include "analyze/findings/test_operators.h"
 
@@ -478,6 +478,54 @@ static void test_f63_is_silent_without_a_graph(void **unused)
   assert_int_equal(ask_rule("F63"), 0);
 }
 
+// ---- F64 -------------------------------------------------------------------------------------------------------------
+// Ten steps, of which each `every`th evaluates for 5 of 10 ms.
+static void evaluated(const char *function, int every, bool trains)
+{
+  fixture_run(&fixture, "M/L", 1);
+  uint32_t main = python(0, "main", FILE_OF, 30), evaluate = python(main, function, FILE_OF, 13);
+  for (int i = 0; i < 10; i++) {
+    int64_t at = step(10 * MS);
+    operator_at(main, "aten::addmm", at, 2 * MS);
+    backward_at(main, "AddmmBackward0", at + 2 * MS, 2 * MS);
+    if (i % every == 0)
+      operator_at(evaluate, "aten::addmm", at + 4 * MS, 5 * MS);
+    if (trains)
+      backward_at(evaluate, "AddmmBackward0", at + 9 * MS, MS);
+  }
+}
+
+static void test_f64(void **unused)
+{
+  (void)unused;
+  evaluated("evaluate", 1, false);
+  assert_int_equal(ask_rule("F64"), 1);
+  ASSERT_NEAR(found_number(0, "line"), 13);
+  ASSERT_NEAR(found_number(0, "saving_ms"), 5);
+  assert_non_null(strstr(found_text(0, "title"), "training steps"));
+}
+
+static void test_f64_is_silent_about_one_evaluation(void **unused)
+{
+  (void)unused;
+  evaluated("evaluate", 2, false);
+  assert_int_equal(ask_rule("F64"), 0);
+}
+
+static void test_f64_is_silent_about_another_function(void **unused)
+{
+  (void)unused;
+  evaluated("teach", 1, false);
+  assert_int_equal(ask_rule("F64"), 0);
+}
+
+static void test_f64_is_silent_about_what_trains(void **unused)
+{
+  (void)unused;
+  evaluated("evaluate_actions", 1, true);
+  assert_int_equal(ask_rule("F64"), 0);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -511,6 +559,10 @@ int main(void)
       TEST(test_f63_is_silent_about_a_pass_with_gradient),
       TEST(test_f63_is_silent_about_another_model),
       TEST(test_f63_is_silent_without_a_graph),
+      TEST(test_f64),
+      TEST(test_f64_is_silent_about_one_evaluation),
+      TEST(test_f64_is_silent_about_another_function),
+      TEST(test_f64_is_silent_about_what_trains),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

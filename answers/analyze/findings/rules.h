@@ -57,6 +57,7 @@
   X(f61)                                                                                                               \
   X(f62)                                                                                                               \
   X(f63)                                                                                                               \
+  X(f64)                                                                                                               \
   /* the next one goes above this line */
 
 #define DECLARE(name) extern const struct finding_rule finding_##name;

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// F64, frequent evaluation: most training steps also evaluate the model, which takes much of the loop. Functions are recognised by
+// their names: what they compute looks like any other prediction.
+#include "analyze/findings/rules.h"
+#include "analyze/findings/shared.h"
+
+#include <string.h>
+#include <xsp/call_path.h>
+
+struct evaluations {
+  const struct places *places;
+  uint32_t *within;      // by place: the line of the outermost such function around, as a place; PLACE_NONE
+  double *line_ns, *ns;  // by such a line; by function
+  bool *has_backward;    // by function: it trains
+  bool trains;           // outside of such functions there are backward operators
+  size_t steps, with_it; // kept observations; those in which such a function runs
+  uint32_t main;         // the line with most time, of that function; PLACE_NONE
+};
+
+static bool is_evaluation(const struct place *place)
+{
+  static const char *const names[] = {"*eval*", "*validat*", "*.valid", "valid", "valid_*", "*.test", "test", "test_*"};
+  return place->frame_kind == XSP_FRAME_PYTHON && !place_is_installed(place) &&
+         findings_name_matches(place->name, names, sizeof names / sizeof names[0]);
+}
+
+static void find_functions(struct findings *findings, struct evaluations *evaluations)
+{
+  const struct places *places = evaluations->places;
+  struct arena *scratch = findings->question->scratch;
+  bool *backward = arena_alloc_array(scratch, places->count + 1, sizeof *backward);
+  evaluations->within = arena_alloc_array(scratch, places->count + 1, sizeof *evaluations->within);
+  evaluations->line_ns = arena_alloc_array(scratch, places->count + 1, sizeof *evaluations->line_ns);
+  evaluations->ns = arena_alloc_array(scratch, places->count + 1, sizeof *evaluations->ns);
+  evaluations->has_backward = arena_alloc_array(scratch, places->count + 1, sizeof *evaluations->has_backward);
+  evaluations->main = PLACE_NONE;
+  for (uint32_t i = 0; i < places->count; i++) { // callers come before what they call
+    const struct place *place = &places->all[i];
+    uint32_t around = place->parent != PLACE_NONE ? evaluations->within[place->parent] : PLACE_NONE;
+    uint32_t at = around != PLACE_NONE || !is_evaluation(place) ? around : i;
+    backward[i] = strstr(place->name, "Backward") != NULL || (place->parent != PLACE_NONE && backward[place->parent]);
+    evaluations->within[i] = at;
+    evaluations->trains |= backward[i] && at == PLACE_NONE;
+    if (at == PLACE_NONE)
+      continue;
+    evaluations->has_backward[places->all[at].function] |= backward[i];
+    evaluations->ns[places->all[at].function] += place->own.host_ns + place->own.device_ns;
+    evaluations->line_ns[at] += place->own.host_ns + place->own.device_ns;
+    if (evaluations->main == PLACE_NONE || evaluations->line_ns[at] > evaluations->line_ns[evaluations->main])
+      evaluations->main = at;
+  }
+}
+
+static uint32_t function_of(const struct evaluations *evaluations)
+{
+  return evaluations->places->all[evaluations->main].function;
+}
+
+static enum status count_steps(struct findings *findings, struct evaluations *evaluations, struct error *err)
+{
+  size_t at = 0;
+  for (size_t i = 0; i < evaluations->places->run_count; i++) {
+    struct arena arena SCOPED(arena_done) = {0};
+    const struct view_run *run = findings->set->runs[i];
+    const struct places_run *places = &evaluations->places->runs[i];
+    struct run_columns columns;
+    XSP_TRY(run_columns_load(findings->question, run, 0, &arena, &columns, err));
+    bool *has_it = arena_alloc_array(&arena, run->observation_count + 1, sizeof *has_it);
+    uint32_t observation;
+    for (uint32_t row = 0; row < columns.spans.count; row++)
+      if (places->place_of[row] != PLACE_NONE && run_columns_observation(&columns, row, &observation))
+        has_it[observation] |= evaluations->within[places->place_of[row]] != PLACE_NONE;
+    for (size_t k = 0; k < run->observation_count; k++) {
+      bool is_kept = !run->observations[k].warmup && findings->set->is_kept[at++];
+      evaluations->steps += is_kept;
+      evaluations->with_it += is_kept && has_it[k];
+    }
+  }
+  return STATUS_OK;
+}
+
+static void add(struct findings *findings, const struct evaluations *evaluations, double ms)
+{
+  struct finding *finding = findings_add(findings);
+  finding_at_place(findings, finding, evaluations->main);
+  finding->time_ms = finding->saving_ms = ms;
+  finding->share_pct = analyze_share_pct(ms, findings->loop_ms);
+  finding->saving_basis = "its time, as if it took none";
+  finding->title =
+      arena_format(findings->question->arena, "%s runs in %zu of %zu training steps to evaluate the model, %s %s",
+                   findings_name(findings, finding->context), evaluations->with_it, evaluations->steps,
+                   findings_time(findings, ms), findings_per_observation(findings));
+  finding->advice = "evaluate once an epoch, or every so many steps, or on a part of the data";
+  finding->threshold = findings_threshold_of(findings, "frequent_evaluation-share");
+  finding->confidence = CONFIDENCE_MEDIUM;
+}
+
+static enum status find(struct findings *findings, struct error *err)
+{
+  struct evaluations evaluations = {.places = NULL};
+  XSP_TRY(findings_places(findings, &evaluations.places, err));
+  if (!evaluations.places->has_contexts || evaluations.places->is_folded)
+    return findings_lack(findings, err, "it has no call paths");
+  find_functions(findings, &evaluations);
+  if (evaluations.main == PLACE_NONE || !evaluations.trains || evaluations.has_backward[function_of(&evaluations)])
+    return STATUS_OK;
+  XSP_TRY(count_steps(findings, &evaluations, err));
+  double ms = findings_per_observation_ms(findings, evaluations.ns[function_of(&evaluations)]);
+  if (analyze_share_pct((double)evaluations.with_it, (double)evaluations.steps) >=
+          findings_threshold(findings, "frequent_evaluation-steps") &&
+      analyze_share_pct(ms, findings->loop_ms) >= findings_threshold(findings, "frequent_evaluation-share"))
+    add(findings, &evaluations, ms);
+  return STATUS_OK;
+}
+
+const struct finding_rule finding_f64 = {
+    .id = "F64",
+    .key = "frequent_evaluation",
+    .title = "evaluation in each step",
+    .thresholds = {{"frequent_evaluation-share", "%", 40, "time of the evaluation, of the program's loop, at least"},
+                   {"frequent_evaluation-steps", "%", 70, "training steps that evaluate, of all, at least"}},
+    .find = find,
+};
