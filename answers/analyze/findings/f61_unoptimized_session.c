@@ -11,18 +11,26 @@
 
 #define PROVIDER "CPUExecutionProvider" // others compile graphs, or have other operators
 
-// What the CPU's optimizations make one of the two: all but those of ORT_DISABLE_ALL and ORT_ENABLE_BASIC.
-static bool is_folded(const struct layer *before, const struct layer *layer)
+// What the CPU's optimizations make one of `before` and `layer`, both of the same shape, where the first output has no other use.
+// Sigmoid, Tanh and HardSigmoid often gate that output itself, and stay.
+static bool is_folded(const struct layer *before, const struct layer *layer, bool before_is_of_convolution)
 {
   if (before->type == NULL || layer->type == NULL || before->shape == NULL || layer->shape == NULL ||
       strcmp(before->shape, layer->shape) != 0)
     return false;
-  bool is_activation = text_is_one_of(layer->type, "Relu", "LeakyRelu", "Sigmoid", "Tanh");
+  bool is_activation = text_is_one_of(layer->type, "Relu", "LeakyRelu", "Clip");
   if (strcmp(before->type, "Conv") == 0)
-    return is_activation || text_is_one_of(layer->type, "BatchNormalization", "Clip", "HardSigmoid");
-  if (strcmp(before->type, "BatchNormalization") == 0) // which itself follows a convolution
-    return is_activation || text_is_one_of(layer->type, "Clip", "HardSigmoid");
+    return is_activation || strcmp(layer->type, "BatchNormalization") == 0;
+  if (strcmp(before->type, "BatchNormalization") == 0)
+    return is_activation && before_is_of_convolution;
   return strcmp(before->type, "Gemm") == 0 && is_activation;
+}
+
+// Layers that only optimizations make: of a blocked layout, and of several nodes.
+static bool is_optimized(const struct layer *layer)
+{
+  return layer->type != NULL &&
+         (text_is_one_of(layer->type, "ReorderInput", "ReorderOutput") || strncmp(layer->type, "Fused", 5) == 0);
 }
 
 static enum status add(struct findings *findings, size_t count, double ms, double convolutions_ms, struct error *err)
@@ -60,15 +68,18 @@ static enum status find(struct findings *findings, struct error *err)
   double *room = arena_alloc_array(findings->question->scratch, layers.observation_count + 1, sizeof *room);
   double ms = 0, convolutions_ms = 0;
   size_t count = 0;
+  bool folded = false;
   for (size_t i = 0; i < layers.count; i++) {
+    if (is_optimized(&layers.items[i]))
+      return STATUS_OK;
     bool is_convolution = layers.items[i].type != NULL && strcmp(layers.items[i].type, "Conv") == 0;
-    bool folds = i > 0 && is_folded(&layers.items[i - 1], &layers.items[i]);
+    folded = i > 0 && is_folded(&layers.items[i - 1], &layers.items[i], folded);
     size_t values = findings_layer_values(&layers, &layers.items[i], room);
     double of_all_ms =
         values > 0 ? estimate_mean(room, values).mean * (double)values / (double)layers.set->kept_count : 0;
     convolutions_ms += is_convolution ? of_all_ms : 0;
-    ms += folds ? of_all_ms : 0;
-    count += folds;
+    ms += folded ? of_all_ms : 0;
+    count += folded;
   }
   if ((double)count >= findings_threshold(findings, "unoptimized_session-layers") &&
       analyze_share_pct(ms, findings->loop_ms) >= findings_threshold(findings, "unoptimized_session-share"))

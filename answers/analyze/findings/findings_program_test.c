@@ -348,14 +348,14 @@ static void test_f39_of_a_hypervisor(void **unused)
 }
 
 // ---- F61 -------------------------------------------------------------------------------------------------------------
-// A session of ONNX Runtime: three convolutions of 100 µs, a normalization and an activation of `each_us` after each.
-static void session(const char *normalization, const char *activation, int64_t each_us)
+// A session of ONNX Runtime: three times `first` of 100 µs, then a normalization and an activation of `each_us`.
+static void session(const char *first, const char *normalization, const char *activation, int64_t each_us)
 {
   fixture_run(&fixture, "M/L", 1);
   fixture_model(&fixture, MS, false);
   int64_t at = 0;
   for (int i = 0; i < 9; i++) {
-    const char *type = i % 3 == 0 ? "Conv" : i % 3 == 1 ? normalization : activation;
+    const char *type = i % 3 == 0 ? first : i % 3 == 1 ? normalization : activation;
     int64_t us = i % 3 == 0 ? 100 : each_us;
     char name[16];
     snprintf(name, sizeof name, "n%d", i);
@@ -368,7 +368,7 @@ static void session(const char *normalization, const char *activation, int64_t e
 static void test_f61(void **unused)
 {
   (void)unused;
-  session("BatchNormalization", "Relu", 20);
+  session("Conv", "BatchNormalization", "Relu", 20);
   assert_int_equal(ask_rule("F61"), 1);
   ASSERT_NEAR(found_number(0, "saving_ms"), 0.12 + 0.3 / 2);
   assert_non_null(strstr(found_text(0, "title"), "6 normalizations and activations"));
@@ -377,7 +377,7 @@ static void test_f61(void **unused)
 static void test_f61_is_silent_about_little(void **unused)
 {
   (void)unused;
-  session("BatchNormalization", "Relu", 4);
+  session("Conv", "BatchNormalization", "Relu", 4);
   assert_int_equal(ask_rule("F61"), 0);
 }
 
@@ -385,7 +385,28 @@ static void test_f61_is_silent_about_little(void **unused)
 static void test_f61_is_silent_about_an_optimized_graph(void **unused)
 {
   (void)unused;
-  session("Add", "Relu", 20);
+  session("Conv", "Add", "Relu", 20);
+  assert_int_equal(ask_rule("F61"), 0);
+}
+
+static void test_f61_is_silent_about_a_dense_network(void **unused)
+{
+  (void)unused;
+  session("Concat", "BatchNormalization", "Relu", 20);
+  assert_int_equal(ask_rule("F61"), 0);
+}
+
+static void test_f61_is_silent_about_gates(void **unused)
+{
+  (void)unused;
+  session("Conv", "HardSigmoid", "Mul", 20);
+  assert_int_equal(ask_rule("F61"), 0);
+}
+
+static void test_f61_is_silent_about_a_blocked_layout(void **unused)
+{
+  (void)unused;
+  session("Conv", "Relu", "ReorderOutput", 20);
   assert_int_equal(ask_rule("F61"), 0);
 }
 
@@ -553,6 +574,9 @@ int main(void)
       TEST(test_f61),
       TEST(test_f61_is_silent_about_little),
       TEST(test_f61_is_silent_about_an_optimized_graph),
+      TEST(test_f61_is_silent_about_a_dense_network),
+      TEST(test_f61_is_silent_about_gates),
+      TEST(test_f61_is_silent_about_a_blocked_layout),
       TEST(test_f62),
       TEST(test_f62_is_silent_about_little),
       TEST(test_f63),
