@@ -302,42 +302,57 @@ static void add_allocation(struct placed *placed, size_t count, const struct act
   }
 }
 
-// Where all else that was begun before `end_ns` has ended: from here on the operation alone is waited for.
-static uint64_t rest_from(const struct placed *placed, size_t count, size_t own, uint64_t start_ns, uint64_t end_ns)
+static bool is_iterator(const struct placed *placed)
 {
-  for (size_t i = 0; i < count; i++) {
-    const struct operation *other = &placed[i].operation;
-    if (i != own && other->start_ns < end_ns && other->end_ns > start_ns)
-      start_ns = other->end_ns < end_ns ? other->end_ns : end_ns;
+  return strncmp(placed->operation.type, "IteratorGetNext", strlen("IteratorGetNext")) == 0;
+}
+
+// How many operations begin until `ns`.
+static size_t begun_until(const uint64_t *starts_ns, size_t count, uint64_t ns)
+{
+  size_t low = 0, high = count;
+  while (low < high) {
+    size_t middle = low + (high - low) / 2;
+    low = starts_ns[middle] <= ns ? middle + 1 : low;
+    high = starts_ns[middle] <= ns ? high : middle;
   }
-  return start_ns;
+  return low;
 }
 
 // "IteratorGetNextOp::DoCompute#id=7#" on a thread of the input pipeline is what the operation IteratorGetNext began there and
-// returned from: until its end the step has no input. `placed` is by start.
-static void add_waits(const struct activities *activities, const struct steps *steps, struct placed *placed,
-                      size_t count)
+// returned from. From where all else that began meanwhile has ended, until its end, the step waits for its input.
+static void add_wait(const struct activities *activities, const struct activity *compute, const uint64_t *starts_ns,
+                     struct placed *placed, size_t count)
 {
-  static const char *const begins[] = {"IteratorGetNextOp::DoCompute", "IteratorGetNextAsOptionalOp::DoCompute"};
+  size_t begun = begun_until(starts_ns, count, compute->start_ns), first = begun > 64 ? begun - 64 : 0, at = begun;
+  while (at > first && !is_iterator(&placed[at - 1]))
+    at--;
+  uint64_t from_ns = compute->start_ns;
+  for (size_t i = first; at > first && i < count && starts_ns[i] < compute->end_ns; i++)
+    if (!is_iterator(&placed[i]) && placed[i].operation.end_ns > from_ns)
+      from_ns = placed[i].operation.end_ns;
+  if (at == first || from_ns >= compute->end_ns)
+    return;
+  placed[at - 1].operation.start_ns = from_ns;
+  placed[at - 1].operation.end_ns = compute->end_ns;
+  placed[at - 1].operation.thread = activities->threads[compute->thread];
+  placed[at - 1].thread = compute->thread;
+}
+
+static bool add_waits(const struct activities *activities, const struct steps *steps, struct pool *pool,
+                      struct placed *placed, size_t count)
+{
+  static const char *const names[] = {"IteratorGetNextOp::DoCompute", "IteratorGetNextAsOptionalOp::DoCompute"};
+  uint64_t *starts_ns = framework_pool_alloc(pool, count + 1, sizeof *starts_ns);
   int64_t step;
-  for (size_t i = 0; i < activities->count; i++) {
-    const struct activity *activity = &activities->items[i];
-    size_t at = count;
-    if ((!step_of(activity, begins[0], &step) && !step_of(activity, begins[1], &step)) || !is_own(steps, step))
-      continue;
-    for (size_t k = 0; k < count && placed[k].operation.start_ns <= activity->start_ns; k++)
-      at = strncmp(placed[k].operation.type, "IteratorGetNext", strlen("IteratorGetNext")) == 0 ? k : at;
-    if (at == count)
-      continue;
-    uint64_t from_ns = rest_from(placed, count, at, activity->start_ns, activity->end_ns);
-    if (from_ns >= activity->end_ns)
-      continue;
-    struct operation *operation = &placed[at].operation;
-    operation->start_ns = from_ns;
-    operation->end_ns = activity->end_ns;
-    operation->thread = activities->threads[activity->thread];
-    placed[at].thread = activity->thread;
-  }
+  for (size_t i = 0; starts_ns != NULL && i < count; i++)
+    starts_ns[i] = placed[i].operation.start_ns;
+  for (size_t i = 0; starts_ns != NULL && i < activities->count; i++)
+    if ((step_of(&activities->items[i], names[0], &step) || step_of(&activities->items[i], names[1], &step)) &&
+        is_own(steps, step))
+      add_wait(activities, &activities->items[i], starts_ns, placed, count);
+  qsort(placed, count, sizeof *placed, compare_placed);
+  return starts_ns != NULL;
 }
 
 bool activities_operations(const struct activities *activities, uint64_t start_ns, uint64_t end_ns, struct pool *pool,
@@ -374,8 +389,8 @@ bool activities_operations(const struct activities *activities, uint64_t start_n
     placed[count++] = (struct placed){operation, activity->thread, i};
   }
   qsort(placed, count, sizeof *placed, compare_placed);
-  add_waits(activities, &steps, placed, count);
-  qsort(placed, count, sizeof *placed, compare_placed);
+  if (!add_waits(activities, &steps, pool, placed, count))
+    return false;
   find_parents(placed, count);
   for (size_t i = 0; i < count; i++)
     operations[i] = placed[i].operation;
