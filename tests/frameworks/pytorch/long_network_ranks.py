@@ -26,27 +26,19 @@ def ip(*arguments):
 
 
 @unittest.skipIf(os.environ.get("XSP_SANITIZE"), "an ordinary Python")
-class TwoHosts(unittest.TestCase):
+class Network(unittest.TestCase):
+    is_slow = True
+
     @classmethod
     def setUpClass(cls):
         cls.namespaces = [f"xsp{os.getpid()}-{rank}" for rank in (0, 1)]
         if os.geteuid() != 0 or not all(map(shutil.which, ("ip", "tc", "unshare"))):
             raise unittest.SkipTest("network namespaces and tc need root, ip, tc and unshare")
-        python = torch_environment.torch_python()
+        cls.python = torch_environment.torch_python()
         folder = tempfile.TemporaryDirectory()
         cls.addClassCleanup(folder.cleanup)
         cls.folder = pathlib.Path(folder.name)
         cls.connect()
-        processes = []
-        for rank in (0, 1):
-            processes.append(cls.start(rank, python))
-            processes[rank].stdout.readline()  # "ready": the other starts later
-        for process in processes:
-            process.communicate(timeout=600)
-        assert [process.returncode for process in processes] == [0, 0]
-        cls.job = cls.folder / "job.xsp"
-        xsp("merge", cls.folder / "0.xsp", cls.folder / "1.xsp", "-o", cls.job)
-        cls.truth = [json.loads((cls.folder / f"{rank}.json").read_text()) for rank in (0, 1)]
 
     @classmethod
     def connect(cls):
@@ -60,14 +52,30 @@ class TwoHosts(unittest.TestCase):
         for rank, name in enumerate(cls.namespaces):
             for command in (["addr", "add", f"10.77.39.{rank + 1}/24", "dev", "veth0"], ["link", "set", "veth0", "up"], ["link", "set", "lo", "up"]):
                 assert ip("-n", name, *command).returncode == 0, command
-            shaped = cls.shape(name, "root", "handle", "1:", "tbf", "rate", str(BITS_PER_S), "burst", str(BURST_BYTES), "latency", "400ms")
+            shaped = not cls.is_slow or cls.shape(name, "root", "handle", "1:", "tbf", "rate", str(BITS_PER_S), "burst", str(BURST_BYTES), "latency", "400ms")
             if not shaped:
                 raise unittest.SkipTest("this kernel has no tbf for tc")
-        cls.has_delay = cls.shape(cls.namespaces[0], "parent", "1:1", "netem", "delay", f"{DELAY_MS}ms")  # one way; not in every kernel
+        cls.has_delay = cls.is_slow and cls.shape(cls.namespaces[0], "parent", "1:1", "netem", "delay", f"{DELAY_MS}ms")  # one way; not in every kernel
 
     @staticmethod
     def shape(namespace, *how):
         return subprocess.run(["tc", "-n", namespace, "qdisc", "add", "dev", "veth0", *how], stderr=subprocess.DEVNULL).returncode == 0
+
+
+class TwoHosts(Network):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        processes = []
+        for rank in (0, 1):
+            processes.append(cls.start(rank, cls.python))
+            processes[rank].stdout.readline()  # "ready": the other starts later
+        for process in processes:
+            process.communicate(timeout=600)
+        assert [process.returncode for process in processes] == [0, 0]
+        cls.job = cls.folder / "job.xsp"
+        xsp("merge", cls.folder / "0.xsp", cls.folder / "1.xsp", "-o", cls.job)
+        cls.truth = [json.loads((cls.folder / f"{rank}.json").read_text()) for rank in (0, 1)]
 
     @classmethod
     def start(cls, rank, python):
@@ -101,6 +109,31 @@ class TwoHosts(unittest.TestCase):
         print(f"shortest: {shortest_ms:.3f} ms; the link needs {TRANSFER_LEAST_MS:.3f} ms, and {DELAY_MS * self.has_delay} ms of delay")
         self.assertEqual(len(latencies), 2 * STEPS)
         self.assertGreaterEqual(shortest_ms, TRANSFER_LEAST_MS + DELAY_MS * self.has_delay)
+
+
+class SlowLink(Network):
+    """Three pairs of ranks; one rank is on the other host."""
+    PROGRAM, STEPS, FLOATS = PROGRAM.parent / "slow_link_program.py", 20, 250_000
+
+    def findings(self):
+        out = self.folder / "pairs.xsp"
+        ranks = [f"ip netns exec {self.namespaces[rank == 3]} {self.python} {self.PROGRAM} {rank} {self.STEPS} {self.FLOATS}" for rank in range(6)]
+        xsp("run", "-q", "-o", out, "--", "sh", "-c", "".join(f"{command} & " for command in ranks) + "wait")
+        rows = xsp_json("analyze", "findings", out, "--min-gain", "0", "--json")["rows"]
+        return [row for row in rows if row["id"] == "F55"]
+
+    def test_the_pair_over_the_slow_link(self):
+        [found] = self.findings()
+        print(found["title"])
+        self.assertIn("all_reduce between ranks 2, 3", found["title"])
+        self.assertEqual((found["numbers"]["groups"], found["numbers"]["bytes"]), (3, 4 * self.FLOATS))
+
+
+class FastLink(SlowLink):
+    is_slow = False
+
+    def test_the_pair_over_the_slow_link(self):
+        self.assertEqual(self.findings(), [])
 
 
 if __name__ == "__main__":
