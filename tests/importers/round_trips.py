@@ -59,7 +59,7 @@ def everything():
         script.span("serve", start + 4000, 4500, level="application", track=3, run_id=run_id)
         for number in range(2):
             at = start + 4000 * number
-            script.span("predict", at + 100, 3000, run_id=run_id, tags={"batch_size": batch})
+            script.span("predict", at + 100, 3000, run_id=run_id, tags={"batch_size": batch, "run_id": 7})  # also the name of an argument of its own
             script.span("conv", at + 200, 600, level="layer", run_id=run_id, context=conv, tags={"layer_type": "Conv", "loss": 0.5})
             script.span("launch", at + 300, 100, level="kernel", kind="launch", category="api", correlation=10 * run_id + number, run_id=run_id)
             script.span("gemm", at + 500, 800, level="kernel", kind="execution", category="kernel", correlation=10 * run_id + number,

@@ -13,8 +13,8 @@ void import_exported_make(struct import *import, struct import_exported *ret_key
                                        .basis = import_word(import, "basis")};
 }
 
-bool import_exported_take(const struct import *import, const struct import_exported *keys, const struct store_tag *tag,
-                          struct store_span *span)
+bool import_exported_take(const struct import *import, const struct import_exported *keys, bool is_first,
+                          const struct store_tag *tag, struct store_span *span)
 {
   size_t length;
   unsigned kind;
@@ -28,6 +28,6 @@ bool import_exported_take(const struct import *import, const struct import_expor
   else if (tag->key == keys->category && text != NULL)
     span->category = tag->value.string;
   else
-    return tag->key == keys->run || tag->key == keys->basis;
+    return (is_first && tag->key == keys->run) || tag->key == keys->basis;
   return true;
 }

@@ -12,8 +12,9 @@ struct import_exported { // ids of import_string
   uint32_t category; // 0, and to be set where it is an argument
 };
 void import_exported_make(struct import *import, struct import_exported *ret_keys);
-// Whether an argument is the span's own, and no tag. `span` has its kind, correlation id, tracer and category then.
-bool import_exported_take(const struct import *import, const struct import_exported *keys, const struct store_tag *tag,
-                          struct store_span *span);
+// Whether an argument is the span's own, and no tag. `span` has its kind, correlation id, tracer and category then. The number of
+// its run is its first one, if it has that: another `run_id` is a tag, as of XLA's executions.
+bool import_exported_take(const struct import *import, const struct import_exported *keys, bool is_first,
+                          const struct store_tag *tag, struct store_span *span);
 
 #endif

@@ -64,7 +64,7 @@ static void tag_event(struct reading *reading, struct store_span *span, const st
   struct store_tag tag = {.span_id = span->span_id};
   for (size_t i = 0; i < event->argument_count; i++)
     if (read_tag(reading->import, &event->arguments[i], &tag) &&
-        !(reading->is_own && import_exported_take(reading->import, &reading->exported, &tag, span)))
+        !(reading->is_own && import_exported_take(reading->import, &reading->exported, i == 0, &tag, span)))
       import_tag(reading->import, &tag);
 }
 

@@ -115,7 +115,7 @@ static void take_tags(struct reading *reading, bool is_own, struct store_span *s
 {
   for (size_t i = 0; i < reading->event.tags.count; i++) {
     struct store_tag tag = reading->event.tags.items[i];
-    if (is_own && import_exported_take(reading->import, &reading->exported, &tag, span))
+    if (is_own && import_exported_take(reading->import, &reading->exported, i == 0, &tag, span))
       continue;
     tag.span_id = span->span_id;
     if (tag.type != STORE_TEXT || tag.value.string != 0)
