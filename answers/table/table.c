@@ -2,6 +2,8 @@
 // Sorts tables and reads their cells.
 #include "table/table.h"
 
+#include "base/nearest.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -121,9 +123,14 @@ enum status table_sort_by(struct table *table, const char *name, struct arena *a
   if (table_sort(table, name, arena))
     return STATUS_OK;
   char known[256] = "";
+  struct nearest nearest;
+  nearest_start(&nearest, name);
   for (size_t i = 0; i < table->column_count; i++) {
+    nearest_offer(&nearest, table->columns[i].key);
     size_t length = strlen(known);
     snprintf(known + length, sizeof known - length, "%s%s", i > 0 ? ", " : "", table->columns[i].key);
   }
-  return error_set(err, STATUS_USE, "cannot sort by this key", name, NULL, "%s has %s", table->id, known);
+  char advice[96];
+  nearest_advice(&nearest, "--sort ", "--sort with one of these", advice, sizeof advice);
+  return error_set(err, STATUS_USE, "cannot sort by this key", name, advice, "%s has %s", table->id, known);
 }

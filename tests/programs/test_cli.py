@@ -104,6 +104,8 @@ class WrongUseTest(CliTest):
         out = self.folder / "out"
         for arguments, nearest in ((["analyze", "finding", self.file], "findings"), (["analyze", "sumary", self.file], "summary"),
                                    (["analyze", "implementation", self.file], "implementations"),
+                                   (["analyze", "layres", self.file], "layers"),
+                                   (["analyze", "A2", self.file, "--batch", "1", "--sort", "latncy_ms"], "--sort latency_ms"),
                                    (["export", self.file, "--to", "perfeto", "-o", out], "perfetto"),
                                    (["import", self.file, "--from", "kinetto", "-o", out], "--from kineto"),
                                    (["check", "onnxruntme"], "onnxruntime"),
@@ -114,6 +116,7 @@ class WrongUseTest(CliTest):
                                    (["profile", model, "--framework", "onnxruntim"], "--framework onnxruntime")):
             with self.subTest(arguments[-1]):
                 self.fails(2, *arguments, mentions=[f"try: {nearest}, or "])
+        self.fails(2, "profile", self.file, mentions=["a trace", "xsp analyze"])
         self.fails(125, "run", "-t", "pytorh", "--", "true", mentions=["try: -t pytorch, or "])
 
     def test_the_nearest_file_is_suggested(self):
@@ -476,6 +479,11 @@ class AnalyzeTest(CliTest):
     def test_wrong_values_are_status_2(self):
         for option, value in (("--stat", "p101"), ("--stat", "modus"), ("--sort", "beauty"), ("--layer", "inmost")):
             self.fails(2, "analyze", "A2", self.file, option, value)
+
+    def test_a_word_names_an_analysis(self):
+        for word, name in (("layers", "A2"), ("kernels", "A10")):
+            self.assertEqual(xsp("analyze", word, self.file, "--batch", "1", "--json", check=None).stdout,
+                             xsp("analyze", name, self.file, "--batch", "1", "--json", check=None).stdout)
 
     def test_sort_and_top(self):
         table = xsp_json("analyze", "A2", self.file, "--batch", "1", "--sort", "latency_ms", "--top", "2", "--json")

@@ -221,6 +221,7 @@ static enum status answer_by(struct survey *survey, struct error *err)
 
 const struct analysis analysis_a10 = {
     .id = "A10",
+    .name = "kernels",
     .title = "kernels by name",
     .needs = "K",
     .detail = TRACE_KERNELS_BY_NAME,

@@ -93,6 +93,7 @@ static enum status answer(struct question *question, struct error *err)
 }
 
 const struct analysis analysis_a2 = {.id = "A2",
+                                     .name = "layers",
                                      .title = "layer information",
                                      .summary = "layers in execution order",
                                      .needs = "L",

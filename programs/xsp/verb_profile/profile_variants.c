@@ -58,6 +58,9 @@ static enum status unknown_kind(const char *model_path, struct error *err)
   if (stat(model_path, &facts) == 0 && S_ISDIR(facts.st_mode))
     return error_set(err, STATUS_USE, "unknown kind of model", model_path, "a SavedModel's folder, or the model's file",
                      "a folder without saved_model.pb");
+  if (text_ends_with(model_path, ".xsp"))
+    return error_set(err, STATUS_USE, "unknown kind of model", model_path,
+                     "xsp analyze or xsp report, which read traces", "it is a trace, not a model");
   return error_set(err, STATUS_USE, "unknown kind of model", model_path, "--framework NAME; xsp check names them",
                    "no framework is known for files of this name");
 }
