@@ -139,6 +139,8 @@ static void reset_signals(void)
 static bool prepare(const struct plan *plan)
 {
   const struct child_command *command = plan->command;
+  if (command->is_bare)
+    return true;
   if (!place_streams(plan->streams) || (command->folder > 0 && fchdir(command->folder) != 0))
     return false;
   (void)close_range(STDERR_FILENO + 1, ~0u, CLOSE_RANGE_CLOEXEC); // Linux < 5.11 keeps those of careless libraries

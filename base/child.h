@@ -48,6 +48,8 @@ struct child_command {
   int death_signal;               // what it gets when the thread that starts it ends, by whatever; 0: nothing
   int nice;                       // is added to the caller's
   bool has_group;                 // a process group of its own, which ends with it
+  bool
+      is_bare; // `function` has the caller's descriptors and handlers, and all signals are blocked: it mends that itself
 };
 
 struct child {

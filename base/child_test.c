@@ -288,6 +288,29 @@ static void start_function(void (*function)(const void *), const int *context, s
   assert_int_equal(child_start(&command, child), 0);
 }
 
+static void look_at_bare_copy(const void *context)
+{
+  sigset_t blocked;
+  sigprocmask(SIG_SETMASK, NULL, &blocked);
+  struct sigaction action;
+  sigaction(SIGUSR2, NULL, &action);
+  bool is_open = (fcntl(*(const int *)context, F_GETFD) & FD_CLOEXEC) == 0; // as the caller left it
+  _exit(is_open && sigismember(&blocked, SIGTERM) == 1 && action.sa_handler == on_signal ? 7 : 1);
+}
+
+static void test_a_bare_copy(void **state)
+{
+  struct child child;
+  int file = open("/dev/null", O_RDONLY); // without O_CLOEXEC
+  signal(SIGUSR2, on_signal);
+  const struct child_command command = {.function = look_at_bare_copy, .context = &file, .is_bare = true};
+  assert_int_equal(child_start(&command, &child), 0);
+  assert_int_equal(child_wait(&child, -1, NULL), CHILD_ENDED);
+  assert_int_equal(WEXITSTATUS(child_end(&child, 0)), 7);
+  signal(SIGUSR2, SIG_DFL);
+  close(file);
+}
+
 static void test_late_and_stopped(void **state)
 {
   struct child child;
@@ -424,6 +447,7 @@ int main(void)
       cmocka_unit_test(test_too_much),
       cmocka_unit_test(test_the_end_of_much),
       cmocka_unit_test(test_last_line),
+      cmocka_unit_test(test_a_bare_copy),
       cmocka_unit_test(test_late_and_stopped),
       cmocka_unit_test(test_grace),
       cmocka_unit_test(test_its_group_ends_with_it),

@@ -346,7 +346,8 @@ enum status launch_execute(const struct launch_options *options, struct store *s
       status = accompany_attached(&capture);
     ret_result->own_ns = own_ns() - before_ns;
     wait_for_others(&capture);
-    process_done(&capture.process);
+    if (options->process_id == 0)
+      process_done(&capture.process);
     ret_result->wait_status = capture.process.wait_status;
     // Ctrl-C is how the recording of a program that goes on is meant to end.
     ret_result->was_interrupted = capture.process.was_interrupted && options->process_id == 0;

@@ -79,43 +79,27 @@ void process_prepare(void)
 }
 
 // ---- helpers in xsp's process group ----------------------------------------------------------------------------------------
-// A child that dies with xsp, without descriptors and blocking all signals. Returns 0 in the child, -1 if fork failed.
-static pid_t fork_helper(void)
+// A child that dies with xsp and blocks all signals. Its process is 0 where it cannot be started.
+static void start_helper(void (*function)(const void *), const void *context, struct child *ret_helper)
 {
-  sigset_t all, before;
-  sigfillset(&all);
-  sigprocmask(SIG_SETMASK, &all, &before);
-  pid_t parent = getpid(), child = fork();
-  if (child != 0) {
-    sigprocmask(SIG_SETMASK, &before, NULL);
-    return child;
-  }
-  prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (getppid() != parent)
-    _exit(0);
+  const struct child_command command = {
+      .function = function, .context = context, .death_signal = SIGKILL, .is_bare = true};
+  (void)child_start(&command, ret_helper);
+}
+
+static void become_helper(void)
+{
   prctl(PR_SET_NAME, "xsp-signals");
   if (close_range(0, ~0u, 0) != 0) // Linux < 5.9
     for (int file = 0; file < 1024; file++)
       close(file);
-  return 0;
 }
 
-static void end_helper(pid_t helper)
+static void be_sentinel(const void *context)
 {
-  if (helper <= 0)
-    return;
-  kill(helper, SIGKILL);
-  while (waitpid(helper, NULL, 0) < 0 && errno == EINTR)
-    continue;
-}
-
-static pid_t start_sentinel(void)
-{
-  pid_t sentinel = fork_helper();
-  if (sentinel == 0)
-    for (;;)
-      pause();
-  return sentinel > 0 ? sentinel : 0;
+  become_helper();
+  for (;;)
+    pause();
 }
 
 static bool is_stopped(pid_t process)
@@ -125,11 +109,10 @@ static bool is_stopped(pid_t process)
 }
 
 // Continues a stopped xsp when the program was continued by somebody who does not know of xsp.
-static pid_t start_watcher(pid_t program)
+static void be_watcher(const void *context)
 {
-  pid_t parent = getpid(), watcher = fork_helper();
-  if (watcher != 0)
-    return watcher;
+  const pid_t program = *(const pid_t *)context, parent = getppid();
+  become_helper();
   for (struct watch watch = {0};;) {
     sleep_ns(WATCH_EVERY_NS);
     uint64_t stop = proc_stop(parent);
@@ -145,22 +128,27 @@ struct start_note { // from the child, just before it becomes the program; error
   int error;
 };
 
-static void become(char *const *command, char *const *environment, int notes)
+struct start {
+  char *const *command, *const *environment;
+  int notes;
+};
+
+static void become(const void *context)
 {
+  const struct start *start = context;
   for (int number = 1; number < NSIG; number++) // others have no handler that an exec would keep
     if (given.action[number].sa_handler == SIG_IGN || given.action[number].sa_handler == SIG_DFL)
       (void)sigaction(number, &given.action[number], NULL);
   for (size_t i = 0; i < sizeof raised_limits / sizeof *raised_limits; i++)
     (void)setrlimit((__rlimit_resource_t)raised_limits[i], &given.limit[raised_limits[i]]);
-  environ = (char **)environment;
+  environ = (char **)start->environment;
   struct start_note note = {now_ns(CLOCK_REALTIME), 0};
-  ssize_t written = write(notes, &note, sizeof note);
+  ssize_t written = write(start->notes, &note, sizeof note);
   sigprocmask(SIG_SETMASK, &given.mask, NULL);
   if (written == (ssize_t)sizeof note)
-    execvp(command[0], command);
+    execvp(start->command[0], start->command);
   note.error = errno;
-  written = write(notes, &note, sizeof note);
-  _exit(127);
+  written = write(start->notes, &note, sizeof note);
 }
 
 static bool read_note(int notes, struct start_note *ret_note)
@@ -202,25 +190,23 @@ enum status process_start(char *const *command, char *const *environment, struct
     signal(watched_signals[i], SIG_DFL); // one that is ignored would never be seen, and children never be waited for
   if (pipe2(notes, O_CLOEXEC) != 0)
     return error_set_errno(err, STATUS_SYSTEM, "cannot start the program", command[0], NULL);
-  ret_process->sentinel = start_sentinel();
-  ret_process->process = fork();
-  if (ret_process->process == 0)
-    become(command, environment, notes[1]);
-  int fork_error = ret_process->process < 0 ? errno : EIO;
+  start_helper(be_sentinel, NULL, &ret_process->sentinel);
+  const struct start start = {command, environment, notes[1]};
+  struct child *program = &ret_process->program;
+  int failure = child_start(&(struct child_command){.function = become, .context = &start, .is_bare = true}, program);
   close(notes[1]);
   struct start_note note = {0};
-  bool was_begun = ret_process->process > 0 && read_note(notes[0], &note);
+  bool was_begun = failure == 0 && read_note(notes[0], &note);
+  ret_process->process = program->process;
   ret_process->start_ns = note.start_ns;
   bool has_failed = was_begun && read_note(notes[0], &note);
   close(notes[0]);
   if (was_begun && !has_failed)
     return STATUS_OK;
-  if (ret_process->process > 0)
-    while (waitpid(ret_process->process, NULL, 0) < 0 && errno == EINTR)
-      continue;
-  end_helper(ret_process->sentinel);
+  (void)child_end(program, 0);
+  (void)child_end(&ret_process->sentinel, 0);
   *ret_cannot_exec = has_failed;
-  return cannot_start(command[0], has_failed ? note.error : fork_error, err);
+  return cannot_start(command[0], has_failed ? note.error : failure != 0 ? failure : EIO, err);
 }
 
 // ---- while it runs -------------------------------------------------------------------------------------------------------------
@@ -231,7 +217,9 @@ static void stop_too(struct process *process, int number)
   siginfo_t since = {0};
   if (waitid(P_PID, (id_t)process->process, &since, WCONTINUED | WEXITED | WNOHANG | WNOWAIT) == 0 && since.si_pid != 0)
     return; // it was continued, or has ended
-  process->watcher = start_watcher(process->process);
+  struct child watcher;
+  start_helper(be_watcher, &process->process, &watcher);
+  process->watcher = watcher.process; // SIGCONT that it sent may be taken after its end
   sigset_t one;
   sigemptyset(&one);
   sigaddset(&one, number);
@@ -240,7 +228,7 @@ static void stop_too(struct process *process, int number)
   sigset_t watched;
   watched_set(&watched);
   sigprocmask(SIG_BLOCK, &watched, NULL);
-  end_helper(process->watcher);
+  (void)child_end(&watcher, 0);
 }
 
 static void look_at_program(struct process *process)
@@ -258,6 +246,7 @@ static void look_at_program(struct process *process)
       process->end_ns = now_ns(CLOCK_REALTIME);
       process->wait_status = how;
       process->has_ended = true;
+      process->program.process = 0; // it was waited for
       return;
     }
   }
@@ -273,11 +262,11 @@ static uint64_t bit(int number)
 static void replace_sentinel(struct process *process)
 {
   const uint64_t job_control = bit(SIGCONT) | bit(SIGSTOP) | bit(SIGTSTP) | bit(SIGTTIN) | bit(SIGTTOU);
-  pid_t old = process->sentinel;
-  process->sentinel = start_sentinel();
-  uint64_t before = proc_pending(old), since = proc_pending(process->sentinel);
+  struct child old = process->sentinel;
+  start_helper(be_sentinel, NULL, &process->sentinel);
+  uint64_t before = proc_pending(old.process), since = proc_pending(process->sentinel.process);
   process->for_group |= before & ~since & proc_pending(getpid()) & ~job_control;
-  end_helper(old);
+  (void)child_end(&old, 0);
 }
 
 // Did the whole group get it?
@@ -288,12 +277,13 @@ static bool was_for_group(struct process *process, const siginfo_t *info)
     process->for_group &= ~wanted;
     return true;
   }
-  if (process->sentinel == 0)
+  const pid_t sentinel = process->sentinel.process;
+  if (sentinel == 0)
     return info->si_signo != SIGTERM && info->si_signo != SIGHUP; // better once too few than twice
-  bool is_pending = proc_pending(process->sentinel) & wanted;
+  bool is_pending = proc_pending(sentinel) & wanted;
   if (!is_pending) {
     sleep_ns(GROUP_WAIT_NS);
-    is_pending = proc_pending(process->sentinel) & wanted;
+    is_pending = proc_pending(sentinel) & wanted;
   }
   if (is_pending)
     replace_sentinel(process);
@@ -361,6 +351,6 @@ bool process_is_asked_to_end(struct process *process)
 
 void process_done(struct process *process)
 {
-  end_helper(process->sentinel);
-  process->sentinel = 0;
+  (void)child_end(&process->sentinel, 0);
+  (void)child_end(&process->program, 0);
 }

@@ -4,6 +4,7 @@
 #ifndef XSP_LAUNCH_PROCESS_H
 #define XSP_LAUNCH_PROCESS_H
 
+#include "base/child.h"
 #include "base/error.h"
 
 #include <stdbool.h>
@@ -12,9 +13,10 @@
 
 struct process {
   pid_t process;
-  pid_t sentinel, watcher;  // of process.c; 0: none
-  uint64_t for_group;       // signals that are pending in xsp and were sent to its group: bit N - 1 is signal N
-  int64_t start_ns, end_ns; // Unix epoch
+  struct child program, sentinel; // of process.c
+  pid_t watcher;                  // the last one's number
+  uint64_t for_group;             // signals that are pending in xsp and were sent to its group: bit N - 1 is signal N
+  int64_t start_ns, end_ns;       // Unix epoch
   bool has_ended;
   bool was_interrupted; // a signal that means the end reached xsp
   int wait_status;
@@ -31,6 +33,6 @@ enum status process_start(char *const *command, char *const *environment, struct
 void process_wait(struct process *process, int64_t timeout_ns);
 // After its end: whether a signal asked xsp to end, too, since the last call.
 bool process_is_asked_to_end(struct process *process);
-void process_done(struct process *process);
+void process_done(struct process *process); // of one that was started, after its end
 
 #endif
