@@ -2,6 +2,7 @@
 // Lists and opens what the server's folder holds. Called by handlers.
 #include "serve/kept.h"
 
+#include "base/clock.h"
 #include "base/input_file.h"
 #include "base/scoped.h"
 #include "base/slice.h"
@@ -75,7 +76,7 @@ enum status kept_list(int folder, struct kept_files *ret_files, struct error *er
     snprintf(file->name, sizeof file->name, "%s", entry->d_name);
     file->bytes = (uint64_t)facts.st_size;
     file->number = facts.st_ino;
-    file->changed_ns = facts.st_mtim.tv_sec * INT64_C(1000000000) + facts.st_mtim.tv_nsec;
+    file->changed_ns = clock_ns_of(facts.st_mtim);
     file->is_growing = has_journal(folder, file->name);
   }
   vector_sort(&ret_files->list, newest_first);

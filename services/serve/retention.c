@@ -52,7 +52,7 @@ bool retention_add(int folder, const char *name, int file)
   int list SCOPED(scoped_close) = regular_file_open(folder, UPLOADS, O_WRONLY | O_CREAT | O_APPEND, &list_facts);
   bool is_done = list >= 0 && fstat(file, &facts) == 0;
   if (is_done) {
-    put_line(&line, name, (uint64_t)facts.st_size, facts.st_mtim.tv_sec * INT64_C(1000000000) + facts.st_mtim.tv_nsec);
+    put_line(&line, name, (uint64_t)facts.st_size, clock_ns_of(facts.st_mtim));
     is_done = write(list, line.data, line.length) == (ssize_t)line.length && fsync(list) == 0;
   }
   return is_done;

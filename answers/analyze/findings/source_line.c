@@ -3,6 +3,7 @@
 // read, only where the trace was recorded on this machine, and only if the request allows it, which a server's never does.
 #include "analyze/findings/source_line.h"
 
+#include "base/clock.h"
 #include "base/input_file.h"
 #include "base/slice.h"
 
@@ -17,11 +18,6 @@ static struct slice line_of(struct slice text, int64_t line)
   return found;
 }
 
-static int64_t changed_ns(const struct stat *facts)
-{
-  return (int64_t)facts->st_mtim.tv_sec * 1000000000 + facts->st_mtim.tv_nsec;
-}
-
 const char *findings_source_line(struct findings *findings, const char *file, int64_t line)
 {
   const struct question *question = findings->question;
@@ -32,7 +28,7 @@ const char *findings_source_line(struct findings *findings, const char *file, in
   bool is_here;
   buf_init(&text, FILE_BYTES_MOST);
   if (!question->request->reads_source || file == NULL || file[0] != '/' || !text_ends_with(file, ".py") ||
-      stat(file, &facts) != 0 || changed_ns(&facts) > experiment->created_ns ||
+      stat(file, &facts) != 0 || clock_ns_of(facts.st_mtim) > experiment->created_ns ||
       analyze_is_here(question->view->store, experiment->system_id, question->scratch, &is_here, &err) != STATUS_OK ||
       !is_here || input_file_read(file, "cannot read the source", &text, NULL) != STATUS_OK || text.length == 0)
     return NULL;

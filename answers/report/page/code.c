@@ -2,6 +2,7 @@
 // Source files that rows of a file's tables name, as they are now, with what is known about whether they are those that ran. Called
 // by tables.c, which shows it the tables, and by page.c. The names come from a trace: only regular files with the ending of a
 // source language are read, and only where the trace was recorded on this machine.
+#include "base/clock.h"
 #include "base/input_file.h"
 #include "report/page/page.h"
 
@@ -76,7 +77,7 @@ static const char *read_file(const char *path, const struct origin *origin, size
     return facts.st_size > (off_t)FILE_BYTES_MOST ? "the file is too large" : "the file cannot be read";
   if (text->length > room)
     return "the page has no room for more source";
-  *ret_changed_ns = (int64_t)facts.st_mtim.tv_sec * 1000000000 + facts.st_mtim.tv_nsec;
+  *ret_changed_ns = clock_ns_of(facts.st_mtim);
   return NULL;
 }
 

@@ -7,6 +7,7 @@
 // them ends the process then. It sleeps, and ends with the process.
 #include "frameworks/jax/tracer.h"
 
+#include "base/clock.h"
 #include "base/small_file.h"
 
 #include <errno.h>
@@ -31,9 +32,7 @@ static bool is_over;              // atomic
 
 static int64_t now_ns(void)
 {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (int64_t)now.tv_sec * SECOND_NS + now.tv_nsec;
+  return (int64_t)clock_now_ns(CLOCK_MONOTONIC);
 }
 
 int64_t jax_process_bytes(void)

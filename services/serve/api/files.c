@@ -2,6 +2,7 @@
 // The list of files, and their bytes. Called through services/serve/routes.c.
 #include "serve/api/files.h"
 
+#include "base/clock.h"
 #include "base/json_write.h"
 #include "base/slice.h"
 #include "http/exchange.h"
@@ -86,7 +87,7 @@ void serve_files_download(struct exchange *exchange)
   // A growing file may be made again between two ranges: the client asks whether it still is the same.
   char tag[64];
   snprintf(tag, sizeof tag, "\"%" PRIxMAX "-%" PRIx64 "-%" PRIx64 "\"", (uintmax_t)facts.st_ino, size,
-           (uint64_t)facts.st_mtim.tv_sec * 1000000000u + (uint64_t)facts.st_mtim.tv_nsec);
+           (uint64_t)clock_ns_of(facts.st_mtim));
   const char *condition = exchange_header(exchange, MHD_HTTP_HEADER_IF_RANGE);
   const char *range = exchange_header(exchange, MHD_HTTP_HEADER_RANGE);
   bool is_same = condition == NULL || strcmp(condition, tag) == 0;

@@ -3,6 +3,7 @@
 // is removed. Called by page_routes.c on the threads of connections.
 #include "serve/pages/page_cache.h"
 
+#include "base/clock.h"
 #include "base/debug.h"
 #include "base/sorted.h"
 #include "base/vector.h"
@@ -87,9 +88,8 @@ static bool find_file(const struct page_cache *cache, const char *name, struct a
   struct stat facts;
   if (lstat(arena_format(arena, "%s/%s", cache->path, name), &facts) != 0 || !S_ISREG(facts.st_mode))
     return false;
-  int length =
-      snprintf(ret_key->text, sizeof ret_key->text, "%s-%llx-%llx", name, (unsigned long long)facts.st_size,
-               (unsigned long long)facts.st_mtim.tv_sec * 1000000000u + (unsigned long long)facts.st_mtim.tv_nsec);
+  int length = snprintf(ret_key->text, sizeof ret_key->text, "%s-%llx-%llx", name, (unsigned long long)facts.st_size,
+                        (unsigned long long)clock_ns_of(facts.st_mtim));
   return length < (int)sizeof ret_key->text;
 }
 
@@ -135,7 +135,7 @@ static void trim(const struct page_cache *cache, const struct key *newest, size_
       continue;
     struct kept *added = vector_add(&kept);
     memcpy(added->name.text, entry->d_name, length + 1);
-    added->made_ns = (int64_t)facts.st_mtim.tv_sec * 1000000000 + facts.st_mtim.tv_nsec;
+    added->made_ns = clock_ns_of(facts.st_mtim);
     added->bytes = (uint64_t)facts.st_size;
   }
   vector_sort(&kept, compare_ages);
