@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// See file_place.h. Called by the store, for traces and what killed writers left, by report/ for its outputs, and by what writes
-// data sets.
+// See file_place.h. Called by the store, for traces and what killed writers left, by report/ and verbs for their outputs, and by
+// what writes data sets.
 #include "base/file_place.h"
 
 #include "base/input_file.h"
@@ -57,4 +57,20 @@ int file_place(const char *from, const char *to, bool may_replace)
     return -1;
   }
   return rename(from, to);
+}
+
+bool file_place_whole(const char *path, const void *bytes, size_t length, bool may_replace)
+{
+  char partial[PATH_MAX];
+  int file = file_place_begin(path, partial);
+  if (file < 0)
+    return false;
+  bool is_written = file_place_write(file, bytes, length);
+  is_written = close(file) == 0 && is_written;
+  if (is_written && file_place(partial, path, may_replace) == 0)
+    return true;
+  int error = errno;
+  unlink(partial);
+  errno = error;
+  return false;
 }

@@ -18,4 +18,7 @@ bool file_place_write(int file, const void *bytes, size_t length);
 // -1 with errno. Some file systems know no such rename: there a name that is taken during the call is lost.
 int file_place(const char *from, const char *to, bool may_replace);
 
+// A new file at `path` with these bytes, by the calls above: it is complete or absent. False, with errno.
+bool file_place_whole(const char *path, const void *bytes, size_t length, bool may_replace);
+
 #endif

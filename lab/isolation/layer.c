@@ -86,17 +86,14 @@ static enum status write_file(struct tar *tar, const struct tar_entry *entry, in
   int file SCOPED(scoped_close) = openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
   if (file < 0)
     return cannot(entry->path, err);
-  enum status status = STATUS_OK;
-  for (uint64_t left = entry->size_bytes; left > 0 && status == STATUS_OK;) {
+  for (uint64_t left = entry->size_bytes; left > 0;) {
     size_t part = left < sizeof bytes ? (size_t)left : sizeof bytes;
-    status = tar_read(tar, bytes, part, err);
-    if (status == STATUS_OK && !file_place_write(file, bytes, part))
-      status = cannot(entry->path, err);
+    XSP_TRY(tar_read(tar, bytes, part, err));
+    if (!file_place_write(file, bytes, part))
+      return cannot(entry->path, err);
     left -= part;
   }
-  if (status == STATUS_OK && fchmod(file, entry->mode) != 0)
-    status = cannot(entry->path, err);
-  return status;
+  return fchmod(file, entry->mode) == 0 ? STATUS_OK : cannot(entry->path, err);
 }
 
 static bool make_folder(int folder, const char *name, unsigned mode)
@@ -120,23 +117,21 @@ static bool make_hard_link(int root, const char *target, int folder, const char 
 static enum status put(struct tar *tar, const struct tar_entry *entry, int root, struct error *err)
 {
   const char *name = NULL;
-  enum status status = STATUS_OK;
+  bool is_made;
   int folder SCOPED(scoped_close) = open_parent(root, entry->path, true, &name);
   if (folder < 0)
     return cannot(entry->path, err);
-  if (entry->kind == TAR_FILE) {
-    status = write_file(tar, entry, folder, name, err);
-  } else if (entry->kind == TAR_FOLDER) {
-    if (!make_folder(folder, name, entry->mode))
-      status = cannot(entry->path, err);
+  if (entry->kind == TAR_FILE)
+    return write_file(tar, entry, folder, name, err);
+  if (entry->kind == TAR_FOLDER) {
+    is_made = make_folder(folder, name, entry->mode);
   } else if (entry->kind == TAR_SYMLINK) {
     remove_entry(folder, name);
-    if (symlinkat(entry->link, folder, name) != 0)
-      status = cannot(entry->path, err);
-  } else if (!make_hard_link(root, entry->link, folder, name)) {
-    status = cannot(entry->path, err);
+    is_made = symlinkat(entry->link, folder, name) == 0;
+  } else {
+    is_made = make_hard_link(root, entry->link, folder, name);
   }
-  return status;
+  return is_made ? STATUS_OK : cannot(entry->path, err);
 }
 
 // ".wh.NAME": NAME of earlier layers is gone; ".wh..wh..opq": all that its folder had.
@@ -148,16 +143,15 @@ static enum status take_away(const struct tar_entry *entry, int root, struct err
   if (folder < 0)
     return errno == ENOENT ? STATUS_OK : cannot(entry->path, err);
   const char *gone = name + strlen(WHITEOUT);
-  enum status status = STATUS_OK;
   if (strcmp(name, OPAQUE) == 0) {
     snprintf(place, sizeof place, "/proc/self/fd/%d/.", folder);
     folder_remove_tree(place); // what is in it: "." itself cannot be removed
   } else if (gone[0] == 0 || strcmp(gone, ".") == 0 || strcmp(gone, "..") == 0) {
-    status = error_set(err, STATUS_INPUT, "cannot unpack the layer", entry->path, NULL, "its whiteout names no file");
+    return error_set(err, STATUS_INPUT, "cannot unpack the layer", entry->path, NULL, "its whiteout names no file");
   } else {
     remove_entry(folder, gone);
   }
-  return status;
+  return STATUS_OK;
 }
 
 static bool is_whiteout(const struct tar_entry *entry)

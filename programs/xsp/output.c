@@ -252,21 +252,14 @@ void output_remove_unfinished(int signal_number)
 
 enum status output_file(const char *path, const void *bytes, size_t size_bytes, bool may_replace, struct error *err)
 {
-  char partial[PATH_MAX];
   if (strcmp(path, "-") == 0)
     return fwrite(bytes, 1, size_bytes, stdout) == size_bytes ? output_finish(err) : output_failed(err);
   if (!may_replace && access(path, F_OK) == 0)
     return error_set(err, STATUS_USE, "the output exists", path, "--force, or another -o",
                      "it is not overwritten unasked");
-  int file = file_place_begin(path, partial);
-  bool is_written = file >= 0 && file_place_write(file, bytes, size_bytes);
-  is_written = file >= 0 && close(file) == 0 && is_written;
-  if (is_written && file_place(partial, path, may_replace) == 0)
-    return STATUS_OK;
-  enum status status = error_set_errno(err, STATUS_SYSTEM, "cannot write the file", path, "another -o");
-  if (file >= 0)
-    unlink(partial);
-  return status;
+  return file_place_whole(path, bytes, size_bytes, may_replace)
+             ? STATUS_OK
+             : error_set_errno(err, STATUS_SYSTEM, "cannot write the file", path, "another -o");
 }
 
 static void catch_signals(void (*handler)(int), int flags)

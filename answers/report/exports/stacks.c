@@ -67,21 +67,21 @@ static struct stacks_weights *of_samples(struct stacks *stacks, const char *metr
 
 static enum status load_weights(struct stacks *stacks, choose_weights *choose, const char *wanted, struct error *err)
 {
-  struct arena arena SCOPED(arena_done) = {0}, run_arena = {0};
+  struct arena arena SCOPED(arena_done) = {0};
   struct store_run *runs;
   struct store_context_metric *rows;
   size_t run_count = 0, count;
-  enum status status = store_runs(stacks->store, &arena, &runs, &run_count, err);
-  for (size_t i = 0; i < run_count && status == STATUS_OK; i++) {
-    status = correlate_context_rows(stacks->store, runs[i].run_id, &stacks->file, &run_arena, &rows, &count, err);
-    for (size_t row = 0; row < count && status == STATUS_OK; row++) {
+  XSP_TRY(store_runs(stacks->store, &arena, &runs, &run_count, err));
+  for (size_t i = 0; i < run_count; i++) {
+    struct arena run_arena SCOPED(arena_done) = {0};
+    XSP_TRY(correlate_context_rows(stacks->store, runs[i].run_id, &stacks->file, &run_arena, &rows, &count, err));
+    for (size_t row = 0; row < count; row++) {
       struct stacks_weights *weights = choose(stacks, rows[row].metric, wanted);
       if (weights != NULL && (weights == &stacks->own_time || rows[row].exclusive_sum > 0))
         add_weight(weights, &rows[row]);
     }
-    arena_done(&run_arena);
   }
-  return status;
+  return STATUS_OK;
 }
 
 enum status stacks_load_metric(struct stacks *stacks, const char *metric, struct error *err)

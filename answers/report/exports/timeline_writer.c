@@ -4,20 +4,17 @@
 
 static enum status put_all(struct timeline_writer *writer, const struct timeline_parts *parts, struct error *err)
 {
-  enum status status = STATUS_OK;
   if (parts->begin != NULL)
     parts->begin(writer);
-  for (size_t i = 0; i < writer->timeline.run_count && status == STATUS_OK; i++) {
+  for (size_t i = 0; i < writer->timeline.run_count; i++) {
     struct arena arena SCOPED(arena_done) = {0};
-    status = timeline_load(&writer->timeline, i, &arena, &writer->run, err);
-    if (status == STATUS_OK)
-      parts->put_run(writer);
-    if (status == STATUS_OK)
-      status = writer->file.status;
+    XSP_TRY(timeline_load(&writer->timeline, i, &arena, &writer->run, err));
+    parts->put_run(writer);
+    XSP_TRY(writer->file.status);
   }
-  if (parts->end != NULL && status == STATUS_OK)
+  if (parts->end != NULL)
     parts->end(writer);
-  return status;
+  return STATUS_OK;
 }
 
 enum status timeline_write(struct timeline_writer *writer, const struct timeline_parts *parts, struct store *store,

@@ -135,24 +135,14 @@ static enum status cannot_write(const char *path, struct error *err)
 // The folders of `path`, and a new file next to it.
 static enum status write_file(const char *path, bool may_replace, const struct buf *bytes, struct error *err)
 {
-  char unfinished[PATH_MAX];
+  char folder[PATH_MAX];
   for (size_t length = 1; path[length + strcspn(path + length, "/")] != 0; length++) {
     length += strcspn(path + length, "/");
-    snprintf(unfinished, sizeof unfinished, "%.*s", (int)length, path);
-    if (mkdir(unfinished, 0777) != 0 && errno != EEXIST)
-      return cannot_write(unfinished, err);
+    snprintf(folder, sizeof folder, "%.*s", (int)length, path);
+    if (mkdir(folder, 0777) != 0 && errno != EEXIST)
+      return cannot_write(folder, err);
   }
-  int file = file_place_begin(path, unfinished);
-  if (file < 0)
-    return cannot_write(path, err);
-  FILE *stream = fdopen(file, "w");
-  bool is_written = stream != NULL && fwrite(bytes->data, 1, bytes->length, stream) == bytes->length;
-  is_written &= stream != NULL && fclose(stream) == 0;
-  enum status status =
-      is_written && file_place(unfinished, path, may_replace) == 0 ? STATUS_OK : cannot_write(path, err);
-  if (status != STATUS_OK)
-    unlink(unfinished);
-  return status;
+  return file_place_whole(path, bytes->data, bytes->length, may_replace) ? STATUS_OK : cannot_write(path, err);
 }
 
 static enum status extract(const struct data_call *call, const struct data_file *file,

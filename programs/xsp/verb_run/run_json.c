@@ -99,18 +99,11 @@ enum status run_json_check(const struct invocation *invocation, struct error *er
 
 static enum status write_file(const char *path, bool may_replace, const struct buf *text, struct error *err)
 {
-  char partial[PATH_MAX];
-  int file = file_place_begin(path, partial);
-  bool is_written = file >= 0 && file_place_write(file, text->data, text->length);
-  is_written = file >= 0 && close(file) == 0 && is_written;
-  if (is_written && file_place(partial, path, may_replace) == 0)
+  if (file_place_whole(path, text->data, text->length, may_replace))
     return STATUS_OK;
-  enum status status = errno == EEXIST ? is_there(path, err)
-                                       : error_set_errno(err, STATUS_SYSTEM, "cannot write the summary", path,
-                                                         "another path for --json");
-  if (file >= 0)
-    unlink(partial);
-  return status;
+  return errno == EEXIST
+             ? is_there(path, err)
+             : error_set_errno(err, STATUS_SYSTEM, "cannot write the summary", path, "another path for --json");
 }
 
 enum status run_json_write(const struct invocation *invocation, const struct run_experiment_options *options,
