@@ -48,8 +48,7 @@ struct child_command {
   int death_signal;               // what it gets when the thread that starts it ends, by whatever; 0: nothing
   int nice;                       // is added to the caller's
   bool has_group;                 // a process group of its own, which ends with it
-  bool
-      is_bare; // `function` has the caller's descriptors and handlers, and all signals are blocked: it mends that itself
+  bool is_bare; // `function` has the caller's descriptors and handlers, with all signals blocked, and mends that itself
 };
 
 struct child {
