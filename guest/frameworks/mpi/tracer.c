@@ -8,6 +8,7 @@
 #include "tracers/frames/find_object.h"
 #include "tracers/frames/frames.h"
 
+#include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
 #include <xsp/call_path.h>
@@ -109,6 +110,18 @@ static void hook_ended(struct mpi_open *open, bool has_succeeded)
 }
 
 // ---- start -----------------------------------------------------------------------------------------------------------
+// The library of MPI 5's standard interface (libmpi_abi.so) has MPICH's version, but handles of its own kind.
+static bool is_of_standard_interface(const struct mpi_functions *functions)
+{
+  Dl_info info;
+  void *function;
+  memcpy(&function, &functions->Get_library_version, sizeof function);
+  if (dladdr(function, &info) == 0 || info.dli_fname == NULL)
+    return false;
+  const char *slash = strrchr(info.dli_fname, '/'), *name = slash != NULL ? slash + 1 : info.dli_fname;
+  return strncmp(name, "libmpi_abi", strlen("libmpi_abi")) == 0;
+}
+
 static bool is_known(const struct mpi_functions *functions)
 {
   static const char *const known[] = {"MPICH", "Intel(R) MPI", "MVAPICH"}; // handles of MPICH's
@@ -116,7 +129,7 @@ static bool is_known(const struct mpi_functions *functions)
   int length = 0;
   if (functions->open_mpi_world != NULL)
     return true;
-  if (functions->Get_library_version(text, &length) != 0)
+  if (is_of_standard_interface(functions) || functions->Get_library_version(text, &length) != 0)
     return false;
   for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
     if (strstr(text, known[i]) != NULL)
@@ -152,6 +165,7 @@ const struct mpi_hooks *xsp_mpi(void)
 {
   static const struct mpi_hooks hooks = {
       .size = sizeof hooks, .start = hook_start, .python = hook_python, .begins = hook_begins, .ended = hook_ended};
+  (void)xsp_tracer_join(guest_tracer()); // else nothing that it reports is shown
   return &hooks;
 }
 

@@ -26,14 +26,19 @@ class Mpi(unittest.TestCase):
         temporary = tempfile.TemporaryDirectory()
         cls.addClassCleanup(temporary.cleanup)
         folder = pathlib.Path(temporary.name)
-        library, cls.program, cls.file = folder / "libmpi.so", folder / "program", folder / "out.xsp"
-        subprocess.run([COMPILER, "-shared", "-fPIC", SOURCE, "-o", library], check=True)
-        subprocess.run([COMPILER, "-DPROGRAM", SOURCE, "-o", cls.program, library, f"-Wl,-rpath,{folder}"], check=True)
+        cls.folder, cls.file = folder, folder / "out.xsp"
+        cls.program = cls.build("libmpi.so", "program")
         job = f"for rank in 0 1; do PMI_SIZE=2 PMI_RANK=$rank {cls.program} || exit 1; done"
         done = subprocess.run([XSP, "run", "-q", "-o", cls.file, "--", "sh", "-c", job], capture_output=True, text=True, timeout=WAIT_S)
         assert done.returncode == 0, done.stderr
         cls.out = done.stdout
         cls.rows = sql(cls.file, TAGS)
+
+    @classmethod
+    def build(cls, library, program):
+        subprocess.run([COMPILER, "-shared", "-fPIC", SOURCE, "-o", cls.folder / library], check=True)
+        subprocess.run([COMPILER, "-DPROGRAM", SOURCE, "-o", cls.folder / program, cls.folder / library], check=True)
+        return cls.folder / program
 
     def of_rank(self, rank):
         return [(row["name"], row["kind"], row["ranks"], row["number"], row["bytes"]) for row in self.rows if row["rank"] == rank]
@@ -65,6 +70,14 @@ class Mpi(unittest.TestCase):
         waits = sql(self.file, "select name, count(*) as times from span where category is null and tracer = 'mpi' group by name order by name")
         self.assertEqual([(row["name"], row["times"]) for row in waits], [("MPI_Test", 4), ("MPI_Wait", 2)])
         self.assertEqual(len(sql(self.file, ends)), 4)
+
+    def test_the_standard_interface_is_not_traced(self):
+        """Its handles are pointers, whatever the version says."""
+        out = self.folder / "standard.xsp"
+        done = subprocess.run([XSP, "run", "-o", out, "--", self.build("libmpi_abi.so.1", "standard")], capture_output=True, text=True,
+                              timeout=WAIT_S, env={**os.environ, "PMI_SIZE": "2", "PMI_RANK": "0"})
+        self.assertIn("this MPI is neither MPICH", done.stderr)
+        self.assertEqual((done.stdout, sql(out, TAGS)), ("0 0 2 1\n", []))
 
 
 if __name__ == "__main__":
