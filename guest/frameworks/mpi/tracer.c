@@ -22,7 +22,8 @@ static struct site_table sites = {.slots = slots, .slot_count = SLOTS};
 
 static struct xsp_site *site_of(const struct mpi_call *call, const struct mpi_group *group)
 {
-  uint64_t key = ((uint64_t)(uintptr_t)call << 8 ^ group->number) | 1;
+  _Static_assert(MPI_GROUPS < 256, "numbers of eight bits");
+  uint64_t key = (uint64_t)(uintptr_t)call << 9 | group->number << 1 | 1;
   struct xsp_site *site = framework_sites_find(&sites, key);
   if (site == NULL && framework_sites_have_room(&sites) &&
       (site = xsp_site_create_variant(TRACER, XSP_LEVEL_LIBRARY, call->small != NULL ? call->small : call->name,
@@ -36,7 +37,7 @@ static struct xsp_site *site_of(const struct mpi_call *call, const struct mpi_gr
 
 struct xsp_site *mpi_wait_site(const struct mpi_call *call)
 {
-  uint64_t key = (uint64_t)(uintptr_t)call << 8 | 1;
+  uint64_t key = (uint64_t)(uintptr_t)call << 9 | 1;
   struct xsp_site *site = framework_sites_find(&sites, key);
   if (site == NULL && framework_sites_have_room(&sites) &&
       (site = xsp_site_create(TRACER, XSP_LEVEL_LIBRARY, call->name, NULL)) != NULL)

@@ -10,10 +10,12 @@
 extern const struct mpi_functions *mpi; // NULL: not started
 
 // ---- tracer_groups.c
-struct mpi_group { // a communicator, and those of the same ranks before it
-  mpi_word handle; // atomic; 0: free, or freed by the program
-  uint64_t ranks;  // hash of its ranks in MPI_COMM_WORLD, whatever their order. Atomic, written last; 0: unused
-  uint32_t number, size;
+#define MPI_GROUPS 128u // at a time; others are not recorded
+struct mpi_group {      // a communicator, and those of the same ranks before it
+  mpi_word handle;      // atomic; 0: free, or freed by the program
+  uint64_t ranks;       // hash of its ranks in MPI_COMM_WORLD, whatever their order. Atomic, written last; 0: unused
+  uint32_t number;      // 1 … MPI_GROUPS
+  uint32_t size;
   int64_t sequence; // atomic: of the last collective
   char name[64];    // "0-3", "0,2", "0-62 (32 ranks, 7d1f)", "0-3 #2" where several live at the same time
 };

@@ -7,12 +7,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#define GROUPS 128u // at a time; others are not recorded
 #define CHUNK 256
 #define LISTED_MOST 8
 #define MPICH_WORLD UINT32_C(0x44000000)
 
-static struct mpi_group groups[GROUPS];
+static struct mpi_group groups[MPI_GROUPS];
 
 mpi_word mpi_handle(mpi_word argument)
 {
@@ -100,7 +99,7 @@ static struct mpi_group *take(mpi_word handle, const struct members *members)
   const uint64_t ranks = (members->hash ^ (uint64_t)members->count << 32) | 1;
   static uint32_t used; // atomic
   unsigned times = 0;
-  for (uint32_t i = 0; i < GROUPS; i++) {
+  for (uint32_t i = 0; i < MPI_GROUPS; i++) {
     mpi_word none = 0;
     if (__atomic_load_n(&groups[i].ranks, __ATOMIC_ACQUIRE) != ranks)
       continue;
@@ -109,8 +108,8 @@ static struct mpi_group *take(mpi_word handle, const struct members *members)
     times++;
   }
   uint32_t place = __atomic_fetch_add(&used, 1, __ATOMIC_RELAXED);
-  if (place >= GROUPS) {
-    __atomic_store_n(&used, GROUPS, __ATOMIC_RELAXED);
+  if (place >= MPI_GROUPS) {
+    __atomic_store_n(&used, MPI_GROUPS, __ATOMIC_RELAXED);
     return NULL;
   }
   struct mpi_group *group = &groups[place];
@@ -130,7 +129,7 @@ struct mpi_group *mpi_group_of(mpi_word communicator)
     return NULL;
   if (last != NULL && __atomic_load_n(&last->handle, __ATOMIC_RELAXED) == handle)
     return last;
-  for (uint32_t i = 0; i < GROUPS && __atomic_load_n(&groups[i].ranks, __ATOMIC_ACQUIRE) != 0; i++)
+  for (uint32_t i = 0; i < MPI_GROUPS && __atomic_load_n(&groups[i].ranks, __ATOMIC_ACQUIRE) != 0; i++)
     if (__atomic_load_n(&groups[i].handle, __ATOMIC_RELAXED) == handle)
       return last = &groups[i];
   struct members members;
@@ -140,7 +139,7 @@ struct mpi_group *mpi_group_of(mpi_word communicator)
 void mpi_group_freed(const void *communicator)
 {
   mpi_word handle = communicator != NULL ? mpi_handle_at(communicator, 0) : 0;
-  for (uint32_t i = 0; i < GROUPS && handle != 0; i++)
+  for (uint32_t i = 0; i < MPI_GROUPS && handle != 0; i++)
     (void)__atomic_compare_exchange_n(&groups[i].handle, &(mpi_word){handle}, 0, false, __ATOMIC_RELAXED,
                                       __ATOMIC_RELAXED);
 }

@@ -8,6 +8,7 @@
 
 #define WORLD 0x44000000
 #define SAME 0x84000001 // of the same processes
+#define THIRD 0x84000002
 #define SELF 0x44000001
 #define DOUBLE 0x4c00080b
 #define FLOAT 0x4c00040a
@@ -131,8 +132,8 @@ int main(void)
   results |= MPI_Scatter(NULL, 0, NO_TYPE, data, 6, FLOAT, 1, WORLD);
   results |= MPI_Alltoallv(data, counts, places, FLOAT, data, counts, places, FLOAT, WORLD);
   results |= MPI_Send(data, 2, FLOAT, 1, 0, WORLD) | MPI_Recv(data, 2, FLOAT, 0, 0, WORLD, NULL);
-  results |=
-      MPI_Barrier(SELF) | MPI_Barrier(same) | MPI_Comm_free(&same) | MPI_Barrier(SAME); // another one of the handle
+  results |= MPI_Barrier(same) | MPI_Barrier(THIRD) | MPI_Barrier(SELF);
+  results |= MPI_Comm_free(&same) | MPI_Barrier(SAME); // another one of the handle
   results |= MPI_Iallreduce(data, data, 11, DOUBLE, 0, WORLD, &request);
   results |= MPI_Iallreduce(data, data, 12, DOUBLE, 0, WORLD, &other);
   results |= MPI_Wait(&request, NULL);

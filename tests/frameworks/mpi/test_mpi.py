@@ -61,7 +61,7 @@ class Mpi(unittest.TestCase):
             self.assertEqual([row for row in found if row[3] is None],
                              [("MPI_Recv", "recv", "0-1", None, 8), ("MPI_Send", "send", "0-1", None, 8)])
             self.assertEqual([row for row in found if row[2] != "0-1"],
-                             [("MPI_Barrier", "barrier", "0-1 #2", number, 0) for number in (1, 2)])
+                             [("MPI_Barrier", "barrier", f"0-1 #{group}", number, 0) for group, number in ((2, 1), (3, 1), (2, 2))])
 
     def test_what_is_waited_for_ends_with_the_wait(self):
         """The second one with its second test."""
