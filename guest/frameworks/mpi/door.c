@@ -130,6 +130,7 @@ static bool find_functions(void *library)
   MPI_FUNCTIONS(X)
 #undef X
   functions.open_mpi_world = object_of(library, "ompi_mpi_comm_world");
+  functions.open_mpi_no_communicator = object_of(library, "ompi_mpi_comm_null");
   functions.open_mpi_no_type = object_of(library, "ompi_mpi_datatype_null");
   return true;
 }

@@ -36,7 +36,8 @@ struct mpi_functions { // the library's own
 #define X(name, result, parameters) result(*name) parameters;
   MPI_FUNCTIONS(X)
 #undef X
-  const void *open_mpi_world, *open_mpi_no_type; // Open MPI's objects; NULL: another implementation
+  const void *open_mpi_world, *open_mpi_no_communicator,
+      *open_mpi_no_type; // Open MPI's objects; NULL: another implementation
 };
 
 #define MPI_WAITED_MOST 64u // of one wait; more are not recorded

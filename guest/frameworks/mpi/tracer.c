@@ -65,7 +65,7 @@ void mpi_tag(const struct xsp_span *span, int64_t sequence, int64_t bytes)
 static void communication_begins(struct mpi_open *open, const void *inner)
 {
   const struct mpi_call *call = open->call;
-  struct mpi_group *group = mpi_group_of(open->arguments[call->communicator - 1]);
+  struct mpi_group *group = mpi_group_of(open->arguments[call->communicator - 1], call->is_between_two);
   if (group == NULL || group->size < 2)
     return;
   open->site = site_of(call, group);

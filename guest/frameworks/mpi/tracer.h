@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parts of mpi.so. All run on threads of the program, inside its calls of MPI; nothing allocates or locks.
+// The parts of mpi.so. All run on threads of the program, inside its calls of MPI; by itself nothing allocates or locks,
+// after the first call of a communicator.
 #ifndef XSP_FRAMEWORKS_MPI_TRACER_H
 #define XSP_FRAMEWORKS_MPI_TRACER_H
 
@@ -10,18 +11,20 @@
 extern const struct mpi_functions *mpi; // NULL: not started
 
 // ---- tracer_groups.c
-#define MPI_GROUPS 128u // at a time; others are not recorded
+#define MPI_GROUPS 128u // sets of ranks, and communicators of the same ranks at a time; others are not recorded
 struct mpi_group {      // a communicator, and those of the same ranks before it
   mpi_word handle;      // atomic; 0: free, or freed by the program
   uint64_t ranks;       // hash of its ranks in MPI_COMM_WORLD, whatever their order. Atomic, written last; 0: unused
   uint32_t number;      // 1 … MPI_GROUPS
   uint32_t size;
   int64_t sequence; // atomic: of the last collective
-  char name[64];    // "0-3", "0,2", "0-62 (32 ranks, 7d1f)", "0-3 #2" where several live at the same time
+  char name
+      [64]; // "0-3", "0,2", "0-62 (32 ranks, 7d1f)", "0-3 #2" where several live at a time; of sends and receives without
 };
 mpi_word mpi_handle(mpi_word argument); // without the part of the word that is not the handle's
 mpi_word mpi_handle_at(const void *handles, uint32_t place);
-struct mpi_group *mpi_group_of(mpi_word communicator); // NULL: between two groups of ranks, or too many
+// NULL: none, between two groups of ranks, or too many. Those of collectives are others than those of sends and receives.
+struct mpi_group *mpi_group_of(mpi_word communicator, bool is_between_two);
 void mpi_group_freed(const void *communicator);
 
 // ---- tracer_bytes.c

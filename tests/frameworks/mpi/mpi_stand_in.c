@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A library with MPICH's handles that does nothing, and, with PROGRAM, a program of it. The library has no functions for large counts, and
-// ends the process where it is asked for the size of no type, as MPI does by default.
+// ends the process where it is asked for the size of no type, or about no communicator, as MPI does by default.
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +12,7 @@
 #define SELF 0x44000001
 #define DOUBLE 0x4c00080b
 #define FLOAT 0x4c00040a
+#define NO_COMM 0x04000000
 #define NO_TYPE 0x0c000000
 #define NO_REQUEST 0x2c000000
 #define IN_PLACE ((void *)-1)
@@ -68,6 +69,8 @@ PLAIN(Comm_size, int comm, int *size)
 }
 PLAIN(Comm_test_inter, int comm, int *is_inter)
 {
+  if (comm == NO_COMM)
+    abort();
   *is_inter = 0;
   return 0;
 }
@@ -89,7 +92,7 @@ PLAIN(Group_translate_ranks, int group, int count, const int *ranks, int other, 
 }
 PLAIN(Comm_free, int *comm)
 {
-  *comm = 0x04000000;
+  *comm = NO_COMM;
   return 0;
 }
 PLAIN(Iallreduce, const void *in, void *out, int count, int type, int op, int comm, int *request)
@@ -132,6 +135,8 @@ int main(void)
   results |= MPI_Scatter(NULL, 0, NO_TYPE, data, 6, FLOAT, 1, WORLD);
   results |= MPI_Alltoallv(data, counts, places, FLOAT, data, counts, places, FLOAT, WORLD);
   results |= MPI_Send(data, 2, FLOAT, 1, 0, WORLD) | MPI_Recv(data, 2, FLOAT, 0, 0, WORLD, NULL);
+  results |= MPI_Barrier(NO_COMM) | MPI_Recv(data, 3, FLOAT, 0, 0, NO_COMM, NULL);
+  results |= atoi(getenv("PMI_RANK")) == 0 ? MPI_Send(data, 3, FLOAT, 1, 0, THIRD) : 0; // before anything on the others
   results |= MPI_Barrier(same) | MPI_Barrier(THIRD) | MPI_Barrier(SELF);
   results |= MPI_Comm_free(&same) | MPI_Barrier(SAME); // another one of the handle
   results |= MPI_Iallreduce(data, data, 11, DOUBLE, 0, WORLD, &request);

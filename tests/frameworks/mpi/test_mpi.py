@@ -59,7 +59,8 @@ class Mpi(unittest.TestCase):
             numbered = [(name, kind, "0-1", number, size) for number, (name, kind, size) in enumerate(world, 1)]
             self.assertEqual([row for row in found if row[2] == "0-1" and row[3] is not None], numbered)
             self.assertEqual([row for row in found if row[3] is None],
-                             [("MPI_Recv", "recv", "0-1", None, 8), ("MPI_Send", "send", "0-1", None, 8)])
+                             [("MPI_Recv", "recv", "0-1", None, 8), ("MPI_Send", "send", "0-1", None, 8),
+                              *[("MPI_Send", "send", "0-1", None, 12)] * (rank == 0)])
             self.assertEqual([row for row in found if row[2] != "0-1"],
                              [("MPI_Barrier", "barrier", f"0-1 #{group}", number, 0) for group, number in ((2, 1), (3, 1), (2, 2))])
 
