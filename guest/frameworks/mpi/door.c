@@ -76,10 +76,11 @@
   X(Waitall, 3, .requests = 2, .request_count = 1)                                                                     \
   X(Waitany, 4, .requests = 2, .request_count = 1)                                                                     \
   X(Waitsome, 5, .requests = 2, .request_count = 1)                                                                    \
-  X(Test, 3, .requests = 1)                                                                                            \
-  X(Testall, 4, .requests = 2, .request_count = 1)                                                                     \
-  X(Testany, 5, .requests = 2, .request_count = 1)                                                                     \
-  X(Testsome, 5, .requests = 2, .request_count = 1)                                                                    \
+  X(Test, 3, .requests = 1, .is_test = true)                                                                           \
+  X(Testall, 4, .requests = 2, .request_count = 1, .is_test = true)                                                    \
+  X(Testany, 5, .requests = 2, .request_count = 1, .is_test = true)                                                    \
+  X(Testsome, 5, .requests = 2, .request_count = 1, .is_test = true)                                                   \
+  X(Request_free, 1, .freed_request = 1)                                                                               \
   X(Comm_free, 1, .freed = 1)                                                                                          \
   X(Comm_disconnect, 1, .freed = 1)
 

@@ -10,18 +10,20 @@
 
 typedef uintptr_t mpi_word;
 
-struct mpi_call {                  // one of MPI's functions. Numbers are places of arguments, from 1; 0: it has none
-  const char *name, *kind;         // "MPI_Allreduce", "all_reduce"; NULL: no communication
-  uint8_t count, type;             // of what the rank gives
-  uint8_t buffer;                  // where this is MPI_IN_PLACE, the next two count
-  uint8_t other_count, other_type; //
-  uint8_t root, communicator;      //
+struct mpi_call {          // one of MPI's functions. Numbers are places of arguments, from 1; 0: it has none
+  const char *name, *kind; // "MPI_Allreduce", "all_reduce"; NULL: no communication
+  uint8_t count, type;     // of what the rank gives
+  uint8_t buffer;          // where this is MPI_IN_PLACE, the next two count
+  uint8_t other_count, other_type;
+  uint8_t root, communicator;
   uint8_t request;                 // that is made: it ends with a wait for it
   uint8_t requests, request_count; // that are waited for; without a count one
   uint8_t freed;                   // the communicator's place
+  uint8_t freed_request;           // the request's
   bool is_array, is_of_each;       // counts of all ranks; the count is that of each rank
   const char *small;               // counts have 64 bits; the function whose counts have 32
   bool is_between_two;             // a send or receive
+  bool is_test;                    // may find nothing complete
 };
 
 #define MPI_FUNCTIONS(X)                                                                                               \
@@ -40,8 +42,8 @@ struct mpi_functions { // the library's own
       *open_mpi_no_type; // Open MPI's objects; NULL: another implementation
 };
 
-#define MPI_WAITED_MOST 64u // of one wait; more are not recorded
-struct mpi_open {           // a call that has not returned
+#define MPI_REQUESTS 256u // at a time; more are not recorded
+struct mpi_open {         // a call that has not returned
   const struct mpi_call *call;
   const mpi_word *arguments;
   struct xsp_span span;
@@ -51,7 +53,7 @@ struct mpi_open {           // a call that has not returned
   uint32_t path, waited_count;
   struct {
     uint32_t slot, place; // of the request in the table, and in the array that is waited for
-  } waited[MPI_WAITED_MOST];
+  } waited[MPI_REQUESTS];
 };
 
 struct mpi_hooks {

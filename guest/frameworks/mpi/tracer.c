@@ -97,6 +97,8 @@ static void hook_begins(const struct mpi_call *call, const mpi_word *arguments, 
     communication_begins(ret_open, inner);
   else if (call->requests != 0)
     mpi_requests_wait(ret_open);
+  else if (call->freed_request != 0)
+    mpi_requests_freed((const void *)arguments[call->freed_request - 1]);
   else
     mpi_group_freed((const void *)arguments[call->freed - 1]);
 }
@@ -106,7 +108,7 @@ static void hook_ended(struct mpi_open *open, bool has_succeeded)
   xsp_span_finish(&open->span);
   if (open->call->requests != 0)
     mpi_requests_waited(open);
-  else if (open->call->request != 0 && open->site != NULL && has_succeeded)
+  else if (open->call->request != 0 && has_succeeded)
     mpi_requests_add(open);
 }
 

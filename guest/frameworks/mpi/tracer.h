@@ -31,7 +31,8 @@ void mpi_group_freed(const void *communicator);
 int64_t mpi_bytes(const struct mpi_call *call, const mpi_word *arguments, const struct mpi_group *group);
 
 // ---- tracer_requests.c
-void mpi_requests_add(const struct mpi_open *made);
+void mpi_requests_add(const struct mpi_open *made); // without a site: it is not recorded
+void mpi_requests_freed(const void *handle);
 void mpi_requests_wait(struct mpi_open *open);
 void mpi_requests_waited(struct mpi_open *open);
 // ---- tracer.c

@@ -23,8 +23,8 @@ static int64_t type_bytes(mpi_word type) // less than 0: unknown
 
 static int64_t sum(const void *counts, uint32_t size)
 {
-  int64_t total = 0;
-  for (uint32_t i = 0; i < size; i++) {
+  int64_t total = counts == NULL ? -1 : 0;
+  for (uint32_t i = 0; i < size && counts != NULL; i++) {
     int32_t count;
     memcpy(&count, (const char *)counts + sizeof count * i, sizeof count);
     total += count;

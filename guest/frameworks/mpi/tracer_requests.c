@@ -3,7 +3,7 @@
 // the program does other work meanwhile. The wait itself is a span, too. Called by tracer.c.
 #include "frameworks/mpi/tracer.h"
 
-#define REQUESTS 256u // at a time; more are not recorded
+#include <string.h>
 
 enum { FREE, WRITTEN, STARTED };
 static struct request {
@@ -13,41 +13,65 @@ static struct request {
   struct xsp_site *site;
   uint64_t start;
   int64_t sequence, bytes;
-} requests[REQUESTS];
+} requests[MPI_REQUESTS];
 static uint32_t started_count; // atomic
 
+static bool is_of(const struct request *request, mpi_word handle)
+{
+  return __atomic_load_n(&request->state, __ATOMIC_ACQUIRE) == STARTED &&
+         __atomic_load_n(&request->handle, __ATOMIC_RELAXED) == handle;
+}
+
+static bool claim(struct request *request, uint32_t state)
+{
+  return __atomic_compare_exchange_n(&request->state, &state, WRITTEN, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+}
+
+static void release(struct request *request)
+{
+  __atomic_store_n(&request->state, FREE, __ATOMIC_RELEASE);
+  __atomic_sub_fetch(&started_count, 1, __ATOMIC_RELAXED);
+}
+
+static void forget(mpi_word handle, bool is_one)
+{
+  if (__atomic_load_n(&started_count, __ATOMIC_RELAXED) == 0)
+    return;
+  for (uint32_t i = 0; i < MPI_REQUESTS; i++)
+    if (is_of(&requests[i], handle) && claim(&requests[i], STARTED)) {
+      release(&requests[i]);
+      if (is_one)
+        return;
+    }
+}
+
+void mpi_requests_freed(const void *handle)
+{
+  if (handle != NULL)
+    forget(mpi_handle_at(handle, 0), true);
+}
+
+// The library has ended an earlier request of the same handle where no call here showed it. But sends that are complete at once share a
+// handle.
 void mpi_requests_add(const struct mpi_open *made)
 {
   mpi_word handle = mpi_handle_at((const void *)made->arguments[made->call->request - 1], 0);
-  for (uint32_t i = 0; i < REQUESTS; i++) {
-    uint32_t state = __atomic_load_n(&requests[i].state, __ATOMIC_ACQUIRE);
-    bool is_stale =
-        state == STARTED && __atomic_load_n(&requests[i].handle, __ATOMIC_RELAXED) == handle; // freed by others
-    if ((state != FREE && !is_stale) ||
-        !__atomic_compare_exchange_n(&requests[i].state, &state, WRITTEN, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
-      continue;
+  if (strcmp(made->call->kind, "send") != 0)
+    forget(handle, false);
+  for (uint32_t i = 0; i < MPI_REQUESTS && made->site != NULL; i++) {
     struct request *request = &requests[i];
+    if (__atomic_load_n(&request->state, __ATOMIC_RELAXED) != FREE || !claim(request, FREE))
+      continue;
     __atomic_store_n(&request->handle, handle, __ATOMIC_RELAXED);
     request->path = made->path;
     request->site = made->site;
     request->start = made->start;
     request->sequence = made->sequence;
     request->bytes = made->bytes;
-    __atomic_add_fetch(&started_count, is_stale ? 0 : 1, __ATOMIC_RELAXED);
+    __atomic_add_fetch(&started_count, 1, __ATOMIC_RELAXED);
     __atomic_store_n(&request->state, STARTED, __ATOMIC_RELEASE);
     return;
   }
-}
-
-static void find(struct mpi_open *open, mpi_word handle, uint32_t place)
-{
-  for (uint32_t i = 0; i < REQUESTS && open->waited_count < MPI_WAITED_MOST; i++)
-    if (__atomic_load_n(&requests[i].state, __ATOMIC_ACQUIRE) == STARTED &&
-        __atomic_load_n(&requests[i].handle, __ATOMIC_RELAXED) == handle) {
-      open->waited[open->waited_count].slot = i;
-      open->waited[open->waited_count++].place = place;
-      return;
-    }
 }
 
 void mpi_requests_wait(struct mpi_open *open)
@@ -56,9 +80,21 @@ void mpi_requests_wait(struct mpi_open *open)
   const void *handles = (const void *)open->arguments[call->requests - 1];
   int32_t count = call->request_count != 0 ? (int32_t)(uint32_t)open->arguments[call->request_count - 1] : 1;
   const uint32_t started = __atomic_load_n(&started_count, __ATOMIC_RELAXED);
-  for (int32_t i = 0; i < count && open->waited_count < started && open->waited_count < MPI_WAITED_MOST; i++)
-    find(open, mpi_handle_at(handles, (uint32_t)i), (uint32_t)i);
-  if (open->waited_count > 0)
+  bool is_waited[MPI_REQUESTS] = {false}; // several may have one handle
+  for (int32_t place = 0; handles != NULL && place < count && open->waited_count < started; place++) {
+    const mpi_word handle = mpi_handle_at(handles, (uint32_t)place);
+    uint32_t slot = 0;
+    while (slot < MPI_REQUESTS && (is_waited[slot] || !is_of(&requests[slot], handle)))
+      slot++;
+    if (slot == MPI_REQUESTS)
+      continue;
+    is_waited[slot] = true;
+    open->waited[open->waited_count].slot = slot;
+    open->waited[open->waited_count++].place = (uint32_t)place;
+  }
+  if (open->waited_count > 0 && call->is_test)
+    open->start = xsp_clock_ticks();
+  else if (open->waited_count > 0)
     open->span = xsp_span_start(mpi_wait_site(call));
 }
 
@@ -79,16 +115,16 @@ static uint16_t track_of_requests(void)
 void mpi_requests_waited(struct mpi_open *open)
 {
   const void *handles = (const void *)open->arguments[open->call->requests - 1];
+  bool has_ended = false;
   for (uint32_t i = 0; i < open->waited_count; i++) {
     struct request *request = &requests[open->waited[i].slot];
     if (mpi_handle_at(handles, open->waited[i].place) == __atomic_load_n(&request->handle, __ATOMIC_RELAXED))
       continue; // not complete: a test, or a wait for others
-    uint32_t state = STARTED;
-    if (!__atomic_compare_exchange_n(&request->state, &state, WRITTEN, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+    if (!claim(request, STARTED))
       continue;
     const struct request ended = *request;
-    __atomic_store_n(&request->state, FREE, __ATOMIC_RELEASE);
-    __atomic_sub_fetch(&started_count, 1, __ATOMIC_RELAXED);
+    release(request);
+    has_ended = true;
     const struct xsp_interval interval = {.size = sizeof interval,
                                           .track = track_of_requests(),
                                           .start = ended.start,
@@ -97,4 +133,8 @@ void mpi_requests_waited(struct mpi_open *open)
     const struct xsp_span span = xsp_span_emit(ended.site, &interval);
     mpi_tag(&span, ended.sequence, ended.bytes);
   }
+  if (!has_ended || !open->call->is_test) // of tests only those that found something, as programs test again and again
+    return;
+  const struct xsp_interval interval = {.size = sizeof interval, .start = open->start, .end = xsp_clock_ticks()};
+  (void)xsp_span_emit(mpi_wait_site(open->call), &interval);
 }

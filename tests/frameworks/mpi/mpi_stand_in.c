@@ -15,6 +15,8 @@
 #define NO_COMM 0x04000000
 #define NO_TYPE 0x0c000000
 #define NO_REQUEST 0x2c000000
+#define SHARED_REQUEST 0x6c000000 // of sends that are complete at once
+#define MANY 80
 #define IN_PLACE ((void *)-1)
 
 #define EACH(X)                                                                                                        \
@@ -100,6 +102,27 @@ PLAIN(Iallreduce, const void *in, void *out, int count, int type, int op, int co
   *request = 0x6c000000 | count;
   return 0;
 }
+PLAIN(Isend, const void *data, int count, int type, int to, int tag, int comm, int *request)
+{
+  *request = SHARED_REQUEST;
+  return 0;
+}
+PLAIN(Irecv, void *data, int count, int type, int from, int tag, int comm, int *request)
+{
+  *request = (int)0x8c000000 | tag;
+  return 0;
+}
+PLAIN(Request_free, int *request)
+{
+  *request = NO_REQUEST;
+  return 0;
+}
+PLAIN(Waitall, int count, int *requests, void *statuses)
+{
+  for (int i = 0; i < count && requests != NULL; i++)
+    requests[i] = NO_REQUEST;
+  return count < 0 || requests == NULL;
+}
 PLAIN(Wait, int *request, void *status)
 {
   *request = NO_REQUEST;
@@ -117,10 +140,33 @@ PLAIN(Test, int *request, int *flag, void *status) // not complete at the first 
 #define X(name, parameters) int MPI_##name parameters;
 EACH(X)
 int MPI_Iallreduce(const void *in, void *out, int count, int type, int op, int comm, int *request);
+int MPI_Isend(const void *data, int count, int type, int to, int tag, int comm, int *request);
+int MPI_Irecv(void *data, int count, int type, int from, int tag, int comm, int *request);
+int MPI_Request_free(int *request);
+int MPI_Waitall(int count, int *requests, void *statuses);
 int MPI_Wait(int *request, void *status);
+int PMPI_Wait(int *request, void *status);
 int MPI_Test(int *request, int *flag, void *status);
 int MPI_Comm_free(int *comm);
 __attribute__((weak)) int MPI_Allreduce_c(const void *in, void *out, int64_t count, int type, int op, int comm);
+
+// Three sends and 77 receives that one call waits for; then receives that end where the tracer does not see it, and others of the same
+// handles that are not recorded.
+static int exchange_many(double *data)
+{
+  int requests[MANY], results = 0;
+  for (int i = 0; i < MANY; i++)
+    results |= i < 3 ? MPI_Isend(data, 1, DOUBLE, 1, i, WORLD, &requests[i])
+                     : MPI_Irecv(data, 1, DOUBLE, 1, i, WORLD, &requests[i]);
+  results |= MPI_Waitall(MANY, requests, NULL);
+  results |= MPI_Irecv(data, 2, DOUBLE, 1, 1, WORLD, &requests[0]) | MPI_Request_free(&requests[0]);
+  results |= MPI_Irecv(data, 2, DOUBLE, 1, 2, WORLD, &requests[1]) | PMPI_Wait(&requests[1], NULL);
+  results |=
+      MPI_Irecv(data, 2, DOUBLE, 0, 1, SELF, &requests[0]) | MPI_Irecv(data, 2, DOUBLE, 0, 2, SELF, &requests[1]);
+  results |= MPI_Irecv(data, 1, DOUBLE, 1, 3, WORLD, &requests[2]); // waited for below
+  results |= MPI_Waitall(2, requests, NULL) | !MPI_Waitall(-1, requests, NULL) | !MPI_Waitall(2, NULL, NULL);
+  return results | MPI_Wait(&requests[2], NULL);
+}
 
 int main(void)
 {
@@ -144,6 +190,7 @@ int main(void)
   results |= MPI_Wait(&request, NULL);
   while (!is_done)
     results |= MPI_Test(&other, &is_done, NULL);
+  results |= exchange_many(data) | MPI_Reduce_scatter(data, data, NULL, FLOAT, 0, WORLD);
   int large = MPI_Allreduce_c != NULL ? MPI_Allreduce_c(data, data, 13, DOUBLE, 0, WORLD) : 0;
   int larger = MPI_Allreduce_c != NULL ? MPI_Allreduce_c(data, data, INT64_C(1) << 32, DOUBLE, 0, WORLD) : 2;
   printf("%d %d %d %d\n", results, large, larger, request == NO_REQUEST && other == NO_REQUEST);
