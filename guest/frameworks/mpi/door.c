@@ -31,11 +31,11 @@
 #define ARGUMENTS_10 ARGUMENTS_9, j
 #define ARGUMENTS_12 ARGUMENTS_10, k, l
 
-// X(name, that of its start, arguments, arguments with a request, what they are). V: with a count of each rank, hence without a function of the same
-// arguments for large counts.
+// X(name, that of its start, arguments, arguments with a request, what they are). V: has an array of counts, so its form for large counts has
+// other arguments.
 #define EACH_COLLECTIVE(X, V)                                                                                          \
-  X(Bcast, Ibcast, 5, 6, .kind = "broadcast", .count = 2, .type = 3, .root = 4, .communicator = 5)                     \
-  X(Reduce, Ireduce, 7, 8, .kind = "reduce", .count = 3, .type = 4, .root = 6, .communicator = 7)                      \
+  X(Bcast, Ibcast, 5, 6, .kind = "broadcast", .count = 2, .type = 3, .communicator = 5)                                \
+  X(Reduce, Ireduce, 7, 8, .kind = "reduce", .count = 3, .type = 4, .communicator = 7)                                 \
   X(Allreduce, Iallreduce, 6, 7, .kind = "all_reduce", .count = 3, .type = 4, .communicator = 6)                       \
   X(Scan, Iscan, 6, 7, .kind = "scan", .count = 3, .type = 4, .communicator = 6)                                       \
   X(Exscan, Iexscan, 6, 7, .kind = "scan", .count = 3, .type = 4, .communicator = 6)                                   \
@@ -45,10 +45,10 @@
     .is_of_each = true, .communicator = 6)                                                                             \
   X(Gather, Igather, 8, 9, .kind = "gather", .count = 2, .type = 3, .buffer = 1, .other_count = 5, .other_type = 6,    \
     .root = 7, .communicator = 8)                                                                                      \
-  V(Gatherv, Igatherv, 9, 10, .kind = "gather", .count = 2, .type = 3, .buffer = 1, .root = 8, .communicator = 9)      \
+  V(Gatherv, Igatherv, 9, 10, .kind = "gather", .count = 2, .type = 3, .buffer = 1, .communicator = 9)                 \
   X(Scatter, Iscatter, 8, 9, .kind = "scatter", .count = 5, .type = 6, .buffer = 4, .other_count = 2, .other_type = 3, \
     .is_of_each = true, .root = 7, .communicator = 8)                                                                  \
-  V(Scatterv, Iscatterv, 9, 10, .kind = "scatter", .root = 8, .communicator = 9)                                       \
+  V(Scatterv, Iscatterv, 9, 10, .kind = "scatter", .communicator = 9)                                                  \
   X(Allgather, Iallgather, 7, 8, .kind = "all_gather", .count = 2, .type = 3, .buffer = 1, .other_count = 5,           \
     .other_type = 6, .communicator = 7)                                                                                \
   V(Allgatherv, Iallgatherv, 8, 9, .kind = "all_gather", .count = 2, .type = 3, .buffer = 1, .communicator = 8)        \
@@ -68,7 +68,7 @@
   X(Isend, 7, SENDS, .request = 7)                                                                                     \
   X(Issend, 7, SENDS, .request = 7)                                                                                    \
   X(Irecv, 7, RECEIVES, .request = 7)                                                                                  \
-  X(Sendrecv, 12, .kind = "send", .is_between_two = true, .count = 2, .type = 3, .communicator = 11)
+  X(Sendrecv, 12, .kind = "send", .is_between_two = true, .count = 2, .type = 3, .other_count = 7, .communicator = 11)
 #define EACH_OTHER(X)                                                                                                  \
   X(Barrier, 1, .kind = "barrier", .communicator = 1)                                                                  \
   X(Ibarrier, 2, .kind = "barrier", .communicator = 1, .request = 2)                                                   \
@@ -157,6 +157,18 @@ static void *enter_small(void **place, const struct mpi_call *call, const void *
   return small;
 }
 
+// MPI ignores counts next to MPI_IN_PLACE, and those of the root on other ranks.
+static bool is_count_of(const struct mpi_call *call, const mpi_word *arguments, uint8_t count)
+{
+  int rank;
+  mpi_word buffer = call->buffer != 0 ? arguments[call->buffer - 1] : 0;
+  if (count == call->count && (buffer == 1 || buffer == UINTPTR_MAX)) // Open MPI's, MPICH's
+    return false;
+  return count != call->other_count || call->root == 0 || functions.Comm_rank == NULL ||
+         functions.Comm_rank(arguments[call->communicator - 1], &rank) != 0 ||
+         rank == (int)(uint32_t)arguments[call->root - 1];
+}
+
 // Counts `depth`, as framework_enter. NULL: there is no function for such counts.
 static void *enter(enum function which, const struct mpi_call *call, const mpi_word *arguments, const void *caller,
                    bool *ret_is_traced)
@@ -172,7 +184,8 @@ static void *enter(enum function which, const struct mpi_call *call, const mpi_w
     return real;
   real = enter_small(&smalls[which], call, caller, ret_is_traced);
   for (size_t i = 0; i < sizeof counts; i++)
-    real = counts[i] != 0 && arguments[counts[i] - 1] > INT32_MAX ? NULL : real;
+    if (counts[i] != 0 && arguments[counts[i] - 1] > INT32_MAX && is_count_of(call, arguments, counts[i]))
+      real = NULL;
   *ret_is_traced = *ret_is_traced && real != NULL;
   return real;
 }

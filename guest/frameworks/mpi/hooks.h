@@ -30,6 +30,7 @@ struct mpi_call {          // one of MPI's functions. Numbers are places of argu
   X(Get_library_version, int, (char *text, int *ret_length))                                                           \
   X(Type_size, int, (mpi_word type, int *ret_size))                                                                    \
   X(Comm_size, int, (mpi_word communicator, int *ret_size))                                                            \
+  X(Comm_rank, int, (mpi_word communicator, int *ret_rank))                                                            \
   X(Comm_test_inter, int, (mpi_word communicator, int *ret_is_inter))                                                  \
   X(Comm_group, int, (mpi_word communicator, mpi_word * ret_group))                                                    \
   X(Group_free, int, (mpi_word * group))                                                                               \

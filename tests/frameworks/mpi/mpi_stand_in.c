@@ -25,6 +25,9 @@
   X(Allreduce, (const void *in, void *out, int count, int type, int op, int comm))                                     \
   X(Reduce_scatter, (const void *in, void *out, const int *counts, int type, int op, int comm))                        \
   X(Allgather, (const void *in, int count, int type, void *out, int out_count, int out_type, int comm))                \
+  X(Gather, (const void *in, int count, int type, void *out, int out_count, int out_type, int root, int comm))         \
+  X(Sendrecv, (const void *data, int count, int type, int to, int tag, void *out, int out_count, int out_type,         \
+               int from, int out_tag, int comm, void *status))                                                         \
   X(Scatter, (const void *in, int count, int type, void *out, int out_count, int out_type, int root, int comm))        \
   X(Alltoallv, (const void *in, const int *counts, const int *places, int type, void *out, const int *out_counts,      \
                 const int *out_places, int out_type, int comm))                                                        \
@@ -67,6 +70,11 @@ PLAIN(Type_size, int type, int *size)
 PLAIN(Comm_size, int comm, int *size)
 {
   *size = comm == SELF ? 1 : number("PMI_SIZE");
+  return 0;
+}
+PLAIN(Comm_rank, int comm, int *rank)
+{
+  *rank = comm == SELF ? 0 : number("PMI_RANK");
   return 0;
 }
 PLAIN(Comm_test_inter, int comm, int *is_inter)
@@ -149,6 +157,26 @@ int PMPI_Wait(int *request, void *status);
 int MPI_Test(int *request, int *flag, void *status);
 int MPI_Comm_free(int *comm);
 __attribute__((weak)) int MPI_Allreduce_c(const void *in, void *out, int64_t count, int type, int op, int comm);
+#define WEAK __attribute__((weak))
+WEAK int MPI_Gather_c(const void *in, int64_t count, int type, void *out, int64_t out_count, int out_type, int root,
+                      int comm);
+WEAK int MPI_Sendrecv_c(const void *data, int64_t count, int type, int to, int tag, void *out, int64_t out_count,
+                        int out_type, int from, int out_tag, int comm, void *status);
+
+// Counts that the library has no function for are errors, unless MPI ignores them: those of the root on other ranks, and those in place.
+static int exchange_large(double *data)
+{
+  const int64_t large = INT64_C(1) << 32;
+  int rank = atoi(getenv("PMI_RANK"));
+  if (MPI_Gather_c == NULL) // not traced
+    return 0;
+  return MPI_Gather_c(data, 1, DOUBLE, data, large, DOUBLE, 1 - rank, WORLD) |
+         MPI_Gather_c(IN_PLACE, large, DOUBLE, data, 1, DOUBLE, rank, WORLD) |
+         !MPI_Gather_c(data, 1, DOUBLE, data, large, DOUBLE, rank, WORLD) |
+         !MPI_Gather_c(data, large, DOUBLE, data, 1, DOUBLE, rank, WORLD) |
+         !MPI_Sendrecv_c(data, 1, DOUBLE, 1, 0, data, large, DOUBLE, 1, 0, WORLD, NULL) |
+         MPI_Sendrecv_c(data, 1, DOUBLE, 1, 0, data, 1, DOUBLE, 1, 0, WORLD, NULL);
+}
 
 // Three sends and 77 receives that one call waits for; then receives that end where the tracer does not see it, and others of the same
 // handles that are not recorded.
@@ -190,7 +218,7 @@ int main(void)
   results |= MPI_Wait(&request, NULL);
   while (!is_done)
     results |= MPI_Test(&other, &is_done, NULL);
-  results |= exchange_many(data) | MPI_Reduce_scatter(data, data, NULL, FLOAT, 0, WORLD);
+  results |= exchange_many(data) | exchange_large(data) | MPI_Reduce_scatter(data, data, NULL, FLOAT, 0, WORLD);
   int large = MPI_Allreduce_c != NULL ? MPI_Allreduce_c(data, data, 13, DOUBLE, 0, WORLD) : 0;
   int larger = MPI_Allreduce_c != NULL ? MPI_Allreduce_c(data, data, INT64_C(1) << 32, DOUBLE, 0, WORLD) : 2;
   printf("%d %d %d %d\n", results, large, larger, request == NO_REQUEST && other == NO_REQUEST);

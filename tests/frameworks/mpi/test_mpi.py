@@ -53,7 +53,7 @@ class Mpi(unittest.TestCase):
         world = [("MPI_Barrier", "barrier", 0), *3 * [("MPI_Allreduce", "all_reduce", 80)], ("MPI_Bcast", "broadcast", 28),
                  ("MPI_Reduce_scatter", "reduce_scatter", 32), ("MPI_Allgather", "all_gather", 32), ("MPI_Scatter", "scatter", 48),
                  ("MPI_Alltoallv", "all_to_all", 32), ("MPI_Iallreduce", "all_reduce", 88), ("MPI_Iallreduce", "all_reduce", 96),
-                 ("MPI_Reduce_scatter", "reduce_scatter", None), ("MPI_Allreduce", "all_reduce", 104)]
+                 ("MPI_Gather", "gather", 8), ("MPI_Gather", "gather", 8), ("MPI_Reduce_scatter", "reduce_scatter", None), ("MPI_Allreduce", "all_reduce", 104)]
         for rank in (0, 1):
             found = self.of_rank(rank)
             numbered = [(name, kind, "0-1", number, size) for number, (name, kind, size) in enumerate(world, 1)]
