@@ -67,11 +67,15 @@
   X(Recv, 7, RECEIVES)                                                                                                 \
   X(Isend, 7, SENDS, .request = 7)                                                                                     \
   X(Issend, 7, SENDS, .request = 7)                                                                                    \
+  X(Ibsend, 7, SENDS, .request = 7)                                                                                    \
+  X(Irsend, 7, SENDS, .request = 7)                                                                                    \
   X(Irecv, 7, RECEIVES, .request = 7)                                                                                  \
-  X(Sendrecv, 12, .kind = "send", .is_between_two = true, .count = 2, .type = 3, .other_count = 7, .communicator = 11)
+  X(Sendrecv, 12, .kind = "send", .is_between_two = true, .count = 2, .type = 3, .other_count = 7, .communicator = 11) \
+  X(Sendrecv_replace, 9, .kind = "send", .is_between_two = true, .count = 2, .type = 3, .communicator = 8)
 #define EACH_OTHER(X)                                                                                                  \
   X(Barrier, 1, .kind = "barrier", .communicator = 1)                                                                  \
   X(Ibarrier, 2, .kind = "barrier", .communicator = 1, .request = 2)                                                   \
+  X(Mprobe, 5, .kind = "recv", .is_between_two = true, .communicator = 3)                                              \
   X(Wait, 2, .requests = 1)                                                                                            \
   X(Waitall, 3, .requests = 2, .request_count = 1)                                                                     \
   X(Waitany, 4, .requests = 2, .request_count = 1)                                                                     \

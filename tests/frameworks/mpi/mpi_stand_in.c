@@ -28,6 +28,9 @@
   X(Gather, (const void *in, int count, int type, void *out, int out_count, int out_type, int root, int comm))         \
   X(Sendrecv, (const void *data, int count, int type, int to, int tag, void *out, int out_count, int out_type,         \
                int from, int out_tag, int comm, void *status))                                                         \
+  X(Sendrecv_replace,                                                                                                  \
+    (void *data, int count, int type, int to, int tag, int from, int other_tag, int comm, void *status))               \
+  X(Mprobe, (int from, int tag, int comm, void **message, void *status))                                               \
   X(Scatter, (const void *in, int count, int type, void *out, int out_count, int out_type, int root, int comm))        \
   X(Alltoallv, (const void *in, const int *counts, const int *places, int type, void *out, const int *out_counts,      \
                 const int *out_places, int out_type, int comm))                                                        \
@@ -110,11 +113,15 @@ PLAIN(Iallreduce, const void *in, void *out, int count, int type, int op, int co
   *request = 0x6c000000 | count;
   return 0;
 }
-PLAIN(Isend, const void *data, int count, int type, int to, int tag, int comm, int *request)
-{
-  *request = SHARED_REQUEST;
-  return 0;
-}
+#define SENDS(name)                                                                                                    \
+  PLAIN(name, const void *data, int count, int type, int to, int tag, int comm, int *request)                          \
+  {                                                                                                                    \
+    *request = SHARED_REQUEST;                                                                                         \
+    return 0;                                                                                                          \
+  }
+SENDS(Isend)
+SENDS(Ibsend)
+SENDS(Irsend)
 PLAIN(Irecv, void *data, int count, int type, int from, int tag, int comm, int *request)
 {
   *request = (int)0x8c000000 | tag;
@@ -149,6 +156,8 @@ PLAIN(Test, int *request, int *flag, void *status) // not complete at the first 
 EACH(X)
 int MPI_Iallreduce(const void *in, void *out, int count, int type, int op, int comm, int *request);
 int MPI_Isend(const void *data, int count, int type, int to, int tag, int comm, int *request);
+int MPI_Ibsend(const void *data, int count, int type, int to, int tag, int comm, int *request);
+int MPI_Irsend(const void *data, int count, int type, int to, int tag, int comm, int *request);
 int MPI_Irecv(void *data, int count, int type, int from, int tag, int comm, int *request);
 int MPI_Request_free(int *request);
 int MPI_Waitall(int count, int *requests, void *statuses);
@@ -182,10 +191,11 @@ static int exchange_large(double *data)
 // handles that are not recorded.
 static int exchange_many(double *data)
 {
-  int requests[MANY], results = 0;
-  for (int i = 0; i < MANY; i++)
-    results |= i < 3 ? MPI_Isend(data, 1, DOUBLE, 1, i, WORLD, &requests[i])
-                     : MPI_Irecv(data, 1, DOUBLE, 1, i, WORLD, &requests[i]);
+  int requests[MANY], results = MPI_Isend(data, 1, DOUBLE, 1, 0, WORLD, &requests[0]);
+  results |=
+      MPI_Ibsend(data, 1, DOUBLE, 1, 1, WORLD, &requests[1]) | MPI_Irsend(data, 1, DOUBLE, 1, 2, WORLD, &requests[2]);
+  for (int i = 3; i < MANY; i++)
+    results |= MPI_Irecv(data, 1, DOUBLE, 1, i, WORLD, &requests[i]);
   results |= MPI_Waitall(MANY, requests, NULL);
   results |= MPI_Irecv(data, 2, DOUBLE, 1, 1, WORLD, &requests[0]) | MPI_Request_free(&requests[0]);
   results |= MPI_Irecv(data, 2, DOUBLE, 1, 2, WORLD, &requests[1]) | PMPI_Wait(&requests[1], NULL);
@@ -209,6 +219,7 @@ int main(void)
   results |= MPI_Scatter(NULL, 0, NO_TYPE, data, 6, FLOAT, 1, WORLD);
   results |= MPI_Alltoallv(data, counts, places, FLOAT, data, counts, places, FLOAT, WORLD);
   results |= MPI_Send(data, 2, FLOAT, 1, 0, WORLD) | MPI_Recv(data, 2, FLOAT, 0, 0, WORLD, NULL);
+  results |= MPI_Sendrecv_replace(data, 5, FLOAT, 1, 0, 1, 0, WORLD, NULL) | MPI_Mprobe(0, 0, WORLD, NULL, NULL);
   results |= MPI_Barrier(NO_COMM) | MPI_Recv(data, 3, FLOAT, 0, 0, NO_COMM, NULL);
   results |= atoi(getenv("PMI_RANK")) == 0 ? MPI_Send(data, 3, FLOAT, 1, 0, THIRD) : 0; // before anything on the others
   results |= MPI_Barrier(same) | MPI_Barrier(THIRD) | MPI_Barrier(SELF);
