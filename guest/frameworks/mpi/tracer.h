@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parts of mpi.so. All run on threads of the program, inside its calls of MPI; by itself nothing allocates or locks,
-// after the first call of a communicator.
+// The parts of mpi.so. All run on threads of the program, inside its calls of MPI; after a communicator's first call
+// nothing allocates or locks by itself.
 #ifndef XSP_FRAMEWORKS_MPI_TRACER_H
 #define XSP_FRAMEWORKS_MPI_TRACER_H
 
@@ -18,8 +18,7 @@ struct mpi_group {      // a communicator, and those of the same ranks before it
   uint32_t number;      // 1 … MPI_GROUPS
   uint32_t size;
   int64_t sequence; // atomic: of the last collective
-  char name
-      [64]; // "0-3", "0,2", "0-62 (32 ranks, 7d1f)", "0-3 #2" where several live at a time; of sends and receives without
+  char name[64];    // "0-3", "0,2", "0-62 (32 ranks, 7d1f)", "0-3 #2" where several have collectives at a time
 };
 mpi_word mpi_handle(mpi_word argument); // without the part of the word that is not the handle's
 mpi_word mpi_handle_at(const void *handles, uint32_t place);
@@ -35,6 +34,7 @@ void mpi_requests_add(const struct mpi_open *made); // without a site: it is not
 void mpi_requests_freed(const void *handle);
 void mpi_requests_wait(struct mpi_open *open);
 void mpi_requests_waited(struct mpi_open *open);
+
 // ---- tracer.c
 struct xsp_site *mpi_wait_site(const struct mpi_call *call);
 void mpi_tag(const struct xsp_span *span, int64_t sequence, int64_t bytes); // less than 0: unknown
