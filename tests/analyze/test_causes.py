@@ -57,6 +57,12 @@ class RulesTest(HandCase):
         run.span("layer", LOADER, 0, 80, Track(99, 1, 99))
         self.assertEqual(self.cause(tiny)[0][0], "layers")
 
+    def test_an_iterator_on_a_thread_of_the_pipeline_is_a_wait(self):
+        tiny = Tiny()
+        run = tiny.run("M/L").predict(100, layer("conv", 10))
+        run.span("layer", "IteratorGetNext", 10, 85, Track(99, 1, 99))
+        self.assertEqual(self.cause(tiny)[0][0], "data_loader")
+
     def test_operators(self):
         """Two layers of 40 ms with a kernel of 10 each: 60 of 100 in layers without the device, 20 in neither."""
         tiny = Tiny()

@@ -5,7 +5,18 @@
 
 #include "analyze/causes/loaders.h"
 
-// On the thread of its observation, or an operator of it: what a loader's own thread does is no wait.
+#include <string.h>
+
+// TensorFlow's operators of iterators end where their input is there, on a thread of the input pipeline: the step waits for them.
+static bool is_iterators(const struct time_parts_run *of, size_t row)
+{
+  static const char begins[] = "IteratorGetNext";
+  const struct store_spans *spans = &of->columns.spans;
+  return spans->level[row] == XSP_LEVEL_LAYER &&
+         strncmp(store_text(of->columns.store, spans->name[row], NULL), begins, sizeof begins - 1) == 0;
+}
+
+// On the thread of its observation, or of an iterator: what a loader's own thread does is no wait.
 static bool is_loader(struct time_parts_run *of, size_t row)
 {
   const struct store_spans *spans = &of->columns.spans;
@@ -15,7 +26,7 @@ static bool is_loader(struct time_parts_run *of, size_t row)
     return false;
   uint32_t around = run_columns_row(&of->columns, of->run->observations[observation].span_id);
   return around != ROW_NONE && around != row &&
-         (spans->track_id[around] == spans->track_id[row] || spans->level[row] == XSP_LEVEL_LAYER) &&
+         (spans->track_id[around] == spans->track_id[row] || is_iterators(of, row)) &&
          finding_time_names_loader(&of->loaders, of->columns.store, spans->name[row], &of->has_processes);
 }
 
