@@ -1,130 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads recorded activities; see activities.h. The first time in a process everything is read through the kernel, which
-// reports unmapped addresses: a version with another layout then loses its layers and does not crash the program.
+// Which recorded activities (activities_read.c) are operations of a call; see activities.h.
 #include "frameworks/tensorflow/activities.h"
 
 #include "base/sorted.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/uio.h>
-#include <unistd.h>
 
-#define THREADS_MAXIMUM 4096u
-#define ACTIVITIES_MAXIMUM ((size_t)1 << 21)
-#define NAME_MAXIMUM ((size_t)1 << 20)
-#define NODE_BYTES 480u // ten events: what fits into the 512 bytes of a deque's node
 #define STEPS_MAXIMUM 256u
-
-struct cpp_string { // std::string
-  const char *text;
-  size_t length;
-  char inside[16];
-};
-struct cpp_event {
-  struct cpp_string name;
-  int64_t start_ns, end_ns;
-};
-struct cpp_iterator {
-  const struct cpp_event *current, *first, *last;
-  const struct cpp_event *const *node;
-};
-struct cpp_thread {
-  int64_t id;
-  struct cpp_string name;
-  const void *map;
-  size_t map_size;
-  struct cpp_iterator start, finish;
-};
-struct cpp_vector {
-  const struct cpp_thread *begin, *end, *room;
-};
-_Static_assert(sizeof(struct cpp_event) == 48 && sizeof(struct cpp_thread) == 120, "as libstdc++ lays them out");
-
-static bool is_trusted; // the layout was seen to be as expected
-
-static bool fetch(void *to, const void *from, size_t length)
-{
-  if (from == NULL)
-    return false;
-  if (!is_trusted) {
-    const struct iovec local = {to, length}, remote = {(void *)(uintptr_t)from, length};
-    ssize_t got = process_vm_readv(getpid(), &local, 1, &remote, 1, 0);
-    return got == (ssize_t)length; // refused, as sandboxes do: what cannot be tried is not read
-  }
-  memcpy(to, from, length);
-  return true;
-}
-
-static bool add(const struct cpp_event *event, const struct cpp_event *at, size_t thread, struct pool *pool,
-                struct activities *activities, size_t *capacity)
-{
-  bool is_inside = event->name.text == at->name.inside; // the address of the original's own room
-  if (event->name.length > NAME_MAXIMUM || (is_inside && event->name.length >= sizeof event->name.inside) ||
-      event->start_ns < 0 || activities->count == ACTIVITIES_MAXIMUM)
-    return false;
-  struct activity *grown = framework_pool_grow(pool, activities->items, activities->count, capacity, 1, sizeof *grown);
-  if (grown == NULL)
-    return false;
-  activities->items = grown;
-  char *name = framework_pool_alloc(pool, event->name.length + 1, 1);
-  if (name == NULL || !fetch(name, event->name.text, event->name.length + 1) || name[event->name.length] != 0)
-    return false;
-  if (event->end_ns < event->start_ns) // begun and not ended, or ended and not begun
-    return true;
-  activities->items[activities->count++] =
-      (struct activity){name, event->name.length, thread, (uint64_t)event->start_ns, (uint64_t)event->end_ns};
-  return true;
-}
-
-static bool read_thread(const struct cpp_thread *thread, size_t number, struct pool *pool,
-                        struct activities *activities, size_t *capacity)
-{
-  struct cpp_iterator at = thread->start;
-  const struct cpp_event *finish = thread->finish.current;
-  struct cpp_event event;
-  for (size_t nodes = 0; at.current != finish;) {
-    if ((uintptr_t)at.last - (uintptr_t)at.first != NODE_BYTES || at.current < at.first || at.current >= at.last ||
-        !fetch(&event, at.current, sizeof event) || !add(&event, at.current, number, pool, activities, capacity))
-      return false;
-    if (++at.current != at.last)
-      continue;
-    const struct cpp_event *first;
-    if (++nodes > ACTIVITIES_MAXIMUM || !fetch(&first, ++at.node, sizeof first))
-      return false;
-    at = (struct cpp_iterator){first, first, (const void *)((const char *)first + NODE_BYTES), at.node};
-  }
-  return true;
-}
-
-SORTED_BY(compare_activities, struct activity, RISING(thread) ?: RISING(start_ns) ?: FALLING(end_ns))
-
-enum activities_found activities_read(const void *events, struct pool *pool, struct activities *ret_activities)
-{
-  struct activities found = {NULL, 0, NULL};
-  const struct cpp_vector *vector = events;
-  uintptr_t begin = (uintptr_t)vector->begin, end = (uintptr_t)vector->end;
-  size_t count = end >= begin ? (end - begin) / sizeof(struct cpp_thread) : 0, capacity = 0;
-  bool is_good = end >= begin && (end - begin) % sizeof(struct cpp_thread) == 0 && count <= THREADS_MAXIMUM;
-  found.threads = is_good ? framework_pool_alloc(pool, count, sizeof *found.threads) : NULL;
-  is_good = found.threads != NULL;
-  for (size_t i = 0; i < count && is_good; i++) {
-    struct cpp_thread thread;
-    is_good = fetch(&thread, vector->begin + i, sizeof thread) && read_thread(&thread, i, pool, &found, &capacity);
-    found.threads[i] = is_good ? (uint64_t)thread.id : 0;
-  }
-  bool is_full = found.count == ACTIVITIES_MAXIMUM;
-  *ret_activities = is_good ? found : (struct activities){NULL, 0, NULL};
-  if (!is_good)
-    return is_trusted || is_full ? ACTIVITIES_LOST : ACTIVITIES_UNKNOWN;
-  if (found.count > 0) {
-    qsort(found.items, found.count, sizeof *found.items, compare_activities);
-    is_trusted = true;
-  }
-  return ACTIVITIES_READ;
-}
-
-// ---- steps -----------------------------------------------------------------------------------------------------------
 
 // The number after "id=" of an activity whose name begins with `begins`: "FunctionRun#id=7,_r=1#".
 static bool step_of(const struct activity *activity, const char *begins, int64_t *ret_step)
@@ -307,52 +190,71 @@ static bool is_iterator(const struct placed *placed)
   return strncmp(placed->operation.type, "IteratorGetNext", strlen("IteratorGetNext")) == 0;
 }
 
-// How many operations begin until `ns`.
-static size_t begun_until(const uint64_t *starts_ns, size_t count, uint64_t ns)
+struct wait {
+  const struct activity *compute;
+  uint64_t from_ns;
+  size_t at; // of its operation; SIZE_MAX: none
+};
+
+SORTED_BY(compare_waits, struct wait, RISING(compute->start_ns) ?: RISING(compute->thread))
+
+// "IteratorGetNextOp::DoCompute" of "IteratorGetNext", not of "IteratorGetNextSync".
+static bool is_of(const struct activity *compute, const struct operation *operation)
 {
-  size_t low = 0, high = count;
-  while (low < high) {
-    size_t middle = low + (high - low) / 2;
-    low = starts_ns[middle] <= ns ? middle + 1 : low;
-    high = starts_ns[middle] <= ns ? high : middle;
-  }
-  return low;
+  size_t length = strlen(operation->type);
+  return strncmp(compute->name, operation->type, length) == 0 && strncmp(compute->name + length, "Op::", 4) == 0;
 }
 
 // "IteratorGetNextOp::DoCompute#id=7#" on a thread of the input pipeline is what the operation IteratorGetNext began there and
-// returned from. From where all else that began meanwhile has ended, until its end, the step waits for its input.
-static void add_wait(const struct activities *activities, const struct activity *compute, const uint64_t *starts_ns,
-                     struct placed *placed, size_t count)
+// returned from: the earliest that has none. From where all else that began meanwhile has ended, until its end, the step waits for its
+// input.
+static void find_operation(struct wait *wait, const struct placed *placed, size_t count, bool *is_taken)
 {
-  size_t begun = begun_until(starts_ns, count, compute->start_ns), first = begun > 64 ? begun - 64 : 0, at = begun;
-  while (at > first && !is_iterator(&placed[at - 1]))
-    at--;
-  uint64_t from_ns = compute->start_ns;
-  for (size_t i = first; at > first && i < count && starts_ns[i] < compute->end_ns; i++)
-    if (!is_iterator(&placed[i]) && placed[i].operation.end_ns > from_ns)
-      from_ns = placed[i].operation.end_ns;
-  if (at == first || from_ns >= compute->end_ns)
-    return;
-  placed[at - 1].operation.start_ns = from_ns;
-  placed[at - 1].operation.end_ns = compute->end_ns;
-  placed[at - 1].operation.thread = activities->threads[compute->thread];
-  placed[at - 1].thread = compute->thread;
+  const struct activity *compute = wait->compute;
+  size_t begun = PARTITION_POINT(i, 0, count, placed[i].operation.start_ns <= compute->start_ns);
+  size_t first = begun > 64 ? begun - 64 : 0, at = first;
+  while (at < begun && (is_taken[at] || !is_of(compute, &placed[at].operation)))
+    at++;
+  wait->at = at < begun ? at : SIZE_MAX;
+  wait->from_ns = compute->start_ns;
+  is_taken[at] |= at < begun;
+  for (size_t i = first; at < begun && i < count && placed[i].operation.start_ns < compute->end_ns; i++)
+    if (!is_iterator(&placed[i]) && placed[i].operation.end_ns > wait->from_ns)
+      wait->from_ns = placed[i].operation.end_ns;
 }
 
 static bool add_waits(const struct activities *activities, const struct steps *steps, struct pool *pool,
                       struct placed *placed, size_t count)
 {
   static const char *const names[] = {"IteratorGetNextOp::DoCompute", "IteratorGetNextAsOptionalOp::DoCompute"};
-  uint64_t *starts_ns = framework_pool_alloc(pool, count + 1, sizeof *starts_ns);
+  bool *is_taken = framework_pool_alloc(pool, count + 1, sizeof *is_taken);
+  struct wait *waits = NULL;
+  size_t wait_count = 0, capacity = 0;
   int64_t step;
-  for (size_t i = 0; starts_ns != NULL && i < count; i++)
-    starts_ns[i] = placed[i].operation.start_ns;
-  for (size_t i = 0; starts_ns != NULL && i < activities->count; i++)
-    if ((step_of(&activities->items[i], names[0], &step) || step_of(&activities->items[i], names[1], &step)) &&
-        is_own(steps, step))
-      add_wait(activities, &activities->items[i], starts_ns, placed, count);
+  for (size_t i = 0; i < activities->count; i++) {
+    const struct activity *activity = &activities->items[i];
+    if ((!step_of(activity, names[0], &step) && !step_of(activity, names[1], &step)) || !is_own(steps, step))
+      continue;
+    waits = framework_pool_grow(pool, waits, wait_count, &capacity, 1, sizeof *waits);
+    if (waits == NULL)
+      return false;
+    waits[wait_count++].compute = activity;
+  }
+  if (wait_count == 0 || is_taken == NULL)
+    return is_taken != NULL;
+  qsort(waits, wait_count, sizeof *waits, compare_waits);
+  for (size_t i = 0; i < wait_count; i++)
+    find_operation(&waits[i], placed, count, is_taken);
+  for (const struct wait *wait = waits; wait < waits + wait_count; wait++) {
+    if (wait->at == SIZE_MAX || wait->from_ns >= wait->compute->end_ns)
+      continue;
+    placed[wait->at].operation.start_ns = wait->from_ns;
+    placed[wait->at].operation.end_ns = wait->compute->end_ns;
+    placed[wait->at].operation.thread = activities->threads[wait->compute->thread];
+    placed[wait->at].thread = wait->compute->thread;
+  }
   qsort(placed, count, sizeof *placed, compare_placed);
-  return starts_ns != NULL;
+  return true;
 }
 
 bool activities_operations(const struct activities *activities, uint64_t start_ns, uint64_t end_ns, struct pool *pool,

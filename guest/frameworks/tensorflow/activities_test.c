@@ -193,6 +193,32 @@ static void input_is_waited_for_until_it_is_there(void **state)
   framework_pool_done(&pool);
 }
 
+static void each_iterator_waits_for_its_own_input(void **state)
+{
+  const void *events = tensorflow_made_start();
+  tensorflow_made_thread("caller");
+  tensorflow_made_event("SessionRun#id=3,_r=1#", 100, 900);
+  tensorflow_made_event("ExecutorState::Process#id=3#", 105, 130);
+  tensorflow_made_event("sync:IteratorGetNextSync", 106, 107); // computes on its own thread
+  tensorflow_made_event("one:IteratorGetNext", 110, 111);
+  tensorflow_made_event("two:IteratorGetNext", 112, 113);
+  tensorflow_made_thread("a pipeline");
+  tensorflow_made_event("IteratorGetNextOp::DoCompute#id=3,iter_num=0#", 113, 690);
+  tensorflow_made_thread("another pipeline");
+  tensorflow_made_event("IteratorGetNextOp::DoCompute#id=3,iter_num=0#", 111, 490);
+  tensorflow_made_event("IteratorGetNextOp::DoCompute#id=3,iter_num=0#", 500, 510); // there is no third one
+  struct pool pool = {.maximum_bytes = 1 << 24};
+  struct operation *operations = NULL;
+  assert_int_equal(operations_of(&pool, &operations, events), 3);
+  assert_string_equal(operations[1].name, "one");
+  assert_int_equal(operations[1].start_ns, 111);
+  assert_int_equal(operations[1].end_ns, 490);
+  assert_string_equal(operations[2].name, "two");
+  assert_int_equal(operations[2].start_ns, 113);
+  assert_int_equal(operations[2].end_ns, 690);
+  framework_pool_done(&pool);
+}
+
 static void without_a_step_there_is_nothing(void **state)
 {
   const void *events = tensorflow_made_start();
@@ -213,6 +239,7 @@ int main(void)
       cmocka_unit_test(operations_belong_to_steps),
       cmocka_unit_test(operations_within_operations_nest),
       cmocka_unit_test(input_is_waited_for_until_it_is_there),
+      cmocka_unit_test(each_iterator_waits_for_its_own_input),
       cmocka_unit_test(without_a_step_there_is_nothing),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
