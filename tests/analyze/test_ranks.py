@@ -106,6 +106,45 @@ class RanksTest(unittest.TestCase):
                             tags={"collective": "all_reduce", "group": "0", "sequence": 2 * i + place, "module": tensor})
         self.assertEqual([(row["steps"], row["step_ms"], row["waiting_ms"]) for row in self.ask("A21")["rows"]], [(19, 10, 4), (19, 10, 0), (38, 10, 2)])
 
+    def groups(self, *groups, files=False):
+        """20 times, 10 ms apart, an all-reduce of each of these groups of ranks, of 4, 1 ms apart. Steps of each rank, and notes."""
+        self.trace.run(1, "A/M/L/Lib", batch=None)
+        for rank in range(4):
+            run = rank + 1 if files else 1
+            if run > 1:
+                self.trace.run(run, "A/M/L/Lib", batch=None)
+            self.rank(rank, run=run, ranks=4)
+            for i in range(20):
+                for place, members in enumerate(groups):
+                    if rank in members:
+                        end = 10 * i + place + 1
+                        self.at(rank, "MPI_Allreduce", end - 0.5, end, "library", run=run, category="collective",
+                                tags={"collective": "all_reduce", "group": "-".join(map(str, members)), "sequence": 100 * place + i + 1})
+        rows = self.ask("A21")["rows"][:-1]
+        return [row["steps"] for row in rows], {row.get("state") for row in rows}
+
+    def test_steps_are_those_of_a_collective_of_all_ranks(self):
+        """Ranks 0 and 1 are twice as often in their own."""
+        world = 0, 1, 2, 3
+        for files in (False, True):
+            self.setUp()
+            self.assertEqual(self.groups((0, 1), (0, 1), world, files=files), ([19] * 4, {None}))
+
+    def test_steps_of_ranks_with_nothing_in_common(self):
+        self.assertEqual(self.groups((0, 1), (2, 3)), ([19] * 4, {None}))
+
+    def test_a_note_tells_of_ranks_that_recorded_no_steps(self):
+        """Rank 0 did; its file is the first."""
+        for rank in (0, 1):
+            self.trace.run(rank + 1, "A/M/L/Lib", batch=None)
+            self.rank(rank, run=rank + 1)
+            for i in range(5):
+                if rank == 0:
+                    self.at(rank, "training step", 100 * i, 100 * i + 100, "model", run=1)
+                self.at(rank, "MPI_Allreduce", 100 * i + 90, 100 * i + 100, "library", run=rank + 1, category="collective",
+                        tags={"collective": "all_reduce", "group": "0-1", "sequence": i + 1})
+        self.assertIn("MPI_Allreduce", " ".join(self.ask("A21")["notes"]))
+
     def test_waits_for_what_mpi_was_asked_to_do_meanwhile(self):
         """A receive of 1.8 ms, of which the program waits for the last 0.5."""
         receive = {"level": "library", "category": "collective", "tags": {"collective": "recv", "group": "0-1", "bytes": 8}}

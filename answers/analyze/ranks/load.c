@@ -340,7 +340,7 @@ static enum status add_run(struct ranks *ranks, uint32_t number, struct error *e
   const size_t steps = ranks->steps.count;
   XSP_TRY(ranks_read_run(ranks, number, true, &run, err));
   if (ranks->steps.count == steps)
-    ranks_steps_of_collectives(ranks, number);
+    ranks_keep_ends(ranks);
   ranks_add_to_matches(ranks);
   return STATUS_OK;
 }
@@ -357,6 +357,7 @@ enum status ranks_load(struct question *question, size_t least, ranks_visit *vis
     for (uint32_t i = 0; i < ranks->run_count && ranks->items.count >= least; i++)
       if (has_first_rank[i] == first)
         XSP_TRY(add_run(ranks, i, err));
+  ranks_steps_of_collectives(ranks);
   size_t active = 0;
   for (size_t i = 0; i < ranks->items.count; i++)
     active += ranks->items.items[i].steps > 0;
@@ -378,6 +379,7 @@ void ranks_done(struct ranks *ranks)
   vector_done(&ranks->items);
   vector_done(&ranks->steps);
   vector_done(&ranks->collectives);
+  vector_done(&ranks->ends);
   vector_done(&ranks->matches);
   vector_done(&ranks->matching.kinds);
   vector_done(&ranks->matching.arrivals);

@@ -42,6 +42,10 @@ struct collective { // of one rank
   bool is_of_gradient;                  // started as a gradient became ready: the program has no wait of its own for it
 };
 typedef VECTOR(struct collective) collective_list;
+struct rank_end { // of a collective of a rank that recorded no steps, for steps.c
+  uint32_t job, group, name, module, rank, run;
+  int64_t end_ns;
+};
 struct collective_match { // one collective, on all its ranks
   uint32_t count;         // ranks
   bool has_root;          // as a broadcast
@@ -97,6 +101,7 @@ struct ranks { // ranks_done frees it, also after an error; texts live in the qu
   uint32_t *by_run;               // places of steps: those of a run together, by rank and start
   size_t *first_of_run;           // in `by_run`; those of run i end at i + 1
   collective_list collectives;    // of the run that is looked at
+  VECTOR(struct rank_end) ends;   // of all runs, until they became steps
   VECTOR(struct collective_match) matches;
   uint32_t job_count;
   size_t collective_count; // of all runs
@@ -134,8 +139,9 @@ enum status ranks_find(struct ranks *ranks, bool *ret_has_first_rank, struct err
 enum status ranks_read_run(struct ranks *ranks, uint32_t run, bool adds_steps, struct rank_run *ret_run,
                            struct error *err) MUST_CHECK;
 void rank_run_done(struct rank_run *run);
-// steps.c: of a run without any, by its `collectives`.
-void ranks_steps_of_collectives(struct ranks *ranks, uint32_t run);
+// steps.c: keeps the ends of the `collectives` of a run without steps; once all runs are read, these become steps.
+void ranks_keep_ends(struct ranks *ranks);
+void ranks_steps_of_collectives(struct ranks *ranks);
 // match.c: adds the run's collectives to their matches, runs with the first rank before others; once all are there, finds out which fit;
 // then gives those of a run their match and waiting. The first and the last sort the run's collectives.
 void ranks_add_to_matches(struct ranks *ranks);
