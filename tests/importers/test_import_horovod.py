@@ -10,7 +10,7 @@ STEPS, RANKS, LATE = 10, 3, 1
 TENSORS = (("fc.weight", "[10, 3]", 120), ("fc.bias", "[10]", 40))
 
 
-def timeline(has_ticks=True):
+def timeline(ticked=range(STEPS)):
     """Each step of 10 ms, in us: two tensors are announced 100 us apart. Ranks are ready 10 us apart, the late one after 4000 us. 100 us later the
     negotiation ends, and 1000 us after that the exchange."""
     def event(phase, ts, pid, name=None, **more):
@@ -21,7 +21,7 @@ def timeline(has_ticks=True):
         for pid, (_, shape, _) in enumerate(TENSORS, 1):
             at = 10_000 * step + 100 * pid
             events += [event("B", at, pid, "NEGOTIATE_ALLREDUCE"),
-                       *(event("X", at + (4000 if rank == LATE else 10 * rank), pid, str(rank)) for rank in range(RANKS) if has_ticks),
+                       *(event("X", at + (4000 if rank == LATE else 10 * rank), pid, str(rank)) for rank in range(RANKS) if step in ticked),
                        event("E", at + 4100, pid), event("B", at + 4110, pid, "ALLREDUCE"), event("B", at + 4120, pid, "MPI_ALLREDUCE"),
                        event("E", at + 5000, pid), event("E", at + 5100, pid, args={"dtype": "float32", "shape": shape})]
     events.append({"ph": "i", "name": "CYCLE_START", "ts": 10, "s": "g"})
@@ -53,10 +53,20 @@ class Horovod(Imported):
 
     def test_without_ticks(self):
         """What is in Horovod's cache is known of rank 0 alone."""
-        report, spans = self.load(timeline(has_ticks=False))
+        report, spans = self.load(timeline(ticked=()))
         found = [span for span in spans if span["category"] == "collective"]
         self.assertEqual([s["duration_ns"] for s in found], [5_100_000] * STEPS * len(TENSORS))
         self.assertEqual(report["files"][0]["skipped"], {"instant": 1})
+
+    def test_ticks_of_some_collectives(self):
+        """What Horovod has in its cache is no more of rank 0 than of the others, whichever comes first."""
+        for ticked in (range(4), range(6, STEPS)):
+            report, spans = self.load(timeline(ticked))
+            found = [span["category"] for span in spans if span["name"] == "ALLREDUCE"]
+            self.assertEqual((found.count("collective"), found.count("collective_part")), (4 * RANKS * len(TENSORS), 6 * len(TENSORS)))
+            self.assertIn("12 of 20 collectives have no ticks", " ".join(report["files"][0]["notes"]))
+            rows = xsp_json("analyze", "A21", self.out, "--json")["rows"]
+            self.assertEqual([(row["rank"], row["steps"], row.get("state")) for row in rows[:RANKS]], [("0", 3, None), ("1", 3, None), ("2", 3, None)])
 
     def test_a_timeline_that_ends_early(self):
         """Horovod closes the list after each event."""

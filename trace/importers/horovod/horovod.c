@@ -7,6 +7,7 @@
 #include "base/vector.h"
 #include "importers/trace_events/trace_events.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #define NEGOTIATION "NEGOTIATE_"
@@ -37,6 +38,11 @@ struct tensor {
   int64_t negotiation_ns;     // where it was: its start
   VECTOR(struct ready) ready; // ranks, for the collective that follows
 };
+struct collective { // that ended
+  uint32_t tensor;  // place
+  uint32_t name;
+  int64_t start_ns, end_ns, bytes, number;
+};
 struct rank_lane { // of a rank: its collectives overlap
   int64_t rank, end_ns;
   uint32_t track_id;
@@ -46,6 +52,7 @@ struct reading {
   struct map places; // by pid, as id of its text: place in `tensors`, from 1
   VECTOR(struct tensor) tensors;
   VECTOR(struct rank_lane) lanes;
+  VECTOR(struct collective) unticked; // until it is known whether ticks name ranks
   int64_t last_span_id, rank_count, collectives, zero_ns, last_ns;
 };
 
@@ -134,43 +141,76 @@ static enum status put(struct reading *reading, struct store_span *span, struct 
 }
 
 // A rank's part, from its tick on.
-static enum status put_part(struct reading *reading, const struct tensor *tensor, struct slice name, int64_t rank,
-                            int64_t start_ns, const struct trace_event *end, struct error *err)
+static enum status put_part(struct reading *reading, const struct collective *of, int64_t rank, int64_t start_ns,
+                            struct error *err)
 {
   struct import *import = reading->import;
+  struct slice name;
+  name.data = import_text(import, of->name, &name.length);
   struct store_span span = {.start_ns = start_ns,
-                            .duration_ns = end->start_ns - start_ns,
-                            .name = import_slice(import, name),
+                            .duration_ns = of->end_ns - start_ns,
+                            .name = of->name,
                             .flags = STORE_SPAN_PLACED, // in no other
                             .category = import_word(import, "collective")};
-  XSP_TRY(lane_of(reading, rank, start_ns, end->start_ns, &span.track_id, err));
+  XSP_TRY(lane_of(reading, rank, start_ns, of->end_ns, &span.track_id, err));
   XSP_TRY(put(reading, &span, err));
   import_tag_text(import, span.span_id, import_word(import, "collective"), import_word(import, kind_of(name)));
   import_tag_text(import, span.span_id, import_word(import, "group"), import_word(import, "0"));
-  import_tag_text(import, span.span_id, import_word(import, "module"), tensor->name);
-  import_tag_int(import, span.span_id, import_word(import, "sequence"), reading->collectives);
-  int64_t bytes = bytes_of(end);
-  if (bytes >= 0)
-    import_tag_int(import, span.span_id, import_word(import, "bytes"), bytes);
+  import_tag_text(import, span.span_id, import_word(import, "module"), reading->tensors.items[of->tensor].name);
+  import_tag_int(import, span.span_id, import_word(import, "sequence"), of->number);
+  if (of->bytes >= 0)
+    import_tag_int(import, span.span_id, import_word(import, "bytes"), of->bytes);
   return STATUS_OK;
 }
 
-static enum status end_collective(struct reading *reading, struct tensor *tensor, struct slice name,
+// On the tensor's track: of no rank.
+static enum status put_of_tensor(struct reading *reading, struct tensor *tensor, struct store_span *span,
+                                 struct error *err)
+{
+  span->flags = STORE_SPAN_PLACED;
+  span->category = import_word(reading->import, "collective_part");
+  if (tensor->track_id == 0)
+    XSP_TRY(make_track(reading, import_text(reading->import, tensor->name, NULL), &tensor->track_id, err));
+  span->track_id = tensor->track_id;
+  return put(reading, span, err);
+}
+
+static enum status end_collective(struct reading *reading, struct tensor *tensor, uint32_t name,
                                   const struct trace_event *end, struct error *err)
 {
-  int64_t start_ns = tensor->is_negotiated ? tensor->negotiation_ns : tensor->open[0].start_ns;
-  enum status status = STATUS_OK;
-  reading->collectives++;
-  for (size_t i = 0; i < tensor->ready.count && status == STATUS_OK; i++)
-    status = put_part(reading, tensor, name, tensor->ready.items[i].rank, tensor->ready.items[i].time_ns, end, err);
-  if (tensor->ready.count == 0) {
-    status = put_part(reading, tensor, name, 0, start_ns, end, err);
-  } else {
+  struct collective of = {(uint32_t)(tensor - reading->tensors.items),
+                          name,
+                          tensor->is_negotiated ? tensor->negotiation_ns : tensor->open[0].start_ns,
+                          end->start_ns,
+                          bytes_of(end),
+                          ++reading->collectives};
+  for (size_t i = 0; i < tensor->ready.count; i++)
+    XSP_TRY(put_part(reading, &of, tensor->ready.items[i].rank, tensor->ready.items[i].time_ns, err));
+  if (tensor->ready.count == 0)
+    *vector_add(&reading->unticked) = of;
+  else
     import_joined(reading->import); // its end, of ticks
-  }
   tensor->ready.count = 0;
   tensor->is_negotiated = false;
-  return status;
+  return STATUS_OK;
+}
+
+// Rank 0's, where no collective has ticks. Else they would be more of rank 0's than of the others, which were in them, too.
+static enum status put_unticked(struct reading *reading, struct error *err)
+{
+  for (size_t i = 0; i < reading->unticked.count; i++) {
+    const struct collective *of = &reading->unticked.items[i];
+    struct store_span span = {.start_ns = of->start_ns, .duration_ns = of->end_ns - of->start_ns, .name = of->name};
+    XSP_TRY(reading->rank_count == 0 ? put_part(reading, of, 0, of->start_ns, err)
+                                     : put_of_tensor(reading, &reading->tensors.items[of->tensor], &span, err));
+  }
+  if (reading->rank_count > 0 && reading->unticked.count > 0)
+    import_note(reading->import,
+                "%zu of %" PRId64
+                " collectives have no ticks of ranks, so they are no rank's: HOROVOD_CACHE_CAPACITY=0 "
+                "has ticks for all",
+                reading->unticked.count, reading->collectives);
+  return STATUS_OK;
 }
 
 static enum status end_span(struct reading *reading, struct tensor *tensor, const struct trace_event *event,
@@ -184,22 +224,17 @@ static enum status end_span(struct reading *reading, struct tensor *tensor, cons
   const uint32_t depth = --tensor->depth;
   struct store_span span = {.start_ns = tensor->open[depth].start_ns,
                             .duration_ns = event->start_ns - tensor->open[depth].start_ns,
-                            .flags = STORE_SPAN_PLACED,
                             .name = tensor->open[depth].name};
   struct slice name;
   name.data = import_text(import, span.name, &name.length);
   import_joined(import); // its beginning
   if (depth == 0 && kind_of(name) != NULL)
-    return end_collective(reading, tensor, name, event, err);
+    return end_collective(reading, tensor, span.name, event, err);
   if (depth == 0 && slice_starts_with(name, NEGOTIATION)) {
     tensor->is_negotiated = true;
     tensor->negotiation_ns = span.start_ns;
   }
-  span.category = import_word(import, "collective_part");
-  if (tensor->track_id == 0)
-    XSP_TRY(make_track(reading, import_text(import, tensor->name, NULL), &tensor->track_id, err));
-  span.track_id = tensor->track_id;
-  return put(reading, &span, err);
+  return put_of_tensor(reading, tensor, &span, err);
 }
 
 // ---- events ----------------------------------------------------------------------------------------------------------
@@ -277,6 +312,8 @@ static enum status read_file(struct import *import, struct error *err)
   int64_t run_id = import_run(import, &(struct store_run){0});
   import_framework(import, "horovod", NULL);
   enum status status = trace_read(import->input, read_event, NULL, &reading, &ending, err);
+  if (status == STATUS_OK)
+    status = put_unticked(&reading, err);
   if (status == STATUS_OK) {
     import_note_ending(import, &ending);
     finish(&reading, run_id);
@@ -285,6 +322,7 @@ static enum status read_file(struct import *import, struct error *err)
     vector_done(&reading.tensors.items[i].ready);
   vector_done(&reading.tensors);
   vector_done(&reading.lanes);
+  vector_done(&reading.unticked);
   map_done(&reading.places);
   return status;
 }
