@@ -200,7 +200,7 @@ static const char *trace(const struct coco_polygon *polygon, struct outline *out
       return "a polygon is longer than any picture's";
     walk(outline, from, to);
   }
-  qsort(outline->crossings.items, outline->crossings.count, sizeof *outline->crossings.items, compare_crossings);
+  vector_sort(&outline->crossings, compare_crossings);
   return NULL;
 }
 
