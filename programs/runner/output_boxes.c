@@ -120,14 +120,17 @@ static void paste(const struct sending *sending, const struct grids *grids, cons
 static void send_mask(const struct sending *sending, size_t item, const uint32_t *borders, size_t count)
 {
   struct buf lengths SCOPED(buf_done) = {0};
-  char number[24];
+  const struct picture_place *place = &sending->pictures->items.items[item].place;
+  char number[24], width[24], height[24];
   uint32_t last = 0;
   snprintf(number, sizeof number, "%zu", item);
+  snprintf(width, sizeof width, "%u", place->width);
+  snprintf(height, sizeof height, "%u", place->height);
   for (size_t i = 0; i < count; i++) {
     buf_format(&lengths, "%s%" PRIu32, lengths.length > 0 ? " " : "", borders[i] - last);
     last = borders[i];
     if (lengths.length > PROTOCOL_LINE_MAXIMUM / 2 || i + 1 == count) {
-      control_add(sending->lines, sending->fd, (const char *const[]){"mask", number, lengths.data}, 3);
+      control_add(sending->lines, sending->fd, (const char *const[]){"mask", number, width, height, lengths.data}, 5);
       buf_clear(&lengths);
     }
   }

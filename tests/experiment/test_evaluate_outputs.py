@@ -379,6 +379,18 @@ class Instances(OutputTest):
         for reason, output in (("no such output", self.instances(masks="x")), ("another number of masks", self.instances(masks="boxes", mask_of="input"))):
             self.refused(reason, self.manifest(self.size, output), "--data", self.folder / "set.json")
 
+    def test_a_picture_of_another_size_than_its_masks(self):
+        """Turned by 90 degrees: as many pixels."""
+        self.make_set()
+        self.make_model([1, 4, 3])
+        for image in self.data["images"]:
+            image["width"], image["height"] = image["height"], image["width"]
+        for annotation in self.data["annotations"]:
+            if isinstance(annotation["segmentation"], dict):
+                annotation["segmentation"]["size"].reverse()
+        (self.folder / "set.json").write_text(json.dumps(self.data))
+        self.refused("the data set says that it has", self.manifest(self.size, self.instances()), "--data", self.folder / "set.json")
+
     def test_a_picture_without_a_dimension_for_the_batch(self):
         """As the Mask R-CNN of ONNX's zoo takes it."""
         self.make_set()

@@ -18,8 +18,8 @@
 //   runner: score ITEM PLACE VALUE                                the best classes of each item, best first, in OUTPUT ("": the only one); then done. Without OUTPUT none
 //   runner: unreadable ITEM WHAT WHERE WHY ADVICE                 instead: this picture cannot be read or decoded, and there was no inference; then done
 //   runner: box ITEM PLACE SCORE LEFT TOP RIGHT BOTTOM            instead, where OUTPUT is of boxes: best first, in pixels of the picture
-//   runner: mask ITEM LENGTHS                                   of the box before, where OUTPUT is of instances: the pixels outside and inside of it in
-//           turns, column by column of the picture ("12 3 40 3"); a further line goes on
+//   runner: mask ITEM WIDTH HEIGHT LENGTHS                        of the box before, where OUTPUT is of instances: the pixels outside and inside of it in
+//           turns, column by column of the picture of this size ("12 3 40 3"); a further line goes on
 //   runner: pixels ITEM LABEL FOUND COUNT                         of a mask: how many have these classes; LABEL "-": of the output, whatever the label
 //   runner: token ITEM NUMBER                                     of a text, in order
 //   xsp:    load                                                  the pictures are prepared and kept

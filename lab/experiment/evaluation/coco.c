@@ -209,7 +209,7 @@ static enum status put_items(struct coco *coco, const char *folder, struct data_
     if (i > 0 && image[-1].id == image->id)
       return refuse(coco, "two images have the id %" PRId64, image->id);
     const char *path = image->file[0] == '/' ? image->file : arena_format(coco->arena, "%s%s", folder, image->file);
-    set->items[i] = (struct data_item){path, NULL, DATA_NO_CLASS, NULL};
+    set->items[i] = (struct data_item){path, NULL, DATA_NO_CLASS, NULL, 0, 0};
   }
   return STATUS_OK;
 }
@@ -230,13 +230,15 @@ static enum status put_categories(struct coco *coco, struct data_set *set)
 }
 
 static const char *put_mask(const struct coco *coco, const struct coco_mask *mask, const struct coco_image *image,
-                            struct mask_runs *ret_runs)
+                            struct data_item *item, struct mask_runs *ret_runs)
 {
   if (mask == NULL)
     return NULL;
   if (image->width < 0 || image->height < 0 || !image_size_is_possible((uint64_t)image->width, (uint64_t)image->height))
     return "width or height is missing";
-  return coco_mask_runs(mask, (unsigned)image->width, (unsigned)image->height, coco->arena, ret_runs);
+  item->width = (unsigned)image->width;
+  item->height = (unsigned)image->height;
+  return coco_mask_runs(mask, item->width, item->height, coco->arena, ret_runs);
 }
 
 // By item, those of one in the order of the file.
@@ -268,7 +270,7 @@ static enum status put_boxes(struct coco *coco, struct data_set *set)
                                  box->sides[3],
                                  box->is_crowd,
                                  {0}};
-    const char *why = put_mask(coco, box->mask, image, &boxes[i].runs);
+    const char *why = put_mask(coco, box->mask, image, &set->items[boxes[i].item], &boxes[i].runs);
     if (why != NULL)
       status = refuse(coco, arena_format(coco->arena, "%s: image %%" PRId64, why), image->id);
     set->has_masks &= box->mask != NULL;

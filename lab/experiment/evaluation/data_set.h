@@ -21,6 +21,7 @@ struct data_item {
   const char *label; // as written; NULL: not labelled
   size_t place;      // of its class among the model's scores, by data_set_resolve; DATA_NO_CLASS: unknown
   const struct data_file_item *part; // of the file at `path`; NULL: all of it
+  unsigned width, height;            // of the picture, as the true masks have it; 0: no masks
 };
 static inline const char *data_item_name(const struct data_item *item) // for people
 {

@@ -34,7 +34,7 @@ static enum status add_item(struct reading *reading, const char *path, const cha
   if (reading->items.count == DATA_ITEMS_MOST)
     return error_set(reading->err, STATUS_INPUT, what, reading->path, NULL, "it has more than %d items",
                      DATA_ITEMS_MOST);
-  *vector_add(&reading->items) = (struct data_item){path, label, DATA_NO_CLASS, part};
+  *vector_add(&reading->items) = (struct data_item){path, label, DATA_NO_CLASS, part, 0, 0};
   return STATUS_OK;
 }
 

@@ -90,6 +90,7 @@ static enum status infer(struct running *running, size_t first, enum runner_infe
                                     running->model->output, take_found, running, ret_unreadable, err);
   arena_done(&arena);
   XSP_TRY(status);
+  XSP_TRY(accuracy_check_sizes(&running->result->predictions, options->set, first, err));
   if (running->is_kept)
     XSP_TRY(take_outputs(running, first, err));
   return lane_drain(&running->lane, running->store, &running->run, err);

@@ -69,6 +69,21 @@ static size_t rate_found(const struct predictions *predictions, const struct dat
   return count;
 }
 
+enum status accuracy_check_sizes(const struct predictions *predictions, const struct data_set *set, size_t first,
+                                 struct error *err)
+{
+  for (size_t i = predictions->boxes.count; i > 0 && predictions->boxes.items[i - 1].item >= first; i--) {
+    const struct predicted_box *box = &predictions->boxes.items[i - 1];
+    const struct data_item *item = &set->items[box->item];
+    if (item->width > 0 && box->border_count > 0 && (item->width != box->width || item->height != box->height))
+      return error_set(err, STATUS_INPUT, "cannot use the data set", item->path,
+                       "width and height of the picture as it is",
+                       "the data set says that it has %u x %u pixels, it has %u x %u", item->width, item->height,
+                       box->width, box->height);
+  }
+  return STATUS_OK;
+}
+
 static size_t measure(const struct predictions *predictions, const struct data_set *set, size_t item_count,
                       bool by_pixels, struct rated_box *wanted, struct arena *arena,
                       struct average_precision *ret_precision)

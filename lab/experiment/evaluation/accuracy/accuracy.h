@@ -31,6 +31,10 @@ struct accuracy {  // parts of 1; NaN: of another kind of output, or nothing is 
 };
 extern const struct accuracy accuracy_unknown; // all NaN
 
+// The runs of masks are places in a picture: an error where one of the items from `first` on has another size than the data set says.
+enum status accuracy_check_sizes(const struct predictions *predictions, const struct data_set *set, size_t first,
+                                 struct error *err) MUST_CHECK;
+
 // Of the first `item_count` items. All that these fill lives in `arena`.
 // `have_masks`: of instances, whose pixels are rated, too, if those of all true boxes are known.
 void accuracy_of_boxes(const struct predictions *predictions, const struct data_set *set, size_t item_count,

@@ -73,17 +73,20 @@ static void test_lines_of_the_runner(void **state)
   assert_true(predictions_take(&predictions, 5, box, 8));
   assert_true(predictions_take(&predictions, 5, pixels, 5));
   assert_true(predictions_take(&predictions, 5, token, 3));
-  char first[] = "3 2", second[] = "4 1", more[] = "1 -1", *mask[] = {"mask", "0", first},
-       *rest[] = {"mask", "0", second};
-  char *wrong[] = {"mask", "0", more};
-  assert_true(predictions_take(&predictions, 5, mask, 3));
-  assert_true(predictions_take(&predictions, 5, rest, 3));
+  char first[] = "3 2", second[] = "4 1", more[] = "1 -1", *mask[] = {"mask", "0", "4", "5", first},
+       *rest[] = {"mask", "0", "4", "5", second};
+  char *wrong[] = {"mask", "0", "4", "5", more}, *wide[] = {"mask", "0", "-4", "5", more};
+  assert_true(predictions_take(&predictions, 5, mask, 5));
+  assert_true(predictions_take(&predictions, 5, rest, 5));
+  assert_int_equal(predictions.boxes.items[0].width, 4);
+  assert_int_equal(predictions.boxes.items[0].height, 5);
   struct mask_runs runs = predictions_runs(&predictions, &predictions.boxes.items[0]);
   assert_int_equal(runs.count, 4);
   assert_int_equal(runs.borders[3], 10);
   assert_int_equal(mask_runs_pixels(&runs), 3);
-  assert_false(predictions_take(&predictions, 4, mask, 3));
-  assert_false(predictions_take(&predictions, 5, wrong, 3));
+  assert_false(predictions_take(&predictions, 4, mask, 5));
+  assert_false(predictions_take(&predictions, 5, wrong, 5));
+  assert_false(predictions_take(&predictions, 5, wide, 5));
   assert_int_equal(predictions.boxes.items[0].item, 5);
   assert_int_equal(predictions.pixels.items[0].label, PREDICTED_NO_LABEL);
   assert_int_equal(predictions.tokens.items[0].token, 9);

@@ -36,15 +36,19 @@ static bool take_box(struct predictions *predictions, size_t item, char *const *
 }
 
 // Lengths of runs, outside and inside in turns, of the last box; further ones go on where those before ended.
-static bool take_mask(struct predictions *predictions, size_t item, char *lengths)
+static bool take_mask(struct predictions *predictions, size_t item, char *const *fields)
 {
-  if (predictions->boxes.count == 0)
+  uint64_t width, height;
+  if (predictions->boxes.count == 0 || !read_number(fields[2], UINT32_MAX, &width) ||
+      !read_number(fields[3], UINT32_MAX, &height))
     return false;
   struct predicted_box *box = &predictions->boxes.items[predictions->boxes.count - 1];
   uint64_t place = box->border_count > 0 ? predictions->borders.list.items[predictions->borders.list.count - 1] : 0;
   bool is_whole = box->item == item;
   char *rest = NULL;
-  for (char *word = strtok_r(lengths, " ", &rest); word != NULL && is_whole; word = strtok_r(NULL, " ", &rest)) {
+  box->width = (unsigned)width;
+  box->height = (unsigned)height;
+  for (char *word = strtok_r(fields[4], " ", &rest); word != NULL && is_whole; word = strtok_r(NULL, " ", &rest)) {
     uint64_t length;
     is_whole = read_number(word, UINT32_MAX, &length) && (place += length) <= UINT32_MAX;
     if (is_whole)
@@ -72,8 +76,8 @@ bool predictions_take(struct predictions *predictions, size_t item, char *const 
     return take_box(predictions, item, fields);
   if (count == 5 && strcmp(fields[0], "pixels") == 0)
     return take_pixels(predictions, item, fields);
-  if (count == 3 && strcmp(fields[0], "mask") == 0)
-    return take_mask(predictions, item, fields[2]);
+  if (count == 5 && strcmp(fields[0], "mask") == 0)
+    return take_mask(predictions, item, fields);
   if (count != 3 || strcmp(fields[0], "token") != 0 || !read_number(fields[2], UINT32_MAX, &token))
     return false;
   *vector_add(&predictions->tokens) = (struct predicted_token){item, (size_t)token};

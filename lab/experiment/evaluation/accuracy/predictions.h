@@ -17,6 +17,7 @@ struct predicted_box { // in pixels of the picture
   size_t item, place;
   float score, left, top, right, bottom;
   size_t first_border, border_count; // of its pixels, in `borders`; 0: none
+  unsigned width, height;            // of the picture, where it has pixels
 };
 struct predicted_pixels {
   size_t item;
