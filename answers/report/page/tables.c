@@ -112,10 +112,10 @@ static enum status answer_all(struct page *page, const struct asked *asked, cons
 
 void page_put_comparison(struct page *page, struct json_writer *json)
 {
-  struct compare_answer *answer = arena_alloc(&page->arena, sizeof *answer);
   struct buf sentence SCOPED(buf_done) = {0};
   if (page->options->comparison == NULL)
     return;
+  struct compare_answer *answer = arena_alloc(&page->arena, sizeof *answer);
   *answer = *page->options->comparison;
   report_comparison_sentence(answer, &sentence);
   json_member_object(json, "comparison");
