@@ -165,7 +165,7 @@ static enum status check_history(const struct invocation *invocation, struct err
 static enum status check_output(const struct invocation *invocation, bool is_history, struct error *err)
 {
   static const char *const of_status[] = {"--fail-above", "--fail-rows"};
-  const char *format = invocation_value(invocation, "to");
+  const char *format = invocation_value(invocation, "to"), *path = invocation_value(invocation, "output");
   for (size_t i = 0; format != NULL && i < sizeof of_status / sizeof of_status[0]; i++)
     if (invocation_has(invocation, of_status[i] + 2))
       return error_set(err, STATUS_USE, "wrong use", of_status[i], "two calls: one without --to for the status",
@@ -174,7 +174,10 @@ static enum status check_output(const struct invocation *invocation, bool is_his
     return error_set(err, STATUS_USE, "wrong use", format != NULL ? "--to" : "-o",
                      "two of the files; xsp history, for tables and pages of many", "a history has no %s",
                      format != NULL ? "stacks" : "page");
-  if ((format != NULL) == (invocation_value(invocation, "output") != NULL) || page_path(invocation) != NULL)
+  if (path != NULL && strcmp(path, "-") != 0 && !invocation_has(invocation, "force") && access(path, F_OK) == 0)
+    return error_set(err, STATUS_USE, "the output exists", path, "--force, or another -o",
+                     "it is not overwritten unasked");
+  if ((format != NULL) == (path != NULL) || page_path(invocation) != NULL)
     return STATUS_OK;
   return error_set(err, STATUS_USE, "wrong use", format != NULL ? "--to" : "-o",
                    "-o OUT.html, for a page; --to folded -o OUT, for stacks",

@@ -498,7 +498,9 @@ class FoldedStacks(CompareTest):
         self.assertEqual(done.stdout, plain_answer)
         self.assertIn(out.name.encode(), done.stderr)
         self.assertTrue(out.read_bytes().startswith(b"<!doctype html>"))
-        self.assertEqual(xsp("compare", a, b, "-o", out, check=2).stdout, b"")  # it exists
+        for sides in ((a, b), ("missing.xsp", "missing.xsp")):  # it exists; before the sides are read
+            done = xsp("compare", *sides, "-o", out, check=2)
+            self.assertEqual((done.stdout, b"the output exists" in done.stderr), (b"", True))
         xsp("compare", b, a, "-o", out, "--force", "--fail-above", "3", check=0)
         for arguments in ((a, b, "-o", self.folder / "difference"), (a, b, a, "-o", out, "--force")):  # no such form; a history
             self.assertIn(b"-o", xsp("compare", *arguments, check=2).stderr)
