@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// F63, a second forward pass: a training step calls its model again, records a graph for gradients, and no backward pass uses it. So
-// it is where a metric calls the model on the batch that the loss was computed of.
+// F63, a second forward pass: a training step calls a model of the same class again, records a graph for gradients, and no backward
+// pass uses it. For example, a metric calls the model on the batch that the loss was computed of.
 #include "analyze/findings/rules.h"
 #include "analyze/findings/shared.h"
 #include "base/interner.h"
@@ -14,8 +14,9 @@ struct call {             // of a model at a line of the program, by place
   bool is_used, is_graph; // a backward operator is of one of them; one of them was recorded
 };
 struct calls {
-  struct call *of;   // by place
+  struct call *of;   // by place, and one for models of installed packages: their class does not tell them apart
   uint32_t *call_at; // by place: the call that it is in; PLACE_NONE
+  bool *is_backward; // by place
 };
 
 // The outermost module's function that runs below the line: "Net.forward".
@@ -24,6 +25,7 @@ static void find_calls(struct findings *findings, const struct places *places, s
   struct interner names SCOPED(interner_done) = {0};
   calls->of = arena_alloc_array(findings->question->scratch, places->count + 1, sizeof *calls->of);
   calls->call_at = arena_alloc_array(findings->question->scratch, places->count + 1, sizeof *calls->call_at);
+  calls->is_backward = arena_alloc_array(findings->question->scratch, places->count + 1, sizeof *calls->is_backward);
   for (uint32_t i = 0; i < places->count; i++) { // callers come before what they call
     const struct place *place = &places->all[i];
     bool is_top = place->parent == PLACE_NONE;
@@ -35,21 +37,16 @@ static void find_calls(struct findings *findings, const struct places *places, s
     if (source == PLACE_NONE || place_is_installed(&places->all[source]))
       continue;
     calls->of[source].model = interner_at(&names, place->name, strlen(place->name));
-    calls->call_at[i] = source;
+    calls->call_at[i] = place_is_installed(place) ? (uint32_t)places->count : source;
   }
 }
 
-static bool is_backward(const char *name)
+static void add_times(const struct places *places, struct calls *calls)
 {
-  return strstr(name, "Backward") != NULL;
-}
-
-static void add_times(struct findings *findings, const struct places *places, struct calls *calls)
-{
-  bool *backward = arena_alloc_array(findings->question->scratch, places->count + 1, sizeof *backward);
+  bool *backward = calls->is_backward;
   for (uint32_t i = 0; i < places->count; i++) {
     const struct place *place = &places->all[i];
-    backward[i] = is_backward(place->name) || (place->parent != PLACE_NONE && backward[place->parent]);
+    backward[i] = strstr(place->name, "Backward") != NULL || (place->parent != PLACE_NONE && backward[place->parent]);
     if (calls->call_at[i] == PLACE_NONE)
       continue;
     struct call *call = &calls->of[calls->call_at[i]];
@@ -58,6 +55,7 @@ static void add_times(struct findings *findings, const struct places *places, st
   }
 }
 
+// Operators have the number of the next node of a graph: it rises where they record nodes. Those of frozen weights share one.
 static enum status mark_graphs(struct findings *findings, const struct places_run *places, const struct view_run *run,
                                uint32_t sequence, struct calls *calls, struct error *err)
 {
@@ -65,14 +63,21 @@ static enum status mark_graphs(struct findings *findings, const struct places_ru
   struct run_columns columns;
   struct store_tag *tags;
   size_t count;
+  uint32_t before = PLACE_NONE; // the call of the operator before
+  int64_t number = 0;
   XSP_TRY(run_columns_load(findings->question, run, 0, &arena, &columns, err));
   XSP_TRY(
       store_load_tags_of(findings->question->view->store, run->run->run_id, &sequence, 1, &arena, &tags, &count, err));
   for (size_t i = 0; i < count; i++) {
     uint32_t row = run_columns_row(&columns, tags[i].span_id);
     uint32_t place = row != ROW_NONE ? places->place_of[row] : PLACE_NONE;
-    if (place != PLACE_NONE && calls->call_at[place] != PLACE_NONE)
-      calls->of[calls->call_at[place]].is_graph = true;
+    if (place != PLACE_NONE && calls->is_backward[place])
+      continue;
+    uint32_t call = place != PLACE_NONE ? calls->call_at[place] : PLACE_NONE;
+    if (call != PLACE_NONE && call == before)
+      calls->of[call].is_graph |= tags[i].value.integer > number;
+    before = call;
+    number = tags[i].value.integer;
   }
   return STATUS_OK;
 }
@@ -81,18 +86,18 @@ static void add(struct findings *findings, uint32_t place, double ms)
 {
   struct finding *finding = findings_add(findings);
   finding_at_place(findings, finding, place);
-  finding->time_ms = finding->saving_ms = ms;
+  finding->time_ms = ms;
   finding->share_pct = analyze_share_pct(ms, findings->loop_ms);
-  finding->saving_basis = "time of these forward passes, as if the outputs of the others were used";
   finding->title = arena_format(findings->question->arena,
-                                "%s calls the model a second time in the step, and no backward pass uses the graph "
+                                "%s calls a model of this class a second time in the step, and no backward pass uses "
+                                "the graph "
                                 "that it records: %s %s",
                                 findings_name(findings, finding->context), findings_time(findings, ms),
                                 findings_per_observation(findings));
-  finding->advice =
-      "use the outputs of the forward pass that the loss is computed of; other inputs within torch.no_grad()";
+  finding->advice = "call it within torch.no_grad(); where its inputs are those that the loss is computed of, use the "
+                    "outputs of that pass";
   finding->threshold = findings_threshold_of(findings, "second_forward-share");
-  finding->confidence = CONFIDENCE_MEDIUM;
+  finding->confidence = CONFIDENCE_LOW; // the inputs may be others: then the pass itself stays
 }
 
 static enum status find(struct findings *findings, struct error *err)
@@ -106,7 +111,7 @@ static enum status find(struct findings *findings, struct error *err)
   if (!places->has_contexts)
     return findings_lack(findings, err, "it has no call paths");
   find_calls(findings, places, &calls);
-  add_times(findings, places, &calls);
+  add_times(places, &calls);
   for (size_t i = 0; i < places->run_count; i++)
     XSP_TRY(mark_graphs(findings, &places->runs[i], findings->set->runs[i], sequence, &calls, err));
   for (uint32_t i = 0; i < places->count; i++) {
