@@ -12,16 +12,17 @@ struct evaluations {
   uint32_t *within;      // by place: the line of the outermost such function around, as a place; PLACE_NONE
   double *line_ns, *ns;  // by such a line; by function
   bool *has_backward;    // by function: it trains
-  bool trains;           // outside of such functions there are backward operators
-  size_t steps, with_it; // kept observations; those in which such a function runs
-  uint32_t main;         // the line with most time, of that function; PLACE_NONE
+  bool trains;           // there are backward operators
+  uint32_t busiest;      // the line with most time of such functions without backward operators; PLACE_NONE
+  size_t steps, with_it; // observations that are no warm-up; those in which its function runs
 };
 
 static bool is_evaluation(const struct place *place)
 {
-  static const char *const names[] = {"*eval*", "*validat*", "*.valid", "valid", "valid_*", "*.test", "test", "test_*"};
+  static const char *const names[] = {"eval*", "*_eval*", "validat*", "*_validat*", "test", "test_*"};
+  const char *dot = strrchr(place->name, '.');
   return place->frame_kind == XSP_FRAME_PYTHON && !place_is_installed(place) &&
-         findings_name_matches(place->name, names, sizeof names / sizeof names[0]);
+         findings_name_matches(dot != NULL ? dot + 1 : place->name, names, sizeof names / sizeof names[0]);
 }
 
 static void find_functions(struct findings *findings, struct evaluations *evaluations)
@@ -33,32 +34,35 @@ static void find_functions(struct findings *findings, struct evaluations *evalua
   evaluations->line_ns = arena_alloc_array(scratch, places->count + 1, sizeof *evaluations->line_ns);
   evaluations->ns = arena_alloc_array(scratch, places->count + 1, sizeof *evaluations->ns);
   evaluations->has_backward = arena_alloc_array(scratch, places->count + 1, sizeof *evaluations->has_backward);
-  evaluations->main = PLACE_NONE;
+  evaluations->busiest = PLACE_NONE;
   for (uint32_t i = 0; i < places->count; i++) { // callers come before what they call
     const struct place *place = &places->all[i];
     uint32_t around = place->parent != PLACE_NONE ? evaluations->within[place->parent] : PLACE_NONE;
     uint32_t at = around != PLACE_NONE || !is_evaluation(place) ? around : i;
     backward[i] = strstr(place->name, "Backward") != NULL || (place->parent != PLACE_NONE && backward[place->parent]);
     evaluations->within[i] = at;
-    evaluations->trains |= backward[i] && at == PLACE_NONE;
+    evaluations->trains |= backward[i];
     if (at == PLACE_NONE)
       continue;
     evaluations->has_backward[places->all[at].function] |= backward[i];
     evaluations->ns[places->all[at].function] += place->own.host_ns + place->own.device_ns;
     evaluations->line_ns[at] += place->own.host_ns + place->own.device_ns;
-    if (evaluations->main == PLACE_NONE || evaluations->line_ns[at] > evaluations->line_ns[evaluations->main])
-      evaluations->main = at;
   }
+  for (uint32_t i = 0; i < places->count; i++)
+    if (evaluations->within[i] == i && !evaluations->has_backward[places->all[i].function] &&
+        (evaluations->busiest == PLACE_NONE || evaluations->line_ns[i] > evaluations->line_ns[evaluations->busiest]))
+      evaluations->busiest = i;
 }
 
-static uint32_t function_of(const struct evaluations *evaluations)
+static bool is_busiest(const struct evaluations *evaluations, uint32_t place)
 {
-  return evaluations->places->all[evaluations->main].function;
+  uint32_t within = place != PLACE_NONE ? evaluations->within[place] : PLACE_NONE;
+  const struct place *all = evaluations->places->all;
+  return within != PLACE_NONE && all[within].function == all[evaluations->busiest].function;
 }
 
 static enum status count_steps(struct findings *findings, struct evaluations *evaluations, struct error *err)
 {
-  size_t at = 0;
   for (size_t i = 0; i < evaluations->places->run_count; i++) {
     struct arena arena SCOPED(arena_done) = {0};
     const struct view_run *run = findings->set->runs[i];
@@ -68,12 +72,11 @@ static enum status count_steps(struct findings *findings, struct evaluations *ev
     bool *has_it = arena_alloc_array(&arena, run->observation_count + 1, sizeof *has_it);
     uint32_t observation;
     for (uint32_t row = 0; row < columns.spans.count; row++)
-      if (places->place_of[row] != PLACE_NONE && run_columns_observation(&columns, row, &observation))
-        has_it[observation] |= evaluations->within[places->place_of[row]] != PLACE_NONE;
+      if (is_busiest(evaluations, places->place_of[row]) && run_columns_observation(&columns, row, &observation))
+        has_it[observation] = true;
     for (size_t k = 0; k < run->observation_count; k++) {
-      bool is_kept = !run->observations[k].warmup && findings->set->is_kept[at++];
-      evaluations->steps += is_kept;
-      evaluations->with_it += is_kept && has_it[k];
+      evaluations->steps += !run->observations[k].warmup;
+      evaluations->with_it += !run->observations[k].warmup && has_it[k];
     }
   }
   return STATUS_OK;
@@ -82,7 +85,7 @@ static enum status count_steps(struct findings *findings, struct evaluations *ev
 static void add(struct findings *findings, const struct evaluations *evaluations, double ms)
 {
   struct finding *finding = findings_add(findings);
-  finding_at_place(findings, finding, evaluations->main);
+  finding_at_place(findings, finding, evaluations->busiest);
   finding->time_ms = finding->saving_ms = ms;
   finding->share_pct = analyze_share_pct(ms, findings->loop_ms);
   finding->saving_basis = "its time, as if it took none";
@@ -102,10 +105,11 @@ static enum status find(struct findings *findings, struct error *err)
   if (!evaluations.places->has_contexts || evaluations.places->is_folded)
     return findings_lack(findings, err, "it has no call paths");
   find_functions(findings, &evaluations);
-  if (evaluations.main == PLACE_NONE || !evaluations.trains || evaluations.has_backward[function_of(&evaluations)])
+  if (evaluations.busiest == PLACE_NONE || !evaluations.trains)
     return STATUS_OK;
   XSP_TRY(count_steps(findings, &evaluations, err));
-  double ms = findings_per_observation_ms(findings, evaluations.ns[function_of(&evaluations)]);
+  double ms =
+      findings_per_observation_ms(findings, evaluations.ns[evaluations.places->all[evaluations.busiest].function]);
   if (analyze_share_pct((double)evaluations.with_it, (double)evaluations.steps) >=
           findings_threshold(findings, "frequent_evaluation-steps") &&
       analyze_share_pct(ms, findings->loop_ms) >= findings_threshold(findings, "frequent_evaluation-share"))

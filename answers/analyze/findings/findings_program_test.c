@@ -524,51 +524,89 @@ static void test_f63_is_silent_about_frozen_weights(void **unused)
 }
 
 // ---- F64 -------------------------------------------------------------------------------------------------------------
-// Ten steps, of which each `every`th evaluates for 5 of 10 ms.
-static void evaluated(const char *function, int every, bool trains)
+// Ten steps, of which each `every`th evaluates for 8.6 of 10 ms. All call `other` for 0.5 ms, or in further 10 ms for its gradient.
+static void evaluated(const char *function, int every, const char *other, bool trains)
 {
   fixture_run(&fixture, "M/L", 1);
-  uint32_t main = python(0, "main", FILE_OF, 30), evaluate = python(main, function, FILE_OF, 13);
+  uint32_t main = python(0, "main", FILE_OF, 30), evaluate = python(main, function, FILE_OF, 13),
+           beside = python(main, other, FILE_OF, 20);
   for (int i = 0; i < 10; i++) {
-    int64_t at = step(10 * MS);
-    operator_at(main, "aten::addmm", at, 2 * MS);
-    backward_at(main, "AddmmBackward0", at + 2 * MS, 2 * MS);
+    int64_t at = step(trains ? 20 * MS : 10 * MS);
+    operator_at(main, "aten::addmm", at, 200 * US);
+    backward_at(main, "AddmmBackward0", at + 200 * US, 200 * US);
     if (i % every == 0)
-      operator_at(evaluate, "aten::addmm", at + 4 * MS, 5 * MS);
+      operator_at(evaluate, "aten::addmm", at + 400 * US, 8600 * US);
+    operator_at(beside, "aten::isfinite", at + 9 * MS, 500 * US);
     if (trains)
-      backward_at(evaluate, "AddmmBackward0", at + 9 * MS, MS);
+      backward_at(beside, "AddmmBackward0", at + 10 * MS, 10 * MS);
   }
 }
 
 static void test_f64(void **unused)
 {
   (void)unused;
-  evaluated("evaluate", 1, false);
+  evaluated("evaluate", 1, "look", false);
   assert_int_equal(ask_rule("F64"), 1);
   ASSERT_NEAR(found_number(0, "line"), 13);
-  ASSERT_NEAR(found_number(0, "saving_ms"), 5);
-  assert_non_null(strstr(found_text(0, "title"), "training steps"));
+  ASSERT_NEAR(found_number(0, "saving_ms"), 8.6);
+  assert_non_null(strstr(found_text(0, "title"), "10 of 10 training steps"));
 }
 
 static void test_f64_is_silent_about_one_evaluation(void **unused)
 {
   (void)unused;
-  evaluated("evaluate", 2, false);
+  evaluated("evaluate", 2, "look", false);
   assert_int_equal(ask_rule("F64"), 0);
+}
+
+// All steps have one of the two functions, half of them the one that takes long.
+static void test_f64_counts_steps_of_one_function(void **unused)
+{
+  (void)unused;
+  evaluated("evaluate", 2, "validate_logits", false);
+  assert_int_equal(ask_rule("F64"), 0);
+}
+
+static size_t named(const char *function, void **unused)
+{
+  findings_test_done(unused);
+  findings_test_start(unused);
+  evaluated(function, 1, "look", false);
+  return ask_rule("F64");
 }
 
 static void test_f64_is_silent_about_another_function(void **unused)
 {
   (void)unused;
-  evaluated("teach", 1, false);
-  assert_int_equal(ask_rule("F64"), 0);
+  static const char *const names[] = {"teach", "retrieval", "MedievalNet.forward", "latest", "invalidate"};
+  for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+    assert_int_equal(named(names[i], unused), 0);
+  }
+}
+
+static void test_f64_matches_words_of_names(void **unused)
+{
+  (void)unused;
+  static const char *const names[] = {"Trainer.evaluate", "run_eval", "validate", "do_validation", "test_epoch"};
+  for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+    assert_int_equal(named(names[i], unused), 1);
+  }
 }
 
 static void test_f64_is_silent_about_what_trains(void **unused)
 {
   (void)unused;
-  evaluated("evaluate_actions", 1, true);
+  evaluated("look", 1, "evaluate_actions", true);
   assert_int_equal(ask_rule("F64"), 0);
+}
+
+// As policies that are trained by proximal optimization.
+static void test_f64_beside_what_trains(void **unused)
+{
+  (void)unused;
+  evaluated("evaluate", 1, "evaluate_actions", true);
+  assert_int_equal(ask_rule("F64"), 1);
+  ASSERT_NEAR(found_number(0, "line"), 13);
 }
 
 int main(void)
@@ -611,8 +649,11 @@ int main(void)
       TEST(test_f63_is_silent_about_frozen_weights),
       TEST(test_f64),
       TEST(test_f64_is_silent_about_one_evaluation),
+      TEST(test_f64_counts_steps_of_one_function),
       TEST(test_f64_is_silent_about_another_function),
+      TEST(test_f64_matches_words_of_names),
       TEST(test_f64_is_silent_about_what_trains),
+      TEST(test_f64_beside_what_trains),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
