@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// F61, a session that does not optimize: ONNX Runtime folds normalizations into convolutions and activations into convolutions and
-// products, unless the session's options forbid it. Then they are layers of their own right after these.
+// F61, a session that does not optimize: ONNX Runtime folds normalizations and activations into convolutions, unless the session's
+// options forbid it. Then they are layers of their own right after these.
 #include "analyze/findings/busiest_line.h"
 #include "analyze/findings/rules.h"
 #include "analyze/findings/shared.h"
@@ -11,7 +11,7 @@
 
 #define PROVIDER "CPUExecutionProvider" // others compile graphs, or have other operators
 
-// What the CPU's optimizations make one of `before` and `layer`, both of the same shape, where the first output has no other use.
+// Whether the CPU's optimizations fuse `before` and `layer`, both of the same shape, where the first output has no other use.
 // Sigmoid, Tanh and HardSigmoid often gate that output itself, and stay.
 static bool is_folded(const struct layer *before, const struct layer *layer, bool before_is_of_convolution)
 {
@@ -21,9 +21,7 @@ static bool is_folded(const struct layer *before, const struct layer *layer, boo
   bool is_activation = text_is_one_of(layer->type, "Relu", "LeakyRelu", "Clip");
   if (strcmp(before->type, "Conv") == 0)
     return is_activation || strcmp(layer->type, "BatchNormalization") == 0;
-  if (strcmp(before->type, "BatchNormalization") == 0)
-    return is_activation && before_is_of_convolution;
-  return strcmp(before->type, "Gemm") == 0 && is_activation;
+  return strcmp(before->type, "BatchNormalization") == 0 && is_activation && before_is_of_convolution;
 }
 
 // Layers that only optimizations make: of a blocked layout, and of several nodes.

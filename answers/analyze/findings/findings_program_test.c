@@ -396,6 +396,14 @@ static void test_f61_is_silent_about_a_dense_network(void **unused)
   assert_int_equal(ask_rule("F61"), 0);
 }
 
+// Which activations are folded into products depends on their types.
+static void test_f61_is_silent_about_products(void **unused)
+{
+  (void)unused;
+  session("Gemm", "Clip", "Relu", 20);
+  assert_int_equal(ask_rule("F61"), 0);
+}
+
 static void test_f61_is_silent_about_gates(void **unused)
 {
   (void)unused;
@@ -637,6 +645,7 @@ int main(void)
       TEST(test_f61_is_silent_about_little),
       TEST(test_f61_is_silent_about_an_optimized_graph),
       TEST(test_f61_is_silent_about_a_dense_network),
+      TEST(test_f61_is_silent_about_products),
       TEST(test_f61_is_silent_about_gates),
       TEST(test_f61_is_silent_about_a_blocked_layout),
       TEST(test_f62),
