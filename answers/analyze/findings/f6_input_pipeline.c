@@ -159,6 +159,7 @@ static double shared_ms(const struct input_lines *lines, double loader_ms, doubl
 
 struct between { // time in loaders between observations that are predictions, and so have no part of it
   double ns;
+  double *before_ms; // by observation of the set: between it and the one before
   bool has_processes;
 };
 
@@ -168,8 +169,23 @@ static bool is_loader(struct between *between, struct map *known, const struct r
          finding_time_names_loader(known, columns->store, columns->spans.name[row], &between->has_processes);
 }
 
-// On the thread of the observations, from the first one to the last.
-static void add_between(const struct run_columns *columns, struct map *known, struct between *between)
+// The first observation that starts then or later; the last one is.
+static size_t following(const struct view_run *run, int64_t time_ns)
+{
+  size_t first = 0, last = run->observation_count - 1;
+  while (first < last) {
+    size_t middle = first + (last - first) / 2;
+    if (run->observations[middle].start_ns < time_ns)
+      first = middle + 1;
+    else
+      last = middle;
+  }
+  return first;
+}
+
+// On the thread of the observations, from the first one to the last. `before_ms`: by observation of the run.
+static void add_between(const struct run_columns *columns, struct map *known, struct between *between,
+                        double *before_ms)
 {
   const struct store_spans *spans = &columns->spans;
   const struct view_run *run = columns->run;
@@ -184,6 +200,7 @@ static void add_between(const struct run_columns *columns, struct map *known, st
         is_loader(between, known, columns, run_columns_row(columns, columns->derived.parent_id[row])))
       continue;
     between->ns += (double)spans->duration_ns[row];
+    before_ms[following(run, spans->start_ns[row])] += (double)spans->duration_ns[row] / 1e6;
   }
 }
 
@@ -193,29 +210,37 @@ static enum status load_between(struct findings *findings, struct between *ret_b
     COLUMNS =
         STORE_BIT(STORE_NAME) | STORE_BIT(STORE_TRACK_ID) | STORE_BIT(STORE_START_NS) | STORE_BIT(STORE_DURATION_NS)
   };
+  const struct view_set *set = findings->set;
+  size_t at = 0;
   *ret_between = (struct between){.ns = 0};
-  for (size_t i = 0; i < findings->set->run_count; i++) {
+  ret_between->before_ms = arena_alloc_array(findings->question->scratch, set->observation_count + 1, sizeof(double));
+  for (size_t i = 0; i < set->run_count; i++) {
     struct arena arena SCOPED(arena_done) = {0};
+    const struct view_run *run = set->runs[i];
+    double *before_ms = arena_alloc_array(&arena, run->observation_count + 1, sizeof *before_ms);
     struct map known SCOPED(map_done) = {0};
     struct run_columns columns;
-    XSP_TRY(run_columns_load(findings->question, findings->set->runs[i], COLUMNS, &arena, &columns, err));
-    if (findings->set->runs[i]->observation_count > 0)
-      add_between(&columns, &known, ret_between);
+    XSP_TRY(run_columns_load(findings->question, run, COLUMNS, &arena, &columns, err));
+    if (run->observation_count > 0)
+      add_between(&columns, &known, ret_between, before_ms);
+    for (size_t k = 0; k < run->observation_count; k++)
+      if (!run->observations[k].warmup)
+        ret_between->before_ms[at++] = before_ms[k];
   }
   return STATUS_OK;
 }
 
 // An iterator of TensorFlow keeps at least half of the steps waiting: filling a cache or a buffer does so in a first epoch only.
-static bool waits_often(struct findings *findings, const struct time_parts *parts, double between_ms)
+static bool waits_often(struct findings *findings, const struct time_parts *parts, const struct between *between)
 {
   const struct view_set *set = findings->set;
   double *room = arena_alloc_array(findings->question->scratch, set->observation_count + 1, sizeof *room);
   size_t count = 0;
   for (size_t i = 0; i < set->observation_count; i++)
     if (set->is_kept[i])
-      room[count++] = parts->parts[TIME_LOADER][i];
+      room[count++] = parts->parts[TIME_LOADER][i] + between->before_ms[i];
   findings_sort(room, count);
-  double ms = findings_quantile(room, count, 0.5) + between_ms;
+  double ms = findings_quantile(room, count, 0.5);
   return !is_tensorflows(findings) || analyze_share_pct(ms, findings->loop_ms) > 5;
 }
 
@@ -240,7 +265,7 @@ static enum status judge(struct findings *findings, const struct input_lines *li
   for (size_t i = 0; i < set->observation_count; i++) // its statistic is not the sum of the parts' ones
     saving_ms[i] =
         parts.parts[TIME_LOADER][i] + (parts.loader_has_processes && !is_ahead ? parts.parts[TIME_REST][i] : 0);
-  if ((!is_ahead || could_do_less(lines)) && waits_often(findings, &parts, between_ms) &&
+  if ((!is_ahead || could_do_less(lines)) && waits_often(findings, &parts, &between) &&
       question_value(question, set, parts.loader) + between_ms > 0 &&
       analyze_share_pct(loader_ms, findings->loop_ms) > findings_threshold(findings, least_of(findings, lines))) {
     struct finding *finding =
