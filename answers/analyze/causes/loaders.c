@@ -24,13 +24,25 @@ bool finding_time_is_loader(const char *name)
   return false;
 }
 
-bool finding_time_names_loader(struct map *known, struct store *store, uint32_t name, bool *is_of_processes)
+bool finding_time_names_loader(struct map *known, struct store *store, uint32_t name, struct loaders_found *found)
 {
   enum { LOADER = 1, OTHER };
   uint64_t *what = map_at(known, map_number(name), NULL);
   const char *text = store_text(store, name, NULL);
   if (*what == 0)
     *what = finding_time_is_loader(text) ? LOADER : OTHER;
-  *is_of_processes |= *what == LOADER && strstr(text, "_MultiProcessing") != NULL;
-  return *what == LOADER;
+  if (*what != LOADER)
+    return false;
+  bool is_iterator = strncmp(text, "IteratorGetNext", strlen("IteratorGetNext")) == 0;
+  found->has_processes |= strstr(text, "_MultiProcessing") != NULL;
+  found->has_iterator |= is_iterator;
+  found->has_other |= !is_iterator;
+  return true;
+}
+
+void finding_time_add_loaders(struct loaders_found *to, const struct loaders_found *from)
+{
+  to->has_processes |= from->has_processes;
+  to->has_iterator |= from->has_iterator;
+  to->has_other |= from->has_other;
 }

@@ -5,7 +5,13 @@
 
 #include "analyze/view.h"
 
+struct loaders_found {
+  bool has_processes; // one of PyTorch's: their start and end are in no span
+  bool has_iterator;  // of TensorFlow
+  bool has_other;
+};
 bool finding_time_is_loader(const char *name); // of a span: it waits for input data
-// The same by string id; `known` keeps what was found. Sets `is_of_processes` for PyTorch's loader with processes of its own.
-bool finding_time_names_loader(struct map *known, struct store *store, uint32_t name, bool *is_of_processes);
+// The same by string id; `known` keeps what was found. Adds what it is to `found`.
+bool finding_time_names_loader(struct map *known, struct store *store, uint32_t name, struct loaders_found *found);
+void finding_time_add_loaders(struct loaders_found *to, const struct loaders_found *from);
 #endif

@@ -265,7 +265,7 @@ enum status time_parts_load(struct question *question, const struct view_set *se
     for (size_t k = 0; k < of.run->observation_count; k++)
       first += !of.run->observations[k].warmup;
     ret->has_devices |= of.devices.count > 1;
-    ret->loader_has_processes |= of.has_processes;
+    finding_time_add_loaders(&ret->loaders, &of.found);
     ret->has_program |= of.has_program;
     map_done(&of.foreign);
     map_done(&of.devices);

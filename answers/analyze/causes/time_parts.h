@@ -3,6 +3,7 @@
 #ifndef XSP_ANALYZE_CAUSES_TIME_PARTS_H
 #define XSP_ANALYZE_CAUSES_TIME_PARTS_H
 
+#include "analyze/causes/loaders.h"
 #include "analyze/view.h"
 
 struct time_parts {              // values: one per observation of the set, in ms
@@ -15,9 +16,9 @@ struct time_parts {              // values: one per observation of the set, in m
   const char *launch; // one call that is more than half of the launches and layers of all observations; NULL: none is
   bool has_device;    // something was executed
   bool has_devices;   // several of them
-  bool loader_has_processes; // one of PyTorch's: their start and end are in no span
-  bool has_layers;           // in observations, on any thread
-  bool has_program;          // there is the span of a program, of `xsp run`
+  struct loaders_found loaders;
+  bool has_layers;  // in observations, on any thread
+  bool has_program; // there is the span of a program, of `xsp run`
   const char
       *host_name; // without layers: the host's span with most time while no device works, by name; NULL: there is none
   const char

@@ -27,7 +27,7 @@ static bool is_loader(struct time_parts_run *of, size_t row)
   uint32_t around = run_columns_row(&of->columns, of->run->observations[observation].span_id);
   return around != ROW_NONE && around != row &&
          (spans->track_id[around] == spans->track_id[row] || is_iterators(of, row)) &&
-         finding_time_names_loader(&of->loaders, of->columns.store, spans->name[row], &of->has_processes);
+         finding_time_names_loader(&of->loaders, of->columns.store, spans->name[row], &of->found);
 }
 
 // A wait of the host that is recorded among executions is not work of the device.

@@ -3,6 +3,7 @@
 #ifndef XSP_ANALYZE_CAUSES_TIME_ROWS_H
 #define XSP_ANALYZE_CAUSES_TIME_ROWS_H
 
+#include "analyze/causes/loaders.h"
 #include "analyze/layers/busy.h"
 #include "analyze/run_columns.h"
 #include "analyze/view.h"
@@ -18,11 +19,11 @@ struct time_parts_run {
   size_t *places;              // by observation: its place among those that are no warm-up
   uint32_t *process_of;        // by observation
   size_t process_count;
-  uint8_t *part_of;   // by row: enum time_part; TIME_PARTS: none
-  uint32_t *rows;     // those of a process together, those of none last
-  size_t *first_row;  // by process; then of those of none, and the end
-  bool has_processes; // a loader of PyTorch with processes of its own
-  bool has_program;   // there is the span of a program
+  uint8_t *part_of;  // by row: enum time_part; TIME_PARTS: none
+  uint32_t *rows;    // those of a process together, those of none last
+  size_t *first_row; // by process; then of those of none, and the end
+  struct loaders_found found;
+  bool has_program; // there is the span of a program
 
   uint32_t process;     // whose observations are measured: ranks of a job run side by side
   struct arena scratch; // while they are

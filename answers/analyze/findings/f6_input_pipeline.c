@@ -62,15 +62,14 @@ static bool stacks_only(const struct input_lines *lines)
   return lines->bare_ns > lines->loader_ns / 2;
 }
 
-static bool is_tensorflows(const struct findings *findings)
+static bool is_tensorflows(const struct time_parts *parts)
 {
-  uint32_t name;
-  return store_find_string(findings->question->view->store, "IteratorGetNext", strlen("IteratorGetNext"), &name);
+  return parts->loaders.has_iterator && !parts->loaders.has_other;
 }
 
-static const char *least_of(const struct findings *findings, const struct input_lines *lines)
+static const char *least_of(const struct time_parts *parts, const struct input_lines *lines)
 {
-  if (is_tensorflows(findings))
+  if (is_tensorflows(parts))
     return "input_pipeline-iterator";
   return stacks_only(lines) ? "input_pipeline-stacking" : "input_pipeline-share";
 }
@@ -86,8 +85,8 @@ static void lower_saving(const struct findings *findings, struct finding *findin
       "pictures, can save more";
 }
 
-static struct finding *add(struct findings *findings, const struct places *places, const struct input_lines *lines,
-                           double loader_ms, double saving_ms)
+static struct finding *add(struct findings *findings, const struct places *places, const struct time_parts *parts,
+                           const struct input_lines *lines, double loader_ms, double saving_ms)
 {
   struct finding *finding = findings_add(findings);
   finding_at_loader(findings, places, finding);
@@ -100,7 +99,7 @@ static struct finding *add(struct findings *findings, const struct places *place
                               : "time in the loader while no device works, as if all data were there";
   finding->title =
       arena_format(findings->question->arena, "%s takes %s %s, %.3g %% of the time",
-                   is_tensorflows(findings) ? "the input pipeline (tf.data)" : "the data loader",
+                   is_tensorflows(parts) ? "the input pipeline (tf.data)" : "the data loader",
                    findings_time(findings, loader_ms), findings_per_observation(findings), finding->share_pct);
   finding->advice =
       "load ahead in a few processes that stay (num_workers, at most the processors; persistent_workers=True); "
@@ -109,12 +108,12 @@ static struct finding *add(struct findings *findings, const struct places *place
     finding->advice =
         "take whole batches from the tensors by index: x[order[i:i + n]], or a data set with __getitems__; "
         "build no loader again and again";
-  if (is_tensorflows(findings))
+  if (is_tensorflows(parts))
     finding->advice = "load ahead and on all processors: map(…, num_parallel_calls=tf.data.AUTOTUNE), "
                       "prefetch(tf.data.AUTOTUNE); keep "
                       "what does not change with cache(); arrays by from_tensor_slices(), not from_generator()";
   say_line(findings, lines, finding);
-  finding->threshold = findings_threshold_of(findings, least_of(findings, lines));
+  finding->threshold = findings_threshold_of(findings, least_of(parts, lines));
   finding->confidence = CONFIDENCE_HIGH;
   finding_number(finding, "loader_ms", loader_ms);
   finding_number(finding, "unrecorded_ms", saving_ms - loader_ms);
@@ -128,7 +127,7 @@ static enum status loads_ahead(struct findings *findings, const struct time_part
 {
   size_t most = lines->processes;
   *ret_loads = false;
-  for (size_t i = 0; i < findings->set->run_count && parts->loader_has_processes && lines->processes == 0; i++) {
+  for (size_t i = 0; i < findings->set->run_count && parts->loaders.has_processes && lines->processes == 0; i++) {
     struct map process_of = {0};
     size_t count = 0;
     enum status status = run_processes_load(findings->question->view->store, findings->set->runs[i]->run->run_id,
@@ -137,7 +136,7 @@ static enum status loads_ahead(struct findings *findings, const struct time_part
     XSP_TRY(status);
     most = count > most ? count : most;
   }
-  *ret_loads = parts->loader_has_processes && (double)most > processors && // one of them is the program
+  *ret_loads = parts->loaders.has_processes && (double)most > processors && // one of them is the program
                (double)most <= 2 * processors + 1;
   return STATUS_OK;
 }
@@ -160,13 +159,12 @@ static double shared_ms(const struct input_lines *lines, double loader_ms, doubl
 struct between { // time in loaders between observations that are predictions, and so have no part of it
   double ns;
   double *before_ms; // by observation of the set: between it and the one before
-  bool has_processes;
+  struct loaders_found found;
 };
 
 static bool is_loader(struct between *between, struct map *known, const struct run_columns *columns, uint32_t row)
 {
-  return row != ROW_NONE &&
-         finding_time_names_loader(known, columns->store, columns->spans.name[row], &between->has_processes);
+  return row != ROW_NONE && finding_time_names_loader(known, columns->store, columns->spans.name[row], &between->found);
 }
 
 // The first observation that starts then or later; the last one is.
@@ -241,7 +239,7 @@ static bool waits_often(struct findings *findings, const struct time_parts *part
       room[count++] = parts->parts[TIME_LOADER][i] + between->before_ms[i];
   findings_sort(room, count);
   double ms = findings_quantile(room, count, 0.5);
-  return !is_tensorflows(findings) || analyze_share_pct(ms, findings->loop_ms) > 5;
+  return !is_tensorflows(parts) || analyze_share_pct(ms, findings->loop_ms) > 5;
 }
 
 static enum status judge(struct findings *findings, const struct input_lines *lines, struct error *err)
@@ -256,7 +254,7 @@ static enum status judge(struct findings *findings, const struct input_lines *li
   XSP_TRY(findings_places(findings, &places, err));
   XSP_TRY(time_parts_load(question, set, &parts, err));
   XSP_TRY(load_between(findings, &between, err));
-  parts.loader_has_processes |= between.has_processes;
+  finding_time_add_loaders(&parts.loaders, &between.found);
   XSP_TRY(findings_system(findings, "cpus_allowed", &processors, err));
   XSP_TRY(loads_ahead(findings, &parts, lines, processors, &is_ahead, err));
   double between_ms = between.ns / 1e6 / (double)set->observation_count;
@@ -264,13 +262,13 @@ static enum status judge(struct findings *findings, const struct input_lines *li
   double *saving_ms = arena_alloc_array(question->scratch, set->observation_count + 1, sizeof *saving_ms);
   for (size_t i = 0; i < set->observation_count; i++) // its statistic is not the sum of the parts' ones
     saving_ms[i] =
-        parts.parts[TIME_LOADER][i] + (parts.loader_has_processes && !is_ahead ? parts.parts[TIME_REST][i] : 0);
+        parts.parts[TIME_LOADER][i] + (parts.loaders.has_processes && !is_ahead ? parts.parts[TIME_REST][i] : 0);
   if ((!is_ahead || could_do_less(lines)) && waits_often(findings, &parts, &between) &&
       question_value(question, set, parts.loader) + between_ms > 0 &&
-      analyze_share_pct(loader_ms, findings->loop_ms) > findings_threshold(findings, least_of(findings, lines))) {
+      analyze_share_pct(loader_ms, findings->loop_ms) > findings_threshold(findings, least_of(&parts, lines))) {
     struct finding *finding =
-        add(findings, places, lines, loader_ms, question_value(question, set, saving_ms) + between_ms);
-    lower_saving(findings, finding, parts.loader_has_processes ? 0 : shared_ms(lines, loader_ms, processors));
+        add(findings, places, &parts, lines, loader_ms, question_value(question, set, saving_ms) + between_ms);
+    lower_saving(findings, finding, parts.loaders.has_processes ? 0 : shared_ms(lines, loader_ms, processors));
     if (finding->file == NULL) // TensorFlow's iterators have no call paths within a graph
       XSP_TRY(finding_at_busiest(findings, finding, err));
   }

@@ -152,6 +152,17 @@ static void test_f6_between_predictions(void **unused)
   ASSERT_NEAR(found_number(0, "saving_ms"), 4 * 19 / 20.0); // before the first one is before the loop
 }
 
+// TensorFlow is there beside, and the loader is PyTorch's.
+static void test_f6_beside_an_iterator(void **unused)
+{
+  (void)unused;
+  loader_with(SINGLE, 1, 1, 5, NULL);
+  fixture.context_id = 0;
+  fixture_span(&fixture, XSP_LEVEL_LAYER, "IteratorGetNext", 21 * STEP, US);
+  assert_int_equal(ask_rule("F6"), 1);
+  assert_non_null(strstr(found_text(0, "title"), "the data loader takes"));
+}
+
 // `for x, y in data:` of TensorFlow asks an operator for each batch.
 static void test_f6_of_an_eager_iterator(void **unused)
 {
@@ -303,6 +314,7 @@ int main(void)
       TEST(test_f6_is_silent_about_stacked_tensors),
       TEST(test_f6_of_stacked_tensors),
       TEST(test_f6_between_predictions),
+      TEST(test_f6_beside_an_iterator),
       TEST(test_f6_of_an_eager_iterator),
       TEST(test_f6_is_silent_about_a_first_epoch_of_an_eager_iterator),
       TEST(test_f6_of_an_iterator),
