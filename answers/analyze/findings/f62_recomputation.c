@@ -7,7 +7,7 @@
 #include <string.h>
 #include <xsp/call_path.h>
 
-// Of an observation: what operators take that compute again.
+// Mean time per observation of recomputed operators.
 static double again_ms(const struct layers *layers)
 {
   double ms = 0;
@@ -44,10 +44,9 @@ static uint32_t checkpoint_place(struct findings *findings, const struct places 
   return found;
 }
 
-static void add(struct findings *findings, const struct places *places, double ms)
+static void add(struct findings *findings, uint32_t place, double ms)
 {
   struct finding *finding = findings_add(findings);
-  uint32_t place = checkpoint_place(findings, places);
   if (place != PLACE_NONE)
     finding_at_place(findings, finding, place);
   finding->context = "activation checkpointing";
@@ -76,8 +75,11 @@ static enum status find(struct findings *findings, struct error *err)
   XSP_TRY(findings_places(findings, &places, err));
   XSP_TRY(layers_answer(&question, LAYERS_FOR_LATENCY, &layers, err));
   double ms = layers.count > 0 ? again_ms(&layers) : 0;
+  uint32_t place = checkpoint_place(findings, places);
+  if (place == PLACE_NONE && places->has_python) // a function of the program's own that computes again
+    return STATUS_OK;
   if (analyze_share_pct(ms, findings->loop_ms) >= findings_threshold(findings, "recomputation-share"))
-    add(findings, places, ms);
+    add(findings, place, ms);
   return STATUS_OK;
 }
 

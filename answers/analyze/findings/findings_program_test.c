@@ -426,12 +426,13 @@ static void linked(int64_t id, int64_t sequence, bool is_backward)
     fixture_int(&fixture, id, "forward_thread", 10);
 }
 
-// A step with two products; below the first one's gradient, checkpointing computes that product again for `again_us`.
-static void checkpointed(int64_t again_us)
+// A step with two products; below the first one's gradient, checkpointing a function of `file` computes that product again for
+// `again_us`.
+static void checkpointed(const char *file, int64_t again_us)
 {
   fixture_run(&fixture, "M/L", 1);
   uint32_t forward = python(0, "Net.forward", FILE_OF, 27);
-  uint32_t library = python(forward, "checkpoint", TORCH "utils/checkpoint.py", 495);
+  uint32_t library = python(forward, "checkpoint", file, 495);
   uint32_t block = python(library, "Block.forward", FILE_OF, 14);
   int64_t at = step(MS);
   linked(operator_at(block, "aten::addmm", at, 100 * US), 5, false);
@@ -444,7 +445,7 @@ static void checkpointed(int64_t again_us)
 static void test_f62(void **unused)
 {
   (void)unused;
-  checkpointed(60);
+  checkpointed(TORCH "utils/checkpoint.py", 60);
   assert_int_equal(ask_rule("F62"), 1);
   ASSERT_NEAR(found_number(0, "line"), 27);
   ASSERT_NEAR(found_number(0, "saving_ms"), 0.06);
@@ -453,7 +454,15 @@ static void test_f62(void **unused)
 static void test_f62_is_silent_about_little(void **unused)
 {
   (void)unused;
-  checkpointed(49);
+  checkpointed(TORCH "utils/checkpoint.py", 49);
+  assert_int_equal(ask_rule("F62"), 0);
+}
+
+// A function with a backward pass of its own, which computes with gradients there.
+static void test_f62_is_silent_about_other_functions(void **unused)
+{
+  (void)unused;
+  checkpointed(FILE_OF, 60);
   assert_int_equal(ask_rule("F62"), 0);
 }
 
@@ -650,6 +659,7 @@ int main(void)
       TEST(test_f61_is_silent_about_a_blocked_layout),
       TEST(test_f62),
       TEST(test_f62_is_silent_about_little),
+      TEST(test_f62_is_silent_about_other_functions),
       TEST(test_f63),
       TEST(test_f63_is_silent_about_a_pass_with_gradient),
       TEST(test_f63_is_silent_about_another_model),
