@@ -293,7 +293,8 @@ static bool is_judged(const struct works *works, unsigned kind)
   return kind != WORK_OWN || (places != NULL && places->total.operators.ns > 0);
 }
 
-// Numbers that are read every so many steps cost little: what is queued before is computed meanwhile. JAX compiles each operation
+// Numbers that are read every so many steps cost little: what is queued before is computed meanwhile. A search has a model for each
+// trial, of several steps. JAX compiles each operation
 // that is not under jax.jit for each shape, also when a program sets up a few layers.
 static bool is_often(const struct works *works, unsigned kind)
 {
@@ -301,6 +302,8 @@ static bool is_often(const struct works *works, unsigned kind)
   struct findings *findings = works->findings;
   if (kind == WORK_COMPILATION && findings_is_xlas(findings))
     return (double)total->observations >= findings_threshold(findings, "work_in_loop-parts");
+  if (kind == WORK_MODEL)
+    return total->observations * 2 > findings->set->observation_count;
   return kind != WORK_READS || total->times * 2 > findings->set->observation_count;
 }
 

@@ -60,17 +60,32 @@ static void test_programs_in_each_step(void **unused)
   ASSERT_NEAR(found_number(0, "line"), 8);
 }
 
-static void test_models_made_in_each_step(void **unused)
+// In each `every`th of 20 steps, for 4 ms.
+static void models_made(int every)
 {
-  (void)unused;
   start();
   uint32_t make = python(fixture.context_id, "Net.__init__", FILE_OF, 7);
   uint32_t layer = python(make, "Linear.__init__", SITE "torch/nn/modules/linear.py", 105);
   fixture.context_id = python(layer, "kaiming_uniform_", SITE "torch/nn/init.py", 460);
-  samples_of_steps(2);
+  for (int i = 0; i < 20; i += every)
+    fixture_sample(&fixture, SAMPLE_CPU, (i * 10 + 9) * MS, 4 * MS);
+}
+
+static void test_models_made_in_each_step(void **unused)
+{
+  (void)unused;
+  models_made(1);
   assert_int_equal(ask_rule("F29"), 1);
   assert_non_null(strstr(found_text(0, "title"), "creates a model"));
   ASSERT_NEAR(found_number(0, "line"), 7);
+}
+
+// As by a search, each of whose trials has some steps.
+static void test_models_of_several_steps(void **unused)
+{
+  (void)unused;
+  models_made(2);
+  assert_int_equal(ask_rule("F29"), 0);
 }
 
 // Each call of a tf.function goes through this file; only a new argument is traced.
@@ -751,6 +766,7 @@ int main(void)
       TEST(test_programs_in_each_step),
       TEST(test_waits_for_processes_in_each_step),
       TEST(test_models_made_in_each_step),
+      TEST(test_models_of_several_steps),
       TEST(test_tracing_in_each_step),
       TEST(test_running_a_traced_function_is_no_tracing),
       TEST(test_the_title_has_why_it_is_traced_again),

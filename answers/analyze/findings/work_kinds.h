@@ -27,7 +27,8 @@ enum { // places in work_kinds[]; what is not named is found by its frames
   WORK_READS,   // of numbers
   WORK_OUTPUTS, // whole arrays, and waits that measure: what the program must have
   WORK_TRANSFERS,
-  WORK_COMPILATION = 22,
+  WORK_MODEL = 21,
+  WORK_COMPILATION,
   WORK_EAGER_KERAS,
   WORK_EAGER,
   WORK_TOKENIZER,
