@@ -229,6 +229,19 @@ static void test_f6_of_a_generator(void **unused)
   ASSERT_NEAR(found_number(0, "line"), 24);
 }
 
+// tf.numpy_function within a model's step.
+static void test_f6_names_no_function_of_the_step(void **unused)
+{
+  (void)unused;
+  iterator_of_a_graph(20, false);
+  fixture.thread = thread(9);
+  uint32_t call = python(0, "FuncRegistry.__call__", SITE "tensorflow/python/ops/script_ops.py", 214);
+  fixture.context_id = python(call, "metric", "/home/me/model.py", 7);
+  samples_of_steps(5);
+  assert_int_equal(ask_rule("F6"), 1);
+  ASSERT_NEAR(found_number(0, "line"), 30);
+}
+
 static void test_f6_is_silent_about_a_fast_loader(void **unused)
 {
   (void)unused;
@@ -320,6 +333,7 @@ int main(void)
       TEST(test_f6_of_an_iterator),
       TEST(test_f6_is_silent_about_a_first_epoch),
       TEST(test_f6_of_a_generator),
+      TEST(test_f6_names_no_function_of_the_step),
       TEST(test_f6_is_silent_about_a_fast_loader),
       TEST(test_f59),
       TEST(test_f59_is_silent_about_processes_that_stay),

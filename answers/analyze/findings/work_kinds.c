@@ -42,7 +42,7 @@ const struct work_kind work_kinds[WORK_KINDS] = {
                     NULL,
                     NULL,
                     {"*/torch/utils/data/*", "*/tensorflow/python/data/ops/from_generator_op.py",
-                     "*/tensorflow/python/data/ops/iterator_ops.py", "*/tensorflow/python/ops/script_ops.py"},
+                     "*/tensorflow/python/data/ops/iterator_ops.py"},
                     {NULL}},
     [WORK_TREES] = {"trees", NULL, NULL, {"*/lib_lightgbm.so*", "*/libxgboost.so*"}, {NULL}},
     [WORK_TREE_CALLS] = {"tree_calls",
