@@ -84,7 +84,7 @@ const struct work_kind work_kinds[WORK_KINDS] = {
      {"*/framework/func_graph.py", "*/polymorphic_function/tracing_compilation.py"},
      {"func_graph_from_py_func", "_create_concrete_function"}},
     {"graph", NULL, NULL, {"*/polymorphic_function/*function*.py"}, {"*__call__", "*_call"}},
-    {"execution", // of what was compiled, by Python: so it is with callbacks to the program
+    {"execution", // of what was compiled, by Python, as with callbacks to the program
      NULL,
      NULL,
      {"*/jax/_src/interpreters/pxla.py"},
