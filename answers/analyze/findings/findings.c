@@ -71,15 +71,6 @@ static struct table_cell numbers_cell(struct findings *findings, const struct fi
   return json_cell(findings, &text);
 }
 
-// A guess whose gain is unknown is at most of medium severity.
-static const char *severity_of(const struct finding *finding, double saving_pct)
-{
-  if (!isnan(saving_pct))
-    return analyze_severity(saving_pct);
-  return analyze_severity(finding->confidence == CONFIDENCE_LOW ? fmin(finding->share_pct, MEDIUM_PCT)
-                                                                : finding->share_pct);
-}
-
 static void put_row(struct findings *findings, const struct finding *finding)
 {
   static const char *const confidences[] = {"low", "medium", "high"};
@@ -89,7 +80,7 @@ static void put_row(struct findings *findings, const struct finding *finding)
   table_row(table);
   table_put(table, "id", cell_text(finding->rule->id));
   table_put(table, "rule", cell_text(finding->rule->key));
-  table_put(table, "severity", cell_text(severity_of(finding, pct)));
+  table_put(table, "severity", cell_text(analyze_severity(isnan(pct) ? finding->share_pct : pct)));
   table_put(table, "confidence", cell_text(confidences[finding->confidence]));
   table_put(table, "title", cell_text(finding->title));
   table_put(table, "context", cell_text(finding->context));

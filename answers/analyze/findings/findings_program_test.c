@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// F18 to F20, F39 and F61 to F64 over programs with known answers: what is read, updated, kept and computed step by step. Each names
+// F18 to F20, F39, F61, F62 and F64 over programs with known answers: what is read, updated, kept and computed step by step. Each names
 // its fault with its line, and is silent about the same program without.
 #include "analyze/findings/test_operators.h"
 
@@ -466,80 +466,6 @@ static void test_f62_is_silent_about_other_functions(void **unused)
   assert_int_equal(ask_rule("F62"), 0);
 }
 
-// ---- F63 -------------------------------------------------------------------------------------------------------------
-enum pass { PASS_WITHOUT_GRAPH, PASS_FROZEN, PASS_RECORDED, PASS_WITH_GRADIENT };
-
-// A step calls a model, and `forward` of a class in another function, of two operators each. The first has a gradient.
-static void second_forward(const char *forward, const char *file, enum pass pass)
-{
-  fixture_run(&fixture, "M/L", 1);
-  int64_t at = step(MS);
-  uint32_t main = python(0, "main", FILE_OF, 30), accuracy = python(main, "accuracy", FILE_OF, 18);
-  for (int i = 0; i < 2; i++) {
-    uint32_t call = python(i == 0 ? main : accuracy, "Module._call_impl", TORCH "nn/modules/module.py", 1750);
-    uint32_t model = python(call, i == 0 ? "Net.forward" : forward, file, 14);
-    enum pass of = i == 0 ? PASS_WITH_GRADIENT : pass;
-    for (int k = 0; k < 2; k++) {
-      int64_t sequence = 5 + 2 * i + (of == PASS_FROZEN ? 0 : k);
-      int64_t id = operator_at(model, "aten::addmm", at + (2 * i + k) * 100 * US, 100 * US);
-      if (of != PASS_WITHOUT_GRAPH)
-        linked(id, sequence, false);
-      if (of == PASS_WITH_GRADIENT)
-        linked(backward_at(model, "AddmmBackward0", at + (10 + 2 * i + k) * 50 * US, 50 * US), sequence, true);
-    }
-  }
-}
-
-static void test_f63(void **unused)
-{
-  (void)unused;
-  second_forward("Net.forward", FILE_OF, PASS_RECORDED);
-  assert_int_equal(ask_rule("F63"), 1);
-  assert_string_equal(found_text(0, "context"), "accuracy");
-  ASSERT_NEAR(found_number(0, "line"), 18);
-  ASSERT_NEAR(found_number(0, "time_ms"), 0.2);
-  assert_true(isnan(found_number(0, "saving_ms"))); // inputs may be others
-  assert_string_equal(found_text(0, "severity"), "medium");
-}
-
-static void test_f63_is_silent_about_a_pass_with_gradient(void **unused)
-{
-  (void)unused;
-  second_forward("Net.forward", FILE_OF, PASS_WITH_GRADIENT);
-  assert_int_equal(ask_rule("F63"), 0);
-}
-
-static void test_f63_is_silent_about_another_model(void **unused)
-{
-  (void)unused;
-  second_forward("Teacher.forward", FILE_OF, PASS_RECORDED);
-  assert_int_equal(ask_rule("F63"), 0);
-}
-
-// Two networks that are nn.Sequential may be any.
-static void test_f63_is_silent_about_a_class_of_a_package(void **unused)
-{
-  (void)unused;
-  second_forward("Net.forward", TORCH "nn/modules/container.py", PASS_RECORDED);
-  assert_int_equal(ask_rule("F63"), 0);
-}
-
-// Whose graph nobody records: an evaluation, or a network that follows the first one.
-static void test_f63_is_silent_without_a_graph(void **unused)
-{
-  (void)unused;
-  second_forward("Net.forward", FILE_OF, PASS_WITHOUT_GRAPH);
-  assert_int_equal(ask_rule("F63"), 0);
-}
-
-// Weights need no gradients: operators have numbers, and record no nodes.
-static void test_f63_is_silent_about_frozen_weights(void **unused)
-{
-  (void)unused;
-  second_forward("Net.forward", FILE_OF, PASS_FROZEN);
-  assert_int_equal(ask_rule("F63"), 0);
-}
-
 // ---- F64 -------------------------------------------------------------------------------------------------------------
 // Ten steps, of which each `every`th evaluates for 8.6 of 10 ms. All call `other` for 0.5 ms, or in further 10 ms for its gradient.
 static void evaluated(const char *function, int every, const char *other, bool trains)
@@ -660,12 +586,6 @@ int main(void)
       TEST(test_f62),
       TEST(test_f62_is_silent_about_little),
       TEST(test_f62_is_silent_about_other_functions),
-      TEST(test_f63),
-      TEST(test_f63_is_silent_about_a_pass_with_gradient),
-      TEST(test_f63_is_silent_about_another_model),
-      TEST(test_f63_is_silent_about_a_class_of_a_package),
-      TEST(test_f63_is_silent_without_a_graph),
-      TEST(test_f63_is_silent_about_frozen_weights),
       TEST(test_f64),
       TEST(test_f64_is_silent_about_one_evaluation),
       TEST(test_f64_counts_steps_of_one_function),

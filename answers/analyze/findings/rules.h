@@ -56,7 +56,6 @@
   X(f60)                                                                                                               \
   X(f61)                                                                                                               \
   X(f62)                                                                                                               \
-  X(f63)                                                                                                               \
   X(f64)                                                                                                               \
   /* the next one goes above this line */
 
