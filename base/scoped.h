@@ -63,6 +63,7 @@ static inline void scoped_unlock(pthread_mutex_t *const *mutex)
 }
 
 // Holds the lock until the end of the block.
-#define SCOPED_LOCK(mutex) pthread_mutex_t *const scoped_mutex_ SCOPED(scoped_unlock) = scoped_lock(mutex)
+#define SCOPED_LOCK(mutex)                                                                                             \
+  __attribute__((unused)) pthread_mutex_t *const scoped_mutex_ SCOPED(scoped_unlock) = scoped_lock(mutex)
 
 #endif

@@ -21,9 +21,12 @@ static int use(int *ret_file, int *ret_folder, int *ret_stream)
   int file SCOPED(scoped_close) = open("/dev/null", O_RDONLY | O_CLOEXEC);
   int none SCOPED(scoped_close) = -1;
   DIR *folder SCOPED(scoped_closedir) = opendir("/");
-  DIR *no_folder SCOPED(scoped_closedir) = NULL;
   FILE *stream SCOPED(scoped_fclose) = fopen("/dev/null", "re");
-  FILE *no_stream SCOPED(scoped_fclose) = NULL;
+  {
+    DIR *no_folder SCOPED(scoped_closedir) = NULL;
+    FILE *no_stream SCOPED(scoped_fclose) = NULL;
+    assert_true(no_folder == NULL && no_stream == NULL);
+  }
   *ret_file = file;
   *ret_folder = dirfd(folder);
   *ret_stream = fileno(stream);
