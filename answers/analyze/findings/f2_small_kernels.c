@@ -8,7 +8,7 @@
 #include <math.h>
 #include <xsp/call_path.h>
 
-#define SEQUENCE_MOST 2 // operators that a call runs, and is no sequence
+#define SEQUENCE_MOST 2 // operators that a call runs, and is no sequence; one more in an observation makes none
 #define LOOP_LEAST 10   // in times of `small_kernels-count`: so many make two operators in turn a loop
 #define LOOP_MOST 1.8   // as often as the commonest: two in turn, and a few more of one
 
@@ -120,7 +120,8 @@ static bool is_sequence(const struct small_kernels *small, uint32_t function, co
   size_t at = function == PLACE_NONE ? small->places->function_count : function;
   double most = small->most[at], made = small->most_made[at];
   bool is_loop = units->count / small->places->observations >= LOOP_LEAST * small->least_count;
-  return small->places->has_devices || !small->places->has_python || units->count > SEQUENCE_MOST * most ||
+  return small->places->has_devices || !small->places->has_python ||
+         units->count - small->places->observations > SEQUENCE_MOST * most ||
          (is_loop && (units->count >= LOOP_MOST * most || (made > 0 && units->count > SEQUENCE_MOST * made)));
 }
 

@@ -334,6 +334,21 @@ static void test_f2_is_silent_about_a_few_calls_of_two_operators(void **unused)
   assert_int_equal(ask_rule("F2"), 0);
 }
 
+// An update of each parameter, and as many other operators: what the one loop runs is half of all.
+static void test_f2_is_silent_about_one_operator_and_as_many_others(void **unused)
+{
+  (void)unused;
+  uint32_t main = fixture_frame(&fixture, 0, XSP_FRAME_PYTHON, "main", "train.py", 15);
+  fixture_run(&fixture, "M/L", 1);
+  fixture_model(&fixture, MS, false);
+  for (int i = 0; i < 13; i++) {
+    const char *name = i < 6 ? "add_" : i < 10 ? "randn" : i < 12 ? "detach" : "zeros";
+    fixture.context_id = fixture_frame(&fixture, main, XSP_FRAME_FRAMEWORK, name, NULL, 0);
+    fixture_span_in(&fixture, XSP_LEVEL_LAYER, "operator", name, i * 50 * US, 5 * US);
+  }
+  assert_int_equal(ask_rule("F2"), 0);
+}
+
 static void test_f2_is_silent_about_calls_of_one_operator(void **unused)
 {
   (void)unused;
@@ -537,6 +552,7 @@ int main(void)
       TEST(test_f2_of_two_operators_in_a_loop),
       TEST(test_f2_of_elements_that_are_written),
       TEST(test_f2_is_silent_about_a_few_calls_of_two_operators),
+      TEST(test_f2_is_silent_about_one_operator_and_as_many_others),
       TEST(test_f2_is_silent_about_calls_of_one_operator),
       TEST(test_f3_names_the_line_of_the_forward_operator),
       TEST(test_f3_is_silent_at_its_ratio),
