@@ -24,6 +24,11 @@ bool finding_time_is_loader(const char *name)
   return false;
 }
 
+bool finding_time_is_iterator(const char *name)
+{
+  return strncmp(name, "IteratorGetNext", strlen("IteratorGetNext")) == 0;
+}
+
 bool finding_time_names_loader(struct map *known, struct store *store, uint32_t name, struct loaders_found *found)
 {
   enum { LOADER = 1, OTHER };
@@ -33,7 +38,7 @@ bool finding_time_names_loader(struct map *known, struct store *store, uint32_t 
     *what = finding_time_is_loader(text) ? LOADER : OTHER;
   if (*what != LOADER)
     return false;
-  bool is_iterator = strncmp(text, "IteratorGetNext", strlen("IteratorGetNext")) == 0;
+  bool is_iterator = finding_time_is_iterator(text);
   found->has_processes |= strstr(text, "_MultiProcessing") != NULL;
   found->has_iterator |= is_iterator;
   found->has_other |= !is_iterator;

@@ -5,15 +5,12 @@
 
 #include "analyze/causes/loaders.h"
 
-#include <string.h>
-
 // TensorFlow's operators of iterators end where their input is there, on a thread of the input pipeline: the step waits for them.
 static bool is_iterators(const struct time_parts_run *of, size_t row)
 {
-  static const char begins[] = "IteratorGetNext";
   const struct store_spans *spans = &of->columns.spans;
   return spans->level[row] == XSP_LEVEL_LAYER &&
-         strncmp(store_text(of->columns.store, spans->name[row], NULL), begins, sizeof begins - 1) == 0;
+         finding_time_is_iterator(store_text(of->columns.store, spans->name[row], NULL));
 }
 
 // On the thread of its observation, or of an iterator: what a loader's own thread does is no wait.

@@ -29,13 +29,14 @@ static double again_ms(const struct layers *layers)
 static uint32_t checkpoint_place(struct findings *findings, const struct places *places)
 {
   double *ns = arena_alloc_array(findings->question->scratch, places->count + 1, sizeof *ns);
+  uint32_t *outer = arena_alloc_array(findings->question->scratch, places->count + 1, sizeof *outer);
   uint32_t found = PLACE_NONE;
-  for (uint32_t i = 0; i < places->count; i++) {
-    uint32_t outer = PLACE_NONE;
-    for (uint32_t at = i; at != PLACE_NONE; at = places->all[at].parent)
-      if (places->all[at].file != NULL && strstr(places->all[at].file, "/torch/utils/checkpoint.py") != NULL)
-        outer = places->all[at].parent;
-    uint32_t source = outer != PLACE_NONE ? place_in_source(places->all, outer) : PLACE_NONE;
+  for (uint32_t i = 0; i < places->count; i++) { // callers come before what they call
+    const struct place *place = &places->all[i];
+    outer[i] = place->parent != PLACE_NONE ? outer[place->parent] : PLACE_NONE;
+    if (outer[i] == PLACE_NONE && place->file != NULL && strstr(place->file, "/torch/utils/checkpoint.py") != NULL)
+      outer[i] = place->parent;
+    uint32_t source = outer[i] != PLACE_NONE ? place_in_source(places->all, outer[i]) : PLACE_NONE;
     if (source == PLACE_NONE)
       continue;
     ns[source] += places->all[i].own.host_ns + places->all[i].own.device_ns;
