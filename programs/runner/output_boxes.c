@@ -157,7 +157,8 @@ static void send_boxes_of_item(const struct sending *sending, const struct boxes
   xsp_span_finish(&span);
   for (size_t i = 0; i < boxes.list.count; i++) {
     send_box(sending, item, &boxes.list.items[i]);
-    send_mask(sending, item, borders.list.items + sent, ends[i] - sent);
+    if (ends[i] > sent)
+      send_mask(sending, item, borders.list.items + sent, ends[i] - sent);
     sent = ends[i];
   }
   vector_done(&borders.list);
