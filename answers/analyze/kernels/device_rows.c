@@ -115,10 +115,10 @@ static void add_precisions(struct device_rows *devices, struct arena *arena)
     is_any |= parts[p] != NULL;
   if (!is_any)
     return;
-  double **needed[] = {&devices->metrics[KERNEL_FLOPS], &parts[PRECISION_SINGLE]};
-  for (size_t k = 0; k < 2; k++)
-    if (*needed[k] == NULL)
-      *needed[k] = analyze_unknowns(arena, devices->count);
+  double **total = &devices->metrics[KERNEL_FLOPS];
+  double **needed = *total == NULL ? total : &parts[PRECISION_SINGLE]; // without totals none was in single
+  if (*needed == NULL)
+    *needed = analyze_unknowns(arena, devices->count);
   for (size_t i = 0; i < devices->count; i++) {
     double *of_kernel[PRECISION_COUNT];
     for (size_t p = 0; p < PRECISION_COUNT; p++)

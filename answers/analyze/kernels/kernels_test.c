@@ -194,6 +194,30 @@ static void test_a_kernel_that_metric_runs_lack(void **unused)
   fixture_done(&fixture);
 }
 
+// A pass counts two precisions, and each run has one pass: neither has all flops.
+static void test_precisions_of_different_runs_add_up(void **unused)
+{
+  (void)unused;
+  static const char *const passes[2][2] = {{"flops_tensor", "flops_single"}, {"flops_half", "flops_double"}};
+  struct fixture fixture;
+  fixture_start(&fixture);
+  for (int run = 0; run < 3; run++) {
+    fixture_run(&fixture, run == 0 ? "M/K" : "M/K+metrics", 1);
+    int64_t start = fixture.now_ns;
+    fixture_model(&fixture, 10 * MS, false);
+    int64_t id = fixture_kernel_named(&fixture, "a", start + 2000, start + 3000, 1000);
+    for (int p = 0; run > 0 && p < 2; p++)
+      fixture_int(&fixture, id, passes[run - 1][p], 1 << (2 * run + p));
+  }
+  fixture_ready(&fixture);
+  static const char *const ids[] = {"A8", "A10", "A15"};
+  for (size_t i = 0; i < 3; i++) {
+    ask(&fixture, ids[i]);
+    ASSERT_NEAR(fixture_number(&fixture, 0, "flops"), 4 + 8 + 16 + 32);
+  }
+  fixture_done(&fixture);
+}
+
 // ---- which run answers ----------------------------------------------------------------------------------------------
 static void test_one_deep_run_says_so_in_every_row(void **unused)
 {
@@ -420,6 +444,7 @@ int main(void)
       cmocka_unit_test(test_metrics_by_names_of_cupti),
       cmocka_unit_test(test_what_is_not_measured_is_null),
       cmocka_unit_test(test_a_kernel_that_metric_runs_lack),
+      cmocka_unit_test(test_precisions_of_different_runs_add_up),
       cmocka_unit_test(test_one_deep_run_says_so_in_every_row),
       cmocka_unit_test(test_sets_by_use),
       cmocka_unit_test(test_kernels_without_a_model),

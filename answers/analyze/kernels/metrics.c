@@ -40,6 +40,40 @@ static double metric(const struct question *question, const struct kernels *kern
   return count == 0 ? NAN : sum / (double)count;
 }
 
+// Whether its precisions were counted in different observations, as where one pass has not room for all: then none has the
+// kernel's flops, which are the sum of what each precision has.
+static bool are_flops_in_parts(const struct kernels *kernels, size_t kernel)
+{
+  const struct kernel_calls *calls = &kernels->metric_calls;
+  uint32_t all = 0, common = UINT32_MAX;
+  for (size_t i = calls->first[kernel]; i < calls->first[kernel + 1]; i++) {
+    uint32_t counted = 0;
+    for (uint32_t p = 0; p < PRECISION_COUNT; p++) {
+      const double *values = calls->metrics[KERNEL_FLOPS_BY_PRECISION + p];
+      counted |= values == NULL || isnan(values[i]) ? 0 : 1u << p;
+    }
+    if (counted == 0 || !kernels->metric_set->is_kept[calls->observation[i]])
+      continue;
+    all |= counted;
+    common &= counted;
+  }
+  return all != 0 && common != all;
+}
+
+static void add_parts(struct kernels *kernels)
+{
+  for (size_t k = 0; k < kernels->count; k++) {
+    if (!are_flops_in_parts(kernels, k))
+      continue;
+    double sum = 0;
+    for (size_t p = 0; p < PRECISION_COUNT; p++) {
+      const double *part = kernels->metrics[KERNEL_FLOPS_BY_PRECISION + p];
+      sum += part == NULL || isnan(part[k]) ? 0 : part[k];
+    }
+    kernels->metrics[KERNEL_FLOPS][k] = sum;
+  }
+}
+
 void kernels_measure(struct question *question, struct kernels *kernels)
 {
   struct arena *arena = question->scratch;
@@ -55,6 +89,8 @@ void kernels_measure(struct question *question, struct kernels *kernels)
     for (size_t k = 0; k < kernels->count; k++)
       kernels->metrics[m][k] = metric(question, kernels, k, m, question->room);
   }
+  if (kernels->has_metric[KERNEL_FLOPS])
+    add_parts(kernels);
 }
 
 struct figure kernels_layer(struct question *question, const struct kernels *kernels, size_t layer)
