@@ -155,8 +155,11 @@ class RangesTest(RocmTest):
 
 @UNSANITIZED
 class MetricsTest(RocmTest):
-    """A pass of the simulator has room for two counters; each thread reads 4 bytes and writes 2."""
+    """A pass of the simulator has room for eight counters of instructions, of which each wave has one more than of the one before,
+    and for two others; each thread reads 4 bytes and writes 2."""
     SMALL, FLAT = 8 * 64, 4 * 3 * 2 * 16 * 4 * 2  # threads of the workload's kernels
+    FLOPS = {"flops_half": 1 + 2 + 3 + 2 * 4, "flops_single": 5 + 6 + 7 + 2 * 8, "flops_double": 9 + 10 + 11 + 2 * 12,
+             "flops_tensor": 8 * (13 + 14 + 15 + 16)}  # of a thread; no F8, no XF32
 
     def run_with(self, options="", version="1.0.0", faults=""):
         self.start((XSP, "run", "-f", "-t", f"rocm{options}", "--levels", "M/K+metrics", "-o", self.out, "--"), "simple",
@@ -172,18 +175,26 @@ class MetricsTest(RocmTest):
                          {"dram_read_bytes": 4 * self.SMALL, "dram_write_bytes": 2 * self.SMALL})
         self.assertEqual(found["matmul(float const*, float const*, float*, int)", "dram_read_bytes"], 4 * self.FLAT)
         self.assertNotIn("achieved_occupancy_pct", {key for _, key in found})
-        self.assertIn("GPU 0: metrics of each kernel: dram_read_bytes dram_write_bytes; 2 executions complete them, this is number 1",
-                      self.said)
+        self.assertEqual({key: found["relu", key] for key in ("flops_tensor", "flops_single")},
+                         {key: self.FLOPS[key] * self.SMALL for key in ("flops_tensor", "flops_single")})
+        self.assertFalse({"flops_half", "flops_double"} & {key for _, key in found})
+        self.assertIn("GPU 0: metrics of each kernel: flops_tensor flops_single dram_read_bytes dram_write_bytes; "
+                      "2 executions complete them, this is number 1", self.said)
         self.assertEqual(len(self.executions()), 1 + 3 * 2 * MODES["simple"] + 3)  # none twice
 
     def test_the_second_execution_has_the_rest(self):
         self.start((XSP, "run", "-f", "-t", "rocm", "--levels", "M/K+metrics", "-r", "2", "-w", "0", "-o", self.out, "--"), "simple",
                    self.environment("1.0.0", ""))
         found = self.sql("select s.run_id as run, key, count(*) as n from span s join tag using (run_id, span_id) where "
-                         "s.category = 'kernel' and (key like 'dram%' or key like 'achieved%') group by 1, 2 order by 1, 2")
+                         "s.category = 'kernel' and (key like 'dram%' or key like 'achieved%' or key like 'flops%') group by 1, 2 order by 1, 2")
         kernels = 1 + 3 * 2 * MODES["simple"]
         self.assertEqual([(row["key"], row["n"]) for row in found],
-                         [("dram_read_bytes", kernels), ("dram_write_bytes", kernels), ("achieved_occupancy_pct", kernels)])
+                         [(key, kernels) for key in ("dram_read_bytes", "dram_write_bytes", "flops_single", "flops_tensor",
+                                                     "achieved_occupancy_pct", "flops_double", "flops_half")])
+        done = subprocess.run([XSP, "analyze", "A10", "--json", self.out], check=True, stdout=subprocess.PIPE)
+        names = {row["kernel_name"].split("(")[0]: row for row in json.loads(done.stdout)["rows"]}
+        self.assertEqual({name: names[name]["flops"] / names[name]["count"] for name in ("relu", "matmul")},
+                         {"relu": sum(self.FLOPS.values()) * self.SMALL, "matmul": sum(self.FLOPS.values()) * self.FLAT})
 
     def test_metrics_by_name(self):
         """The sum over a counter's instances; what is not there, or needs several passes alone, is left out."""

@@ -10,10 +10,37 @@
 #include <stdlib.h>
 #include <string.h>
 
-// FETCH_SIZE and WRITE_SIZE are in units of 1024 bytes. Flops are missing: those of all precisions need several passes.
-static const struct rocm_metric of_xsp[] = {{"dram_read_bytes", "FETCH_SIZE", 1024, {0}},
-                                            {"dram_write_bytes", "WRITE_SIZE", 1024, {0}},
-                                            {"achieved_occupancy_pct", "OccupancyPercent", 1, {0}}};
+// Flops as AMD's own metrics have them (FLOPs in rocprof-compute): an instruction of a wave is one of 64 threads, operations of
+// matrix instructions are counted in units of 512. A precision has four counters, a pass of gfx9 has room for eight. FETCH_SIZE and
+// WRITE_SIZE are in units of 1024 bytes.
+#define VECTOR(type)                                                                                                   \
+  {                                                                                                                    \
+    {"SQ_INSTS_VALU_ADD_" type, 64, {0}}, {"SQ_INSTS_VALU_MUL_" type, 64, {0}},                                        \
+        {"SQ_INSTS_VALU_TRANS_" type, 64, {0}},                                                                        \
+    {                                                                                                                  \
+      "SQ_INSTS_VALU_FMA_" type, 128,                                                                                  \
+      {                                                                                                                \
+        0                                                                                                              \
+      }                                                                                                                \
+    }                                                                                                                  \
+  }
+#define MATRIX(type)                                                                                                   \
+  {                                                                                                                    \
+    "SQ_INSTS_VALU_MFMA_MOPS_" type, 512,                                                                              \
+    {                                                                                                                  \
+      0                                                                                                                \
+    }                                                                                                                  \
+  }
+static const struct rocm_metric of_xsp[] = {
+    {"flops_tensor",
+     false,
+     {MATRIX("F16"), MATRIX("BF16"), MATRIX("F32"), MATRIX("F64"), MATRIX("F8"), MATRIX("XF32")}},
+    {"flops_single", true, VECTOR("F32")},
+    {"flops_half", true, VECTOR("F16")},
+    {"flops_double", true, VECTOR("F64")},
+    {"dram_read_bytes", true, {{"FETCH_SIZE", 1024, {0}}}},
+    {"dram_write_bytes", true, {{"WRITE_SIZE", 1024, {0}}}},
+    {"achieved_occupancy_pct", true, {{"OccupancyPercent", 1, {0}}}}};
 #define OF_XSP (sizeof of_xsp / sizeof of_xsp[0])
 
 static struct gpu {
@@ -38,10 +65,23 @@ static void add_wished(struct rocm_metric_plan *plan)
   char *text = strdup(wish.names == NULL ? "xsp" : wish.names), *rest = text; // names stay in the plan
   for (char *name; (name = strsep(&rest, "+")) != NULL;)
     if (strcmp(name, "xsp") != 0)
-      add(plan, (struct rocm_metric){name, name, 1, {0}});
+      add(plan, (struct rocm_metric){name, true, {{name, 1, {0}}}});
     else
       for (size_t i = 0; i < OF_XSP; i++)
         add(plan, of_xsp[i]);
+}
+
+static bool is_term(const struct rocm_metric *metric, const struct rocm_metric_term *term)
+{
+  return term < metric->terms + METRIC_TERMS_MOST && term->counter != NULL;
+}
+
+static bool is_there(const struct rocm_metric *metric)
+{
+  size_t count = 0, found = 0;
+  for (const struct rocm_metric_term *term = metric->terms; is_term(metric, term); term++, count++)
+    found += term->id.handle != 0;
+  return found == count || (found > 0 && !metric->needs_all);
 }
 
 static int note_counters(struct rocm_id agent, struct rocm_id *counters, size_t count, void *data)
@@ -52,8 +92,9 @@ static int note_counters(struct rocm_id agent, struct rocm_id *counters, size_t 
     if (rocm.counter_info(counters[i], ROCM_COUNTER_INFO_VERSION, &info) != ROCM_OK || info.name == NULL)
       continue;
     for (size_t m = 0; m < plan->count; m++)
-      if (strcmp(info.name, plan->metrics[m].counter) == 0)
-        plan->metrics[m].id = counters[i];
+      for (struct rocm_metric_term *term = plan->metrics[m].terms; is_term(&plan->metrics[m], term); term++)
+        if (strcmp(info.name, term->counter) == 0)
+          term->id = counters[i];
   }
   return ROCM_OK;
 }
@@ -61,18 +102,21 @@ static int note_counters(struct rocm_id agent, struct rocm_id *counters, size_t 
 // True: they take one pass; the configuration is the caller's.
 static bool configure(struct rocm_id agent, const struct rocm_metric_plan *plan, struct rocm_id *ret_config)
 {
-  struct rocm_id counters[METRICS_MOST];
+  struct rocm_id counters[METRICS_MOST * METRIC_TERMS_MOST];
+  size_t count = 0;
   for (size_t i = 0; i < plan->count; i++)
-    counters[i] = plan->metrics[i].id;
+    for (const struct rocm_metric_term *term = plan->metrics[i].terms; is_term(&plan->metrics[i], term); term++)
+      if (term->id.handle != 0)
+        counters[count++] = term->id;
   *ret_config = (struct rocm_id){0};
-  return rocm.make_config(agent, counters, plan->count, ret_config) == ROCM_OK;
+  return rocm.make_config(agent, counters, count, ret_config) == ROCM_OK;
 }
 
 static void say_left_out(int32_t gpu, const struct rocm_metric *metric)
 {
   char line[256];
   snprintf(line, sizeof line, "GPU %d has no metric %.100s: %s", gpu, metric->tag,
-           metric->id.handle == 0 ? "it does not have the counter" : "the counter needs several passes");
+           is_there(metric) ? "the counter needs several passes" : "it does not have the counter");
   wish.say(line);
 }
 
@@ -87,7 +131,7 @@ static size_t divide(int32_t gpu, struct rocm_id agent, const struct rocm_metric
     is_any = false;
     for (size_t i = 0; i < all->count; i++) {
       struct rocm_id config;
-      if (group_of[i] != 0 || all->metrics[i].id.handle == 0)
+      if (group_of[i] != 0 || !is_there(&all->metrics[i]))
         continue;
       add(&group, all->metrics[i]);
       if (!configure(agent, &group, &config)) {
@@ -166,8 +210,10 @@ static void end_dispatch(struct rocm_dispatch dispatch, struct rocm_counter_valu
     if (rocm.counter_of(values[i].id, &counter) != ROCM_OK)
       continue;
     for (size_t m = 0; m < gpu->plan.count; m++)
-      if (gpu->plan.metrics[m].id.handle == counter.handle)
-        sums[m] += values[i].value * gpu->plan.metrics[m].factor;
+      for (const struct rocm_metric_term *term = gpu->plan.metrics[m].terms; is_term(&gpu->plan.metrics[m], term);
+           term++)
+        if (term->id.handle == counter.handle)
+          sums[m] += values[i].value * term->factor;
   }
   wish.publish(&dispatch, &gpu->plan, sums);
 }

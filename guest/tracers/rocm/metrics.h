@@ -6,12 +6,16 @@
 #include "tracers/rocm/abi.h"
 
 #define METRICS_MOST 32u
+#define METRIC_TERMS_MOST 6u
 
-struct rocm_metric {
-  const char *tag;     // "dram_read_bytes", or the counter's name
-  const char *counter; // rocprofiler-sdk's
-  double factor;       // the counter's value by this is the metric
-  struct rocm_id id;
+struct rocm_metric { // the sum of what it counts
+  const char *tag;   // "dram_read_bytes", or the counter's name
+  bool needs_all;    // its counters; else those that the GPU has
+  struct rocm_metric_term {
+    const char *counter; // rocprofiler-sdk's; NULL after the last
+    double factor;       // the counter's value by this is the term
+    struct rocm_id id;   // 0: the GPU does not have it
+  } terms[METRIC_TERMS_MOST];
 };
 // What one execution of the program counts on one GPU: a single pass.
 struct rocm_metric_plan {

@@ -1,19 +1,42 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counters of kernels in the simulated rocprofiler-sdk. A pass has room for two; each GPU has the same. What they count follows from
-// the kernel's number of threads, so that tests know it.
+// Counters of kernels in the simulated rocprofiler-sdk, in blocks of which each has room for two in a pass, and that of instructions,
+// as gfx9's, for eight; each GPU has the same. What they count follows from the kernel's number of threads, so that tests know it.
 #include "sdk.h"
 
 #include <string.h>
 
-#define ROOM 2 // of a pass
 #define CONFIGS_MOST 64
-#define COUNTERS_OF_CONFIG 8
+#define COUNTERS_OF_CONFIG 16
 
+enum block { SQ, OTHER, BLOCKS };
+static const unsigned room[BLOCKS] = {8, 2};
+#define VECTOR(type)                                                                                                   \
+  {"SQ_INSTS_VALU_ADD_" type, 1, 2, SQ}, {"SQ_INSTS_VALU_MUL_" type, 1, 2, SQ},                                        \
+      {"SQ_INSTS_VALU_TRANS_" type, 1, 2, SQ},                                                                         \
+  {                                                                                                                    \
+    "SQ_INSTS_VALU_FMA_" type, 1, 2, SQ                                                                                \
+  }
+#define MATRIX(type)                                                                                                   \
+  {                                                                                                                    \
+    "SQ_INSTS_VALU_MFMA_MOPS_" type, 1, 2, SQ                                                                          \
+  }
 static const struct {
   const char *name;
   unsigned cost, instances;
-} counters[] = {
-    {"SQ_WAVES", 1, 4}, {"FETCH_SIZE", 1, 1}, {"WRITE_SIZE", 1, 1}, {"OccupancyPercent", 1, 1}, {"TOO_MUCH", 3, 1}};
+  enum block block;
+} counters[] = {{"SQ_WAVES", 1, 4, SQ},
+                {"FETCH_SIZE", 1, 1, OTHER},
+                {"WRITE_SIZE", 1, 1, OTHER},
+                {"OccupancyPercent", 1, 1, OTHER},
+                {"TOO_MUCH", 3, 1, OTHER},
+                VECTOR("F16"),
+                VECTOR("F32"),
+                VECTOR("F64"),
+                MATRIX("F16"),
+                MATRIX("BF16"),
+                MATRIX("F32"),
+                MATRIX("F64")}; // as gfx90a: no F8, no XF32
+#define FIRST_SQ 6              // its number; each further counts one more a wave
 #define COUNTERS (sizeof counters / sizeof counters[0])
 static struct config {
   bool is_used;
@@ -54,14 +77,14 @@ void sdk_begin_dispatch(struct simulated_work *work)
 // Of all instances together: 4 bytes read and 2 written by each thread, a wave for 64.
 static double value_of(uint64_t counter, double threads)
 {
-  const double values[COUNTERS] = {threads / 64, threads * 4 / 1024, threads * 2 / 1024, 37.5, 1};
-  return values[counter - 1];
+  const double values[FIRST_SQ - 1] = {threads / 64, threads * 4 / 1024, threads * 2 / 1024, 37.5, 1};
+  return counter < FIRST_SQ ? values[counter - 1] : threads / 64 * (double)(counter - FIRST_SQ + 1);
 }
 
 void sdk_end_dispatch(const struct simulated_work *work)
 {
   const struct config *config = &configs[work->config];
-  struct rocm_counter_value values[32];
+  struct rocm_counter_value values[64];
   size_t count = 0;
   double threads = 1;
   for (int i = 0; i < 3; i++)
@@ -106,13 +129,18 @@ int rocprofiler_query_counter_info(struct rocm_id counter, int version, void *re
 
 int rocprofiler_create_counter_config(struct rocm_id agent, struct rocm_id *ids, size_t count, struct rocm_id *config)
 {
-  unsigned cost = 0;
+  unsigned cost[BLOCKS] = {0};
+  bool fits = count <= COUNTERS_OF_CONFIG;
   size_t place = 1;
-  for (size_t i = 0; i < count; i++)
-    cost += ids[i].handle == 0 || ids[i].handle > COUNTERS ? ROOM + 1 : counters[ids[i].handle - 1].cost;
+  for (size_t i = 0; i < count; i++) {
+    bool is_known = ids[i].handle > 0 && ids[i].handle <= COUNTERS;
+    enum block block = is_known ? counters[ids[i].handle - 1].block : OTHER;
+    cost[block] += is_known ? counters[ids[i].handle - 1].cost : room[block] + 1;
+    fits &= cost[block] <= room[block];
+  }
   while (place < CONFIGS_MOST && configs[place].is_used)
     place++;
-  if (agent.handle <= CPU_AGENT || agent.handle > CPU_AGENT + GPUS || config->handle != 0 || cost > ROOM ||
+  if (agent.handle <= CPU_AGENT || agent.handle > CPU_AGENT + GPUS || config->handle != 0 || !fits ||
       place == CONFIGS_MOST)
     return 37; // more than the hardware has, of 1.0
   configs[place] = (struct config){.is_used = true, .count = count};
