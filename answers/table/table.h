@@ -51,6 +51,7 @@ struct table {
   size_t column_count;
   const struct table_cell *rows; // row_count * column_count, row-major
   size_t row_count;
+  bool rows_are_unlike; // of several models or machines: for people, small figures next to large ones keep three digits
   const struct table_entry *summary;
   size_t summary_count;
   const char *const *notes;

@@ -216,7 +216,7 @@ enum status history_table(const struct history *history, enum history_table_kind
     XSP_TRY(history_frameworks_put(history, request->base, &table, err));
   else
     XSP_TRY(cross_table(history, kind, request, &table, err));
-  *ret_table = (struct table){.id = kinds[kind].name, .title = kinds[kind].title};
+  *ret_table = (struct table){.id = kinds[kind].name, .title = kinds[kind].title, .rows_are_unlike = true};
   table_answer(&table, ret_table);
   const char *sort = request->sort != NULL ? request->sort : kind >= HISTORY_MODELS ? "model" : NULL;
   return sort != NULL && ret_table->row_count > 0 ? table_sort_by(ret_table, sort, arena, err) : STATUS_OK;

@@ -209,6 +209,15 @@ class Tables(HistoryTest):
         self.assertEqual(latencies, sorted(latencies, reverse=True))
         self.assertEqual([row["model"] for row in self.rows(self.files, "--table", "models")], ["resnet"] * 4 + ["vgg"] * 4)
 
+    def test_small_figures_next_to_large_ones(self):
+        """Each row is another model: 12.3 µs keep their digits next to 70 s."""
+        write(self.files / "a.xsp", [70000.0] * 9, name="large")
+        write(self.files / "b.xsp", [0.0123] * 9, name="small")
+        rows = [[cell.strip() for cell in line.split("|")] for line in
+                self.run_xsp("history", self.files, "--table", "models", "--format", "markdown").stdout.splitlines() if "|" in line]
+        latency = next(place for place, head in enumerate(rows[0]) if head.startswith("online latency"))
+        self.assertEqual([row[latency] for row in rows[2:]], ["70.000", "0.0000123"])
+
     def test_outputs_of_other_kinds_and_scenarios(self):
         write(self.files / "a.xsp", [3.0] * 9, name="boxes", evaluation={"batch": 1, "map_pct": 40.5, "latency_ms": 3, "offline.value": 300, "offline.p99_ms": 5})
         write(self.files / "b.xsp", [3.0] * 9, name="masks", framework="openvino", evaluation={"batch": 1, "miou_pct": 60.5, "latency_ms": 3})

@@ -91,6 +91,13 @@ void report_figure_style_refine(struct figure_style *style, double largest)
   style->decimals = decimals > style->decimals ? decimals : style->decimals;
 }
 
+static int decimals_of(double shown, const struct figure_style *style)
+{
+  bool is_small = style->keeps_digits && shown != 0 && fabs(shown) < 100 && strcmp(style->unit, "%") != 0;
+  int decimals = !is_small ? 0 : fabs(shown) < 1e-9 ? 12 : 2 - (int)floor(log10(fabs(shown)));
+  return decimals > style->decimals ? decimals : style->decimals;
+}
+
 void report_figure_put(struct buf *out, const struct table_cell *cell, const struct figure_style *style)
 {
   switch (cell->type) {
@@ -124,7 +131,7 @@ void report_figure_put(struct buf *out, const struct table_cell *cell, const str
     return;
   }
   double shown = cell_double(cell) * style->factor;
-  snprintf(text, sizeof text, "%.*f", style->decimals, shown);
+  snprintf(text, sizeof text, "%.*f", decimals_of(shown, style), shown);
   bool is_rounded_to_0 = strspn(text, "-0.") == strlen(text);
   if (is_rounded_to_0 && shown != 0) // a small value is not shown as 0
     buf_format(out, "%s%.*f", shown > 0 ? "<" : ">-", style->decimals, pow(10, -style->decimals));

@@ -8,9 +8,10 @@
 #include "base/buf.h"
 
 struct figure_style {
-  double factor;    // shown = value * factor
-  const char *unit; // as shown: "µs"; "" for none. Static text
-  int decimals;     // for reals, and for integers that are scaled; FIGURE_AS_IT_IS: of reals all
+  double factor;     // shown = value * factor
+  const char *unit;  // as shown: "µs"; "" for none. Static text
+  int decimals;      // for reals, and for integers that are scaled; FIGURE_AS_IT_IS: of reals all
+  bool keeps_digits; // small figures have further decimals, so that three digits of each are seen
 };
 #define FIGURE_AS_IT_IS (-1) // of unlike things in one column, as values of tags: no scale fits all
 // `unit` as in struct table_column; `largest` is the largest absolute value to be shown.

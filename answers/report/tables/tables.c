@@ -95,6 +95,7 @@ struct column_look report_column_look(const struct table *table, size_t index)
   report_figure_style_refine(&look.style, column_largest(table, index));
   if (!look.is_numeric && !has_unit)
     look.style.decimals = FIGURE_AS_IT_IS;
+  look.style.keeps_digits = table->rows_are_unlike;
   return look;
 }
 

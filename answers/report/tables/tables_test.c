@@ -215,6 +215,22 @@ static void test_small_values_are_not_shown_as_0(void **state)
   }
 }
 
+// 7 seconds of one model, and 12 microseconds of another.
+static void test_rows_that_are_unlike_keep_their_digits(void **state)
+{
+  static const struct table_column latencies[] = {{.key = "latency_ms", .unit = "ms", .label = "latency"},
+                                                  {.key = "throughput_per_s", .unit = "1/s", .label = "throughput"}};
+  static const struct table_cell cells[] = {REAL(70000.), REAL(0.01428), REAL(0.0123),
+                                            REAL(81300.), REAL(0.),      REAL(5.25)};
+  struct table unlike = {
+      .columns = latencies, .column_count = 2, .rows = cells, .row_count = 3, .rows_are_unlike = true};
+  buf_clear(&out);
+  report_tables(&unlike, 1, REPORT_MARKDOWN, false, 0, &out);
+  static const char *const shown[] = {"| 70.000 | 0.0143 |", "| 0.0000123 | 81300 |", "| 0.000 | 5.25 |"};
+  for (size_t i = 0; i < sizeof shown / sizeof shown[0]; i++)
+    assert_non_null(strstr(out.data, shown[i]));
+}
+
 // Values of tags are of unlike things: no number of decimals fits all.
 static void test_a_mixed_column_has_numbers_as_they_are(void **state)
 {
@@ -266,6 +282,7 @@ int main(void)
       cmocka_unit_test(test_no_rows),
       cmocka_unit_test(test_units),
       cmocka_unit_test(test_small_values_are_not_shown_as_0),
+      cmocka_unit_test(test_rows_that_are_unlike_keep_their_digits),
       cmocka_unit_test(test_a_mixed_column_has_numbers_as_they_are),
       cmocka_unit_test(test_json_cells),
   };
