@@ -35,7 +35,7 @@ enum status history_selection_check(const struct history_selection *selection, s
 {
   const char *rest = "";
   if (selection->version != NULL && !is_constraint(selection->version))
-    return error_set(err, STATUS_USE, "wrong use", "--version", constraint_advice, "'%s' is not a constraint",
+    return error_set(err, STATUS_USE, "wrong use", "--model-version", constraint_advice, "'%s' is not a constraint",
                      selection->version);
   if (selection->framework != NULL && (version_split_requirement(selection->framework, &rest) == 0 ||
                                        (rest[0] != 0 && !version_constraint_is_valid(rest))))

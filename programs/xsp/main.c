@@ -51,6 +51,13 @@ static enum status show_start(struct error *err)
   return STATUS_USE;
 }
 
+static enum status show_version(struct error *err)
+{
+  const struct verb *verb;
+  XSP_TRY(verb_find("version", "xsp", &verb, err));
+  return verb->run(&(struct invocation){.verb = verb}, err);
+}
+
 static enum status run_verb(const struct verb *verb, int count, char **texts, struct error *err)
 {
   struct invocation invocation;
@@ -58,8 +65,12 @@ static enum status run_verb(const struct verb *verb, int count, char **texts, st
   debug_stop(verb->name);
   if (status == STATUS_OK && invocation_has(&invocation, "quiet"))
     output_be_quiet();
-  if (status == STATUS_OK)
-    status = invocation_has(&invocation, "help") ? show_help(verb, err) : verb->run(&invocation, err);
+  if (status == STATUS_OK && invocation_has(&invocation, "help"))
+    status = show_help(verb, err);
+  else if (status == STATUS_OK && invocation_has(&invocation, "version"))
+    status = show_version(err);
+  else if (status == STATUS_OK)
+    status = verb->run(&invocation, err);
   invocation_done(&invocation);
   return status;
 }

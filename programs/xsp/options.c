@@ -27,6 +27,7 @@ static const struct option_description reader_options[] = {
 static const struct option_description shared_options[] = {
     {"quiet", 'q', NULL, NULL, 0, "No progress, summaries or notes of what was done on stderr."},
     {"help", 'h', NULL, NULL, 0, "Show this help."},
+    {"version", 'V', NULL, NULL, 0, "Print the version, as `xsp version` does."},
     {0},
 };
 
@@ -54,7 +55,7 @@ static const struct option_description *find_renamed(const struct verb *verb, co
 {
   static const struct {
     const char *old_name, *name;
-  } renamed[] = {{"limit", "top"}, {"format", "from"}};
+  } renamed[] = {{"limit", "top"}, {"format", "from"}, {"items", "count"}};
   for (size_t i = 0; i < sizeof renamed / sizeof *renamed; i++)
     if (strlen(renamed[i].old_name) == length && memcmp(renamed[i].old_name, name, length) == 0)
       return find_option(verb, renamed[i].name, strlen(renamed[i].name));
@@ -185,7 +186,7 @@ enum status invocation_parse(const struct verb *verb, int count, char **texts, s
       XSP_TRY(parse_short(ret_invocation, count, texts, &i, err));
     }
   }
-  if (invocation_has(ret_invocation, "help"))
+  if (invocation_has(ret_invocation, "help") || invocation_has(ret_invocation, "version"))
     return STATUS_OK;
   return check_argument_count(ret_invocation, err);
 }

@@ -139,7 +139,7 @@ class Constraints(HistoryTest):
         everything = ["resnet50", "resnet101", "vgg"]
         for options, models in (
                 ("--model vgg", ["vgg"]), ("--model RES*", ["resnet50", "resnet101"]), ("--model res", []),
-                ("--version >=1.0,<2", ["resnet50", "resnet101"]), ("--version 1.5", ["resnet101"]), ("--version ==2", ["vgg"]),
+                ("--model-version >=1.0,<2", ["resnet50", "resnet101"]), ("--model-version 1.5", ["resnet101"]), ("--model-version ==2", ["vgg"]),
                 ("--framework onnxruntime", ["resnet50", "resnet101"]), ("--framework onnxruntime>=1.10", ["resnet50"]),
                 ("--framework ONNXRuntime<1.10", ["resnet101"]), ("--framework onnx", []),
                 ("--system alpha", ["resnet50"]), ("--system xeon", ["resnet101", "vgg"]), ("--system h100", ["resnet101"]),
@@ -154,7 +154,7 @@ class Constraints(HistoryTest):
 
     def test_wrong_ones(self):
         write(self.files / "a.xsp", [3.0] * 9)
-        for options in ("--version >=x", "--framework >=1", "--framework onnxruntime>>1", "--since yesterday", "--until 2025-13-01", "--since 1960-01-01",
+        for options in ("--model-version >=x", "--framework >=1", "--framework onnxruntime>>1", "--since yesterday", "--until 2025-13-01", "--since 1960-01-01",
                         "--since 2025-10-10junk", "--table none", "--by colour", "--by model," + "host," * 12, "--top -1", "--base nobody --table systems",
                         "--to mysql://x"):
             with self.subTest(options):

@@ -39,7 +39,7 @@ class Stored(DatabaseTest):
         self.store(self.files)
         for options in ("", "--table series", "--table series --by model,framework", "--table accuracy", "--table latency", "--table systems --base beta",
                         "--model res* --framework openvino>=2 --system beta --top 2", "--since 2025-10-10 --until 2025-10-12", "--data digits",
-                        "--system h100", "--version >=1"):
+                        "--system h100", "--model-version >=1"):
             for form in ("json", "csv", "text"):
                 with self.subTest(f"{options} as {form}"):
                     answers = [self.run_xsp("history", place, *options.split(), "--format", form).stdout for place in (self.files, self.address)]

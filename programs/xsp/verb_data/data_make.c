@@ -142,7 +142,7 @@ static enum status read_synthetic(const struct invocation *invocation, struct sy
   *how = (struct synthetic){.is_jpeg = strcmp(encoding, "jpeg") == 0};
   if (sscanf(size, "%ux%u%c", &how->height, &how->width, &end) != 2 || !image_size_is_possible(how->width, how->height))
     return error_set(err, STATUS_USE, "wrong use", "--size", "224x224", "%s is not HEIGHTxWIDTH of a picture", size);
-  XSP_TRY(invocation_int64(invocation, "items", 1, DATA_ITEMS_MOST, ret_items, err));
+  XSP_TRY(invocation_int64(invocation, "count", 1, DATA_ITEMS_MOST, ret_items, err));
   XSP_TRY(invocation_int64(invocation, "seed", 0, INT64_MAX, &seed, err));
   how->seed = (uint64_t)seed;
   return invocation_unsigned(invocation, "classes", 1, 100000, &how->classes, err);

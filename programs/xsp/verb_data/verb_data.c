@@ -10,7 +10,7 @@ static const struct option_description options[] = {
      "extract: where the items go, in folders as their names have them. Default: the current folder; -: stdout."},
     {"list", 0, NULL, NULL, 0, "info: also the name, label and size of each item."},
     OPTION_FORCE,
-    {"items", 0, "N", "1000", 0, "generate: how many pictures."},
+    {"count", 0, "N", "1000", 0, "generate: how many pictures."},
     {"size", 0, "HxW", "224x224", 0, "generate: their height and width."},
     {"classes", 0, "N", "10", 0, "generate: how many labels, 0 to N-1."},
     {"seed", 0, "N", "0", 0, "generate: the same seed gives the same bytes."},
@@ -27,7 +27,7 @@ static const struct option_description options[] = {
 
 static const struct verb_example examples[] = {
     {"xsp data make digits.xspd digits/", "a folder with a folder of pictures for each class, as one file"},
-    {"xsp data generate small.xspd --items 10000 --size 32x32", "made-up pictures of ten classes"},
+    {"xsp data generate small.xspd --count 10000 --size 32x32", "made-up pictures of ten classes"},
     {"xsp data info digits.xspd", "how many items, of which labels; checks every byte"},
     {"xsp data extract digits.xspd 3/0001.png -o /tmp", "one picture of it"},
     {"xsp data fetch https://example.org/digits.xspd", "fetch a file once, and print where it is"},
@@ -46,7 +46,7 @@ static const struct word {
      1,
      1,
      "xsp data generate OUT.xspd",
-     {"force", "items", "size", "classes", "seed", "encoding"},
+     {"force", "count", "size", "classes", "seed", "encoding"},
      data_make_generate},
     {"info", 1, 1, "xsp data info FILE.xspd", {"list"}, data_info},
     {"extract", 1, SIZE_MAX, "xsp data extract FILE.xspd [ITEM...]", {"output", "force"}, data_info_extract},

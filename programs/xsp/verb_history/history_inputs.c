@@ -19,7 +19,7 @@ enum status history_inputs_open(const struct invocation *invocation, size_t firs
   struct history_selection *selection = &ret_inputs->selection;
   *ret_inputs = (struct history_inputs){
       .selection = {.model = invocation_value(invocation, "model"),
-                    .version = invocation_value(invocation, "version"),
+                    .version = invocation_value(invocation, "model-version"),
                     .framework = invocation_value(invocation, "framework"),
                     .system = invocation_value(invocation, "system"),
                     .data = invocation_value(invocation, "data")},

@@ -9,7 +9,7 @@
 
 #define OPTIONS_HISTORY                                                                                                \
   {"model", 'm', "NAME", NULL, 0, "Only of this model; * and ? match any characters."},                                \
-      {"version", 0, "CONSTRAINT", NULL, 0, "Only of these versions of the model: 1.0, '>=1.0,<2'."},                  \
+      {"model-version", 0, "CONSTRAINT", NULL, 0, "Only of these versions of the model: 1.0, '>=1.0,<2'."},            \
       {"framework", 0, "NAME[CONSTRAINT]", NULL, 0, "Only in this framework: onnxruntime, 'onnxruntime>=1.20'."},      \
       {"system", 0, "TEXT", NULL, 0, "Only on machines with this text in the name of the host, CPU or GPU."},          \
       {"data", 'd', "TEXT", NULL, 0, "Only over data sets with this text in their names."},                            \
