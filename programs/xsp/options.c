@@ -91,14 +91,20 @@ bool option_has_words(const struct option_description *option)
   return option->value_name != NULL && islower((unsigned char)option->value_name[0]);
 }
 
+enum status option_refused(const char *name, const char *value, const char *advice, const char *why, struct error *err)
+{
+  char where[160];
+  snprintf(where, sizeof where, "--%s%s%s", name, value != NULL ? "=" : "", value != NULL ? value : "");
+  return error_set(err, STATUS_USE, "wrong use", where, advice, "%s", why);
+}
+
 static enum status wrong_value(const struct invocation *invocation, const struct option_description *option,
                                const char *value, const char *why, struct error *err)
 {
-  char where[96], advice[160];
-  snprintf(where, sizeof where, "--%s%s%s", option->name, value != NULL ? "=" : "", value != NULL ? value : "");
+  char advice[160];
   snprintf(advice, sizeof advice, "--%s=%s, or `xsp help %s`", option->name, option->value_name,
            invocation->verb->name);
-  return error_set(err, STATUS_USE, "wrong use", where, advice, "%s", why);
+  return option_refused(option->name, value, advice, why, err);
 }
 
 // An option of texts[*at] with its value: what is attached to it, else the next text.

@@ -60,7 +60,8 @@ static enum status open_detailed(const char *path, const struct reader_detail *d
                                detail != NULL ? detail->layer_mode : NULL, ret_store, err);
   if (stat(path, &facts) == 0 && S_ISDIR(facts.st_mode))
     return error_set(err, STATUS_INPUT, "cannot open trace", path,
-                     "a file in it; only T8 to T11 of xsp analyze take folders", "it is a directory");
+                     "a file in it; folders are for T8 to T11 of xsp analyze, and for xsp compare, history and publish",
+                     "it is a directory");
   output_catch_signals(output_remove_unfinished);
   enum status status = store_open(path, &store, err);
   if (status == STATUS_INPUT && is_foreign(&facts, path))

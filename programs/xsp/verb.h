@@ -153,6 +153,9 @@ enum status option_metric_sets(const char *cuda, bool has_tracer, struct level_s
 
 // Whether its value is one of the words of `value_name`.
 bool option_has_words(const struct option_description *option);
+// STATUS_USE about --name, or --name=value where there is one.
+enum status option_refused(const char *name, const char *value, const char *advice, const char *why,
+                           struct error *err) MUST_CHECK;
 // Parses argv[2..]; STATUS_USE with a line that names the nearest option. invocation_done frees, also after an error.
 enum status invocation_parse(const struct verb *verb, int count, char **texts, struct invocation *ret_invocation,
                              struct error *err) MUST_CHECK;

@@ -139,7 +139,7 @@ static enum status export_file(const struct invocation *invocation, struct error
 {
   const char *path = invocation_value(invocation, "output");
   if (invocation_has(invocation, "json"))
-    return error_set(err, STATUS_USE, "wrong use", "json", "--publish URL", "it acts on --publish, which is missing");
+    return option_refused("json", NULL, "--publish URL", "it acts on --publish, which is missing", err);
   if (invocation->argument_count == 0)
     return error_set(err, STATUS_USE, "wrong use", "export", "`xsp help export`", "its arguments are missing");
   if (path == NULL)

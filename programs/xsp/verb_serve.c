@@ -12,8 +12,8 @@
 // ---- options ---------------------------------------------------------------------------------------------------------
 static enum status wrong_retention(const char *text, struct error *err)
 {
-  return error_set(err, STATUS_USE, "wrong use", text, "--retention 7d,100G",
-                   "an age ends in s, m, h or d, a size in K, M, G or T");
+  return option_refused("retention", text, "--retention 7d,100G", "an age ends in s, m, h or d, a size in K, M, G or T",
+                        err);
 }
 
 // "7d", "100G" or both.

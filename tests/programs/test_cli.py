@@ -114,11 +114,19 @@ class WrongUseTest(CliTest):
                                    (["analyze", "findings", self.file, "--fail-on", "smal_kernels"], "--fail-on small_kernels"),
                                    (["analyze", "findings", self.file, "--threshold", "hotspot-shar=3"], "--threshold hotspot-share=10%"),
                                    (["analyze", "findings", self.file, "--threshold", "hotspot-share=abc"], "--threshold hotspot-share=10%"),
+                                   (["data", "mak"], "xsp data make"),
                                    (["profile", model, "--framework", "onnxruntim"], "--framework onnxruntime")):
             with self.subTest(arguments[-1]):
                 self.fails(2, *arguments, mentions=[f"try: {nearest}, or "])
         self.fails(2, "profile", self.file, mentions=["a trace", "xsp analyze"])
         self.fails(125, "run", "-t", "pytorh", "--", "true", mentions=["try: -t pytorch, or "])
+
+    def test_wrong_use_names_an_option_as_it_is_typed(self):
+        for where, *arguments in (("--since=tomorrow", "history", self.file, "--since", "tomorrow"), ("--list", "data", "make", "a", "b", "--list"),
+                                  ("--json", "export", self.file, "-o", "x.csv", "--json"), ("--retention=7", "serve", "--retention", "7"),
+                                  ("--fail-on", "analyze", "findings", self.file, "--fail-on", "F1:x")):
+            with self.subTest(where):
+                self.fails(2, *arguments, mentions=[f"xsp: wrong use: {where}: "])
 
     def test_the_nearest_file_is_suggested(self):
         (self.folder / "training.xsp").touch()
@@ -173,6 +181,10 @@ class BrokenFileTest(CliTest):
                               ["export", file, "-o", self.folder / "out.json"]):
                 self.fails(2, *arguments, mentions=[file.name])
         self.assertFalse((self.folder / "out.json").exists())
+
+    def test_a_folder_where_a_file_is_wanted(self):
+        self.fails(2, "info", self.folder, mentions=["xsp compare"])
+        self.fails(2, "recover", self.folder, "-o", self.folder / "out.xsp", mentions=["try: `xsp recover`"])
 
     def test_an_sqlite_file_that_is_no_trace(self):
         path = self.folder / "other.xsp"

@@ -216,7 +216,7 @@ static enum status open_file(const struct collect_session *session, const char *
   char path[PATH_MAX];
   snprintf(path, sizeof path, "%s/%s", session->directory, name);
   if (file < 0 && errno == ENOENT)
-    return error_set(err, STATUS_INPUT, adopting, session->directory, NULL,
+    return error_set(err, STATUS_INPUT, adopting, session->directory, "`xsp recover`, which lists sessions",
                      "it is no session folder: there is no file \"%s\"", name);
   if (file < 0 && errno == EPERM)
     return error_set(err, STATUS_INPUT, adopting, path, NULL, "it belongs to another user");

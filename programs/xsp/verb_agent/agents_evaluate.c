@@ -33,8 +33,7 @@ static enum status check_use(const struct invocation *invocation, struct error *
   for (size_t i = 0; i < invocation->option_count; i++) {
     const char *name = invocation->options[i].description->name;
     if (!text_is_in(name, own) && !is_handed_on(name))
-      return error_set(err, STATUS_USE, "wrong use", name, "one of the two",
-                       "with --registry it has no effect on agents");
+      return option_refused(name, NULL, "one of the two", "with --registry it has no effect on agents", err);
   }
   if (!is_profile(invocation) && invocation_value(invocation, "data") == NULL)
     return error_set(err, STATUS_USE, "wrong use", "--data", "--data NAME", "there are no inputs");

@@ -67,7 +67,7 @@ static enum status read_limit(char *text, struct limit *ret_limit, struct error 
   }
   if (is_known && text[0] != 0)
     return STATUS_OK;
-  return error_set(err, STATUS_USE, "wrong use", "fail-on", "--fail-on F2:5%", "the limit of %s is not a percentage",
+  return error_set(err, STATUS_USE, "wrong use", "--fail-on", "--fail-on F2:5%", "the limit of %s is not a percentage",
                    text);
 }
 
@@ -172,7 +172,7 @@ static enum status check_answer(const struct limits *limits, const struct limit 
   if (!find_answer(table, limit->name, &answer))
     return STATUS_OK;
   if (!answer.is_asked)
-    return error_set(err, STATUS_USE, "wrong use", "fail-on", "--only with it, or no --only",
+    return error_set(err, STATUS_USE, "wrong use", "--fail-on", "--only with it, or no --only",
                      "--only leaves out %s, which --fail-on names", limit->name);
   for (size_t i = 0; i < limits->may_lack_count; i++)
     if (is_named(&answer, limits->may_lack[i]))

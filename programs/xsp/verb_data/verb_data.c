@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // xsp data: data sets in one file, and files that are fetched. Each word after `data` is a function of data.h.
+#include "base/nearest.h"
 #include "base/slice.h"
 #include "programs/xsp/verb_data/data.h"
 
@@ -61,12 +62,18 @@ static const struct word {
 
 static enum status find_word(const char *name, const struct word **ret_word, struct error *err)
 {
-  for (size_t i = 0; i < WORDS; i++)
+  struct nearest nearest;
+  nearest_start(&nearest, name);
+  for (size_t i = 0; i < WORDS; i++) {
+    nearest_offer(&nearest, words[i].name);
     if (strcmp(name, words[i].name) == 0) {
       *ret_word = &words[i];
       return STATUS_OK;
     }
-  return error_set(err, STATUS_USE, "wrong use", name, "`xsp help data`", "xsp data does not know this word");
+  }
+  char advice[128];
+  nearest_advice(&nearest, "xsp data ", "`xsp help data`", advice, sizeof advice);
+  return error_set(err, STATUS_USE, "wrong use", name, advice, "xsp data does not know this word");
 }
 
 static enum status check_options(const struct invocation *invocation, const struct word *word, struct error *err)
@@ -74,8 +81,7 @@ static enum status check_options(const struct invocation *invocation, const stru
   for (size_t i = 0; i < invocation->option_count; i++) {
     const char *name = invocation->options[i].description->name;
     if (!text_is_one_of(name, "quiet", "format", "json", "raw") && !text_is_in(name, word->options))
-      return error_set(err, STATUS_USE, "wrong use", name, word->usage, "xsp data %s does not have this option",
-                       word->name);
+      return option_refused(name, NULL, word->usage, "it is an option of another word of xsp data", err);
   }
   return STATUS_OK;
 }

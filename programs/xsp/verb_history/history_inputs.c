@@ -10,7 +10,7 @@ static enum status read_time(const struct invocation *invocation, const char *na
   const char *text = invocation_value(invocation, name);
   if (text == NULL || history_parse_time(text, is_end, ret_ns))
     return STATUS_OK;
-  return error_set(err, STATUS_USE, "wrong use", name, "2026-11-26, or 2026-11-26T10:00", "'%s' is not a date", text);
+  return option_refused(name, text, "2026-11-26, or 2026-11-26T10:00", "not a date", err);
 }
 
 enum status history_inputs_open(const struct invocation *invocation, size_t first, struct history_inputs *ret_inputs,
