@@ -69,6 +69,27 @@ def everything():
     return script
 
 
+def linked():
+    """Two runs with a step, and with parents that nesting does not give: named by the source, of a span on another thread; none within another span;
+    of two that start at once, the later in the file; an execution's without a correlation id."""
+    script = Script()
+    for run_id in (1, 2):
+        start = UNIX_START + 100_000 * run_id
+        script.run(run_id, "M/L/K")
+        script.track(1, "main", run_id=run_id)
+        script.track(2, "pool", thread=101, run_id=run_id)
+        script.track(3, "stream", process=None, thread=None, device=0, stream=7, run_id=run_id)
+        script.span("fusion", start + 600, 100, level="layer", track=2, run_id=run_id, parent=4)
+        script.span("predict", start, 2000, run_id=run_id)
+        script.span("step", start + 3000, 100, run_id=run_id, flags="step")
+        module = script.span("module", start + 500, 300, level="layer", run_id=run_id)
+        script.span("while", start + 550, 250, level="layer", track=2, run_id=run_id, flags="basis=none")
+        script.span("copy", start + 900, 0, level="layer", run_id=run_id, flags="placed")
+        script.span("conv", start + 900, 400, level="layer", run_id=run_id, flags="placed")
+        script.span("gemm", start + 1000, 500, level="kernel", kind="execution", track=3, run_id=run_id, parent=module)
+    return script
+
+
 def exports():
     """The formats that `xsp help export` lists."""
     return re.findall(r"^  ([a-z-]+) ", xsp("help", "export", check=0).stdout.decode().split("\n\n")[3], re.MULTILINE)

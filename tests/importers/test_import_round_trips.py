@@ -1,10 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Each export, imported again: what comes back is what docs/importers.md states. With --update: writes its table."""
+import os
 import sys
 import unittest
 
 import formats
 import round_trips
+from imported import real_file
+from scripted import temporary_folder, xsp, xsp_json
+
+STEPS = "select name, count(*) as n from span join observation using (run_id, span_id) group by 1"
 
 
 class RoundTrips(unittest.TestCase):
@@ -24,6 +29,28 @@ class RoundTrips(unittest.TestCase):
         for name in ("otlp", "perfetto", "chrome"):
             self.assertEqual(rows[name][1:4], ["same"] * 3, name)
         self.assertEqual(rows["pprof"][1:4], ["sums"] * 3)
+
+    def test_parents_that_nesting_does_not_give(self):
+        with temporary_folder() as folder:
+            source, file, out = [os.path.join(folder, name) for name in ("in.xsp", "file", "out.xsp")]
+            round_trips.linked().write(source)
+            before = xsp_json("sql", source, round_trips.PARTS["parents"], "--json")
+            self.assertEqual(sum(row["parent"] == "module" for row in before), 4, before)
+            for name in ("perfetto", "chrome"):
+                xsp("export", source, "--to", name, "-o", file, "--force", check=0)
+                xsp("import", file, "-o", out, "--force", check=0)
+                self.assertEqual(xsp_json("sql", out, round_trips.PARTS["parents"], "--json"), before, name)
+                self.assertEqual(xsp_json("sql", out, STEPS, "--json"), xsp_json("sql", source, STEPS, "--json"), name)
+
+    def test_parents_of_published_traces(self):
+        for path in (("tf", "ikhlestov__GPU_timeline_01.json"), ("torch", "torch1.13_debian12_legacy_autograd_cpu.json")):
+            with temporary_folder() as folder:
+                source, file, out = [os.path.join(folder, name) for name in ("in.xsp", "file", "out.xsp")]
+                xsp("import", real_file(*path), "-o", source, check=0)
+                for name in ("perfetto", "chrome"):
+                    xsp("export", source, "--to", name, "-o", file, "--force", check=0)
+                    xsp("import", file, "-o", out, "--force", check=0)
+                    self.assertEqual(*[xsp_json("sql", one, round_trips.PARTS["parents"], "--json") for one in (out, source)], (path, name))
 
 
 if __name__ == "__main__":

@@ -10,14 +10,39 @@ void import_exported_make(struct import *import, struct import_exported *ret_key
                                        .correlation = import_word(import, "correlation_id"),
                                        .tracer = import_word(import, "tracer"),
                                        .run = import_word(import, "run_id"),
-                                       .basis = import_word(import, "basis")};
+                                       .basis = import_word(import, "basis"),
+                                       .span = import_word(import, "xsp.span_id"),
+                                       .parent = import_word(import, "xsp.parent_id"),
+                                       .step = import_word(import, "xsp.step")};
 }
 
-bool import_exported_take(const struct import *import, const struct import_exported *keys, bool is_first,
+static uint64_t *find_id(struct import_exported *keys, int64_t number)
+{
+  uint64_t *id = map_at(&keys->ids, map_number((uint64_t)number), NULL);
+  if (*id == 0)
+    *id = (uint64_t)++keys->last_span_id << 1;
+  return id;
+}
+
+int64_t import_exported_id(struct import_exported *keys, int64_t number)
+{
+  uint64_t *id = number > 0 ? find_id(keys, number) : NULL;
+  if (id == NULL || (*id & 1) != 0) // no file of ours has a number twice
+    return ++keys->last_span_id;
+  *id |= 1;
+  return (int64_t)(*id >> 1);
+}
+
+void import_exported_done(struct import_exported *keys)
+{
+  map_done(&keys->ids);
+}
+
+bool import_exported_take(const struct import *import, struct import_exported *keys, bool is_first,
                           const struct store_tag *tag, struct store_span *span)
 {
   size_t length;
-  unsigned kind;
+  unsigned kind, basis;
   const char *text = tag->type == STORE_TEXT ? import_text(import, tag->value.string, &length) : NULL;
   if (tag->key == keys->kind && text != NULL && kind_from_name(text, length, &kind))
     span->kind = (uint8_t)kind;
@@ -27,7 +52,14 @@ bool import_exported_take(const struct import *import, const struct import_expor
     span->tracer = tag->value.string;
   else if (tag->key == keys->category && text != NULL)
     span->category = tag->value.string;
+  else if (tag->key == keys->parent && tag->type == STORE_INT && tag->value.integer > 0)
+    span->recorded_parent_id = (int64_t)(*find_id(keys, tag->value.integer) >> 1);
+  else if (tag->key == keys->basis && text != NULL && basis_from_name(text, length, &basis) &&
+           STORE_BASIS_OF_FLAGS(span->flags) < 0)
+    span->flags |= STORE_FLAG_BASIS(basis);
+  else if (tag->key == keys->step)
+    span->flags |= STORE_SPAN_STEP;
   else
-    return (is_first && tag->key == keys->run) || tag->key == keys->basis;
+    return (is_first && tag->key == keys->run) || tag->key == keys->span;
   return true;
 }

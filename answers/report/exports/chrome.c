@@ -97,8 +97,15 @@ static void put_args(struct chrome *chrome, uint32_t row)
     json_member_string(json, "kind", kind_name(run->spans.kind[row]));
   if (run->spans.correlation_id[row] != 0)
     json_member_int(json, "correlation_id", run->spans.correlation_id[row]);
-  if (run->derived.basis[row] == BASIS_AMBIGUOUS)
-    json_member_string(json, "basis", "ambiguous");
+  if ((run->spans.flags[row] & STORE_SPAN_STEP) != 0)
+    json_member_int(json, TIMELINE_STEP_KEY, 1);
+  const char *basis = timeline_basis(run, row);
+  if ((run->links[row] & TIMELINE_NAMED) != 0)
+    json_member_int(json, TIMELINE_SPAN_KEY, timeline_number(run, row));
+  if (basis != NULL && run->parent[row] != TIMELINE_NO_ROW)
+    json_member_int(json, TIMELINE_PARENT_KEY, timeline_number(run, run->parent[row]));
+  if (basis != NULL)
+    json_member_string(json, "basis", basis);
   const struct timeline_range range = timeline_tags(run, run->spans.span_id[row]);
   for (size_t i = range.first; i < range.end; i++)
     put_tag(chrome, &run->tags[i]);
@@ -206,7 +213,8 @@ static void end(struct timeline_writer *writer)
 static enum status write_chrome(struct store *store, const char *path, const struct report_export_options *options,
                                 struct error *err)
 {
-  static const struct timeline_parts parts = {begin, put_run, end};
+  static const struct timeline_parts parts = {
+      .begin = begin, .put_run = put_run, .end = end, .has_links = true, .are_all_threads = true};
   struct chrome chrome = {0};
   return timeline_write(&chrome.writer, &parts, store, path, options, err);
 }

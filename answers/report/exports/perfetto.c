@@ -34,13 +34,7 @@ enum annotation_field {
   ANNOTATION_NAME_IID = 1,
   ANNOTATION_INT = 4,
   ANNOTATION_DOUBLE = 5,
-  ANNOTATION_STRING_IID = 17,
-};
-enum interned_field {
-  INTERNED_CATEGORIES = 1,
-  INTERNED_NAMES = 2,
-  INTERNED_ANNOTATION_NAMES = 3,
-  INTERNED_ANNOTATION_STRINGS = 29,
+  ANNOTATION_STRING_IID = 17
 };
 enum descriptor_field {
   TRACK_UUID = 1,
@@ -60,17 +54,15 @@ enum clock { CLOCK_REAL = 1, CLOCK_BOOT = 6 }; // perfetto's numbers
 #define FIXED_IIDS ((uint64_t)1 << 32)
 
 enum { INTERN_CATEGORY, INTERN_NAME, INTERN_KEY, INTERN_VALUE, INTERN_KINDS };
-static const unsigned intern_fields[INTERN_KINDS] = {INTERNED_CATEGORIES, INTERNED_NAMES, INTERNED_ANNOTATION_NAMES,
-                                                     INTERNED_ANNOTATION_STRINGS};
-#define FIXED_TEXTS 64u
+static const unsigned intern_fields[INTERN_KINDS] = {1, 2, 3, 29}; // of InternedData
 
 struct perfetto {
   struct timeline_writer writer;
-  struct buf interned;             // of the current event
-  struct buf event;                // the current event
-  uint8_t *sent;                   // by string id of the store: a bit per kind
-  uint8_t sent_fixed[FIXED_TEXTS]; // by number
-  bool is_begun;                   // the first packet of the sequence clears its state
+  struct buf interned;    // of the current event
+  struct buf event;       // the current event
+  uint8_t *sent;          // by string id of the store: a bit per kind
+  uint8_t sent_fixed[64]; // by number
+  bool is_begun;          // the first packet of the sequence clears its state
 };
 
 static uint64_t mix(uint64_t value)
@@ -252,34 +244,48 @@ enum fixed_text { // numbers of our own texts; 0 is the empty one, then five lev
   FIXED_RUN = FIXED_KIND + 3,
   FIXED_KIND_KEY,
   FIXED_CORRELATION,
-  FIXED_BASIS_KEY,
-  FIXED_AMBIGUOUS,
   FIXED_TRACER,
+  FIXED_SPAN,
+  FIXED_PARENT,
+  FIXED_STEP,
+  FIXED_BASIS_KEY,
+  FIXED_BASIS, // of the first one
 };
 
-static void annotate_own(struct perfetto *perfetto, enum fixed_text number, const char *key, enum store_value_type type,
-                         uint64_t value)
+static void annotate_int(struct perfetto *perfetto, enum fixed_text number, const char *key, int64_t value)
 {
-  annotate_value(perfetto, intern_fixed(perfetto, INTERN_KEY, number, key), type, value);
+  annotate_value(perfetto, intern_fixed(perfetto, INTERN_KEY, number, key), STORE_INT, (uint64_t)value);
+}
+
+static void annotate_text(struct perfetto *perfetto, enum fixed_text number, const char *key, uint64_t text_iid)
+{
+  annotate_value(perfetto, intern_fixed(perfetto, INTERN_KEY, number, key), STORE_TEXT, text_iid);
 }
 
 static void annotate_row(struct perfetto *perfetto, uint32_t row)
 {
   const struct timeline_run *run = &perfetto->writer.run;
   const struct store_spans *spans = &run->spans;
+  const unsigned kind = spans->kind[row];
+  const char *basis = timeline_basis(run, row);
   if (run->derived.depth[row] == 0)
-    annotate_own(perfetto, FIXED_RUN, "run_id", STORE_INT, (uint64_t)run->run->run_id);
+    annotate_int(perfetto, FIXED_RUN, "run_id", run->run->run_id);
   if (spans->tracer[row] != 0)
-    annotate_own(perfetto, FIXED_TRACER, "tracer", STORE_TEXT, intern(perfetto, INTERN_VALUE, spans->tracer[row]));
-  const char *kind = spans->kind[row] == XSP_KIND_SYNC ? NULL : kind_name(spans->kind[row]);
-  if (kind != NULL)
-    annotate_own(perfetto, FIXED_KIND_KEY, "kind", STORE_TEXT,
-                 intern_fixed(perfetto, INTERN_VALUE, FIXED_KIND + spans->kind[row], kind));
+    annotate_text(perfetto, FIXED_TRACER, "tracer", intern(perfetto, INTERN_VALUE, spans->tracer[row]));
+  if (kind != XSP_KIND_SYNC)
+    annotate_text(perfetto, FIXED_KIND_KEY, "kind",
+                  intern_fixed(perfetto, INTERN_VALUE, FIXED_KIND + kind, kind_name(kind)));
   if (spans->correlation_id[row] != 0)
-    annotate_own(perfetto, FIXED_CORRELATION, "correlation_id", STORE_INT, (uint64_t)spans->correlation_id[row]);
-  if (run->derived.basis[row] == BASIS_AMBIGUOUS)
-    annotate_own(perfetto, FIXED_BASIS_KEY, "basis", STORE_TEXT,
-                 intern_fixed(perfetto, INTERN_VALUE, FIXED_AMBIGUOUS, "ambiguous"));
+    annotate_int(perfetto, FIXED_CORRELATION, "correlation_id", spans->correlation_id[row]);
+  if ((spans->flags[row] & STORE_SPAN_STEP) != 0)
+    annotate_int(perfetto, FIXED_STEP, TIMELINE_STEP_KEY, 1);
+  if ((run->links[row] & TIMELINE_NAMED) != 0)
+    annotate_int(perfetto, FIXED_SPAN, TIMELINE_SPAN_KEY, timeline_number(run, row));
+  if (basis != NULL && run->parent[row] != TIMELINE_NO_ROW)
+    annotate_int(perfetto, FIXED_PARENT, TIMELINE_PARENT_KEY, timeline_number(run, run->parent[row]));
+  if (basis != NULL)
+    annotate_text(perfetto, FIXED_BASIS_KEY, "basis",
+                  intern_fixed(perfetto, INTERN_VALUE, FIXED_BASIS + run->derived.basis[row], basis));
   const struct timeline_range range = timeline_tags(run, spans->span_id[row]);
   for (size_t i = range.first; i < range.end; i++)
     annotate_tag(perfetto, &run->tags[i]);
@@ -310,10 +316,9 @@ static void put_begin(void *context, const struct timeline_lane *lane, uint32_t 
   protobuf_varint(event, EVENT_TYPE, TYPE_BEGIN);
   protobuf_varint(event, EVENT_TRACK, lane_uuid(perfetto, lane));
   protobuf_varint(event, EVENT_NAME_IID, intern(perfetto, INTERN_NAME, spans->name[row]));
-  const char *level = level_name(spans->level[row]);
-  if (level != NULL)
-    protobuf_varint(event, EVENT_CATEGORY_IIDS,
-                    intern_fixed(perfetto, INTERN_CATEGORY, FIXED_LEVEL + spans->level[row], level));
+  const unsigned level = spans->level[row];
+  protobuf_varint(event, EVENT_CATEGORY_IIDS,
+                  intern_fixed(perfetto, INTERN_CATEGORY, FIXED_LEVEL + level, level_name(level)));
   if (spans->category[row] != 0)
     protobuf_varint(event, EVENT_CATEGORY_IIDS, intern(perfetto, INTERN_CATEGORY, spans->category[row]));
   put_flows(perfetto, row);
@@ -367,8 +372,7 @@ static void put_run(struct timeline_writer *writer)
 
 static void begin(struct timeline_writer *writer)
 {
-  struct perfetto *perfetto = (struct perfetto *)writer;
-  perfetto->sent = memory_new((size_t)store_string_count(writer->timeline.store) + 1, 1);
+  ((struct perfetto *)writer)->sent = memory_new((size_t)store_string_count(writer->timeline.store) + 1, 1);
   put_clocks(writer);
   for (size_t i = 0; i < writer->timeline.process_count; i++)
     put_process(writer, i);
@@ -377,7 +381,7 @@ static void begin(struct timeline_writer *writer)
 static enum status write_perfetto(struct store *store, const char *path, const struct report_export_options *options,
                                   struct error *err)
 {
-  static const struct timeline_parts parts = {begin, put_run, NULL};
+  static const struct timeline_parts parts = {.begin = begin, .put_run = put_run, .has_links = true};
   struct perfetto perfetto = {0};
   buf_init(&perfetto.interned, BUF_MAXIMUM_DEFAULT);
   buf_init(&perfetto.event, BUF_MAXIMUM_DEFAULT);

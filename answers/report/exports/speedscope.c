@@ -237,7 +237,7 @@ static void end(struct timeline_writer *writer)
 static enum status write_speedscope(struct store *store, const char *path, const struct report_export_options *options,
                                     struct error *err)
 {
-  static const struct timeline_parts parts = {begin, put_run, end};
+  static const struct timeline_parts parts = {.begin = begin, .put_run = put_run, .end = end};
   struct speedscope speedscope = {0};
   enum status status = stacks_open(store, &speedscope.stacks, err);
   if (status == STATUS_OK)

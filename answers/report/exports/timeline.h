@@ -72,6 +72,18 @@ struct timeline_run {
   size_t execution_count;
   struct timeline_counter *counters; // none where the run has no track
   size_t counter_count;
+  // By row, for exports that importers read back (timeline_links.c): the parent's row, and enum timeline_link; else NULL.
+  uint32_t *parent;
+  uint8_t *links;
+  int64_t number; // of the run's first row in the file, less 1
+};
+// Arguments of spans in exports; trace/importers/exported.c reads them.
+#define TIMELINE_SPAN_KEY "xsp.span_id"
+#define TIMELINE_PARENT_KEY "xsp.parent_id"
+#define TIMELINE_STEP_KEY "xsp.step"
+enum timeline_link {
+  TIMELINE_LINKED = 1, // a reader finds another parent, or one where there is none
+  TIMELINE_NAMED = 2,  // the parent of a linked row
 };
 
 // Where a track is drawn. `tid` is the source's thread id if it is an int32, as viewers need it, and no other track of the
@@ -157,6 +169,9 @@ enum status timeline_find_roles(struct timeline *timeline, struct error *err) MU
 // timeline_servers.c. Adds to `shows` of tracks whose samples are in the loop of a server, or of a process that one started to serve.
 enum { TIMELINE_SERVER = 8, TIMELINE_SERVER_WORKER = 16 };
 enum status timeline_see_servers(struct timeline *timeline, struct error *err) MUST_CHECK;
+// timeline_links.c. `are_all_threads`: what the export's tracks are, whatever they were.
+enum status timeline_find_links(struct timeline_run *run, bool are_all_threads, struct arena *arena,
+                                struct error *err) MUST_CHECK;
 int64_t timeline_new_tid(struct timeline *timeline, size_t process);
 // The place of a track in sorted tracks; `count`: not there.
 size_t timeline_find_track(const struct store_track *tracks, size_t count, int64_t track_id);
@@ -182,6 +197,19 @@ static inline int64_t timeline_end(const struct timeline_run *run, uint32_t row)
   return overflows ? INT64_MAX : end_ns;
 }
 
+// Of a row whose parent an export names, or names none; NULL: nesting and correlation ids give it.
+static inline const char *timeline_basis(const struct timeline_run *run, uint32_t row)
+{
+  bool is_given = (run->links[row] & TIMELINE_LINKED) != 0 || run->derived.basis[row] == BASIS_AMBIGUOUS;
+  return is_given ? basis_name(run->derived.basis[row]) : NULL;
+}
+
+static inline int64_t timeline_number(const struct timeline_run *run,
+                                      uint32_t row) // the same for no other span of the file
+{
+  return run->number + row + 1;
+}
+
 static inline bool timeline_is_open(const struct timeline_run *run, uint32_t row)
 {
   return (run->spans.flags[row] & STORE_SPAN_OPEN) != 0;
@@ -203,6 +231,8 @@ struct timeline_parts { // an export's functions; begin and end may be NULL
   void (*begin)(struct timeline_writer *writer);
   void (*put_run)(struct timeline_writer *writer);
   void (*end)(struct timeline_writer *writer);
+  bool has_links;       // run.parent and run.links are needed
+  bool are_all_threads; // its tracks
 };
 // Writes begin, all runs and end to a new file at `path`.
 enum status timeline_write(struct timeline_writer *writer, const struct timeline_parts *parts, struct store *store,

@@ -6,9 +6,14 @@ static enum status put_all(struct timeline_writer *writer, const struct timeline
 {
   if (parts->begin != NULL)
     parts->begin(writer);
+  int64_t number = 0;
   for (size_t i = 0; i < writer->timeline.run_count; i++) {
     struct arena arena SCOPED(arena_done) = {0};
     XSP_TRY(timeline_load(&writer->timeline, i, &arena, &writer->run, err));
+    writer->run.number = number;
+    number += (int64_t)writer->run.spans.count;
+    if (parts->has_links)
+      XSP_TRY(timeline_find_links(&writer->run, parts->are_all_threads, &arena, err));
     parts->put_run(writer);
     XSP_TRY(writer->file.status);
   }

@@ -36,7 +36,6 @@ struct reading {
   struct map async_lanes;   // (category and scope, id and process) as ids of texts → lane
   struct map process_names; // (pid, 0) as ids of texts → text
   struct map thread_names;  // (pid, tid) → text
-  int64_t last_span_id;
   uint64_t event_count;
   bool is_of_xla; // a process has the name that its profiler gives
   bool is_own;    // xsp wrote it
@@ -74,7 +73,11 @@ static struct store_span make_own_span(struct reading *reading, const struct tra
   struct import *import = reading->import;
   unsigned level = XSP_LEVEL_APPLICATION;
   (void)level_from_name(event->category.data, event->category.length, &level);
-  struct store_span span = {.span_id = ++reading->last_span_id,
+  int64_t number = 0;
+  const struct trace_argument *named = trace_find(event, "xsp.span_id");
+  if (named != NULL)
+    (void)trace_int64(&named->value, &number);
+  struct store_span span = {.span_id = import_exported_id(&reading->exported, number),
                             .start_ns = event->start_ns,
                             .level = (uint8_t)level,
                             .kind = XSP_KIND_SYNC,
@@ -97,7 +100,7 @@ static struct store_span make_span(struct reading *reading, const struct trace_e
   if (reading->is_own)
     return make_own_span(reading, event);
   range_read(NULL, event->name.data, event->name.length, import->options->model_range, &range);
-  struct store_span span = {.span_id = ++reading->last_span_id,
+  struct store_span span = {.span_id = import_exported_id(&reading->exported, 0),
                             .start_ns = event->start_ns,
                             .level = (uint8_t)range.level,
                             .kind = XSP_KIND_SYNC,
@@ -358,6 +361,7 @@ static enum status read_file(struct import *import, struct error *err)
   map_done(&reading.async_lanes);
   map_done(&reading.process_names);
   map_done(&reading.thread_names);
+  import_exported_done(&reading.exported);
   return status;
 }
 

@@ -123,11 +123,22 @@ static void take_tags(struct reading *reading, bool is_own, struct store_span *s
   }
 }
 
+// What xsp's own export calls the slice; 0: nothing.
+static int64_t own_number(const struct reading *reading)
+{
+  for (size_t i = 0; i < reading->event.tags.count; i++) {
+    const struct store_tag *tag = &reading->event.tags.items[i];
+    if (tag->key == reading->exported.span && tag->type == STORE_INT)
+      return tag->value.integer;
+  }
+  return 0;
+}
+
 static enum status begin_slice(struct reading *reading, struct error *err)
 {
   const struct perfetto_event *event = &reading->event;
   struct slice_stack *stack;
-  struct store_span span = {.span_id = (int64_t)reading->spans.count + 1,
+  struct store_span span = {.span_id = import_exported_id(&reading->exported, own_number(reading)),
                             .start_ns = event->time_ns,
                             .name = event->name,
                             .kind = XSP_KIND_SYNC};
@@ -225,6 +236,7 @@ static enum status read_file(struct import *import, struct error *err)
   vector_done(&reading.spans);
   vector_done(&reading.event.tags);
   map_done(&reading.stack_of);
+  import_exported_done(&reading.exported);
   perfetto_packets_done(&reading.packets);
   return status;
 }
