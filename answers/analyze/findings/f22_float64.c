@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // F22, double precision: a model is called with tensors of float64, so that it computes in double precision: half as fast, with
-// twice the memory traffic.
+// twice the memory traffic. Or it converts to it itself, by samples in PyTorch's code for it.
 #include "analyze/findings/busiest_line.h"
+#include "analyze/findings/own_lines.h"
 #include "analyze/findings/rules.h"
+#include "analyze/findings/server.h"
 #include "analyze/findings/shared.h"
+#include "analyze/findings/work_paths.h"
 
 #include <math.h>
 #include <string.h>
+#include <xsp/call_path.h>
 
 static bool is_double(const char *signature) // of PyTorch and ONNX Runtime; of XLA
 {
@@ -38,6 +42,103 @@ static enum status add(struct findings *findings, double times, struct error *er
   return STATUS_OK;
 }
 
+// ---- conversions within the model ------------------------------------------------------------------------------------
+enum double_kind { DOUBLE_NONE, DOUBLE_COMPUTES, DOUBLE_CONVERTS }; // kinds of lines
+
+struct doubles { // samples of main threads in the loop
+  struct store_call_paths paths;
+  struct work_paths work_paths;
+  struct own_lines lines;
+  double all_ns, double_ns, by_line_ns[DOUBLE_CONVERTS + 1]; // double_ns: with backward passes, which no line calls
+};
+
+// "void at::native::AVX512::serial_vec_log_softmax_lastdim_range<double>(double const*, double*, …)", "mkl_blas_avx512_dgemm_kernel".
+// Not what adds floats up in double.
+static bool computes_in_double(const struct store_frame *frame)
+{
+  return frame->name != NULL && frame->module != NULL && strstr(frame->module, "/libtorch") != NULL &&
+         (strstr(frame->name, "double*") != NULL || strstr(frame->name, "double const*") != NULL ||
+          strstr(frame->name, "Vectorized<double>") != NULL || strstr(frame->name, "_dgemm") != NULL) &&
+         strstr(frame->name, "float") == NULL;
+}
+
+static void add_sample(struct doubles *doubles, uint32_t context_id, double ns)
+{
+  uint32_t own = work_path_of(&doubles->work_paths, context_id)->own;
+  bool is_double = false, converts = false, is_backward = false;
+  for (uint32_t id = context_id; id != 0 && id != own; id = (uint32_t)doubles->paths.contexts[id - 1].parent_id) {
+    const struct store_frame *frame = &doubles->paths.frames[doubles->paths.contexts[id - 1].frame_id - 1];
+    if (frame->kind == XSP_FRAME_PYTHON)
+      continue;
+    is_double |= computes_in_double(frame);
+    converts |= frame->name != NULL && strstr(frame->name, "THPVariable_double") != NULL;
+    is_backward |= frame->name != NULL && strstr(frame->name, "Backward") != NULL;
+  }
+  doubles->all_ns += ns;
+  doubles->double_ns += is_double || converts ? ns : 0;
+  if ((!is_double && !converts) || is_backward || own == 0)
+    return;
+  enum double_kind kind = converts ? DOUBLE_CONVERTS : DOUBLE_COMPUTES;
+  own_lines_add(&doubles->lines, own, kind, ns);
+  doubles->by_line_ns[kind] += ns;
+}
+
+static enum status add_run(struct findings *findings, const struct view_run *run, struct doubles *doubles,
+                           struct error *err)
+{
+  struct arena arena SCOPED(arena_done) = {0};
+  struct map is_main SCOPED(map_done) = {0};
+  struct store_samples samples;
+  size_t threads;
+  XSP_TRY(store_load_samples(findings->question->view->store, run->run->run_id, &arena, &samples, err));
+  XSP_TRY(server_tracks(findings, run, &is_main, &threads, err));
+  for (size_t i = 0; i < samples.count; i++)
+    if (samples.context_id[i] != 0 && findings_is_in_loop(run, samples.time_ns[i]) &&
+        map_find(&is_main, map_number(samples.track_id[i])) != NULL)
+      add_sample(doubles, samples.context_id[i], (double)samples.duration_ns[i]);
+  return STATUS_OK;
+}
+
+static void add_within(struct findings *findings, const struct doubles *doubles)
+{
+  double share = doubles->double_ns / doubles->all_ns;
+  enum double_kind kind = doubles->by_line_ns[DOUBLE_CONVERTS] > 0 ? DOUBLE_CONVERTS : DOUBLE_COMPUTES;
+  const struct own_line *line = own_lines_main(&doubles->lines, kind, doubles->by_line_ns[kind]);
+  if (line == NULL || !(100 * share >= findings_threshold(findings, "float64-computing")))
+    return;
+  struct finding *finding = findings_add(findings);
+  finding_at_own_line(findings, finding, &doubles->lines, line);
+  finding->time_ms = share * findings->loop_ms;
+  finding->share_pct = 100 * share;
+  finding->saving_ms = finding->time_ms / 2;
+  finding->saving_basis = "half of the time in float64, by samples: single precision moves half the bytes and computes "
+                          "twice as fast; without conversions even more";
+  finding->title = arena_format(findings->question->arena,
+                                "%s has PyTorch compute in float64 (double precision) for %.3g %% of the loop",
+                                findings_name(findings, finding->context), 100 * share);
+  finding->advice = "leave out .double(), and constants or arrays of NumPy in float64; float32 is precise enough for "
+                    "softmax, losses and norms";
+  finding->threshold = findings_threshold_of(findings, "float64-computing");
+  finding->confidence = CONFIDENCE_MEDIUM;
+}
+
+static enum status find_within(struct findings *findings, bool has_signatures, struct error *err)
+{
+  struct doubles doubles = {.all_ns = 0};
+  XSP_TRY(store_call_paths(findings->question->view->store, findings->question->scratch, &doubles.paths, err));
+  doubles.lines.paths = &doubles.paths;
+  work_paths_start(&doubles.work_paths, &doubles.paths, findings->question->scratch);
+  enum status status = STATUS_OK;
+  for (size_t i = 0; status == STATUS_OK && i < findings->set->run_count; i++)
+    status = add_run(findings, findings->set->runs[i], &doubles, err);
+  if (status == STATUS_OK && doubles.all_ns > 0)
+    add_within(findings, &doubles);
+  else if (status == STATUS_OK && !has_signatures)
+    status = findings_lack(findings, err, "its observations have no signatures, and it has no samples");
+  own_lines_done(&doubles.lines);
+  return status;
+}
+
 static enum status find(struct findings *findings, struct error *err)
 {
   const struct places *places;
@@ -45,19 +146,19 @@ static enum status find(struct findings *findings, struct error *err)
   size_t count, doubles = 0;
   XSP_TRY(findings_places(findings, &places, err));
   XSP_TRY(findings_signatures(findings, &calls, &count, err));
-  if (count == 0)
-    return findings_lack(findings, err, "its observations have no signatures");
   for (size_t i = 0; i < count; i++)
     doubles += is_double(calls[i].text);
-  if (analyze_share_pct((double)doubles, (double)count) >= findings_threshold(findings, "float64-share"))
+  if (count > 0 && analyze_share_pct((double)doubles, (double)count) >= findings_threshold(findings, "float64-share"))
     return add(findings, (double)doubles, err);
-  return STATUS_OK;
+  return find_within(findings, count > 0, err);
 }
 
 const struct finding_rule finding_f22 = {
     .id = "F22",
     .key = "float64",
     .title = "double precision",
-    .thresholds = {{"float64-share", "%", 50, "of the observations that are called with tensors of float64, at least"}},
+    .thresholds = {{"float64-share", "%", 50,
+                    "of the observations that are called with tensors of float64, at least; or"},
+                   {"float64-computing", "%", 10, "time in PyTorch's code for it, of the main thread's in the loop"}},
     .find = find,
 };

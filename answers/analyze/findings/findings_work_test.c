@@ -753,9 +753,52 @@ static void test_products_in_float32_are_none(void **unused)
   assert_int_equal(products_in("float"), 0);
 }
 
+// ---- F22, by samples -------------------------------------------------------------------------------------------------
+#define LIBTORCH SITE "torch/lib/libtorch_cpu.so"
+
+static size_t softmax_in(const char *function, const char *module)
+{
+  start_with(8);
+  uint32_t main = fixture.context_id;
+  uint32_t converts = python(main, "forward", FILE_OF, 17);
+  fixture.context_id = native(python(main, "forward", FILE_OF, 18), function, module);
+  samples_of_steps(1);
+  if (strstr(function, "softmax") != NULL) {
+    fixture.context_id =
+        native(converts, "torch::autograd::THPVariable_double(_object*)", SITE "torch/lib/libtorch_python.so");
+    fixture_sample(&fixture, SAMPLE_CPU, 9 * MS, MS);
+  }
+  return ask_rule("F22");
+}
+
+static void test_softmax_in_float64(void **unused)
+{
+  (void)unused;
+  assert_int_equal(
+      softmax_in("void serial_vec_log_softmax_lastdim_range<double>(double const*, double*, long)", LIBTORCH), 1);
+  ASSERT_NEAR(found_number(0, "line"), 17); // which makes float64 of it
+  ASSERT_NEAR(found_number(0, "share_pct"), 100. * 21 / 181);
+  ASSERT_NEAR(found_number(0, "saving_pct"), 50. * 21 / 181);
+}
+
+static void test_floats_added_up_in_float64_are_none(void **unused)
+{
+  (void)unused;
+  assert_int_equal(softmax_in("void batch_norm_collect<float, double>(float const*, double*, long)", LIBTORCH), 0);
+}
+
+static void test_float64_of_numpy_is_none(void **unused)
+{
+  (void)unused;
+  assert_int_equal(softmax_in("void pocketfft::rfftp<double>::exec(double*)", NUMPY), 0);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
+      TEST(test_softmax_in_float64),
+      TEST(test_floats_added_up_in_float64_are_none),
+      TEST(test_float64_of_numpy_is_none),
       TEST(test_products_in_float16),
       TEST(test_products_in_bfloat16),
       TEST(test_products_with_vectors_in_float16_are_none),
