@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// F26 to F28, F58 and F60 over programs with known answers: operators that could be fewer or others. Each names its fault with its
+// F26 to F28, F58, F60 and F63 over programs with known answers: operators that could be fewer or others. Each names its fault with its
 // line, and is silent about the same program without.
 #include "analyze/findings/test_operators.h"
 
@@ -304,6 +304,56 @@ static void test_f60_is_silent_about_pytorchs_attention(void **unused)
   assert_int_equal(ask_rule("F60"), 0);
 }
 
+// ---- F63 -------------------------------------------------------------------------------------------------------------
+// x = one_hot(ids, classes).float() @ table, in a step of 1 ms. The product is the line's own, of nn.Linear, or of another module.
+static void one_hot(int64_t tensor_us, const char *module)
+{
+  fixture_run(&fixture, "M/L", 1);
+  uint32_t main = python(0, "main", FILE_OF, 40), line = python(main, "Tagger.forward", FILE_OF, 17);
+  uint32_t caller = module != NULL ? python(line, module, TORCH "nn/modules/linear.py", 134) : line;
+  int64_t at = step(MS);
+  operator_at(line, "aten::one_hot", at, tensor_us * US);
+  operator_at(line, "aten::to", at + 100 * US, 10 * US);
+  product_at(caller, "aten::mm", at + 200 * US);
+  backward_at(caller, "MmBackward0", at + 300 * US, 200 * US);
+  operator_at(line, "aten::relu", at + 600 * US, 50 * US);
+  product_at(python(main, "Tagger.forward", FILE_OF, 18), "aten::mm", at + 700 * US);
+}
+
+static void test_f63(void **unused)
+{
+  (void)unused;
+  one_hot(40, NULL);
+  assert_int_equal(ask_rule("F63"), 1);
+  assert_string_equal(found_text(0, "context"), "Tagger.forward");
+  ASSERT_NEAR(found_number(0, "line"), 17);
+  ASSERT_NEAR(found_number(0, "saving_ms"), 0.35);
+}
+
+static void test_f63_of_a_linear_layer(void **unused)
+{
+  (void)unused;
+  one_hot(40, "Linear.forward");
+  assert_int_equal(ask_rule("F63"), 1);
+  ASSERT_NEAR(found_number(0, "saving_ms"), 0.35);
+}
+
+static void test_f63_leaves_other_modules_out(void **unused)
+{
+  (void)unused;
+  one_hot(40, "GRU.forward");
+  assert_int_equal(ask_rule("F63"), 1);
+  ASSERT_NEAR(found_number(0, "saving_ms"), 0.05);
+}
+
+// Of a few classes, as targets or conditions have.
+static void test_f63_is_silent_about_a_small_tensor(void **unused)
+{
+  (void)unused;
+  one_hot(39, NULL);
+  assert_int_equal(ask_rule("F63"), 0);
+}
+
 // ---- which findings remain ---------------------------------------------------------------------------------------------
 static void test_least_gain(void **unused)
 {
@@ -339,6 +389,10 @@ int main(void)
       TEST(test_f60_is_silent_about_a_gate_of_experts),
       TEST(test_f60_is_silent_about_a_gradient_by_hand),
       TEST(test_f60_is_silent_about_pytorchs_attention),
+      TEST(test_f63),
+      TEST(test_f63_of_a_linear_layer),
+      TEST(test_f63_leaves_other_modules_out),
+      TEST(test_f63_is_silent_about_a_small_tensor),
       TEST(test_least_gain),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -56,6 +56,7 @@
   X(f60)                                                                                                               \
   X(f61)                                                                                                               \
   X(f62)                                                                                                               \
+  X(f63)                                                                                                               \
   X(f64)                                                                                                               \
   /* the next one goes above this line */
 

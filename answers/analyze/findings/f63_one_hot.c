@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+// F63, one-hot tensors: a function of the program makes a tensor that is zero but for one element a row, and often multiplies it by a table.
+// An index reads the row without either.
+#include "analyze/findings/rules.h"
+#include "analyze/findings/shared.h"
+#include "analyze/flops/flops.h"
+#include "base/slice.h"
+
+#include <string.h>
+#include <xsp/call_path.h>
+
+struct one_hot {   // by function of the program
+  int64_t line;    // 0: it makes none
+  uint32_t place;  // of that line
+  double own_ns;   // of the tensor and its conversions
+  double times_ns; // of products at that line, forward and backward
+};
+
+static bool is_conversion(const char *name)
+{
+  return text_is_one_of(name, "aten::to", "aten::type_as", "aten::_to_copy");
+}
+
+static bool is_product(const char *name)
+{
+  return flops_class(name) == FLOPS_PRODUCTS || strstr(name, "mmBackward") != NULL ||
+         strstr(name, "MmBackward") != NULL || strstr(name, "BmmBackward") != NULL;
+}
+
+// Called by the line itself, or by a module or function that only multiplies.
+static bool is_called_by(const struct places *places, uint32_t place, uint32_t source)
+{
+  for (uint32_t at = places->all[place].parent; at != PLACE_NONE && at != source; at = places->all[at].parent)
+    if (places->all[at].frame_kind == XSP_FRAME_PYTHON && !place_is_glue(&places->all[at]) &&
+        !text_is_one_of(places->all[at].name, "Linear.forward", "einsum", "tensordot"))
+      return false;
+  return true;
+}
+
+static uint32_t own_source(const struct places *places, uint32_t place)
+{
+  uint32_t source = place_in_source(places->all, place);
+  return source != PLACE_NONE && places->all[source].frame_kind == XSP_FRAME_PYTHON &&
+                 !place_is_installed(&places->all[source])
+             ? source
+             : PLACE_NONE;
+}
+
+static void find_lines(const struct places *places, struct one_hot *ret)
+{
+  for (uint32_t i = 0; i < places->count; i++) {
+    uint32_t source = strcmp(places->all[i].name, "aten::one_hot") == 0 ? own_source(places, i) : PLACE_NONE;
+    if (source != PLACE_NONE)
+      ret[places->all[source].function] = (struct one_hot){.line = places->all[source].line, .place = source};
+  }
+}
+
+static void sum(struct findings *findings, const struct places *places, struct one_hot *ret)
+{
+  enum part { PART_NONE, PART_TENSOR, PART_PRODUCT };
+  uint8_t *parts = arena_alloc_array(findings->question->scratch, places->count + 1, sizeof *parts);
+  for (uint32_t i = 0; i < places->count; i++) {
+    const struct place *place = &places->all[i];
+    uint32_t source = own_source(places, i);
+    if (source == PLACE_NONE || place->frame_kind == XSP_FRAME_PYTHON)
+      continue;
+    struct one_hot *at = &ret[places->all[source].function];
+    if (at->line == 0 || at->line != places->all[source].line)
+      continue;
+    parts[i] = place->parent != PLACE_NONE ? parts[place->parent] : PART_NONE;
+    if (parts[i] == PART_NONE && (strcmp(place->name, "aten::one_hot") == 0 || is_conversion(place->name)))
+      parts[i] = PART_TENSOR;
+    else if (parts[i] == PART_NONE && is_product(place->name) && is_called_by(places, i, source))
+      parts[i] = PART_PRODUCT;
+    at->own_ns += parts[i] == PART_TENSOR ? place->own.host_ns + place->own.device_ns : 0;
+    at->times_ns += parts[i] == PART_PRODUCT ? place->own.host_ns + place->own.device_ns : 0;
+  }
+}
+
+static void add(struct findings *findings, const struct one_hot *at)
+{
+  struct finding *finding = findings_add(findings);
+  finding_at_place(findings, finding, at->place);
+  finding->time_ms = finding->saving_ms = findings_per_observation_ms(findings, at->own_ns + at->times_ns);
+  finding->share_pct = analyze_share_pct(finding->time_ms, findings->loop_ms);
+  finding->saving_basis = "time of the tensor, its conversions, and products at its line, as if they took none";
+  finding->title = arena_format(findings->question->arena, "%s makes a large one-hot tensor%s, almost all zeros: %s %s",
+                                findings_name(findings, finding->context), at->times_ns > 0 ? " and multiplies it" : "",
+                                findings_time(findings, finding->time_ms), findings_per_observation(findings));
+  finding->advice = "index instead: an embedding (torch.nn.functional.embedding) or gather reads only these rows, and "
+                    "losses such as cross_entropy take class numbers";
+  finding->confidence = CONFIDENCE_HIGH;
+}
+
+static enum status find(struct findings *findings, struct error *err)
+{
+  const struct places *places;
+  XSP_TRY(findings_places(findings, &places, err));
+  if (!places->has_contexts)
+    return findings_lack(findings, err, "it has no call paths");
+  struct one_hot *lines = arena_alloc_array(findings->question->scratch, places->function_count + 1, sizeof *lines);
+  find_lines(places, lines);
+  sum(findings, places, lines);
+  for (uint32_t i = 0; i < places->function_count; i++)
+    if (lines[i].line != 0 && analyze_share_pct(findings_per_observation_ms(findings, lines[i].own_ns),
+                                                findings->loop_ms) >= findings_threshold(findings, "one_hot-share"))
+      add(findings, &lines[i]);
+  return STATUS_OK;
+}
+
+const struct finding_rule finding_f63 = {
+    .id = "F63",
+    .key = "one_hot",
+    .title = "large one-hot tensors",
+    .thresholds = {{"one_hot-share", "%", 5,
+                    "time of the tensor and its conversions, of the program's loop, at least"}},
+    .find = find,
+};
