@@ -3,6 +3,10 @@
 // that was just drained.
 #include "experiment/lane.h"
 
+#include "experiment/progress.h"
+
+#define HAND_ON_EVERY_S 0.5
+
 enum status lane_start(struct lane *lane, const struct runner_options *options, struct level_set levels,
                        const char *tracers, struct error *err)
 {
@@ -64,6 +68,17 @@ enum status lane_observe(struct lane *lane, struct store *store, struct store_ru
   XSP_TRY(runner_predict(&lane->runner, run->batch_size, kind, err));
   XSP_TRY(look_at_counters(lane, err));
   return lane_drain(lane, store, run, err);
+}
+
+enum status lane_hand_on(struct lane *lane, struct store *store, const struct store_run *run,
+                         struct lane_watcher *watcher, struct error *err)
+{
+  if (watcher->hand_on == NULL || progress_now_s() - watcher->handed_on_s < HAND_ON_EVERY_S)
+    return STATUS_OK;
+  XSP_TRY(collect_commit(lane->session, store, err));
+  watcher->hand_on(watcher->context, store, run->run_id);
+  watcher->handed_on_s = progress_now_s();
+  return STATUS_OK;
 }
 
 enum status lane_flush(struct lane *lane, struct store *store, struct store_run *run, struct error *err)

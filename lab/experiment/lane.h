@@ -13,6 +13,13 @@ struct lane {
   struct counters counters;      // of the run that is measured
 };
 
+// Who gets spans while a lane is measured, if `hand_on` is not NULL. It returns whether more waits, which it gets at the next call.
+struct lane_watcher {
+  bool (*hand_on)(void *context, struct store *store, int64_t run_id);
+  void *context;
+  double handed_on_s; // progress_now_s of the last call; 0: none yet
+};
+
 // Starts the runner and waits until its model is open. `tracers`: XSP_TRACERS or NULL.
 enum status lane_start(struct lane *lane, const struct runner_options *options, struct level_set levels,
                        const char *tracers, struct error *err) MUST_CHECK;
@@ -24,6 +31,10 @@ enum status lane_end(struct lane *lane, struct error *err) MUST_CHECK;
 enum status lane_observe(struct lane *lane, struct store *store, struct store_run *run, enum runner_inference kind,
                          struct error *err) MUST_CHECK;
 enum status lane_drain(struct lane *lane, struct store *store, struct store_run *run, struct error *err) MUST_CHECK;
+// Twice a second, commits and hands on what was drained. Before an inference: so one always follows, whose spans come with what is
+// known at the end.
+enum status lane_hand_on(struct lane *lane, struct store *store, const struct store_run *run,
+                         struct lane_watcher *watcher, struct error *err) MUST_CHECK;
 // A framework that holds its layers back until the end of a profile publishes them now, into `run`.
 enum status lane_flush(struct lane *lane, struct store *store, struct store_run *run, struct error *err) MUST_CHECK;
 // What is left in the session when its runner is closed.

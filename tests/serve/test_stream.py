@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""xsp run --publish to an xsp serve: spans are there while the program runs, and the server's file becomes the local one."""
+"""xsp run and xsp evaluate --publish to an xsp serve: spans are there while the program runs, and the server's file becomes the local one."""
 import os
+import signal
 import subprocess
 import unittest
 
+import agents
 import cuda_simulator
 from scripted import BUILD, XSP, xsp_json
 from server import Server, files, wait_for
@@ -115,6 +117,23 @@ class Stream(PublishedRun, LiveTest):
         self.check_twice(f"{cuda_simulator.WORKLOAD} simple {self.parent}/truth 5", "-t", "cuda", analyses=("A8", "L0"),
                          environment={**cuda_simulator.environment("13.1"), "XSP_LIBRARY_CUPTI": str(library)})
         self.assertGreater(self.count("span where kind = 'execution'"), 10)
+
+    def test_an_evaluation(self):
+        server = self.server()
+        agents.make_machine(self.parent)
+        (self.parent / "models/net.yml").write_text(agents.manifest())
+        process = subprocess.Popen([XSP, "evaluate", self.parent / "models/net.yml", "--data", self.parent / "data/many.csv", "--levels", "M/L", "-o", self.output,
+                                    "--publish", server.about["url"]], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+                                   env={**agents.ENVIRONMENT, **self.environment})
+        self.addCleanup(process.kill)
+        document, _ = self.shown(server, self.sees(200))
+        self.assertIsNone(process.poll())
+        self.assertLessEqual({"net", "MatMul_1", "preprocess"}, set(document["names"]))
+        process.send_signal(signal.SIGINT)
+        errors = process.communicate(timeout=600)[1]
+        spans, = xsp_json("sql", self.output, "select count(*) as n from span", "--json")
+        self.assertIn(f"published {spans['n']} spans", errors)
+        self.assert_same(server, ("A1", "A2", "L0"))
 
     def test_a_server_that_comes_late(self):
         port = unused_port()

@@ -23,6 +23,7 @@ struct running {
   struct progress progress;
   size_t item_count;
   bool has_measured, has_committed;
+  struct lane_watcher watcher;
   int64_t next_run_id; // of scenarios; the models' own runs have the ids of their experiments
   // of the model
   const struct evaluation_model *model;
@@ -135,6 +136,7 @@ static enum status infer_all(struct running *running, struct error *err)
   for (unsigned i = 0; i < options->warmups; i++)
     XSP_TRY(infer_readable(running, 0, INFERENCE_WARMUP, err));
   for (size_t first = 0; first < running->item_count && !*options->interrupted; first += batch) {
+    XSP_TRY(lane_hand_on(&running->lane, running->store, &running->run, &running->watcher, err));
     XSP_TRY(infer_readable(running, first, INFERENCE_COUNTED, err));
     running->has_measured = true;
     running->result->item_count = first + batch < running->item_count ? first + batch : running->item_count;
@@ -168,6 +170,7 @@ static enum status infer_again(struct running *running, struct error *err)
     first = first < running->item_count ? first : 0;
     size_t unreadable = SIZE_MAX;
     struct error why = {0};
+    XSP_TRY(lane_hand_on(&running->lane, running->store, &running->run, &running->watcher, err));
     enum status status = infer(running, first, INFERENCE_COUNTED, &unreadable, &why);
     if (unreadable != SIZE_MAX) {
       char line[2 * sizeof why];
@@ -353,7 +356,7 @@ enum status evaluation_run(const struct evaluation_options *options, struct eval
                            struct error *err)
 {
   size_t all = options->set->count;
-  struct running running = {.options = options, .evaluation = ret_evaluation};
+  struct running running = {.options = options, .evaluation = ret_evaluation, .watcher = options->watcher};
   *ret_evaluation = (struct evaluation){0};
   running.next_run_id = (int64_t)options->model_count + 1;
   running.outputs.is_kept = options->keep_outputs;
@@ -372,7 +375,8 @@ enum status evaluation_run(const struct evaluation_options *options, struct eval
   if (status == STATUS_OK)
     ret_evaluation->store = running.store;
   else
-    record_give_up(running.store, running.has_measured, running.has_committed, options->warning);
+    record_give_up(running.store, running.has_measured, running.has_committed || running.watcher.handed_on_s > 0,
+                   options->warning);
   return status;
 }
 

@@ -42,6 +42,7 @@ struct evaluation_options {
   bool keep_outputs;    // in the file
   progress_fn progress; // may be NULL
   message_fn warning;
+  struct lane_watcher watcher;
   const volatile sig_atomic_t *interrupted;
 };
 

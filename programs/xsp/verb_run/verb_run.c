@@ -6,11 +6,11 @@
 #include "launch/launch.h"
 #include "programs/xsp/output.h"
 #include "programs/xsp/publish_options.h"
+#include "programs/xsp/run_stream.h"
 #include "programs/xsp/verb.h"
 #include "programs/xsp/verb_run/run_control.h"
 #include "programs/xsp/verb_run/run_json.h"
 #include "programs/xsp/verb_run/run_print.h"
-#include "programs/xsp/verb_run/run_stream.h"
 #include "programs/xsp/verb_run/run_tracers.h"
 #include "tracers/tracers.h"
 
@@ -293,7 +293,11 @@ static enum status fill(struct request *request, struct error *err)
   XSP_TRY(run_json_check(request->invocation, err));
   XSP_TRY(publish_options(request->invocation, &request->publisher, err));
   experiment->run.hands_trace = request->publisher != NULL; // else the server never gets the program's span
-  XSP_TRY(run_stream_open(request->invocation, request->publisher, experiment, &request->stream, err));
+  if (experiment->set_count * experiment->runs + experiment->warmups == 1 && !experiment->resolve &&
+      !experiment->aggregate && experiment->run.flight_recorder_bytes == 0)
+    XSP_TRY(run_stream_open(request->invocation, request->publisher, &request->stream, err));
+  experiment->run.hand_on = request->stream == NULL ? NULL : run_stream_hand_on;
+  experiment->run.hand_on_context = request->stream;
   return run_control(request->invocation, request->publisher, experiment, &request->arena, &request->control, err);
 }
 

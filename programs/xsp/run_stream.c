@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which spans go while the program runs: those between two drains, as parts of an export (report_otlp_part). Called by the thread
 // that drains, and at the end by the verb.
-#include "programs/xsp/verb_run/run_stream.h"
+#include "programs/xsp/run_stream.h"
 
 #include "base/vector.h"
 #include "programs/xsp/output.h"
@@ -20,14 +20,6 @@ struct run_stream {
   bool has_failed;                   // nothing is handed on any more
 };
 
-// Not a program that another one called: by its topmost spans' parents, which are found at the end, a server joins the two.
-static bool can_stream(const struct run_experiment_options *experiment)
-{
-  const char *caller = getenv("TRACEPARENT");
-  return (caller == NULL || caller[0] == 0) && experiment->set_count * experiment->runs + experiment->warmups == 1 &&
-         !experiment->resolve && !experiment->aggregate && experiment->run.flight_recorder_bytes == 0;
-}
-
 static void drop_places(struct run_stream *stream, size_t count)
 {
   stream->places.count -= count;
@@ -35,7 +27,7 @@ static void drop_places(struct run_stream *stream, size_t count)
 }
 
 // Since tags and messages come with their span in one drain, a part ends where a drain ended.
-static bool hand_on(void *context, struct store *store, int64_t run_id)
+bool run_stream_hand_on(void *context, struct store *store, int64_t run_id)
 {
   struct run_stream *stream = context;
   const struct report_otlp_sink sink = {publish_stream_put, stream->sending};
@@ -62,19 +54,17 @@ static bool hand_on(void *context, struct store *store, int64_t run_id)
 }
 
 enum status run_stream_open(const struct invocation *invocation, struct publisher *publisher,
-                            struct run_experiment_options *experiment, struct run_stream **ret_stream,
-                            struct error *err)
+                            struct run_stream **ret_stream, struct error *err)
 {
   struct publish_options options;
+  const char *caller = getenv("TRACEPARENT");
   *ret_stream = NULL;
-  if (publisher == NULL || !can_stream(experiment))
+  // By the parents of a called program's topmost spans, which are found at the end, a server joins it with its caller.
+  if (publisher == NULL || (caller != NULL && caller[0] != 0))
     return STATUS_OK;
   struct run_stream *stream = *ret_stream = memory_new(1, sizeof *stream);
   XSP_TRY(publish_options_read(invocation, &options, err));
-  XSP_TRY(publish_stream_open(&options, &stream->sending, err));
-  experiment->run.hand_on = hand_on;
-  experiment->run.hand_on_context = stream;
-  return STATUS_OK;
+  return publish_stream_open(&options, &stream->sending, err);
 }
 
 void run_stream_close(struct run_stream *stream)

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// --publish of `xsp run` to an xsp serve: spans go while the program runs, as they are recorded, and the rest at its end.
+// --publish of `xsp run` and `xsp evaluate` to an xsp serve: spans go while the program runs, as they are recorded, and the rest at
+// its end.
 #ifndef XSP_PROGRAMS_XSP_RUN_STREAM_H
 #define XSP_PROGRAMS_XSP_RUN_STREAM_H
 
-#include "experiment/experiment.h"
 #include "programs/xsp/publish_options.h"
 
 struct run_stream;
-// Of --publish, where the experiment is one execution whose spans are kept and that no traced program called; else *ret_stream
-// is NULL. After all other options of *experiment. The caller closes, also after an error.
+// Of --publish, for a file of one run, unless a traced program called it; else *ret_stream is NULL. The caller closes, also
+// after an error.
 enum status run_stream_open(const struct invocation *invocation, struct publisher *publisher,
-                            struct run_experiment_options *experiment, struct run_stream **ret_stream,
-                            struct error *err) MUST_CHECK;
+                            struct run_stream **ret_stream, struct error *err) MUST_CHECK;
+// Where a drain has ended. True: more waits to be handed on. Never waits itself.
+bool run_stream_hand_on(void *stream, struct store *store, int64_t run_id);
 // As publish_options_after: the rest of `store`, or all of it where nothing was sent. NULL: there was no stream.
 void run_stream_after(struct run_stream *stream, struct publisher *publisher, struct store *store);
 void run_stream_close(struct run_stream *stream); // NULL: nothing
