@@ -8,7 +8,8 @@ import browser
 import scripted
 from agent_case import AgentTest
 from agents import manifest
-from server import wait_for
+from scripted import temporary_folder
+from server import Server, wait_for
 
 SHOTS = os.environ.get("XSP_SCREENSHOTS")
 
@@ -75,6 +76,21 @@ class PageTest(AgentTest):
     def look_rows(self, number):
         result = self.agent_process.look(number)["result"]
         return (result[0] if isinstance(result, list) else result)["rows"]
+
+    def test_spans_while_it_runs(self):
+        """The evaluation of one model is on the live page of the server that gets its spans."""
+        with temporary_folder() as folder, Server(folder) as server:
+            self.choose("net", data="many.csv", spans=server.about["url"])
+            address = self.page.inner_text("#jobs li[data-state=running] .spans").removeprefix("spans: ")
+            self.assertEqual(address, f"{server.about['url']}/live")
+            live = self.page.context.new_page()
+            live.goto(address)
+            live.wait_for_function("() => /[1-9][0-9,]* predictions/.test(document.querySelector('.live-bar')?.textContent)")
+            job, = self.agent_process.ask("GET", "/evaluations")[2]["evaluations"]
+            self.assertEqual(job["state"], "running")
+            live.close()
+            self.page.click("#jobs button")
+            self.wait_for_state(self.agent_process, job["id"], "cancelled")
 
     def test_times_at_levels_of_a_device(self):
         """A profile: levels and a device are chosen; what is of data is not asked for."""

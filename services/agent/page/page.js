@@ -101,10 +101,12 @@ const start = async (event) => {
   const scenarios = checked("scenario"), limit = Number(byId("limit").value);
   if (!is_profile && scenarios.length > 0) job.scenario = scenarios;
   if (!is_profile && limit > 0) job.limit = limit;
+  if (byId("spans").value !== "") job.publish = byId("spans").value;
   try {
     if (job.models.length === 0) throw new Error("choose a model");
     const {id} = await ask("evaluations", {method: "POST", headers: {"Content-Type": "application/json"}, body: JSON.stringify(job)});
     started.set(id, job.models.map((model) => model.split("==")[0]).join(", "));
+    if (job.publish) localStorage.setItem(`spans ${id}`, new URL("/live", job.publish).href);
     await look();
   } catch (error) {
     byId("problem").textContent = error.message;
@@ -123,6 +125,8 @@ const line = ({job}) => {
   const button = element("button", is_over ? "Remove" : "End", {"aria-label": `${is_over ? "Remove" : "End"} ${job.id.slice(0, 8)}`});
   button.addEventListener("click", () => remove(job.id));
   item.append(element("code", job.id.slice(0, 8)), started.get(job.id) ?? "", element("strong", job.state, {class: job.state === "failed" ? "bad" : ""}), element("span", text));
+  const spans = localStorage.getItem(`spans ${job.id}`);
+  if (job.state === "running" && spans) item.append(element("span", `spans: ${spans}`, {class: "spans", title: "an address to paste: the server refuses links of other pages"}));
   if (job.state === "done") item.append(element("a", "trace", {href: `evaluations/${job.id}/file`, download: `${job.id.slice(0, 8)}.xsp`}));
   item.append(button);
   return item;
@@ -160,7 +164,10 @@ const results = () => {
 const look = async () => {
   const list = (await ask("evaluations")).evaluations, ids = new Set(list.map(({id}) => id));
   let is_changed = false;
-  for (const id of jobs.keys()) if (!ids.has(id)) is_changed = jobs.delete(id);
+  for (const id of jobs.keys()) if (!ids.has(id)) {
+    is_changed = jobs.delete(id);
+    localStorage.removeItem(`spans ${id}`);
+  }
   for (const job of list) {
     const known = jobs.get(job.id) ?? {};
     jobs.set(job.id, known);
