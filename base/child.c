@@ -4,6 +4,7 @@
 #include "base/child.h"
 
 #include "base/clock.h"
+#include "base/transfer.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -233,11 +234,10 @@ static int start_process(struct plan *plan, struct child *child)
   close(report[1]);
   if (child->process > 0)
     child->descriptor = (int)syscall(SYS_pidfd_open, child->process, 0);
-  ssize_t got = 0;
-  while (failure == 0 && (got = read(report[0], &number, sizeof number)) < 0 && errno == EINTR)
-    ;
+  if (failure == 0 && transfer_read(report[0], &number, sizeof number) == sizeof number)
+    failure = number;
   close(report[0]);
-  return got == (ssize_t)sizeof number ? number : failure;
+  return failure;
 }
 
 int child_start(const struct child_command *command, struct child *ret_child)

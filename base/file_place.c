@@ -4,6 +4,7 @@
 #include "base/file_place.h"
 
 #include "base/input_file.h"
+#include "base/transfer.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -25,22 +26,6 @@ int file_place_begin(const char *path, char partial[PATH_MAX])
   if (file >= 0)
     fchmod(file, 0666 & ~mask);
   return file;
-}
-
-bool file_place_write(int file, const void *bytes, size_t length)
-{
-  for (const char *at = bytes; length > 0;) {
-    ssize_t written = write(file, at, length); // short where a disk or a limit is full; the next one has the reason
-    if (written < 0 && errno == EINTR)
-      continue;
-    if (written <= 0) {
-      errno = written == 0 ? EIO : errno;
-      return false;
-    }
-    at += written;
-    length -= (size_t)written;
-  }
-  return true;
 }
 
 int file_place(const char *from, const char *to, bool may_replace)
@@ -65,7 +50,7 @@ bool file_place_whole(const char *path, const void *bytes, size_t length, bool m
   int file = file_place_begin(path, partial);
   if (file < 0)
     return false;
-  bool is_written = file_place_write(file, bytes, length);
+  bool is_written = transfer_write(file, bytes, length);
   is_written = close(file) == 0 && is_written;
   if (is_written && file_place(partial, path, may_replace) == 0)
     return true;

@@ -11,9 +11,6 @@
 // is removed. Its name goes to `partial`. A descriptor for writing, or -1 with errno.
 int file_place_begin(const char *path, char partial[PATH_MAX]);
 
-// Writes all of it. False, with errno.
-bool file_place_write(int file, const void *bytes, size_t length);
-
 // Renames `from` to `to`, paths in one file system. Without `may_replace` whatever has the name `to` keeps it: EEXIST. 0, or
 // -1 with errno. Some file systems know no such rename: there a name that is taken during the call is lost.
 int file_place(const char *from, const char *to, bool may_replace);

@@ -5,8 +5,8 @@
 #include "base/input_file.h"
 #include "base/memory.h"
 #include "base/scoped.h"
+#include "base/transfer.h"
 
-#include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -154,18 +154,8 @@ static enum status read_all(const char *path, uint8_t **ret_bytes, size_t *ret_s
   XSP_TRY(input_file_open(path, INPUT_FILE_REGULAR, what, &fd, &info, err));
   if (info.st_size > FILE_MAXIMUM)
     return broken(path, "no .npy file", err);
-  size_t size = (size_t)info.st_size, got = 0;
-  uint8_t *bytes = memory_resize(NULL, size, 1);
-  while (got < size) {
-    ssize_t more = read(fd, bytes + got, size - got);
-    if (more < 0 && errno == EINTR)
-      continue;
-    if (more <= 0)
-      break;
-    got += (size_t)more;
-  }
-  *ret_bytes = bytes;
-  *ret_size = got;
+  *ret_bytes = memory_resize(NULL, (size_t)info.st_size, 1);
+  *ret_size = transfer_read(fd, *ret_bytes, (size_t)info.st_size);
   return STATUS_OK;
 }
 

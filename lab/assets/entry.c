@@ -3,9 +3,9 @@
 #include "assets/entry.h"
 
 #include "assets/address.h"
-#include "base/file_place.h"
 #include "base/input_file.h"
 #include "base/scoped.h"
+#include "base/transfer.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -124,7 +124,7 @@ enum status entry_source_write(const struct asset_entry *entry, const char *path
   snprintf(name, sizeof name, "%s.new", path);
   source_format(source, entry->url, &text);
   int file SCOPED(scoped_close) = regular_file_open(AT_FDCWD, name, O_WRONLY | O_CREAT | O_TRUNC, &facts);
-  bool is_written = file >= 0 && file_place_write(file, text.data, text.length) && rename(name, path) == 0;
+  bool is_written = file >= 0 && transfer_write(file, text.data, text.length) && rename(name, path) == 0;
   return is_written ? STATUS_OK : cache_no_place(&asset_cache, path, err);
 }
 

@@ -4,9 +4,9 @@
 #include "assets/fetch.h"
 
 #include "base/input_file.h"
+#include "base/transfer.h"
 #include "http/curl.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -170,17 +170,10 @@ static void begin_body(struct fetch *fetch)
 
 static enum status put_bytes(struct fetch *fetch, const char *bytes, size_t length)
 {
-  while (length > 0) {
-    ssize_t written = pwrite(fetch->part, bytes, length, (off_t)fetch->offset);
-    if (written < 0 && errno == EINTR)
-      continue;
-    if (written <= 0)
-      return error_set_errno(fetch->err, STATUS_SYSTEM, "no room for fetched files", fetch->entry->folder,
-                             "XSP_ASSET_CACHE=FOLDER with room for them");
-    bytes += written;
-    length -= (size_t)written;
-    fetch->offset += (uint64_t)written;
-  }
+  if (!transfer_write_at(fetch->part, bytes, length, fetch->offset))
+    return error_set_errno(fetch->err, STATUS_SYSTEM, "no room for fetched files", fetch->entry->folder,
+                           "XSP_ASSET_CACHE=FOLDER with room for them");
+  fetch->offset += length;
   return check_size(fetch, 0);
 }
 

@@ -5,6 +5,7 @@
 #include "base/input_file.h"
 #include "base/path_text.h"
 #include "base/scoped.h"
+#include "base/transfer.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -20,22 +21,6 @@ static const char what[] = "cannot read the data set";
 static enum status wrong(const char *path, struct error *err, const char *why)
 {
   return error_set(err, STATUS_INPUT, what, path, "a copy that is whole, or `xsp data make`", "%s", why);
-}
-
-// False: fewer bytes are there, or errno is set.
-static bool read_at(int file, void *bytes, uint64_t length, uint64_t offset)
-{
-  errno = 0;
-  for (uint64_t done = 0; done < length;) {
-    ssize_t got = pread(file, (char *)bytes + done, length - done < SSIZE_MAX ? (size_t)(length - done) : SSIZE_MAX,
-                        (off_t)(offset + done));
-    if (got < 0 && errno == EINTR)
-      continue;
-    if (got <= 0)
-      return false;
-    done += (uint64_t)got;
-  }
-  return true;
 }
 
 static enum status cannot_read(const char *path, struct error *err)
@@ -56,7 +41,8 @@ bool data_file_recognizes(const char *path)
   struct stat facts;
   char magic[sizeof DATA_FILE_MAGIC - 1];
   return input_file_open(path, INPUT_FILE_REGULAR, what, &file, &facts, NULL) == STATUS_OK &&
-         read_at(file, magic, sizeof magic, 0) && memcmp(magic, DATA_FILE_MAGIC, sizeof magic) == 0;
+         transfer_read_at(file, magic, sizeof magic, 0) == sizeof magic &&
+         memcmp(magic, DATA_FILE_MAGIC, sizeof magic) == 0;
 }
 
 // ---- the index -------------------------------------------------------------------------------------------------------
@@ -64,7 +50,7 @@ static enum status read_head(const struct data_file *file, struct data_file_head
 {
   if (file->size < sizeof *head)
     return wrong(file->path, err, "it is not an .xspd file");
-  if (!read_at(file->file, head, sizeof *head, 0))
+  if (transfer_read_at(file->file, head, sizeof *head, 0) != sizeof *head)
     return cannot_read(file->path, err);
   if (memcmp(head->magic, DATA_FILE_MAGIC, sizeof head->magic) != 0)
     return wrong(file->path, err, "it is not an .xspd file");
@@ -120,7 +106,8 @@ static enum status read_index(struct data_file *file, struct arena *arena, struc
   XSP_TRY(read_head(file, &head, err));
   uint64_t entry_bytes = head.count * sizeof(struct data_file_entry);
   char *index = arena_alloc(arena, entry_bytes + head.text_bytes + 1);
-  if (!read_at(file->file, index, entry_bytes + head.text_bytes, head.index_offset))
+  if (transfer_read_at(file->file, index, entry_bytes + head.text_bytes, head.index_offset) !=
+      entry_bytes + head.text_bytes)
     return cannot_read(file->path, err);
   if (crc32_z(0, (unsigned char *)index, entry_bytes + head.text_bytes) != head.index_crc32)
     return wrong(file->path, err, "its index is damaged");
@@ -157,7 +144,7 @@ enum status data_file_read(int file, const char *path, const struct data_file_it
   snprintf(place, sizeof place, "%s: %s", path, item->name);
   if (item->size > DATA_ITEM_BYTES_MOST || !buf_reserve(bytes, (size_t)item->size))
     return wrong(place, err, "an item has more than 256 MiB");
-  if (!read_at(file, bytes->data, item->size, item->offset))
+  if (transfer_read_at(file, bytes->data, item->size, item->offset) != item->size)
     return cannot_read(place, err);
   bytes->length = (size_t)item->size;
   if (crc32_z(0, (const unsigned char *)bytes->data, bytes->length) == item->crc32)

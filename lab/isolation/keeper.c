@@ -7,10 +7,10 @@
 #include "isolation/isolation.h"
 
 #include "base/child.h"
-#include "base/file_place.h"
 #include "base/folder.h"
 #include "base/memory.h"
 #include "base/small_file.h"
+#include "base/transfer.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -204,7 +204,7 @@ static bool write_config(const struct keeper *keeper)
   path_in(keeper, "config.json", path);
   bundle_describe(keeper->isolation, keeper->process, keeper->cgroup, &text);
   int file SCOPED(scoped_close) = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-  return (file >= 0 && file_place_write(file, text.data, text.length)) || failed("write config.json in TMPDIR");
+  return (file >= 0 && transfer_write(file, text.data, text.length)) || failed("write config.json in TMPDIR");
 }
 
 // Nothing below a mount is ever removed: only files and empty folders of the keeper's own.

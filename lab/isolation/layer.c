@@ -3,11 +3,11 @@
 // it; the last part of a path is never followed.
 #include "isolation/layer.h"
 
-#include "base/file_place.h"
 #include "base/folder.h"
 #include "base/root.h"
 #include "base/scoped.h"
 #include "base/slice.h"
+#include "base/transfer.h"
 #include "isolation/tar.h"
 
 #include <errno.h>
@@ -89,7 +89,7 @@ static enum status write_file(struct tar *tar, const struct tar_entry *entry, in
   for (uint64_t left = entry->size_bytes; left > 0;) {
     size_t part = left < sizeof bytes ? (size_t)left : sizeof bytes;
     XSP_TRY(tar_read(tar, bytes, part, err));
-    if (!file_place_write(file, bytes, part))
+    if (!transfer_write(file, bytes, part))
       return cannot(entry->path, err);
     left -= part;
   }

@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/proc.h"
+#include "base/transfer.h"
 #include "launch/watch.h"
 
 #include <errno.h>
@@ -153,11 +154,7 @@ static void become(const void *context)
 
 static bool read_note(int notes, struct start_note *ret_note)
 {
-  ssize_t got;
-  do
-    got = read(notes, ret_note, sizeof *ret_note);
-  while (got < 0 && errno == EINTR);
-  return got == (ssize_t)sizeof *ret_note;
+  return transfer_read(notes, ret_note, sizeof *ret_note) == sizeof *ret_note;
 }
 
 static enum status cannot_start(const char *command, int error, struct error *err)
@@ -235,10 +232,7 @@ static void look_at_program(struct process *process)
 {
   int how = 0;
   for (;;) {
-    pid_t got = waitpid(process->process, &how, WNOHANG | WUNTRACED | WCONTINUED);
-    if (got < 0 && errno == EINTR)
-      continue;
-    if (got != process->process)
+    if (TEMP_FAILURE_RETRY(waitpid(process->process, &how, WNOHANG | WUNTRACED | WCONTINUED)) != process->process)
       return;
     if (WIFSTOPPED(how)) {
       stop_too(process, WSTOPSIG(how));

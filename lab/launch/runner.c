@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/folder.h"
 #include "base/slice.h"
+#include "base/transfer.h"
 #include "format/protocol.h"
 
 #include <errno.h>
@@ -60,9 +61,7 @@ static enum status receive(struct runner *runner, int64_t deadline, struct error
       return error_set(err, STATUS_SYSTEM, "the runner does not answer", runner->model_path, "a larger --timeout",
                        "no answer within %u s; it was killed", runner->timeout_s);
     }
-    ssize_t got = recv(runner->control, runner->received, sizeof runner->received, 0);
-    if (got < 0 && errno == EINTR)
-      continue;
+    ssize_t got = TEMP_FAILURE_RETRY(recv(runner->control, runner->received, sizeof runner->received, 0));
     if (got <= 0)
       return runner_explain_end(runner, err);
     runner->received_bytes = (size_t)got;
@@ -109,21 +108,11 @@ enum status runner_answer(struct runner *runner, char *line, char *fields[PROTOC
 
 enum status runner_send(struct runner *runner, const char *const *fields, size_t count, struct error *err)
 {
-  struct buf line;
+  struct buf line SCOPED(buf_done);
   buf_init(&line, PROTOCOL_LINE_MAXIMUM);
   protocol_format(&line, fields, count);
-  size_t sent = 0;
-  while (sent < line.length) {
-    ssize_t put = send(runner->control, line.data + sent, line.length - sent, MSG_NOSIGNAL);
-    if (put < 0 && errno == EINTR)
-      continue;
-    if (put <= 0)
-      break;
-    sent += (size_t)put;
-  }
-  bool whole = sent == line.length && !line.failed;
-  buf_done(&line);
-  return whole ? STATUS_OK : runner_explain_end(runner, err);
+  bool is_sent = transfer_send(runner->control, line.data, line.length) && !line.failed;
+  return is_sent ? STATUS_OK : runner_explain_end(runner, err);
 }
 
 enum status runner_unexpected(const struct runner *runner, const char *answer, const char *request, struct error *err)

@@ -3,9 +3,9 @@
 #include "launch/runner_private.h"
 
 #include "base/slice.h"
+#include "base/transfer.h"
 #include "format/protocol.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -128,15 +128,10 @@ static enum status read_values(struct runner *runner, struct runner_tensor *tens
     return error_set(err, STATUS_MEMORY, "cannot read a tensor", runner->model_path, "a smaller --batch",
                      "%zu bytes cannot be had", tensor->size_bytes);
   tensor->data = runner->data;
-  for (size_t done = 0; done < tensor->size_bytes;) {
-    ssize_t got = pread(runner->values, (char *)runner->data + done, tensor->size_bytes - done, (off_t)done);
-    if (got < 0 && errno == EINTR)
-      continue;
-    if (got <= 0)
-      return error_set(err, STATUS_SYSTEM, "cannot read a tensor", runner->model_path, NULL,
-                       "the runner wrote %zu bytes of %zu", done, tensor->size_bytes);
-    done += (size_t)got;
-  }
+  size_t got = transfer_read_at(runner->values, runner->data, tensor->size_bytes, 0);
+  if (got < tensor->size_bytes)
+    return error_set(err, STATUS_SYSTEM, "cannot read a tensor", runner->model_path, NULL,
+                     "the runner wrote %zu bytes of %zu", got, tensor->size_bytes);
   return STATUS_OK;
 }
 

@@ -3,8 +3,8 @@
 // lab/experiment/program_experiment.c; writes nothing itself.
 #include "launch/streams.h"
 
-#include "base/file_place.h"
 #include "base/scoped.h"
+#include "base/transfer.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -29,17 +29,15 @@ static void pump(int from, int to, int copy)
   static char block[BLOCK_BYTES];
   off_t copied = 0;
   for (;;) {
-    ssize_t got = read(from, block, sizeof block);
-    if (got < 0 && errno == EINTR)
-      continue;
+    ssize_t got = TEMP_FAILURE_RETRY(read(from, block, sizeof block));
     if (got <= 0)
       return;
     copied += got;
     if (copied <= COPY_MOST)
-      (void)file_place_write(copy, block, (size_t)got);
+      (void)transfer_write(copy, block, (size_t)got);
     else
       (void)ftruncate(copy, COPY_MOST + 1);
-    if (!file_place_write(to, block, (size_t)got))
+    if (!transfer_write(to, block, (size_t)got))
       return; // the program reads no more
   }
 }

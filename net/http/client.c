@@ -2,9 +2,9 @@
 // libcurl behind one function. Called by publish/, agent/ and clickhouse/.
 #include "http/client.h"
 
-#include "base/file_place.h"
 #include "base/memory.h"
 #include "base/slice.h"
+#include "base/transfer.h"
 #include "http/curl.h"
 
 #include <errno.h>
@@ -39,7 +39,7 @@ static size_t take_body(char *bytes, size_t size, size_t count, void *context)
   http->bytes += size;
   if (http->bytes > (is_for_file || http->file == 0 ? http->most : ANSWER_BYTES_MOST))
     return 0;
-  bool is_taken = is_for_file ? file_place_write(http->file, bytes, size) : buf_put(http->body, bytes, size);
+  bool is_taken = is_for_file ? transfer_write(http->file, bytes, size) : buf_put(http->body, bytes, size);
   if (!is_taken && is_for_file)
     http->write_error = errno;
   return is_taken ? size : 0;

@@ -2,8 +2,8 @@
 // One request from its head to its reply: guarded, matched with a route, received, answered by the route's handler. Called by
 // libmicrohttpd on a thread for each connection, which may wait. What a body in memory takes is bounded for all connections.
 #include "base/clock.h"
-#include "base/file_place.h"
 #include "base/slice.h"
+#include "base/transfer.h"
 #include "http/exchange.h"
 #include "http/guard.h"
 #include "http/server_private.h"
@@ -217,7 +217,7 @@ static void put_in_file(struct exchange *exchange, const char *data, size_t size
   uint64_t before = exchange->received - size;
   if (exchange->received / FILE_STEP_BYTES > before / FILE_STEP_BYTES)
     connections_begin(&exchange->server->connections, exchange->connection);
-  if (!file_place_write(exchange->body_file, data, size))
+  if (!transfer_write(exchange->body_file, data, size))
     exchange_refuse_for_now(exchange, RETRY_DISK_S, "the file cannot be written: %s", strerror(errno));
 }
 

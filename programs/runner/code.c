@@ -6,6 +6,7 @@
 #include "base/json_write.h"
 #include "base/memory.h"
 #include "base/python.h"
+#include "base/transfer.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -79,9 +80,7 @@ void code_stop(struct code *code)
 static bool read_reply(struct code *code, char reply[REPLY_BYTES])
 {
   for (size_t length = 0; length + 1 < REPLY_BYTES;) {
-    ssize_t got = read(code->socket, reply + length, REPLY_BYTES - 1 - length);
-    if (got < 0 && errno == EINTR)
-      continue;
+    ssize_t got = TEMP_FAILURE_RETRY(read(code->socket, reply + length, REPLY_BYTES - 1 - length));
     if (got <= 0)
       return false;
     length += (size_t)got;
@@ -105,34 +104,6 @@ static enum status take_reply(struct code *code, const char *step, char reply[RE
   return error_set(err, lacks_numpy ? STATUS_SYSTEM : STATUS_INPUT, WHAT, step,
                    lacks_numpy ? "pip install numpy, in the active environment" : "another preprocess or postprocess",
                    "%s", reply + (strncmp(reply, "error ", 6) == 0 ? 6 : 0));
-}
-
-static bool send_all(int socket_end, const char *bytes, size_t length)
-{
-  while (length > 0) {
-    ssize_t sent = send(socket_end, bytes, length, MSG_NOSIGNAL);
-    if (sent < 0 && errno == EINTR)
-      continue;
-    if (sent <= 0)
-      return false;
-    bytes += sent;
-    length -= (size_t)sent;
-  }
-  return true;
-}
-
-static bool move_all(bool is_write, int memory, void *bytes, size_t length)
-{
-  for (size_t done = 0; done < length;) {
-    ssize_t moved = is_write ? pwrite(memory, (char *)bytes + done, length - done, (off_t)done)
-                             : pread(memory, (char *)bytes + done, length - done, (off_t)done);
-    if (moved < 0 && errno == EINTR)
-      continue;
-    if (moved <= 0)
-      return false;
-    done += (size_t)moved;
-  }
-  return true;
 }
 
 // That of the tensor; where the framework does not report an output's, a row for each file.
@@ -174,8 +145,9 @@ static enum status ask(struct code *code, const char *step, const char *const *f
 {
   struct buf line = {0};
   format_request(step, files, file_count, tensor, &line);
-  bool is_sent = ftruncate(code->memory, 0) == 0 && move_all(true, code->memory, tensor->data, tensor->size_bytes) &&
-                 send_all(code->socket, line.data, line.length);
+  bool is_sent = ftruncate(code->memory, 0) == 0 &&
+                 transfer_write_at(code->memory, tensor->data, tensor->size_bytes, 0) &&
+                 transfer_send(code->socket, line.data, line.length);
   buf_done(&line);
   if (!is_sent)
     return error_set(err, STATUS_SYSTEM, WHAT, step, "its messages above", "the values cannot be handed over: %s",
@@ -209,7 +181,7 @@ enum status code_before(struct code *code, const char *const *files, size_t file
   if (status == STATUS_OK && strcmp(shape, wanted) != 0)
     status = error_set(err, STATUS_INPUT, WHAT, "preprocess", "an array of the shape that it gets",
                        "its result has the shape [%s], the input has [%s]", shape, wanted);
-  if (status == STATUS_OK && !move_all(false, code->memory, tensor->data, tensor->size_bytes))
+  if (status == STATUS_OK && transfer_read_at(code->memory, tensor->data, tensor->size_bytes, 0) != tensor->size_bytes)
     status = error_set_errno(err, STATUS_SYSTEM, WHAT, "preprocess", NULL);
   xsp_span_finish(&span);
   return status;
@@ -240,7 +212,7 @@ enum status code_after(struct code *code, const char *const *files, size_t file_
   if (status == STATUS_OK) {
     free(code->scores);
     code->scores = memory_new((size_t)bytes, 1);
-    if (!move_all(false, code->memory, code->scores, (size_t)bytes))
+    if (transfer_read_at(code->memory, code->scores, (size_t)bytes, 0) != (size_t)bytes)
       status = error_set_errno(err, STATUS_SYSTEM, WHAT, "postprocess", NULL);
     output->data = code->scores;
     output->size_bytes = (size_t)bytes;

@@ -2,32 +2,20 @@
 // Lines to and from xsp. Called by main.c.
 #include "programs/runner/control.h"
 
-#include <errno.h>
+#include "base/transfer.h"
+
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 
 #define LINES_BYTES_MOST ((size_t)1 << 20)
 
-static bool send_all(int fd, const char *bytes, size_t length)
-{
-  bool sent = true;
-  for (size_t done = 0; sent && done < length;) {
-    ssize_t more = send(fd, bytes + done, length - done, MSG_NOSIGNAL);
-    if (more < 0 && errno == EINTR)
-      continue;
-    sent = more > 0;
-    done += sent ? (size_t)more : 0;
-  }
-  return sent;
-}
-
 bool control_send(int fd, const char *const *fields, size_t count)
 {
   struct buf line SCOPED(buf_done);
   buf_init(&line, PROTOCOL_LINE_MAXIMUM);
   protocol_format(&line, fields, count);
-  return !line.failed && send_all(fd, line.data, line.length);
+  return !line.failed && transfer_send(fd, line.data, line.length);
 }
 
 void control_add(struct buf *lines, int fd, const char *const *fields, size_t count)
@@ -39,7 +27,7 @@ void control_add(struct buf *lines, int fd, const char *const *fields, size_t co
 
 void control_flush(struct buf *lines, int fd)
 {
-  (void)send_all(fd, lines->data, lines->length);
+  (void)transfer_send(fd, lines->data, lines->length);
   buf_clear(lines);
 }
 
@@ -72,9 +60,8 @@ char *control_read(struct control_reader *reader)
     }
     if (reader->length == sizeof reader->bytes)
       return NULL;
-    ssize_t more = recv(reader->fd, reader->bytes + reader->length, sizeof reader->bytes - reader->length, 0);
-    if (more < 0 && errno == EINTR)
-      continue;
+    size_t room = sizeof reader->bytes - reader->length;
+    ssize_t more = TEMP_FAILURE_RETRY(recv(reader->fd, reader->bytes + reader->length, room, 0));
     if (more <= 0)
       return NULL;
     reader->length += (size_t)more;

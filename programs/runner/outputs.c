@@ -3,9 +3,9 @@
 // main.c and scores.c, outside every model span.
 #include "programs/runner/outputs.h"
 
+#include "base/transfer.h"
 #include "programs/runner/control.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -44,14 +44,8 @@ static enum status put_values(const struct tensor *tensor, int fd, struct error 
   const char *what = "cannot hand over a tensor", *name = tensor->info->name;
   if (ftruncate(fd, (off_t)tensor->size_bytes) != 0)
     return error_set_errno(err, STATUS_SYSTEM, what, name, "a smaller batch");
-  for (size_t done = 0; done < tensor->size_bytes;) {
-    ssize_t put = pwrite(fd, (const char *)tensor->data + done, tensor->size_bytes - done, (off_t)done);
-    if (put < 0 && errno == EINTR)
-      continue;
-    if (put <= 0)
-      return error_set_errno(err, STATUS_SYSTEM, what, name, "a smaller batch");
-    done += (size_t)put;
-  }
+  if (!transfer_write_at(fd, tensor->data, tensor->size_bytes, 0))
+    return error_set_errno(err, STATUS_SYSTEM, what, name, "a smaller batch");
   return STATUS_OK;
 }
 

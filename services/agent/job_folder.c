@@ -5,6 +5,7 @@
 #include "base/file_place.h"
 #include "base/folder.h"
 #include "base/input_file.h"
+#include "base/transfer.h"
 #include "base/vector.h"
 
 #include <dirent.h>
@@ -128,7 +129,7 @@ enum status job_folder_write(const struct job_folder *folder, const char *id, co
   record_path(folder, id, path);
   job_record_write(record, &text);
   int file = file_place_begin(path, partial);
-  if (file < 0 || fchmod(file, 0600) != 0 || !file_place_write(file, text.data, text.length) || fsync(file) != 0 ||
+  if (file < 0 || fchmod(file, 0600) != 0 || !transfer_write(file, text.data, text.length) || fsync(file) != 0 ||
       file_place(partial, path, true) != 0)
     status = error_set_errno(err, STATUS_SYSTEM, cannot_keep, folder->path, "freeing space");
   else

@@ -3,10 +3,10 @@
 #include "agent/models.h"
 
 #include "agent/constraint.h"
-#include "base/file_place.h"
 #include "base/interner.h"
 #include "base/memory.h"
 #include "base/sorted.h"
+#include "base/transfer.h"
 #include "base/vector.h"
 #include "manifests/manifests.h"
 #include "manifests/version.h"
@@ -222,7 +222,7 @@ static enum status write_file(const char *temporary, const char *path, struct sl
   int file = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
   if (file < 0)
     return cannot_write(path, err);
-  bool is_written = file_place_write(file, text.data, text.length);
+  bool is_written = transfer_write(file, text.data, text.length);
   is_written = close(file) == 0 && is_written && rename(temporary, path) == 0;
   if (is_written)
     return STATUS_OK;

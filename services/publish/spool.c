@@ -3,14 +3,13 @@
 // another user can write to.
 #include "publish/spool.h"
 
-#include "base/file_place.h"
 #include "base/folder.h"
 #include "base/input_file.h"
 #include "base/scoped.h"
+#include "base/transfer.h"
 
 #include <ctype.h>
 #include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -132,7 +131,7 @@ static enum status lock(struct spool *spool, const char *name, int *ret_file, st
 
 static enum status put_bytes(struct spool *spool, const void *bytes, size_t length, struct error *err)
 {
-  return file_place_write(spool->target, bytes, length)
+  return transfer_write(spool->target, bytes, length)
              ? STATUS_OK
              : error_set_errno(err, STATUS_SYSTEM, cannot_keep, spool->path, "--spool FOLDER, with room for them");
 }
@@ -238,13 +237,8 @@ static bool read_body(int file, uint64_t position, size_t length, struct buf *bo
   buf_clear(body);
   if (!buf_reserve(body, length))
     return false;
-  while (body->length < length) {
-    ssize_t got = pread(file, body->data + body->length, length - body->length, (off_t)(position + body->length));
-    if (got == 0 || (got < 0 && errno != EINTR)) // 0: it was cut meanwhile
-      return false;
-    body->length += got > 0 ? (size_t)got : 0;
-  }
-  return true;
+  body->length = transfer_read_at(file, body->data, length, position);
+  return body->length == length; // less: it was cut meanwhile
 }
 
 enum status spool_next(struct spool *spool, struct spool_head *ret_head, struct buf *body, bool *ret_is_empty,

@@ -5,11 +5,11 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
-#include "base/file_place.h"
 #include "base/input_file.h"
 #include "base/memory.h"
 #include "base/slice.h"
 #include "base/sorted.h"
+#include "base/transfer.h"
 #include "base/vector.h"
 
 #include <ctype.h>
@@ -112,7 +112,7 @@ static void forget_what_is_gone(int folder)
       if (is_upload(&uploads, &files.list.items[i]))
         put_line(&left, files.list.items[i].name, files.list.items[i].bytes, files.list.items[i].changed_ns);
     int list SCOPED(scoped_close) = regular_file_open(folder, UPLOADS ".new", O_WRONLY | O_CREAT | O_TRUNC, &facts);
-    if (list >= 0 && file_place_write(list, left.data, left.length) && fsync(list) == 0)
+    if (list >= 0 && transfer_write(list, left.data, left.length) && fsync(list) == 0)
       renameat(folder, UPLOADS ".new", folder, UPLOADS);
     vector_done(&files.list);
   }

@@ -7,8 +7,8 @@
 // element again from its beginning does so a logarithmic number of times.
 #include "importers/input.h"
 
-#include "base/file_place.h"
 #include "base/memory.h"
+#include "base/transfer.h"
 
 #include "importers/byte_source.h"
 
@@ -173,7 +173,7 @@ static enum status cannot_decompress(struct error *err)
 static enum status copy_to(struct input *input, int fd, struct error *err)
 {
   for (;;) {
-    if (!file_place_write(fd, input->at, (size_t)(input->end - input->at)))
+    if (!transfer_write(fd, input->at, (size_t)(input->end - input->at)))
       return cannot_decompress(err);
     input->at = input->end;
     if (input->is_last)

@@ -2,7 +2,7 @@
 // Catches stderr in a file in memory; see stderr_capture.h. Nothing here may fail: without a file the lines go where they went.
 #include "frameworks/common/stderr_capture.h"
 
-#include "base/file_place.h"
+#include "base/transfer.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -62,7 +62,7 @@ void framework_stderr_capture_end(struct stderr_capture *capture, const char *pr
   off_t from = end > CAUGHT_MOST ? end - CAUGHT_MOST : 0;
   ssize_t length = pread(capture->file, caught, CAUGHT_MOST, from);
   if (length > 0) {
-    (void)file_place_write(STDERR_FILENO, caught, (size_t)length);
+    (void)transfer_write(STDERR_FILENO, caught, (size_t)length);
     caught[length] = 0;
     framework_stderr_capture_line(caught, prefix, text, size);
   }

@@ -2,10 +2,10 @@
 // Writes profiles into the session's folder, as DIR/tracer-PID.xplane.pb (trace/format/session.h). A profile numbers threads by a
 // hash: a plane after it has the kernel's numbers, as XSpaces that follow each other are one. Called by tracer.c.
 #include "base/scoped.h"
+#include "base/transfer.h"
 #include "frameworks/common/threads.h"
 #include "frameworks/jax/tracer.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -31,21 +31,6 @@ static size_t put_field(uint8_t *at, unsigned field, unsigned type, uint64_t num
 {
   size_t length = put_number(at, (uint64_t)field << 3 | type);
   return length + put_number(at + length, number);
-}
-
-static bool write_all(int file, const void *bytes, size_t length)
-{
-  const char *at = bytes;
-  while (length > 0) {
-    ssize_t written = write(file, at, length);
-    if (written < 0 && errno == EINTR)
-      continue;
-    if (written <= 0)
-      return false;
-    at += written;
-    length -= (size_t)written;
-  }
-  return true;
 }
 
 // ---- threads ---------------------------------------------------------------------------------------------------------
@@ -75,7 +60,8 @@ static bool write_threads(int file)
     length += strlen(name);
     for (size_t i = 0; i < count; i++)
       length += put_thread(plane + length, &table.threads[i]);
-    is_written = write_all(file, head, put_field(head, SPACE_PLANES, BYTES, length)) && write_all(file, plane, length);
+    is_written =
+        transfer_write(file, head, put_field(head, SPACE_PLANES, BYTES, length)) && transfer_write(file, plane, length);
   }
   return is_written;
 }
@@ -86,7 +72,7 @@ uint64_t jax_profile_write(const char *session, const char *bytes, size_t length
   snprintf(path, sizeof path, "%s/tracer-%d.xplane.pb", session, (int)getpid());
   int file SCOPED(scoped_close) = open(path, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
   off_t before = file >= 0 ? lseek(file, 0, SEEK_END) : -1, after = -1;
-  if (before >= 0 && write_all(file, bytes, length) && write_threads(file))
+  if (before >= 0 && transfer_write(file, bytes, length) && write_threads(file))
     after = lseek(file, 0, SEEK_CUR);
   if (before >= 0 && after < 0 && ftruncate(file, before) != 0)
     (void)unlink(path); // half a profile would cost the whole ones before it

@@ -8,10 +8,10 @@
 #include "base/clock.h"
 #include "base/scoped.h"
 #include "base/sorted.h"
+#include "base/transfer.h"
 #include "frameworks/common/guest.h"
 #include "frameworks/mxnet/layers.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -115,12 +115,7 @@ static char *read_file(const char *file, size_t *ret_length)
   char *text = NULL;
   size_t length = 0;
   if (fstat(fd, &info) == 0 && info.st_size <= TEXT_BYTES_MAXIMUM && (text = malloc((size_t)info.st_size + 1)) != NULL)
-    for (ssize_t got = 1; got != 0 && length < (size_t)info.st_size;) {
-      got = read(fd, text + length, (size_t)info.st_size - length);
-      if (got < 0 && errno != EINTR)
-        break;
-      length += got > 0 ? (size_t)got : 0;
-    }
+    length = transfer_read(fd, text, (size_t)info.st_size);
   if (text != NULL)
     text[length] = 0;
   *ret_length = length;
@@ -323,9 +318,7 @@ void mxnet_profile_mend_file(void)
     bool has_events = beginning[size - 1] == '}' || memchr(beginning, '}', size) != NULL;
     memcpy(whole, beginning, size);
     memcpy(whole + size, text + (has_events ? 0 : 1), length - (has_events ? 0 : 1));
-    size_t left = size + length - (has_events ? 0 : 1), done = 0;
-    for (ssize_t wrote = 1; wrote > 0 && done<left; done += wrote> 0 ? (size_t)wrote : 0)
-      wrote = pwrite(fd, whole + done, left - done, (off_t)done);
+    (void)transfer_write_at(fd, whole, size + length - (has_events ? 0 : 1), 0);
   }
   free(whole);
   free(text);

@@ -4,10 +4,10 @@
 // a model.
 #include "frameworks/onnxruntime/onnx.h"
 
-#include "base/file_place.h"
 #include "base/interner.h"
 #include "base/mapped.h"
 #include "base/scoped.h"
+#include "base/transfer.h"
 #include "base/wire.h"
 #include "base/wire_write.h"
 
@@ -84,7 +84,7 @@ static enum status write_file(const char *path, const void *bytes, size_t size, 
   int fd SCOPED(scoped_close) = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (fd < 0)
     return error_set_errno(err, STATUS_SYSTEM, what, path, "set TMPDIR to a writable folder");
-  if (!file_place_write(fd, bytes, size) || (more != NULL && !file_place_write(fd, more->data, more->length)))
+  if (!transfer_write(fd, bytes, size) || (more != NULL && !transfer_write(fd, more->data, more->length)))
     return error_set_errno(err, STATUS_SYSTEM, what, path, "room in TMPDIR for a copy of the model");
   return STATUS_OK;
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Outputs of a program's prediction: what its answer says of them, and their values, which it wrote into a file in memory. The
 // answer is checked as in messages.h; the program could cut the file at any time, so that it is read, not mapped.
+#include "base/transfer.h"
 #include "frameworks/program/messages_private.h"
 #include "frameworks/program/requests.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -104,14 +104,8 @@ enum status program_read_output(struct predictor_model *model, size_t number, st
   if (state->output == NULL)
     return error_set(err, STATUS_MEMORY, what, output->info.name, "a smaller batch", "%zu bytes cannot be had",
                      output->size_bytes);
-  for (size_t done = 0; done < output->size_bytes;) {
-    ssize_t got = pread(state->program.outputs, (char *)state->output + done, output->size_bytes - done,
-                        (off_t)((size_t)output->offset + done));
-    if (got < 0 && errno == EINTR)
-      continue;
-    if (got <= 0)
-      return error_set(err, STATUS_INPUT, what, output->info.name, NULL, "the program cut its file of outputs");
-    done += (size_t)got;
-  }
+  size_t bytes = output->size_bytes;
+  if (transfer_read_at(state->program.outputs, state->output, bytes, (uint64_t)output->offset) != bytes)
+    return error_set(err, STATUS_INPUT, what, output->info.name, NULL, "the program cut its file of outputs");
   return STATUS_OK;
 }

@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "base/slice.h"
 
+#include "base/transfer.h"
 #include "frameworks/common/layer_publish.h"
 #include "frameworks/program/messages.h"
 
@@ -92,8 +93,7 @@ static void guard_main(const void *context)
     return;
   dup2(guard->end, 0);
   close_range(1, ~0u, 0);
-  while (read(0, &byte, 1) < 0 && errno == EINTR)
-    ;
+  (void)TEMP_FAILURE_RETRY(read(0, &byte, 1));
   kill(0, SIGKILL);
 }
 
@@ -231,19 +231,6 @@ void program_end(struct program *program)
 
 // ---- a request and its answer ----------------------------------------------------------------------------------------
 
-static enum status send_all(struct program *program, const char *message, const struct buf *request, struct error *err)
-{
-  for (size_t done = 0; done < request->length;) {
-    ssize_t more = send(program->socket, request->data + done, request->length - done, MSG_NOSIGNAL);
-    if (more < 0 && errno == EINTR)
-      continue;
-    if (more <= 0)
-      return explain_end(program, message, err);
-    done += (size_t)more;
-  }
-  return STATUS_OK;
-}
-
 static enum status too_much(const struct program *program, const char *message, const char *why, struct error *err)
 {
   return error_set(err, STATUS_INPUT, "the predictor program's answer is wrong", program->path, ADVICE_WHAT, "%s: %s",
@@ -272,9 +259,7 @@ static enum status receive_line(struct program *program, const char *message, st
     (void)buf_reserve(line, READ_BYTES); // its maximum is larger by that
     if (!wait_readable(program))
       return explain_end(program, message, err);
-    ssize_t more = recv(program->socket, line->data + line->length, READ_BYTES, 0);
-    if (more < 0 && errno == EINTR)
-      continue;
+    ssize_t more = TEMP_FAILURE_RETRY(recv(program->socket, line->data + line->length, READ_BYTES, 0));
     if (more <= 0)
       return explain_end(program, message, err);
     const char *end = memchr(line->data + line->length, '\n', (size_t)more);
@@ -295,6 +280,7 @@ enum status program_ask(struct program *program, const char *message, const stru
                      "the request is too long");
   if (program->child.process == 0)
     return error_set(err, STATUS_INPUT, "cannot ask the predictor program", program->path, NULL, "it has ended");
-  XSP_TRY(send_all(program, message, request, err));
+  if (!transfer_send(program->socket, request->data, request->length))
+    return explain_end(program, message, err);
   return receive_line(program, message, err);
 }

@@ -5,8 +5,8 @@
 
 #include "base/clock.h"
 #include "base/json_write.h"
+#include "base/transfer.h"
 
-#include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -124,15 +124,8 @@ enum status program_open(struct predictor_model *model, const struct program_com
 static enum status write_input(const struct program_state *state, const struct tensor *input, uint64_t offset,
                                struct error *err)
 {
-  for (size_t done = 0; done < input->size_bytes;) {
-    ssize_t more = pwrite(state->program.inputs, (const char *)input->data + done, input->size_bytes - done,
-                          (off_t)(offset + done));
-    if (more < 0 && errno == EINTR)
-      continue;
-    if (more <= 0)
-      return error_set_errno(err, STATUS_SYSTEM, "cannot hand over an input", input->info->name, "a smaller batch");
-    done += (size_t)more;
-  }
+  if (!transfer_write_at(state->program.inputs, input->data, input->size_bytes, offset))
+    return error_set_errno(err, STATUS_SYSTEM, "cannot hand over an input", input->info->name, "a smaller batch");
   return STATUS_OK;
 }
 

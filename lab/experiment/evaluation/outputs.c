@@ -4,9 +4,9 @@
 #include "experiment/evaluation/outputs.h"
 
 #include "base/memory.h"
+#include "base/transfer.h"
 #include "experiment/evaluation/tensor_values.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,29 +33,15 @@ static enum status put(struct outputs *outputs, size_t item, const char *values,
 {
   if (outputs->file == 0)
     XSP_TRY(open_file(outputs, err));
-  for (size_t done = 0; done < outputs->item_bytes;) {
-    ssize_t more =
-        pwrite(outputs->file, values + done, outputs->item_bytes - done, (off_t)(item * outputs->item_bytes + done));
-    if (more < 0 && errno == EINTR)
-      continue;
-    if (more <= 0)
-      return error_set_errno(err, STATUS_SYSTEM, what, "TMPDIR", "room for the first model's outputs");
-    done += (size_t)more;
-  }
+  if (!transfer_write_at(outputs->file, values, outputs->item_bytes, item * outputs->item_bytes))
+    return error_set_errno(err, STATUS_SYSTEM, what, "TMPDIR", "room for the first model's outputs");
   return STATUS_OK;
 }
 
 static enum status get(const struct outputs *outputs, size_t item, char *values, struct error *err)
 {
-  for (size_t done = 0; done < outputs->item_bytes;) {
-    ssize_t got =
-        pread(outputs->file, values + done, outputs->item_bytes - done, (off_t)(item * outputs->item_bytes + done));
-    if (got < 0 && errno == EINTR)
-      continue;
-    if (got <= 0)
-      return error_set_errno(err, STATUS_SYSTEM, "cannot read the first model's outputs", "TMPDIR", NULL);
-    done += (size_t)got;
-  }
+  if (transfer_read_at(outputs->file, values, outputs->item_bytes, item * outputs->item_bytes) != outputs->item_bytes)
+    return error_set_errno(err, STATUS_SYSTEM, "cannot read the first model's outputs", "TMPDIR", NULL);
   return STATUS_OK;
 }
 

@@ -8,7 +8,7 @@
 
 #include "base/clock.h"
 #include "base/debug.h"
-#include "base/file_place.h"
+#include "base/transfer.h"
 #include "base/vector.h"
 #include "correlate/correlate.h"
 #include "importers/import.h"
@@ -105,7 +105,7 @@ static enum status write_file(const char *path, const struct buf *bytes, struct 
 {
   (void)unlink(path);
   int file SCOPED(scoped_close) = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-  bool is_written = file >= 0 && file_place_write(file, bytes->data, bytes->length);
+  bool is_written = file >= 0 && transfer_write(file, bytes->data, bytes->length);
   return is_written ? STATUS_OK
                     : error_set_errno(err, STATUS_SYSTEM, "cannot make the live page", path, "freeing space");
 }
