@@ -57,8 +57,8 @@ bench: ## measure against floors and peers; one JSON object a line in build/benc
 	@mkdir -p "$(BUILD)"
 	@.venv/bin/python3 bench/run.py --build "$(BUILD)-bench" --output "$(BUILD)/bench.jsonl"
 
-dist: setup ## what can be installed, in dist/: a wheel, a Debian package, a tarball; and xsp.html, a page that opens .xsp files
-	@tools/dist
+dist: setup ## what can be installed, in dist/: wheel, Debian package, tarball; xsp.html opens .xsp files (ARCH=aarch64: in dist/aarch64/, as root)
+	@tools/dist $(ARCH)
 
 install: all ## install under PREFIX (/usr/local), DESTDIR honoured
 	@cmake --install "$(BUILD)" --prefix "$(PREFIX)"
@@ -70,7 +70,7 @@ gpu-check: all ## check the tracer of CUDA on this machine's NVIDIA GPU; leaves 
 	@"$(BUILD)/gpu-check" $(if $(wildcard .venv/bin/python3),--python .venv/bin/python3) $(GPU_CHECK)
 
 clean: ## remove what was built, not .venv
-	@rm -rf "$(BUILD)" "$(BUILD)-bench" build-dist build-ci-* dist demo gpu-check answers/editor/dist
+	@rm -rf "$(BUILD)" "$(BUILD)-bench" build-dist build-dist-* build-ci-* dist demo gpu-check answers/editor/dist
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "make %-13s %s\n", $$1, $$2}' Makefile

@@ -1,4 +1,4 @@
-# Toolchain: aarch64 by GCC's cross compiler, with the libraries of CMAKE_SYSROOT, a Debian of arm64 (tools/test_aarch64 makes one).
+# Toolchain: aarch64 by GCC's cross compiler, with the libraries of CMAKE_SYSROOT, a Debian of arm64 (tools/aarch64.sh makes one).
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR aarch64)
 set(CMAKE_LIBRARY_ARCHITECTURE aarch64-linux-gnu)
