@@ -38,7 +38,7 @@ struct correlate_answer { // arrays live in the arena
 enum status correlate_spans(const struct correlate_question *question, struct arena *arena,
                             struct correlate_answer *ret_answer, struct error *err) MUST_CHECK;
 // Correlates every run of a store that is being written and puts the result into it. Model spans named "ProfilerStep#N"
-// are steps, whether or not they are flagged so. At its peak some 60 bytes a span of the largest run, but
+// are steps, whether or not they are flagged so. At its peak some 50 bytes a span of the largest run, but
 // for leaves (leaves.h).
 // A second thread works at runs of 10⁶ spans and more, and is gone on return.
 enum status correlate_store(struct store *store, struct error *err) MUST_CHECK;

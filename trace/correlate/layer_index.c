@@ -38,11 +38,11 @@ static enum status find_numbered(struct store *store, int64_t run_id, struct pos
   return STATUS_OK;
 }
 
-// None at all if none needs a number. Takes the memory of depths and model rows.
+// None at all if none needs a number. Takes the memory of what relation_hold held last.
 static void order_layers(struct relation *relation, struct arena *arena, struct positions *positions)
 {
   const struct store_spans *spans = relation->spans;
-  uint32_t *rows = relation->depth;
+  uint32_t *rows = relation->nearest;
   size_t count = 0;
   bool is_needed = false;
   for (size_t i = 0; i < spans->count; i++) {
@@ -55,7 +55,8 @@ static void order_layers(struct relation *relation, struct arena *arena, struct 
   if (!is_needed)
     return;
   const struct order_input input = {spans->start_ns, spans->duration_ns, spans->level, NULL};
-  positions->rows = order_rows(&input, rows, count, relation->model_row, arena);
+  uint32_t *room = arena_alloc_array(arena, count + 1, sizeof *room);
+  positions->rows = order_rows(&input, rows, count, room, arena);
   positions->count = count;
 }
 

@@ -300,7 +300,7 @@ void leaves_done(struct leaves *leaves)
 }
 
 // ---- what follows from the parents -----------------------------------------------------------------------------------
-void leaves_climbed(struct leaves *leaves, const struct relation *relation)
+void leaves_climbed(struct leaves *leaves, struct relation *relation)
 {
   leaves->relation = relation;
   leaves->has_item = memory_new(leaves->kept.count / 8 + 1, 1);
@@ -347,11 +347,11 @@ static void fill_leaves(const struct leaves *leaves, const struct leaves_stretch
   for (size_t i = 0; i < count && column == STORE_PARENT_ID; i++)
     wide[i] = id_of(leaves, stretch->at);
   for (size_t i = 0; i < count && column == STORE_MODEL_ID; i++)
-    wide[i] = id_of(leaves, relation->model_row[stretch->at]);
+    wide[i] = id_of(leaves, relation->nearest[stretch->at]);
   for (size_t i = 0; i < count && column == STORE_LAYER_ID; i++)
     wide[i] = stretch->first_id + (int64_t)(row - stretch->first_row + i);
   for (size_t i = 0; i < count && column == STORE_DEPTH; i++)
-    ((uint32_t *)values)[at + i] = relation->depth[stretch->at] + 1;
+    ((uint32_t *)values)[at + i] = relation->nearest[stretch->at] + 1;
   if (column == STORE_BASIS)
     memset((uint8_t *)values + at, BASIS_EXPLICIT, count);
 }
@@ -364,14 +364,16 @@ static size_t width_of(enum store_column column)
 void leaves_fill(void *context, enum store_column column, size_t first_row, size_t count, void *ret_values)
 {
   const struct leaves *leaves = context;
+  struct relation *relation = leaves->relation;
   size_t row = first_row, end = first_row + count;
+  relation_hold(relation, column);
   for (size_t i = leaves_stretch_of(leaves, row); row < end; i++) {
     const struct leaves_stretch *stretch = &leaves->stretches.items[i];
     size_t stretch_end = leaves_stretch_end(leaves, i), stop = stretch_end < end ? stretch_end : end;
     if (leaves_are(stretch))
       fill_leaves(leaves, stretch, column, row, stop - row, ret_values, row - first_row);
     else
-      relation_fill((void *)(uintptr_t)leaves->relation, column, stretch->at + (row - stretch->first_row), stop - row,
+      relation_fill(relation, column, stretch->at + (row - stretch->first_row), stop - row,
                     (char *)ret_values + (row - first_row) * width_of(column));
     row = stop;
   }

@@ -24,14 +24,14 @@ struct leaves {     // starts as {0}
   VECTOR(struct leaves_stretch) stretches;
   struct store_spans kept; // what the core takes; without correlation ids, as no span of the run has one
   uint8_t *has_item;       // leaves_climbed
-  const struct relation *relation;
+  struct relation *relation;
 };
 
 // Reads the run part by part. No leaves where they are few, and where spans are related by more than names and time
 // (correlation ids, library calls, layers that a source numbered). Leaves what is broken to the core, which refuses it.
 enum status leaves_find(struct store *store, int64_t run_id, const struct store_track *tracks, size_t track_count,
                         struct leaves *leaves, struct error *err) MUST_CHECK;
-void leaves_climbed(struct leaves *leaves, const struct relation *relation); // after relation_climb
+void leaves_climbed(struct leaves *leaves, struct relation *relation); // after relation_climb
 // The observation of a leaf of `stretch`, after relation_observe.
 int32_t leaves_observation(const struct leaves *leaves, const struct leaves_stretch *stretch, int64_t start_ns);
 size_t leaves_stretch_of(const struct leaves *leaves, size_t row);

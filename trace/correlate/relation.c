@@ -6,9 +6,9 @@
 
 void relation_forget_tree(struct relation *relation)
 {
-  relation->depth = relation->model_row = relation->layer_row = NULL;
+  relation->nearest = NULL;
   relation->observation = NULL;
-  relation->are_planes_free = relation->plane[0] != NULL && relation->plane[1] != NULL;
+  relation->is_plane_free = relation->plane != NULL;
 }
 
 void relation_done(struct relation *relation)
@@ -17,6 +17,7 @@ void relation_done(struct relation *relation)
   arena_done(&relation->tree_arena);
   arena_done(&relation->self_arena);
   vector_done(&relation->items);
+  vector_done(&relation->wide);
   *relation = (struct relation){0};
 }
 
@@ -83,25 +84,25 @@ void relation_fill(void *context, enum store_column column, size_t first_row, si
 {
   struct relation *relation = context;
   int64_t *wide = ret_values;
+  relation_hold(relation, column);
   switch (column) {
   case STORE_PARENT_ID:
     fill_parents(relation, first_row, count, wide);
     break;
   case STORE_MODEL_ID:
-    fill_ids(relation, relation->model_row + first_row, count, wide);
-    break;
   case STORE_LAYER_ID:
-    fill_ids(relation, relation->layer_row + first_row, count, wide);
+    fill_ids(relation, relation->nearest + first_row, count, wide);
     break;
   case STORE_SELF_NS:
-    memcpy(wide, relation->self_ns + first_row, count * sizeof *wide);
+    for (size_t i = 0; i < count; i++)
+      wide[i] = relation_self_of(relation, first_row + i);
     break;
   case STORE_OBSERVATION:
     for (size_t i = 0; i < count; i++)
       wide[i] = relation->observation[first_row + i];
     break;
   case STORE_DEPTH:
-    memcpy(ret_values, relation->depth + first_row, count * sizeof *relation->depth);
+    memcpy(ret_values, relation->nearest + first_row, count * sizeof *relation->nearest);
     break;
   case STORE_DERIVED_KIND:
     launches_kinds(&relation->parents.launches, relation->spans, first_row, count, ret_values);

@@ -9,26 +9,37 @@
 #include "base/vector.h"
 #include "correlate/parents.h"
 
+struct relation_wide { // what children cover of a span of 2^32 ns or more
+  uint64_t reach, covered;
+};
 struct relation { // {.spans = …} at first, then parents_find(…, &relation.parents)
   const struct store_spans *spans;
   struct parents parents;
   uint8_t *is_named; // bits by row: the source named a parent; NULL: recorded_parent_id is there, or all zeros
+  // What relation_hold computed last. STORE_DEPTH: depths; STORE_MODEL_ID, STORE_LAYER_ID: rows of the nearest ancestor, or
+  // of the span itself, or ROW_NONE.
+  uint32_t *nearest;
+  enum store_column held;
   // relation_climb
-  uint32_t *depth, *model_row, *layer_row; // nearest ancestor, or itself; ROW_NONE
+  bool parents_are_later; // in the file, most of them
   int32_t *observation;   // which of item_row is the span itself or its nearest ancestor; after relation_observe: which
                           // observation it belongs to. -1: none
   VECTOR(uint32_t) items; // rows of the spans that are observations, in file order of their subtrees
   struct observations *observations; // relation_observe's, in tree_arena
-  int64_t *self_ns;                  // relation_self
-  // Eight bytes a row each, first of the tree and, when that is forgotten, of relation_self: fresh memory is dear.
-  void *plane[2];
-  bool are_planes_free;
+  struct relation_cover *cover;      // relation_self
+  VECTOR(struct relation_wide) wide;
+  // Eight bytes a row, first of the tree and, when that is forgotten, of relation_self: fresh memory is dear.
+  void *plane;
+  bool is_plane_free;
   struct arena tree_arena, self_arena;
 };
 
 // tree.c
 void relation_climb(struct relation *relation); // breaks circles
-void relation_self(struct relation *relation);  // the duration less the union of the children on the span's own track
+// After relation_climb: one column at a time of those that follow from the parents alone. Others change nothing.
+void relation_hold(struct relation *relation, enum store_column column);
+void relation_self(struct relation *relation); // the duration less the union of the children on the span's own track
+int64_t relation_self_of(const struct relation *relation, size_t row);
 // observations.c: lists them in `arena` by start; those whose span ids are in `warmup_ids` (sorted) are warm-ups.
 void relation_observe(struct relation *relation, const int64_t *warmup_ids, size_t warmup_count, struct arena *arena,
                       struct store_observation **ret_observations, size_t *ret_count, size_t *ret_outside);

@@ -5,8 +5,9 @@
 
 #include <string.h>
 
-#define UNKNOWN UINT32_MAX
-#define ON_PATH (UINT32_MAX - 1)
+#define UNKNOWN INT32_MIN // of observations
+#define ON_PATH (INT32_MIN + 1)
+#define NOT_HELD (UINT32_MAX - 1) // of what relation_hold computes: no row, as no run has so many
 
 struct path {
   VECTOR(uint32_t) rows;
@@ -28,24 +29,11 @@ static bool is_beside(const struct relation *relation, int32_t observation, uint
 
 static void settle(struct relation *relation, uint32_t row)
 {
-  const struct store_spans *spans = relation->spans;
   uint32_t parent = relation->parents.row[row];
-  uint8_t flags = rows_flags(spans, row);
-  uint8_t level = spans->level[row];
-  uint32_t depth = 0;
-  uint32_t model = ROW_NONE;
-  uint32_t layer = ROW_NONE;
-  int32_t observation = -1;
-  if (parent != ROW_NONE) {
-    depth = relation->depth[parent] + 1;
-    model = relation->model_row[parent];
-    layer = relation->layer_row[parent];
-    observation = relation->observation[parent];
-  }
-  relation->depth[row] = depth;
-  relation->model_row[row] = level == XSP_LEVEL_MODEL ? row : model;
-  relation->layer_row[row] = level == XSP_LEVEL_LAYER ? row : layer;
-  bool begins = relation->parents.has_steps ? (flags & STORE_SPAN_STEP) != 0 : level == XSP_LEVEL_MODEL;
+  uint8_t flags = rows_flags(relation->spans, row);
+  int32_t observation = parent != ROW_NONE ? relation->observation[parent] : -1;
+  bool is_model = relation->spans->level[row] == XSP_LEVEL_MODEL;
+  bool begins = relation->parents.has_steps ? (flags & STORE_SPAN_STEP) != 0 : is_model;
   begins = begins && !(flags & STORE_SPAN_OPEN) && relation->items.count <= INT32_MAX;
   if (begins && (observation < 0 || is_beside(relation, observation, row))) {
     observation = (int32_t)relation->items.count;
@@ -77,20 +65,20 @@ static void break_circle(struct relation *relation, const struct path *path, siz
 
 static void climb_from(struct relation *relation, uint32_t row, struct path *path)
 {
-  uint32_t *depth = relation->depth;
+  int32_t *observation = relation->observation;
   path->rows.count = 0;
-  for (uint32_t at = row; at != ROW_NONE && depth[at] == UNKNOWN; at = relation->parents.row[at]) {
-    depth[at] = ON_PATH;
+  for (uint32_t at = row; at != ROW_NONE && observation[at] == UNKNOWN; at = relation->parents.row[at]) {
+    observation[at] = ON_PATH;
     *vector_add(&path->rows) = at;
   }
   uint32_t top = relation->parents.row[path->rows.items[path->rows.count - 1]];
-  if (top != ROW_NONE && depth[top] == ON_PATH) {
+  if (top != ROW_NONE && observation[top] == ON_PATH) {
     size_t first = path->rows.count - 1;
     while (path->rows.items[first] != top)
       first--;
     break_circle(relation, path, first);
     for (size_t i = 0; i < path->rows.count; i++)
-      depth[path->rows.items[i]] = UNKNOWN;
+      observation[path->rows.items[i]] = UNKNOWN;
     climb_from(relation, row, path); // once: a path leads into one circle at most
     return;
   }
@@ -100,32 +88,89 @@ static void climb_from(struct relation *relation, uint32_t row, struct path *pat
 
 void relation_climb(struct relation *relation)
 {
-  size_t count = relation->spans->count;
+  size_t count = relation->spans->count, later = 0;
   struct path path = {0};
-  for (int i = 0; i < 2; i++)
-    relation->plane[i] = arena_alloc_array(&relation->tree_arena, count + 1, 2 * sizeof(uint32_t));
-  relation->depth = relation->plane[0];
-  relation->model_row = relation->depth + count;
-  relation->layer_row = relation->plane[1];
-  relation->observation = (int32_t *)(relation->layer_row + count);
-  memset(relation->depth, 0xff, count * sizeof *relation->depth);
+  relation->plane = arena_alloc_array(&relation->tree_arena, count + 1, 2 * sizeof(uint32_t));
+  relation->observation = relation->plane;
+  relation->nearest = (uint32_t *)relation->plane + count;
+  for (size_t i = 0; i < count; i++)
+    relation->observation[i] = UNKNOWN;
   for (size_t i = 0; i < count; i++) {
-    if (relation->depth[i] != UNKNOWN)
-      continue;
     uint32_t parent = relation->parents.row[i];
-    bool is_ready = parent == ROW_NONE || relation->depth[parent] < ON_PATH;
-    if (is_ready)
+    later += parent != ROW_NONE && parent > i;
+    if (relation->observation[i] != UNKNOWN)
+      continue;
+    if (parent == ROW_NONE || relation->observation[parent] > ON_PATH)
       settle(relation, (uint32_t)i);
     else
       climb_from(relation, (uint32_t)i, &path);
   }
+  relation->parents_are_later = later > count / 2;
   vector_done(&path.rows);
 }
 
-// Takes `row` off its parent where both are on one track. `reach` is how far the parent's children cover it so far: up
+// ---- what is inherited from parents ----------------------------------------------------------------------------------
+#define DEPTH (-1) // instead of a level
+
+// The compiler makes a copy for each `level`.
+static inline __attribute__((always_inline)) void inherit(const struct relation *relation, uint32_t row, int level)
+{
+  uint32_t parent = relation->parents.row[row], *value = relation->nearest;
+  if (level == DEPTH)
+    value[row] = parent == ROW_NONE ? 0 : value[parent] + 1;
+  else if (relation->spans->level[row] == level)
+    value[row] = row;
+  else
+    value[row] = parent == ROW_NONE ? ROW_NONE : value[parent];
+}
+
+static inline __attribute__((always_inline)) void hold(const struct relation *relation, int level)
+{
+  uint32_t count = (uint32_t)relation->spans->count, *value = relation->nearest;
+  const uint32_t *parents = relation->parents.row;
+  struct path path = {0};
+  for (uint32_t i = 0; i < count; i++)
+    value[i] = NOT_HELD;
+  for (uint32_t i = 0; i < count; i++) {
+    uint32_t row = relation->parents_are_later ? count - 1 - i : i;
+    if (value[row] == NOT_HELD && (parents[row] == ROW_NONE || value[parents[row]] != NOT_HELD)) {
+      inherit(relation, row, level);
+      continue;
+    }
+    for (uint32_t at = row; at != ROW_NONE && value[at] == NOT_HELD; at = parents[at])
+      *vector_add(&path.rows) = at;
+    while (path.rows.count > 0)
+      inherit(relation, path.rows.items[--path.rows.count], level);
+  }
+  vector_done(&path.rows);
+}
+
+void relation_hold(struct relation *relation, enum store_column column)
+{
+  if (relation->held == column)
+    return;
+  if (column == STORE_DEPTH)
+    hold(relation, DEPTH);
+  else if (column == STORE_MODEL_ID)
+    hold(relation, XSP_LEVEL_MODEL);
+  else if (column == STORE_LAYER_ID)
+    hold(relation, XSP_LEVEL_LAYER);
+  else
+    return;
+  relation->held = column;
+}
+
+// ---- self times ------------------------------------------------------------------------------------------------------
+// What children cover of a span, in eight bytes: few spans take longer than four seconds.
+struct relation_cover {
+  uint32_t reach, covered; // NOT_NARROW: place in relation->wide, or NOT_WANTED
+};
+#define NOT_NARROW UINT32_MAX
+#define NOT_WANTED UINT32_MAX // of spans whose self time is their duration
+
+// Takes `row` off its parent where both are on one track. The reach is how far the parent's children cover it so far: up
 // to there in a forward pass, down to there in a backward one.
-static inline void cover(const struct relation *relation, const struct store_spans *spans, uint32_t row,
-                         bool is_backward, int64_t *reach)
+static inline void cover(struct relation *relation, const struct store_spans *spans, uint32_t row, bool is_backward)
 {
   uint32_t parent = relation->parents.row[row];
   if (parent == ROW_NONE || spans->track_id[parent] != spans->track_id[row] || spans->track_id[row] == 0)
@@ -140,24 +185,36 @@ static inline void cover(const struct relation *relation, const struct store_spa
   uint64_t to = is_backward ? (uint64_t)parent_end - (uint64_t)start : (uint64_t)end - (uint64_t)parent_start;
   if (end <= start)
     return;
-  uint64_t reached = (uint64_t)reach[parent];
-  if (to <= reached)
-    return;
-  relation->self_ns[parent] -= (int64_t)(to - (from > reached ? from : reached));
-  reach[parent] = (int64_t)to;
+  struct relation_cover *narrow = &relation->cover[parent];
+  if (narrow->reach != NOT_NARROW) { // so `to`, at most the parent's duration, fits
+    if (to > narrow->reach) {
+      narrow->covered += (uint32_t)(to - (from > narrow->reach ? from : narrow->reach));
+      narrow->reach = (uint32_t)to;
+    }
+  } else if (narrow->covered != NOT_WANTED) {
+    struct relation_wide *wide = &relation->wide.items[narrow->covered];
+    if (to > wide->reach) {
+      wide->covered += to - (from > wide->reach ? from : wide->reach);
+      wide->reach = to;
+    }
+  }
 }
 
-// Room for self times and for how far each span is covered, zeroed.
-static void make_room(struct relation *relation, int64_t **ret_reach)
+static void begin_cover(struct relation *relation)
 {
-  size_t count = relation->spans->count;
-  if (relation->are_planes_free) {
-    relation->self_ns = relation->plane[0];
-    *ret_reach = relation->plane[1];
-    memset(*ret_reach, 0, count * sizeof **ret_reach);
-  } else {
-    relation->self_ns = arena_alloc_array(&relation->self_arena, count + 1, sizeof *relation->self_ns);
-    *ret_reach = arena_alloc_array(&relation->self_arena, count + 1, sizeof **ret_reach);
+  const struct store_spans *spans = relation->spans;
+  relation->cover = relation->is_plane_free
+                        ? relation->plane
+                        : arena_alloc_array(&relation->self_arena, spans->count + 1, sizeof *relation->cover);
+  for (size_t i = 0; i < spans->count; i++) {
+    struct relation_cover first = {0, 0};
+    if (spans->kind[i] == XSP_KIND_EXECUTION || (rows_flags(spans, i) & STORE_SPAN_OPEN)) {
+      first = (struct relation_cover){NOT_NARROW, NOT_WANTED};
+    } else if (spans->duration_ns[i] >= NOT_NARROW) {
+      first = (struct relation_cover){NOT_NARROW, (uint32_t)relation->wide.count};
+      (void)vector_add(&relation->wide);
+    }
+    relation->cover[i] = first;
   }
 }
 
@@ -166,13 +223,9 @@ void relation_self(struct relation *relation)
   const struct parents *parents = &relation->parents;
   const struct store_spans view = rows_for_ends(relation->spans, parents->has_open);
   const struct store_spans *spans = &view;
-  int64_t *reach;
-  make_room(relation, &reach);
-  int64_t *self = relation->self_ns;
-  if (spans->count > 0)
-    memcpy(self, spans->duration_ns, spans->count * sizeof *self);
+  begin_cover(relation);
   for (size_t i = 0; i < parents->forward_count; i++)
-    cover(relation, spans, parents->forward_row[i], false, reach);
+    cover(relation, spans, parents->forward_row[i], false);
   uint32_t last_id = 0;
   bool is_backward = false;
   for (size_t i = spans->count; i-- > 0;) {
@@ -182,9 +235,15 @@ void relation_self(struct relation *relation)
       is_backward = track != NULL && track->has_host && !track->is_forward;
     }
     if (is_backward)
-      cover(relation, spans, (uint32_t)i, true, reach);
+      cover(relation, spans, (uint32_t)i, true);
   }
-  for (size_t i = 0; i < spans->count; i++)
-    if (spans->kind[i] == XSP_KIND_EXECUTION || (rows_flags(spans, i) & STORE_SPAN_OPEN))
-      self[i] = spans->duration_ns[i];
+}
+
+int64_t relation_self_of(const struct relation *relation, size_t row)
+{
+  struct relation_cover narrow = relation->cover[row];
+  int64_t duration = relation->spans->duration_ns[row];
+  if (narrow.reach != NOT_NARROW)
+    return duration - narrow.covered;
+  return narrow.covered == NOT_WANTED ? duration : duration - (int64_t)relation->wide.items[narrow.covered].covered;
 }
