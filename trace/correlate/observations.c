@@ -21,6 +21,7 @@ struct observations {
   size_t count;
   uint32_t *number_of_found;
   uint32_t last_process; // the largest number
+  size_t *place;         // by process: where the latest search ended, as rows that follow each other are near in time
 };
 
 #define IS_LAUNCHED (-2) // for the time being: an execution without an observation among its ancestors
@@ -98,7 +99,9 @@ static void list_items(const struct relation *relation, struct arena *arena, str
   struct item *items = arena_alloc_array(arena, count + 1, sizeof *items);
   const bool *works = find_working(relation, arena);
   *ret_list =
-      (struct observations){items, count, arena_alloc_array(arena, count + 1, sizeof *ret_list->number_of_found), 0};
+      (struct observations){.item = items,
+                            .count = count,
+                            .number_of_found = arena_alloc_array(arena, count + 1, sizeof *ret_list->number_of_found)};
   for (size_t i = 0; i < count; i++) {
     uint32_t row = relation->items.items[i], process = process_of(relation, row);
     items[i + 1] = (struct item){.start = spans->start_ns[row],
@@ -117,8 +120,9 @@ static void list_items(const struct relation *relation, struct arena *arena, str
   }
 }
 
-static void index_times(struct observations *list)
+static void index_times(struct observations *list, struct arena *arena)
 {
+  list->place = arena_alloc_array(arena, (size_t)list->last_process + 1, sizeof *list->place);
   qsort(list->item + 1, list->count, sizeof *list->item, compare_in_groups);
   for (size_t place = 1; place <= list->count; place++)
     link_item(list->item, (uint32_t)place);
@@ -129,7 +133,13 @@ static int32_t by_time(const struct observations *list, int64_t time, uint32_t c
 {
   const struct item *items = list->item;
   const struct item wanted = {.start = time, .row = UINT32_MAX, .clock = clock, .process = process};
-  size_t last = PARTITION_POINT(i, 1, list->count + 1, compare_in_groups(&items[i], &wanted) <= 0) - 1;
+  if (process > list->last_process)
+    return -1;
+  size_t last = list->place[process];
+  if ((last != 0 && compare_in_groups(&items[last], &wanted) > 0) ||
+      (last != list->count && compare_in_groups(&items[last + 1], &wanted) <= 0))
+    last = PARTITION_POINT(i, 1, list->count + 1, compare_in_groups(&items[i], &wanted) <= 0) - 1;
+  list->place[process] = last;
   if (last == 0 || compare_groups(&items[last], &wanted) != 0)
     return -1;
   while (last != 0 && items[last].end <= time) {
@@ -260,6 +270,6 @@ void relation_observe(struct relation *relation, const int64_t *warmup_ids, size
                                                         .warmup = is_warmup(&warmups, id)};
   }
   *ret_count = list->count;
-  index_times(list);
+  index_times(list, &relation->tree_arena);
   *ret_outside = assign(relation, list);
 }
