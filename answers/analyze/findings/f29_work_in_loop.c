@@ -242,6 +242,8 @@ static const char *least_of(unsigned kind)
   case WORK_TRANSFERS:
   case WORK_TOKENIZER: // each request has a text or picture of its own
   case WORK_DECODING:
+  case WORK_STATES:
+  case WORK_TEXT:
   case WORK_EAGER: // of a step under tf.function the input may be made so
   case WORK_JAX_EAGER:
     return "work_in_loop-own";

@@ -753,6 +753,43 @@ static void test_products_in_float32_are_none(void **unused)
   assert_int_equal(products_in("float"), 0);
 }
 
+// ---- what libraries of models do beside them --------------------------------------------------------------------------
+static size_t work_of(const char *function, const char *file, int64_t ms)
+{
+  start_with(8 - ms);
+  fixture.context_id = python(python(fixture.context_id, "update", FILE_OF, 16), function, file, 2200);
+  samples_of_steps(ms);
+  return ask_rule("F29");
+}
+
+static void test_states_collected_in_each_step(void **unused)
+{
+  (void)unused;
+  assert_int_equal(work_of("Module.state_dict", SITE "torch/nn/modules/module.py", 2), 1);
+  assert_non_null(strstr(found_text(0, "title"), "state_dict()"));
+  ASSERT_NEAR(found_number(0, "line"), 16);
+}
+
+static void test_a_few_states_are_none(void **unused)
+{
+  (void)unused;
+  assert_int_equal(work_of("Module.state_dict", SITE "torch/nn/modules/module.py", 1), 0);
+}
+
+static void test_tensors_as_text(void **unused)
+{
+  (void)unused;
+  assert_int_equal(work_of("_tensor_str", SITE "torch/_tensor_str.py", 2), 1);
+  assert_non_null(strstr(found_text(0, "title"), "text"));
+}
+
+static void test_tracing_by_pytorch(void **unused)
+{
+  (void)unused;
+  assert_int_equal(work_of("trace", SITE "torch/jit/_trace.py", 2), 1);
+  assert_non_null(strstr(found_text(0, "title"), "traced and compiled"));
+}
+
 // ---- F22, by samples -------------------------------------------------------------------------------------------------
 #define LIBTORCH SITE "torch/lib/libtorch_cpu.so"
 
@@ -796,6 +833,10 @@ static void test_float64_of_numpy_is_none(void **unused)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
+      TEST(test_states_collected_in_each_step),
+      TEST(test_a_few_states_are_none),
+      TEST(test_tensors_as_text),
+      TEST(test_tracing_by_pytorch),
       TEST(test_softmax_in_float64),
       TEST(test_floats_added_up_in_float64_are_none),
       TEST(test_float64_of_numpy_is_none),

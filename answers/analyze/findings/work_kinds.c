@@ -81,8 +81,9 @@ const struct work_kind work_kinds[WORK_KINDS] = {
     {"tracing", // calls of traced functions, too, go through these files
      compiles,
      compile_once,
-     {"*/framework/func_graph.py", "*/polymorphic_function/tracing_compilation.py"},
-     {"func_graph_from_py_func", "_create_concrete_function"}},
+     {"*/framework/func_graph.py", "*/polymorphic_function/tracing_compilation.py", "*/torch/jit/_trace.py",
+      "*/torch/jit/_script.py"},
+     {"func_graph_from_py_func", "_create_concrete_function", "trace", "trace_module", "script"}},
     {"graph", NULL, NULL, {"*/polymorphic_function/*function*.py"}, {"*__call__", "*_call"}},
     {"execution", // of what was compiled, by Python, as with callbacks to the program
      NULL,
@@ -165,6 +166,18 @@ const struct work_kind work_kinds[WORK_KINDS] = {
      "copy it only where it is better than before, or every so many steps; load_state_dict() into a copy that is kept",
      {"*/copy.py"},
      {"deepcopy"}},
+    [WORK_STATES] = {"states",
+                     "%s collects or loads a model's state_dict() in the loop, again and again",
+                     "take state_dict() once; average parameters in place (torch._foreach_lerp_, "
+                     "torch.optim.swa_utils.AveragedModel)",
+                     {"*/torch/nn/modules/module.py", "*/torch/optim/optimizer.py"},
+                     {"*state_dict*"}},
+    [WORK_TEXT] = {"text",
+                   "%s has tensors formatted as text in the loop",
+                   "format only what is printed: logger.debug(\"%s\", tensor) instead of an f-string; print shapes or "
+                   "means, or less often",
+                   {"*/torch/_tensor_str.py", "*/numpy/_core/arrayprint.py", "*/numpy/core/arrayprint.py"},
+                   {NULL}},
     {"metrics",
      "%s has metrics computed by a library in the loop",
      "compute metrics on tensors, or every so many steps",

@@ -33,7 +33,9 @@ enum { // places in work_kinds[]; what is not named is found by its frames
   WORK_EAGER,
   WORK_TOKENIZER,
   WORK_DECODING = 27,
-  WORK_JAX_RANDOM = 33, // the last ones: all others count before them
+  WORK_STATES = 31,
+  WORK_TEXT,
+  WORK_JAX_RANDOM = 35, // the last ones: all others count before them
   WORK_JAX_EAGER,
   WORK_JAX_CALLS,
   WORK_KINDS
