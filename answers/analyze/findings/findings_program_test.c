@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// F18 to F20, F39, F61, F62 and F64 over programs with known answers: what is read, updated, kept and computed step by step. Each names
+// F18 to F20, F39, F61, F62, F64 and F65 over programs with known answers: what is read, updated, kept and computed step by step. Each names
 // its fault with its line, and is silent about the same program without.
 #include "analyze/findings/test_operators.h"
 
@@ -466,6 +466,76 @@ static void test_f62_is_silent_about_other_functions(void **unused)
   assert_int_equal(ask_rule("F62"), 0);
 }
 
+// ---- F65 -------------------------------------------------------------------------------------------------------------
+static void gradient(uint32_t caller, bool adds, int64_t at)
+{
+  fixture.context_id = caller;
+  fixture_span_in(&fixture, XSP_LEVEL_LAYER, "wrapper",
+                  "autograd::engine::evaluate_function: torch::autograd::AccumulateGrad", at, 10 * US);
+  backward_at(caller, "torch::autograd::AccumulateGrad", at, 10 * US);
+  if (adds)
+    operator_at(fixture.context_id, "aten::add_", at + US, 8 * US);
+}
+
+// 5 steps of 1 ms: the gradients of `trained` parameters of a head are set, then, in steps from `from` on, others are added up to.
+static size_t transfer(int trained, int from, bool twice)
+{
+  fixture_run(&fixture, "A/M/L", 1);
+  uint32_t main = python(0, "main", FILE_OF, 27), passes = python(0, "main", FILE_OF, 29);
+  uint32_t head = python(main, "Net.forward", FILE_OF, 12);
+  uint32_t body = python(python(main, "Net.forward", FILE_OF, 11), "Block.forward", FILE_OF, 5);
+  for (int i = 0; i < 5; i++) {
+    int64_t at = step(MS);
+    for (int k = 0; k <= twice; k++)
+      fixture_span_in(&fixture, XSP_LEVEL_APPLICATION, "backward", "backward", at + k * 500 * US, 400 * US);
+    fixture.context_id = head;
+    fixture_span_in(&fixture, XSP_LEVEL_LAYER, "wrapper", "autograd::engine::evaluate_function: MmBackward0", at,
+                    50 * US);
+    for (int k = 0; k < trained; k++)
+      gradient(passes, false, at + 60 * US + k * 10 * US);
+    fixture.context_id = body;
+    fixture_span_in(&fixture, XSP_LEVEL_LAYER, "wrapper", "autograd::engine::evaluate_function: ConvolutionBackward0",
+                    at + 100 * US, 100 * US);
+    gradient(passes, i >= from, at + 200 * US);
+  }
+  return ask_rule("F65");
+}
+
+static void test_f65(void **unused)
+{
+  (void)unused;
+  assert_int_equal(transfer(2, 1, false), 1);
+  ASSERT_NEAR(found_number(0, "line"), 11);
+  ASSERT_NEAR(found_number(0, "saving_ms"), 0.11);
+  assert_non_null(strstr(found_text(0, "title"), "train.py:29"));
+}
+
+static void test_f65_is_silent_where_all_are_cleared(void **unused)
+{
+  (void)unused;
+  assert_int_equal(transfer(2, 5, false), 0);
+}
+
+// zero_grad(set_to_none=False)
+static void test_f65_is_silent_where_all_are_zeroed(void **unused)
+{
+  (void)unused;
+  assert_int_equal(transfer(0, 1, false), 0);
+}
+
+// A discriminator's gradients are added up to by the generator's pass, and cleared for its own.
+static void test_f65_is_silent_where_not_each_step_adds(void **unused)
+{
+  (void)unused;
+  assert_int_equal(transfer(2, 2, false), 0);
+}
+
+static void test_f65_is_silent_about_two_passes(void **unused)
+{
+  (void)unused;
+  assert_int_equal(transfer(2, 1, true), 0);
+}
+
 // ---- F64 -------------------------------------------------------------------------------------------------------------
 // Ten steps, of which each `every`th evaluates for 8.6 of 10 ms. All call `other` for 0.5 ms, or in further 10 ms for its gradient.
 static void evaluated(const char *function, int every, const char *other, bool trains)
@@ -583,6 +653,11 @@ int main(void)
       TEST(test_f61_is_silent_about_products),
       TEST(test_f61_is_silent_about_gates),
       TEST(test_f61_is_silent_about_a_blocked_layout),
+      TEST(test_f65),
+      TEST(test_f65_is_silent_where_all_are_cleared),
+      TEST(test_f65_is_silent_where_all_are_zeroed),
+      TEST(test_f65_is_silent_where_not_each_step_adds),
+      TEST(test_f65_is_silent_about_two_passes),
       TEST(test_f62),
       TEST(test_f62_is_silent_about_little),
       TEST(test_f62_is_silent_about_other_functions),

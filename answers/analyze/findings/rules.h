@@ -58,6 +58,7 @@
   X(f62)                                                                                                               \
   X(f63)                                                                                                               \
   X(f64)                                                                                                               \
+  X(f65)                                                                                                               \
   /* the next one goes above this line */
 
 #define DECLARE(name) extern const struct finding_rule finding_##name;
