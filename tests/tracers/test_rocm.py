@@ -191,10 +191,14 @@ class MetricsTest(RocmTest):
         self.assertEqual([(row["key"], row["n"]) for row in found],
                          [(key, kernels) for key in ("dram_read_bytes", "dram_write_bytes", "flops_single", "flops_tensor",
                                                      "achieved_occupancy_pct", "flops_double", "flops_half")])
+
+    def test_flops_of_two_executions_add_up(self):
+        """Of one thread, so that kernels have the same place in both."""
+        self.start((XSP, "run", "-f", "-t", "rocm", "--levels", "M/K+metrics", "-r", "2", "-w", "0", "-o", self.out, "--"), "ranges",
+                   self.environment("1.0.0", ""))
         done = subprocess.run([XSP, "analyze", "A10", "--json", self.out], check=True, stdout=subprocess.PIPE)
-        names = {row["kernel_name"].split("(")[0]: row for row in json.loads(done.stdout)["rows"]}
-        self.assertEqual({name: names[name]["flops"] / names[name]["count"] for name in ("relu", "matmul")},
-                         {"relu": sum(self.FLOPS.values()) * self.SMALL, "matmul": sum(self.FLOPS.values()) * self.FLAT})
+        row, = json.loads(done.stdout)["rows"]
+        self.assertEqual((row["count"], row["flops"]), (MODES["ranges"], MODES["ranges"] * sum(self.FLOPS.values()) * self.SMALL))
 
     def test_metrics_by_name(self):
         """The sum over a counter's instances; what is not there, or needs several passes alone, is left out."""
@@ -212,6 +216,48 @@ class MetricsTest(RocmTest):
                 self.assertEqual(self.run_with(options, version, faults), {})
                 self.assertRegex(self.said, line)
                 self.assertEqual(len(self.executions()), 1 + 3 * 2 * MODES["simple"] + 3)
+
+
+@UNSANITIZED
+class SamplesTest(RocmTest):
+    """Of each kernel three samples at +0x10, of which the hardware saw two issue and one wait, and one at +0x40; one of no code."""
+    KERNELS = {"relu": 3 * MODES["simple"], "matmul": 3 * MODES["simple"], "__amd_rocclr_fillBufferAligned": 1}
+
+    def run_with(self, options, mode="simple", version="1.0.0", levels="M/K", allowed="1"):
+        environment = self.environment(version, "")
+        if allowed:
+            environment["ROCPROFILER_PC_SAMPLING_BETA_ENABLED"] = allowed
+        self.start((XSP, "run", "-f", "-t", f"rocm{options}", "--levels", levels, "-o", self.out, "--"), mode, environment)
+        rows = self.sql("select k.name as kernel, f.name as place, m.metric, m.exclusive_sum as n from context_metric m "
+                        "join context c using (context_id) join frame f using (frame_id) join context p on p.context_id = c.parent_id "
+                        "join frame k on k.frame_id = p.frame_id where m.metric like 'samples%' and m.exclusive_sum > 0")
+        return {(row["kernel"].split("(")[0].removeprefix("_Z6").removesuffix("PKfS0_Pfi"), row["place"], row["metric"]): row["n"] for row in rows}
+
+    def expected(self, of_call):
+        return {(kernel, place, metric): number * count for kernel, count in self.KERNELS.items() for (place, metric), number in of_call.items()}
+
+    def test_methods(self):
+        stochastic = {("+0x10", "samples"): 3, ("+0x10", "samples_selected"): 2, ("+0x10", "samples_waitcnt"): 1,
+                      ("+0x40", "samples"): 1, ("+0x40", "samples_barrier_wait"): 1}
+        host = {("+0x10", "samples"): 3, ("+0x40", "samples"): 1}
+        for options, of_call in ((":samples=any", stochastic), (":samples=stochastic:sampling_interval=1000", stochastic), (":samples=host", host)):
+            with self.subTest(options):
+                self.assertEqual(self.run_with(options), self.expected(of_call))
+                self.assertEqual(self.said_count("samples of instructions had no room, or are of no kernel"), sum(self.KERNELS.values()))
+                self.assertEqual(len(self.executions()), sum(self.KERNELS.values()) + 3)
+        self.assertIn("GPU 1: instructions are not sampled: it does not have the method", self.run_with(":samples=stochastic") and self.said)
+        done = subprocess.run([XSP, "analyze", "A18", "--json", self.out], check=True, stdout=subprocess.PIPE)
+        self.assertEqual(sum(row["samples"] for row in json.loads(done.stdout)["rows"]), 4 * sum(self.KERNELS.values()))
+
+    def test_without_samples(self):
+        for options, levels, version, allowed, line in (
+                ("", "M/K", "1.0.0", "1", ""), (":samples=none", "M/K", "1.0.0", "1", ""), (":samples=any", "M/K+metrics", "1.0.0", "1", ""),
+                (":samples=any", "M/K", "0.6.0", "1", "rocprofiler-sdk 1.0"), (":samples=any", "M/K", "1.0.0", None, "BETA_ENABLED=1"),
+                (":samples=most", "M/K", "1.0.0", "1", "samples is none, host")):
+            with self.subTest(options, levels=levels, version=version):
+                self.assertEqual(self.run_with(options, "simple", version, levels, allowed), {})
+                self.assertIn(line, self.said)
+                self.assertEqual(len(self.executions()), sum(self.KERNELS.values()) + 3)
 
 
 class EndsTest(RocmTest):

@@ -18,10 +18,12 @@
 #define ROCM_VERSION_END ROCM_VERSION(2, 0)
 
 #define ROCM_CATEGORY_TRACING 1u
+#define ROCM_CATEGORY_SAMPLES 2u
 #define ROCM_POLICY_LOSSLESS 2
 #define ROCM_AGENT_VERSION 1
 #define ROCM_AGENT_GPU 2u
-#define ROCM_CODE_KERNEL 2u // operation of CODE_OBJECT: a kernel is known now
+#define ROCM_CODE_LOADED 1u // operations of CODE_OBJECT: its kernels follow
+#define ROCM_CODE_KERNEL 2u // a kernel is known now
 #define ROCM_PHASE_ENTER 1u
 #define ROCM_PHASE_LOAD ROCM_PHASE_ENTER
 #define ROCM_PHASE_EXIT 2u
@@ -90,6 +92,17 @@ struct rocm_symbol {
   uint32_t argument_bytes, argument_alignment, group_bytes, private_bytes;
   uint32_t scalar_registers, vector_registers, accumulation_registers;
 };
+struct rocm_symbol_long { // since 1.0
+  struct rocm_symbol symbol;
+  int64_t entry_offset;
+  uint64_t entry; // address of the first instruction
+};
+struct rocm_code {
+  uint64_t size, code_object_id;
+  struct rocm_id agent, hsa_agent;
+  const char *uri;
+  uint64_t base, bytes;
+};
 
 enum rocm_marker_operation { ROCM_MARK, ROCM_PUSH, ROCM_POP, ROCM_START, ROCM_STOP };
 struct rocm_marker {
@@ -122,6 +135,37 @@ struct rocm_counter_info {
 };
 #define ROCM_COUNTER_INFO_VERSION 1
 
+// ---- samples of instructions: since 1.0
+enum rocm_sample_method { ROCM_STOCHASTIC = 1, ROCM_HOST_TRAP = 2 };
+#define ROCM_SAMPLES_POWER_OF_2 1u // flag of a configuration
+struct rocm_sample_config {
+  uint64_t size;
+  uint32_t method, unit; // of the interval: cycles, or microseconds
+  uint64_t least, most;  // intervals
+  uint64_t flags;
+};
+struct rocm_sampled_place {
+  uint64_t code_object_id, offset; // from where it is loaded; 0: an address, of no code that is known
+};
+enum rocm_sample_kind { ROCM_SAMPLE_BY_HOST = 2, ROCM_SAMPLE_STOCHASTIC = 3 };
+struct rocm_sample_by_host {
+  uint64_t size, hardware;
+  struct rocm_sampled_place place;
+};
+#define ROCM_SAMPLE_ISSUED 1u
+struct rocm_sample_stochastic {
+  uint64_t size;
+  uint8_t flags, wave;
+  uint8_t issue; // ROCM_SAMPLE_ISSUED, then the type of the instruction
+  uint64_t hardware;
+  struct rocm_sampled_place place;
+  uint64_t active_lanes;
+  uint32_t workgroup[3], waves;
+  uint64_t time, dispatch_id, correlation_id, external_id;
+  uint32_t snapshot; // its lowest four bits: why nothing was issued
+};
+#define ROCM_SAMPLE_REASONS 10u // of snapshot, with 0: none
+
 struct rocm_agent {
   uint64_t size;
   struct rocm_id id;
@@ -149,6 +193,8 @@ typedef void rocm_dispatch_callback(struct rocm_dispatch dispatch, struct rocm_i
                                     void *data);
 typedef void rocm_values_callback(struct rocm_dispatch dispatch, struct rocm_counter_value *values, size_t count,
                                   uint64_t user_data, void *data);
+
+typedef int rocm_sample_configs_callback(const struct rocm_sample_config *configs, size_t count, void *data);
 
 // X(field, exported name, parameters)
 #define ROCM_FUNCTIONS(X)                                                                                              \
@@ -186,11 +232,18 @@ typedef void rocm_values_callback(struct rocm_dispatch dispatch, struct rocm_cou
   X(counter_of, rocprofiler_query_record_counter_id, (uint64_t id, struct rocm_id * ret_counter))                      \
   X(count_dispatches, rocprofiler_configure_callback_dispatch_counting_service,                                        \
     (struct rocm_id context, rocm_dispatch_callback *, void *data, rocm_values_callback *, void *values_data))
+#define ROCM_FUNCTIONS_OF_SAMPLES(X)                                                                                   \
+  X(each_sample_config, rocprofiler_query_pc_sampling_agent_configurations,                                            \
+    (struct rocm_id agent, rocm_sample_configs_callback *, void *))                                                    \
+  X(sample, rocprofiler_configure_pc_sampling_service,                                                                 \
+    (struct rocm_id context, struct rocm_id agent, uint32_t method, uint32_t unit, uint64_t interval,                  \
+     struct rocm_id buffer, int flags))
 
 struct rocm {
 #define ROCM_FIELD(field, name, parameters) int(*field) parameters;
   ROCM_FUNCTIONS(ROCM_FIELD)
   ROCM_FUNCTIONS_OF_COUNTERS(ROCM_FIELD) // or NULL
+  ROCM_FUNCTIONS_OF_SAMPLES(ROCM_FIELD)  // or NULL
 #undef ROCM_FIELD
   uint32_t version; // ROCM_VERSION and the patch
 };

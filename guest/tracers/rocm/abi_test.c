@@ -140,6 +140,41 @@ SAME(rocm_counter_info, name, rocprofiler_counter_info_v0_t, name);
 EQUAL(ROCM_COUNTER_INFO_VERSION, ROCPROFILER_COUNTER_INFO_VERSION_0);
 #endif
 
+#if VERSION >= ROCM_VERSION_LONG_IDS
+EQUAL(ROCM_CATEGORY_SAMPLES, ROCPROFILER_BUFFER_CATEGORY_PC_SAMPLING);
+EQUAL(ROCM_CODE_LOADED, ROCPROFILER_CODE_OBJECT_LOAD);
+SAME(rocm_symbol_long, entry, SYMBOL, kernel_address);
+#define LOADED rocprofiler_callback_tracing_code_object_load_data_t
+SAME(rocm_code, code_object_id, LOADED, code_object_id);
+SAME(rocm_code, agent, LOADED, agent_id);
+SAME(rocm_code, base, LOADED, load_base);
+EQUAL(ROCM_STOCHASTIC, ROCPROFILER_PC_SAMPLING_METHOD_STOCHASTIC);
+EQUAL(ROCM_HOST_TRAP, ROCPROFILER_PC_SAMPLING_METHOD_HOST_TRAP);
+EQUAL(ROCM_SAMPLES_POWER_OF_2, ROCPROFILER_PC_SAMPLING_CONFIGURATION_FLAGS_INTERVAL_POW2);
+#define CONFIG rocprofiler_pc_sampling_configuration_t
+_Static_assert(sizeof(struct rocm_sample_config) == sizeof(CONFIG), "an array of them");
+SAME(rocm_sample_config, method, CONFIG, method);
+SAME(rocm_sample_config, unit, CONFIG, unit);
+SAME(rocm_sample_config, least, CONFIG, min_interval);
+SAME(rocm_sample_config, most, CONFIG, max_interval);
+SAME(rocm_sample_config, flags, CONFIG, flags);
+EQUAL(ROCM_SAMPLE_BY_HOST, ROCPROFILER_PC_SAMPLING_RECORD_HOST_TRAP_V0_SAMPLE);
+EQUAL(ROCM_SAMPLE_STOCHASTIC, ROCPROFILER_PC_SAMPLING_RECORD_STOCHASTIC_V0_SAMPLE);
+#define BY_HOST rocprofiler_pc_sampling_record_host_trap_v0_t
+SAME(rocm_sample_by_host, place.code_object_id, BY_HOST, pc.code_object_id);
+SAME(rocm_sample_by_host, place.offset, BY_HOST, pc.code_object_offset);
+#define STOCHASTIC rocprofiler_pc_sampling_record_stochastic_v0_t
+SAME(rocm_sample_stochastic, wave, STOCHASTIC, wave_in_group); // a byte later: bits of `issue`
+SAME(rocm_sample_stochastic, place.code_object_id, STOCHASTIC, pc.code_object_id);
+SAME(rocm_sample_stochastic, place.offset, STOCHASTIC, pc.code_object_offset);
+SAME(rocm_sample_stochastic, time, STOCHASTIC, timestamp);
+SAME(rocm_sample_stochastic, correlation_id, STOCHASTIC, correlation_id.internal);
+SAME(rocm_sample_stochastic, snapshot, STOCHASTIC, snapshot);
+EQUAL(ROCM_SAMPLE_REASONS, ROCPROFILER_PC_SAMPLING_INSTRUCTION_NOT_ISSUED_REASON_LAST);
+EQUAL(3, ROCPROFILER_PC_SAMPLING_INSTRUCTION_NOT_ISSUED_REASON_WAITCNT); // in the order of samples.c
+EQUAL(9, ROCPROFILER_PC_SAMPLING_INSTRUCTION_NOT_ISSUED_REASON_SLEEP_WAIT);
+#endif
+
 SAME(rocm_agent, id, rocprofiler_agent_v0_t, id);
 SAME(rocm_agent, type, rocprofiler_agent_v0_t, type);
 SAME(rocm_tool, initialize, rocprofiler_tool_configure_result_t, initialize);

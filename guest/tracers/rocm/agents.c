@@ -31,6 +31,14 @@ int32_t rocm_agent_gpu(struct rocm_id agent)
   return -1;
 }
 
+bool rocm_agent_of(int32_t gpu, struct rocm_id *ret_agent)
+{
+  bool is_there = gpu >= 0 && (uint32_t)gpu < gpu_count;
+  if (is_there)
+    ret_agent->handle = gpus[gpu];
+  return is_there;
+}
+
 uint32_t rocm_agent_queue(int32_t gpu, struct rocm_id queue)
 {
   for (uint32_t i = 0; gpu >= 0 && gpu < (int32_t)AGENTS_GPUS_MOST && i < QUEUES_MOST; i++) {

@@ -11,6 +11,7 @@
 void rocm_agents_find(const struct rocm *rocm);
 // 0 for the first GPU; -1: a CPU, or not known.
 int32_t rocm_agent_gpu(struct rocm_id agent);
+bool rocm_agent_of(int32_t gpu, struct rocm_id *ret_agent); // false: there are fewer GPUs
 // 1 for the first queue of its GPU that was seen; 0: more than are kept. One thread.
 uint32_t rocm_agent_queue(int32_t gpu, struct rocm_id queue);
 

@@ -19,6 +19,7 @@ bool rocm_library_find(void *library, uint32_t version, struct rocm *ret_rocm, c
 #undef FIND
 #define FIND(field, name, parameters) device_function(library, #name, &rocm.field);
   ROCM_FUNCTIONS_OF_COUNTERS(FIND)
+  ROCM_FUNCTIONS_OF_SAMPLES(FIND)
 #undef FIND
   *ret_rocm = rocm;
   return is_complete;

@@ -7,6 +7,7 @@
 #include "tracers/device/worker.h"
 #include "tracers/rocm/clock.h"
 #include "tracers/rocm/records.h"
+#include "tracers/rocm/samples.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -38,7 +39,7 @@ static void copy_records(struct rocm_id context, struct rocm_id buffer, struct r
       used = 0;
     }
     if (bytes != NULL) {
-      memcpy(bytes + used, headers[i]->payload, size);
+      rocm_records_copy(headers[i], bytes + used, size);
       used += size;
     } else {
       __atomic_add_fetch(&rocm_reader_counts.without_room, 1, __ATOMIC_RELAXED);
@@ -69,6 +70,7 @@ static void look(bool is_ending)
   rocm_clock_compare(&rocm);
   rocm.flush_buffer(records);
   publish_all();
+  rocm_samples_publish(is_ending);
   uint64_t all = count_of(&rocm_reader_counts.dropped) + count_of(&rocm_reader_counts.without_room) +
                  count_of(&rocm_record_counts.unreadable) + count_of(&rocm_record_counts.without_times);
   if (all > told)

@@ -10,6 +10,7 @@
 #include "tracers/device/tracks.h"
 #include "tracers/rocm/agents.h"
 #include "tracers/rocm/clock.h"
+#include "tracers/rocm/samples.h"
 #include "tracers/rocm/symbols.h"
 
 #include "base/sorted.h"
@@ -192,6 +193,11 @@ static void publish_scratch(const struct rocm *rocm, const struct rocm_record *r
     xsp_span_emit(site, &interval);
 }
 
+static void count_sample(const struct rocm *rocm, const struct rocm_record *record)
+{
+  rocm_samples_add((const void *)record);
+}
+
 // ---- all of them
 static const struct kind {
   const char *name;
@@ -211,13 +217,15 @@ static const struct kind {
     {"HSA_FINALIZE_EXT_API", sizeof(struct rocm_record) + sizeof(struct rocm_call), 0, HSA, publish_call},
     {0},
 };
-static const struct kind *kind_numbers[KINDS_MOST]; // by rocprofiler-sdk's numbers; NULL: of no interest
+static const struct kind sample_kind = {"", sizeof(struct rocm_sample) - sizeof(uint64_t), 0, ALWAYS, count_sample};
+static const struct kind *kind_numbers[KINDS_MOST] = {
+    [ROCM_SAMPLE_KIND] = &sample_kind}; // by rocprofiler-sdk's numbers; NULL: of no interest
 
 void rocm_records_enable(const struct rocm *rocm, struct rocm_id context, struct rocm_id buffer, enum rocm_calls choice,
                          void (*say)(const char *line))
 {
   const char *name = NULL;
-  for (uint32_t number = 1; number < KINDS_MOST && rocm->kind_name(number, &name, NULL) == ROCM_OK; number++) {
+  for (uint32_t number = 1; number < ROCM_SAMPLE_KIND && rocm->kind_name(number, &name, NULL) == ROCM_OK; number++) {
     const struct kind *kind = kinds;
     uint32_t *operations = NULL;
     size_t count = 0;
@@ -244,8 +252,11 @@ static size_t size_of(const struct rocm *rocm, const struct kind *kind)
 
 size_t rocm_records_size(const struct rocm *rocm, const struct rocm_header *header)
 {
+  struct rocm_sample sample;
+  if (header != NULL && header->category == ROCM_CATEGORY_SAMPLES)
+    return rocm_samples_read(header, &sample) ? sizeof sample : 0;
   if (header == NULL || header->category != ROCM_CATEGORY_TRACING || header->payload == NULL ||
-      header->kind >= KINDS_MOST || kind_numbers[header->kind] == NULL)
+      header->kind >= ROCM_SAMPLE_KIND || kind_numbers[header->kind] == NULL)
     return 0;
   const struct rocm_record *record = header->payload;
   size_t size = size_of(rocm, kind_numbers[header->kind]);
@@ -253,6 +264,13 @@ size_t rocm_records_size(const struct rocm *rocm, const struct rocm_header *head
     return size;
   count_unreadable();
   return 0;
+}
+
+void rocm_records_copy(const struct rocm_header *header, uint8_t *bytes, size_t size)
+{
+  struct rocm_sample sample;
+  bool is_sample = header->category == ROCM_CATEGORY_SAMPLES && rocm_samples_read(header, &sample);
+  memcpy(bytes, is_sample ? (const void *)&sample : header->payload, size);
 }
 
 SORTED_BY(by_start, struct found, RISING(start))

@@ -14,6 +14,8 @@ void rocm_records_enable(const struct rocm *rocm, struct rocm_id context, struct
                          void (*say)(const char *line));
 // How many bytes of a record to keep, a multiple of 8; 0: it is not of a kind that is published, or not complete. Any thread.
 size_t rocm_records_size(const struct rocm *rocm, const struct rocm_header *header);
+// Puts so many bytes of it there.
+void rocm_records_copy(const struct rocm_header *header, uint8_t *bytes, size_t size);
 // Publishes what is in the buffers, executions by their start: records one after the other, each with its rocm_records_size. Buffers
 // stay the caller's. One thread.
 void rocm_records_publish(const struct rocm *rocm, struct buffer *const *buffers, uint32_t count);

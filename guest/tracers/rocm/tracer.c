@@ -12,6 +12,7 @@
 #include "tracers/rocm/probe.h"
 #include "tracers/rocm/reader.h"
 #include "tracers/rocm/records.h"
+#include "tracers/rocm/samples.h"
 #include "tracers/rocm/symbols.h"
 
 #include <dlfcn.h>
@@ -35,6 +36,8 @@ static const struct xsp_tracer_option options[] = {
     {"api", "WORD",
      "calls: some (those that launch, copy, wait, allocate, load code), all, hsa (all, and HSA's), none"},
     {"metrics", "NAME+NAME", "of level sets with metrics: xsp (default), counters of rocprofiler-sdk"},
+    {"samples", "WORD", "instructions: none (default), host, stochastic, any (stochastic where the GPU has it)"},
+    {"sampling_interval", "N", "of samples: microseconds (host, 100), cycles (stochastic, 2^20)"},
     {"buffer_kb", "N", "size of a buffer of records (1024); there are at most 256"},
     {"exit_wait_ms", "N", "how long exit may wait for records (2000)"},
     {NULL, NULL, NULL},
@@ -95,9 +98,31 @@ static void measure(struct rocm_id context)
   say(line);
 }
 
+// Not at a level set with metrics: rocprofiler-sdk does one or the other.
+static void sample(struct rocm_id context, struct rocm_id buffer)
+{
+  static const char *const words[] = {"none", "host", "stochastic", "any"};
+  const char *word = host_option(host, "samples");
+  size_t place = 0;
+  while (word != NULL && place < 4 && strcmp(word, words[place]) != 0)
+    place++;
+  if (place == 4)
+    say("samples is none, host, stochastic or any; none are taken");
+  else if (place > 0 && getenv("XSP_METRICS") == NULL)
+    rocm_samples_start(&rocm, context, buffer, word, host_number(host, "sampling_interval", 0, INT64_MAX, 0), say);
+}
+
+static void note_code(const struct rocm_event *event, void *user_data, void *data)
+{
+  const struct rocm_event_end *end = rocm_event_end(data, event);
+  if (rocm_samples_are_on() && end->phase == ROCM_PHASE_LOAD && end->payload != NULL)
+    rocm_samples_note_code(end->operation, end->payload);
+  rocm_symbols_note(event, user_data, data);
+}
+
 static bool trace_records(struct rocm_id context, char *why, size_t why_size)
 {
-  static const uint32_t kernels[] = {ROCM_CODE_KERNEL};
+  static const uint32_t code[] = {ROCM_CODE_KERNEL, ROCM_CODE_LOADED};
   struct rocm_id buffer = {0};
   enum rocm_calls choice;
   struct reader_options wishes = {host_number(host, "buffer_kb", 64, 65536, 1024) * 1024,
@@ -107,7 +132,8 @@ static bool trace_records(struct rocm_id context, char *why, size_t why_size)
   rocm_agents_find(&rocm);
   if (!rocm_reader_start(&rocm, context, &wishes, &buffer, why, why_size))
     return false;
-  if (!trace_events(context, "CODE_OBJECT", kernels, 1, rocm_symbols_note))
+  sample(context, buffer);
+  if (!trace_events(context, "CODE_OBJECT", code, rocm_samples_are_on() ? 2 : 1, note_code))
     say("rocprofiler-sdk does not report loaded code: kernels have no names");
   report_calls(context, choice);
   measure(context);
@@ -212,6 +238,7 @@ static void stop(void)
   say_count(&rocm_reader_counts.dropped, "records were dropped by rocprofiler-sdk");
   say_count(&rocm_reader_counts.without_room,
             "records were dropped: the program launches faster than they are read (buffer_kb)");
+  say_count(&rocm_samples_lost, "samples of instructions had no room, or are of no kernel that is known");
   say_count(&rocm_record_counts.without_times, "records without times: they have a launch and no execution");
   say_count(&rocm_record_counts.unreadable, "records could not be read");
 }

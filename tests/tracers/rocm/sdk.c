@@ -179,8 +179,10 @@ static void complete(const struct simulated_work *work)
 {
   if (is_recording && owner == getpid() && sdk_is_traced(work->is_copy ? SDK_COPY : SDK_KERNEL, 0))
     sdk_record_work(work);
-  if (is_recording && owner == getpid() && !work->is_copy)
+  if (is_recording && owner == getpid() && !work->is_copy) {
     sdk_end_dispatch(work);
+    sdk_sample(work);
+  }
 }
 
 static void mark(uint32_t operation, uint32_t phase, const char *message, uint64_t range, uint64_t started_range)
@@ -195,12 +197,24 @@ static void mark(uint32_t operation, uint32_t phase, const char *message, uint64
 
 static void load(uint64_t kernel_id, const char *name)
 {
-  struct rocm_symbol symbol = {.size = sizeof symbol + 16,
-                               .kernel_id = kernel_id,
-                               .name = fault("null-names") ? NULL : name,
-                               .scalar_registers = 32,
-                               .vector_registers = 48,
-                               .accumulation_registers = 16};
+  struct {
+    struct rocm_code code;
+    uint64_t more[2];
+  } loaded = {.code = {.size = sizeof loaded,
+                       .code_object_id = SDK_CODE,
+                       .agent = {CPU_AGENT + 1},
+                       .base = SDK_CODE_BASE,
+                       .bytes = 0x10000}};
+  struct rocm_symbol_long symbol = {.symbol = {.size = sizeof symbol,
+                                               .kernel_id = kernel_id,
+                                               .code_object_id = SDK_CODE,
+                                               .name = fault("null-names") ? NULL : name,
+                                               .scalar_registers = 32,
+                                               .vector_registers = 48,
+                                               .accumulation_registers = 16},
+                                    .entry = SDK_CODE_BASE + sdk_kernel_offset(kernel_id)};
+  if (sdk_loads_now())
+    call_back(code_callback, code_data, CODE_KIND, ROCM_CODE_LOADED, ROCM_PHASE_LOAD, &loaded);
   call_back(code_callback, code_data, CODE_KIND, ROCM_CODE_KERNEL, ROCM_PHASE_LOAD, &symbol);
 }
 
@@ -312,8 +326,9 @@ int rocprofiler_configure_callback_tracing_service(struct rocm_id context, uint3
   void **all_data[] = {[HIP_KIND] = &hip_data, [MARKER_KIND] = &marker_data, [CODE_KIND] = &code_data};
   if (!is_configuring || context.handle != 1 || kind > CODE_KIND || !callbacks[kind] || fault("no-callbacks"))
     return 5;
-  if (kind == CODE_KIND && (operation_count != 1 || operations[0] != ROCM_CODE_KERNEL))
+  if (kind == CODE_KIND && (operation_count == 0 || operations[0] != ROCM_CODE_KERNEL))
     return 6;
+  sdk_wants_code |= kind == CODE_KIND && operation_count == 2 && operations[1] == ROCM_CODE_LOADED;
   *callbacks[kind] = callback;
   *all_data[kind] = data;
   for (uint32_t i = 0; kind == HIP_KIND && i < SIMULATED_CALL_COUNT; i++)

@@ -29,6 +29,14 @@ void sdk_record_allocation(uint32_t agent, const void *address, size_t bytes, bo
 void sdk_begin_dispatch(struct simulated_work *work);
 void sdk_end_dispatch(const struct simulated_work *work);
 
+// sdk_samples.c: of a kernel that has ended; where kernels begin in the one code object.
+#define SDK_CODE 7u
+#define SDK_CODE_BASE UINT64_C(0x700000)
+extern bool sdk_wants_code;
+bool sdk_loads_now(void); // once: its event comes before those of kernels
+uint64_t sdk_kernel_offset(uint64_t kernel_id);
+void sdk_sample(const struct simulated_work *work);
+
 // sdk_buffer.c: the one buffer.
 int sdk_make_buffer(size_t bytes, size_t watermark, int policy, rocm_buffer_callback *callback, void *data);
 void sdk_put(uint32_t category, uint32_t kind, const void *record, size_t size); // may wait
