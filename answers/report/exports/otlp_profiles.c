@@ -3,6 +3,7 @@
 // with links to the spans of the exports otlp and otlp-proto. Samples of threads with one call path, thread and span are one
 // Sample, with a value and a time each. Where a file has sums by call path only, so have its profiles.
 #include "base/interner.h"
+#include "base/scoped.h"
 #include "base/sorted.h"
 #include "base/wire_write.h"
 #include "otlp/encode.h"
@@ -274,29 +275,38 @@ static enum status put_run(struct profiles *profiles, struct arena *arena, struc
 
 static enum status put_runs(struct profiles *profiles, struct export_file *file, struct error *err)
 {
-  struct arena arena = {0};
+  struct arena arena SCOPED(arena_done) = {0};
   struct store_run *runs;
   struct store_experiment *experiments;
   size_t run_count = 0, experiment_count = 0;
   for (enum profile_table table = 1; table < TABLES; table++)
     (void)interner_at(&profiles->tables[table], "", 0);
-  enum status status = store_runs(profiles->store, &arena, &runs, &run_count, err);
-  if (status == STATUS_OK)
-    status = store_experiments(profiles->store, &arena, &experiments, &experiment_count, err);
-  for (size_t i = 0; i < run_count && status == STATUS_OK; i++) {
+  XSP_TRY(store_runs(profiles->store, &arena, &runs, &run_count, err));
+  XSP_TRY(store_experiments(profiles->store, &arena, &experiments, &experiment_count, err));
+  for (size_t i = 0; i < run_count; i++) {
     struct arena run_arena SCOPED(arena_done) = {0};
     profiles->facts = (struct otlp_facts){.run = &runs[i]};
     for (size_t j = 0; j < experiment_count; j++)
       if (experiments[j].experiment_id == runs[i].experiment_id)
         profiles->facts.experiment = &experiments[j];
-    status = put_run(profiles, &run_arena, err);
+    XSP_TRY(put_run(profiles, &run_arena, err));
     export_file_put(file, &profiles->out);
     map_done(&profiles->trace_of);
   }
-  arena_done(&arena);
   put_dictionary(profiles);
   export_file_put(file, &profiles->out);
-  return status;
+  return STATUS_OK;
+}
+
+static void profiles_done(struct profiles *profiles)
+{
+  stacks_done(&profiles->stacks);
+  for (enum profile_table table = 1; table < TABLES; table++)
+    interner_done(&profiles->tables[table]);
+  map_done(&profiles->trace_of);
+  map_done(&profiles->stack_of);
+  buf_done(&profiles->out);
+  buf_done(&profiles->entry);
 }
 
 static enum status write_profiles(struct store *store, const char *path, const struct report_export_options *options,
@@ -304,21 +314,11 @@ static enum status write_profiles(struct store *store, const char *path, const s
 {
   (void)options; // stacks, not spans
   struct export_file file;
-  struct profiles profiles = {.store = store};
-  enum status status = export_file_open(path, &file, err);
-  if (status == STATUS_OK)
-    status = stacks_open(store, &profiles.stacks, err);
-  if (status == STATUS_OK)
-    status = stacks_load_samples(&profiles.stacks, err);
-  if (status == STATUS_OK)
-    status = put_runs(&profiles, &file, err);
-  stacks_done(&profiles.stacks);
-  for (enum profile_table table = 1; table < TABLES; table++)
-    interner_done(&profiles.tables[table]);
-  map_done(&profiles.stack_of);
-  buf_done(&profiles.out);
-  buf_done(&profiles.entry);
-  return export_file_close(&file, status);
+  struct profiles profiles SCOPED(profiles_done) = {.store = store};
+  XSP_TRY(stacks_open(store, &profiles.stacks, err));
+  XSP_TRY(stacks_load_samples(&profiles.stacks, err));
+  XSP_TRY(export_file_open(path, &file, err));
+  return export_file_close(&file, put_runs(&profiles, &file, err));
 }
 
 const struct report_export report_export_otlp_profiles = {

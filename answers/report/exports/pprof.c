@@ -4,6 +4,7 @@
 // samples, of instructions or of threads, one more for each of their contexts. A run is a label of its samples; level, category and
 // kind of a context's first span are labels, too, for the importer.
 #include "base/interner.h"
+#include "base/scoped.h"
 #include "base/wire_write.h"
 #include "report/exports/exports.h"
 #include "report/exports/stacks.h"
@@ -229,24 +230,25 @@ static void end(struct timeline_writer *writer)
     compress_to(&writer->file, &pprof->profile);
 }
 
+static void pprof_done(struct pprof *pprof)
+{
+  stacks_done(&pprof->stacks);
+  buf_done(&pprof->profile);
+  buf_done(&pprof->scratch);
+  interner_done(&pprof->strings);
+  map_done(&pprof->locations);
+  map_done(&pprof->mappings);
+  vector_done(&pprof->names);
+}
+
 static enum status write_pprof(struct store *store, const char *path, const struct report_export_options *options,
                                struct error *err)
 {
   static const struct timeline_parts parts = {.begin = begin, .put_run = put_run, .end = end};
-  struct pprof pprof = {0};
-  enum status status = stacks_open(store, &pprof.stacks, err);
-  if (status == STATUS_OK)
-    status = stacks_load_samples(&pprof.stacks, err);
-  if (status == STATUS_OK)
-    status = timeline_write(&pprof.writer, &parts, store, path, options, err);
-  stacks_done(&pprof.stacks);
-  buf_done(&pprof.profile);
-  buf_done(&pprof.scratch);
-  interner_done(&pprof.strings);
-  map_done(&pprof.locations);
-  map_done(&pprof.mappings);
-  vector_done(&pprof.names);
-  return status;
+  struct pprof pprof SCOPED(pprof_done) = {0};
+  XSP_TRY(stacks_open(store, &pprof.stacks, err));
+  XSP_TRY(stacks_load_samples(&pprof.stacks, err));
+  return timeline_write(&pprof.writer, &parts, store, path, options, err);
 }
 
 const struct report_export report_export_pprof = {

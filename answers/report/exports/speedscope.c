@@ -6,6 +6,7 @@
 #include "base/decimal.h"
 #include "base/json_write.h"
 #include "base/saturate.h"
+#include "base/scoped.h"
 #include "report/exports/exports.h"
 #include "report/exports/stacks.h"
 
@@ -234,22 +235,23 @@ static void end(struct timeline_writer *writer)
   buf_text(out, "]}}\n");
 }
 
+static void speedscope_done(struct speedscope *speedscope)
+{
+  stacks_done(&speedscope->stacks);
+  map_done(&speedscope->frames);
+  vector_done(&speedscope->frame_names);
+  vector_done(&speedscope->open);
+  vector_done(&speedscope->opened);
+}
+
 static enum status write_speedscope(struct store *store, const char *path, const struct report_export_options *options,
                                     struct error *err)
 {
   static const struct timeline_parts parts = {.begin = begin, .put_run = put_run, .end = end};
-  struct speedscope speedscope = {0};
-  enum status status = stacks_open(store, &speedscope.stacks, err);
-  if (status == STATUS_OK)
-    status = stacks_load_samples(&speedscope.stacks, err);
-  if (status == STATUS_OK)
-    status = timeline_write(&speedscope.writer, &parts, store, path, options, err);
-  stacks_done(&speedscope.stacks);
-  map_done(&speedscope.frames);
-  vector_done(&speedscope.frame_names);
-  vector_done(&speedscope.open);
-  vector_done(&speedscope.opened);
-  return status;
+  struct speedscope speedscope SCOPED(speedscope_done) = {0};
+  XSP_TRY(stacks_open(store, &speedscope.stacks, err));
+  XSP_TRY(stacks_load_samples(&speedscope.stacks, err));
+  return timeline_write(&speedscope.writer, &parts, store, path, options, err);
 }
 
 const struct report_export report_export_speedscope = {

@@ -5,6 +5,7 @@
 
 #include "base/input_file.h"
 #include "base/memory.h"
+#include "base/scoped.h"
 #include "base/sorted.h"
 #include "base/vector.h"
 #include "experiment/evaluation/coco.h"
@@ -123,17 +124,17 @@ static enum status read_table(struct reading *reading)
   const char *slash = strrchr(reading->path, '/');
   const char *folder =
       arena_copy(reading->arena, reading->path, slash != NULL ? (size_t)(slash + 1 - reading->path) : 0);
-  enum status status = input_file_stream(reading->path, INPUT_FILE_REGULAR, what, &file, reading->err);
-  for (size_t number = 1; status == STATUS_OK && fgets(line, LINE_BYTES_MOST, file) != NULL; number++) {
+  XSP_TRY(input_file_stream(reading->path, INPUT_FILE_REGULAR, what, &file, reading->err));
+  for (size_t number = 1; fgets(line, LINE_BYTES_MOST, file) != NULL; number++) {
     size_t length = strcspn(line, "\r\n");
     if (line[length] == 0 && length + 1 == LINE_BYTES_MOST)
-      status = error_set(reading->err, STATUS_INPUT, what, reading->path, NULL, "line %zu is longer than %d bytes",
-                         number, LINE_BYTES_MOST - 1);
+      return error_set(reading->err, STATUS_INPUT, what, reading->path, NULL, "line %zu is longer than %d bytes",
+                       number, LINE_BYTES_MOST - 1);
     line[length] = 0;
-    if (status == STATUS_OK && length > 0)
-      status = read_line(reading, line, number, folder);
+    if (length > 0)
+      XSP_TRY(read_line(reading, line, number, folder));
   }
-  return status;
+  return STATUS_OK;
 }
 
 // ---- one file --------------------------------------------------------------------------------------------------------
@@ -205,28 +206,30 @@ struct runner_picture data_item_picture(const struct data_item *item)
   return picture;
 }
 
+static void reading_done(struct reading *reading)
+{
+  vector_done(&reading->items);
+}
+
 enum status data_set_read(const char *path, bool with_masks, struct arena *arena, struct data_set *ret_set,
                           struct error *err)
 {
   struct stat facts;
-  struct reading reading = {.arena = arena, .path = path, .err = err};
+  struct reading reading SCOPED(reading_done) = {.arena = arena, .path = path, .err = err};
   *ret_set = (struct data_set){.path = path, .place = path};
   if (stat(path, &facts) != 0)
     return error_set_errno(err, STATUS_INPUT, what, path, "a folder, a .csv, .json or .xspd file");
   if (!S_ISDIR(facts.st_mode) && is_json(path))
     return coco_read(path, with_masks, arena, ret_set, err);
-  enum status status = S_ISDIR(facts.st_mode)       ? read_folder(&reading, path, NULL)
-                       : data_file_recognizes(path) ? read_data_file(&reading)
-                                                    : read_table(&reading);
-  if (status == STATUS_OK && reading.items.count == 0)
-    status = error_set(err, STATUS_INPUT, what, path, "FOLDER/LABEL/*.png, or a .csv file", "there are no pictures");
-  if (status == STATUS_OK) {
-    ret_set->count = reading.items.count;
-    ret_set->items = arena_alloc_array(arena, reading.items.count, sizeof *ret_set->items);
-    memcpy(ret_set->items, reading.items.items, reading.items.count * sizeof *ret_set->items);
-    ret_set->left_out = reading.left_out;
-    list_labels(arena, ret_set);
-  }
-  vector_done(&reading.items);
-  return status;
+  XSP_TRY(S_ISDIR(facts.st_mode)       ? read_folder(&reading, path, NULL)
+          : data_file_recognizes(path) ? read_data_file(&reading)
+                                       : read_table(&reading));
+  if (reading.items.count == 0)
+    return error_set(err, STATUS_INPUT, what, path, "FOLDER/LABEL/*.png, or a .csv file", "there are no pictures");
+  ret_set->count = reading.items.count;
+  ret_set->items = arena_alloc_array(arena, reading.items.count, sizeof *ret_set->items);
+  memcpy(ret_set->items, reading.items.items, reading.items.count * sizeof *ret_set->items);
+  ret_set->left_out = reading.left_out;
+  list_labels(arena, ret_set);
+  return STATUS_OK;
 }

@@ -21,24 +21,23 @@ enum status data_labels_read(const char *path, struct arena *arena, const char *
   FILE *file SCOPED(scoped_fclose) = NULL;
   VECTOR(const char *) labels SCOPED(vector_end) = {0};
   char *line SCOPED(scoped_free) = memory_new(LINE_BYTES_MOST, 1);
-  enum status status = input_file_stream(path, INPUT_FILE_REGULAR, what, &file, err);
-  while (status == STATUS_OK && fgets(line, LINE_BYTES_MOST, file) != NULL) {
+  *ret_count = 0;
+  XSP_TRY(input_file_stream(path, INPUT_FILE_REGULAR, what, &file, err));
+  while (fgets(line, LINE_BYTES_MOST, file) != NULL) {
     size_t length = strcspn(line, "\r\n");
     if (labels.count == LABELS_MOST || (line[length] == 0 && length + 1 == LINE_BYTES_MOST))
-      status = error_set(err, STATUS_INPUT, what, path, "a line for each class",
-                         "it has more than %d lines, or one of more than %d bytes", LABELS_MOST, LINE_BYTES_MOST - 1);
-    else
-      *vector_add(&labels) = arena_copy(arena, line, length);
+      return error_set(err, STATUS_INPUT, what, path, "a line for each class",
+                       "it has more than %d lines, or one of more than %d bytes", LABELS_MOST, LINE_BYTES_MOST - 1);
+    *vector_add(&labels) = arena_copy(arena, line, length);
   }
-  if (status == STATUS_OK && ferror(file) != 0)
-    status = error_set_errno(err, STATUS_INPUT, what, path, "another file");
-  if (status == STATUS_OK && labels.count == 0)
-    status = error_set(err, STATUS_INPUT, what, path, "a line for each class", "it is empty");
+  if (ferror(file) != 0)
+    return error_set_errno(err, STATUS_INPUT, what, path, "another file");
+  if (labels.count == 0)
+    return error_set(err, STATUS_INPUT, what, path, "a line for each class", "it is empty");
   *ret_count = labels.count;
   *ret_labels = arena_alloc_array(arena, labels.count + 1, sizeof **ret_labels);
-  if (labels.count > 0)
-    memcpy(*ret_labels, labels.items, labels.count * sizeof *labels.items);
-  return status;
+  memcpy(*ret_labels, labels.items, labels.count * sizeof *labels.items);
+  return STATUS_OK;
 }
 
 // ---- which class a label is ------------------------------------------------------------------------------------------
