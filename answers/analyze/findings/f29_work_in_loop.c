@@ -335,7 +335,7 @@ static void judge(struct works *works, unsigned kind)
 static bool have_backward(const struct places *places)
 {
   for (size_t i = 0; i < places->function_count; i++)
-    if (findings_matches(places->functions[i].name, "*Backward*", false))
+    if (findings_is_backward(places->functions[i].name))
       return true;
   return false;
 }

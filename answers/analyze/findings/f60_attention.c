@@ -43,11 +43,11 @@ static uint32_t product_source(const struct places *places, uint32_t place)
   uint32_t outer = place;
   for (; all[outer].parent != PLACE_NONE && all[all[outer].parent].frame_kind == XSP_FRAME_FRAMEWORK;
        outer = all[outer].parent)
-    if (strstr(all[outer].name, "Backward") != NULL)
+    if (findings_is_backward(all[outer].name))
       return PLACE_NONE;
   uint32_t source = all[outer].parent;
   bool is_own = source != PLACE_NONE && all[source].frame_kind == XSP_FRAME_PYTHON && !place_is_installed(&all[source]);
-  return is_own && all[outer].own.operators.count > 0 && strstr(all[outer].name, "Backward") == NULL &&
+  return is_own && all[outer].own.operators.count > 0 && !findings_is_backward(all[outer].name) &&
                  !is_in_attention(places, place, source)
              ? source
              : PLACE_NONE;

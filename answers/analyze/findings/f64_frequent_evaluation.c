@@ -39,7 +39,7 @@ static void find_functions(struct findings *findings, struct evaluations *evalua
     const struct place *place = &places->all[i];
     uint32_t around = place->parent != PLACE_NONE ? evaluations->within[place->parent] : PLACE_NONE;
     uint32_t at = around != PLACE_NONE || !is_evaluation(place) ? around : i;
-    backward[i] = strstr(place->name, "Backward") != NULL || (place->parent != PLACE_NONE && backward[place->parent]);
+    backward[i] = findings_is_backward(place->name) || (place->parent != PLACE_NONE && backward[place->parent]);
     evaluations->within[i] = at;
     evaluations->trains |= backward[i];
     if (at == PLACE_NONE)

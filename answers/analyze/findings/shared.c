@@ -82,13 +82,18 @@ static enum flop_class class_of(const struct findings *findings, const char *nam
   return (enum flop_class) * class;
 }
 
+bool findings_is_backward(const char *operator_name)
+{
+  return strstr(operator_name, "Backward") != NULL;
+}
+
 static bool is_computing(const struct findings *findings, const struct place *place)
 {
   enum flop_class class = class_of(findings, place->name);
   if (class != FLOPS_UNKNOWN)
     return class != FLOPS_MOVES;
   bool is_pytorchs =
-      strstr(place->name, "::") != NULL || strstr(place->name, "Backward") != NULL || findings_is_compiled(place);
+      strstr(place->name, "::") != NULL || findings_is_backward(place->name) || findings_is_compiled(place);
   bool is_node = place->level == XSP_LEVEL_LAYER && findings_runs_graphs(findings); // named as the model names it
   return (is_pytorchs && !is_odd(findings, place)) || is_node;
 }

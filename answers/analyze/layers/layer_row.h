@@ -45,4 +45,10 @@ struct layer_rows {
   double executed_ms, late_ms; // of all executions in layers, and the part after their layer returned; without warm-up
 };
 
+// Whether `row` is a backward operator: it is linked to another one, its forward operator.
+static inline bool layer_is_backward(const uint32_t *forward_of, uint32_t row)
+{
+  return forward_of[row] != ROW_NONE && forward_of[row] != row;
+}
+
 #endif

@@ -18,11 +18,6 @@ struct finding {
   uint8_t *recomputed;
 };
 
-static bool is_backward(const struct finding *finding, uint32_t row)
-{
-  return finding->forward_of[row] != ROW_NONE && finding->forward_of[row] != row;
-}
-
 static void find_within(struct finding *finding, struct arena *arena)
 {
   size_t count = finding->columns->spans.count;
@@ -36,9 +31,9 @@ static void find_within(struct finding *finding, struct arena *arena)
       path[depth++] = at;
     while (depth > 0) {
       uint32_t row = path[--depth], above = finding->above[row];
-      finding->within[row] = above == ROW_NONE             ? ROW_NONE
-                             : is_backward(finding, above) ? above
-                                                           : finding->within[above];
+      finding->within[row] = above == ROW_NONE                               ? ROW_NONE
+                             : layer_is_backward(finding->forward_of, above) ? above
+                                                                             : finding->within[above];
       is_known[row] = true;
     }
   }
@@ -57,7 +52,7 @@ static bool mark_linked(struct finding *finding)
 {
   bool is_plain = true;
   for (uint32_t i = 0; i < finding->columns->spans.count; i++) {
-    uint32_t forward = is_backward(finding, i) ? finding->forward_of[i] : ROW_NONE;
+    uint32_t forward = layer_is_backward(finding->forward_of, i) ? finding->forward_of[i] : ROW_NONE;
     uint32_t outer = forward == ROW_NONE ? ROW_NONE : finding->within[forward];
     if (outer == ROW_NONE)
       continue;

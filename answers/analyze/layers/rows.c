@@ -293,7 +293,7 @@ static void name_forward(struct work *work)
     struct layer_row *item = &work->rows->items[i];
     uint32_t linked = work->forward_of[item->row], forward = linked != ROW_NONE ? linked : item->row;
     uint32_t at = work->item_of[forward];
-    item->is_backward = forward != item->row;
+    item->is_backward = layer_is_backward(work->forward_of, item->row);
     item->recomputed = work->recomputed[item->row];
     item->forward = work->columns->spans.name[forward];
     item->module = at != ROW_NONE ? work->rows->items[at].module : item->module;
