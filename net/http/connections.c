@@ -4,6 +4,7 @@
 #include "http/connections.h"
 
 #include "base/clock.h"
+#include "base/condition.h"
 #include "base/memory.h"
 #include "base/scoped.h"
 
@@ -16,11 +17,6 @@
 #define SLOW_AFTER_NS (2 * SECOND_NS)   // of a first head, or a body
 
 #define WAITING_AFTER_NS (SECOND_NS / 20) // for its turn
-
-static struct timespec time_of(uint64_t time_ns)
-{
-  return (struct timespec){(time_t)(time_ns / SECOND_NS), (long)(time_ns % SECOND_NS)};
-}
 
 // ---- time: locked ----------------------------------------------------------------------------------------------------
 static void give_place(struct connections *connections, struct connection *connection)
@@ -58,8 +54,7 @@ static void *watch(void *context)
     for (struct connection *one = connections->first; one != NULL; one = one->next)
       if (is_late(connections, one, now_ns))
         end(connections, one);
-    struct timespec next = time_of(now_ns + connections->head_timeout_ns / 4);
-    pthread_cond_timedwait(&connections->changed, &connections->lock, &next);
+    (void)condition_wait(&connections->changed, &connections->lock, now_ns + connections->head_timeout_ns / 4);
   }
   return NULL;
 }
@@ -67,15 +62,11 @@ static void *watch(void *context)
 enum status connections_start(struct connections *connections, const struct connections_options *options,
                               struct error *err)
 {
-  pthread_condattr_t attributes;
   *connections =
       (struct connections){.gate = options->gate, .most = options->most, .timeout_ns = options->timeout_s * SECOND_NS};
   connections->head_timeout_ns = connections->timeout_ns < HEAD_WITHIN_NS ? connections->timeout_ns : HEAD_WITHIN_NS;
   pthread_mutex_init(&connections->lock, NULL);
-  pthread_condattr_init(&attributes);
-  pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-  pthread_cond_init(&connections->changed, &attributes);
-  pthread_condattr_destroy(&attributes);
+  condition_init(&connections->changed);
   if (pthread_create(&connections->thread, NULL, watch, connections) == 0)
     return STATUS_OK;
   connections->timeout_ns = 0;
@@ -86,10 +77,7 @@ void connections_done(struct connections *connections)
 {
   if (connections->timeout_ns == 0)
     return;
-  pthread_mutex_lock(&connections->lock);
-  connections->is_ending = true;
-  pthread_cond_broadcast(&connections->changed);
-  pthread_mutex_unlock(&connections->lock);
+  condition_raise(&connections->changed, &connections->lock, &connections->is_ending);
   pthread_join(connections->thread, NULL);
   pthread_cond_destroy(&connections->changed);
   pthread_mutex_destroy(&connections->lock);
@@ -210,14 +198,13 @@ static void set_request(struct connections *connections, struct connection *conn
 
 void connections_remove(struct connections *connections, struct connection *connection)
 {
-  pthread_mutex_lock(&connections->lock);
+  SCOPED_LOCK(&connections->lock);
   set_request(connections, connection, false);
   end(connections, connection);
   *(connection->previous != NULL ? &connection->previous->next : &connections->first) = connection->next;
   if (connection->next != NULL)
     connection->next->previous = connection->previous;
   give_peer(connections, connection->peer);
-  pthread_mutex_unlock(&connections->lock);
   free(connection);
 }
 
@@ -267,11 +254,10 @@ enum gate_result connections_enter(struct connections *connections, struct conne
 
 void connections_wait(struct connections *connections, uint64_t most_ns)
 {
-  struct timespec until = time_of(clock_now_ns(CLOCK_MONOTONIC) + most_ns);
-  int failure = 0;
+  uint64_t until_ns = clock_now_ns(CLOCK_MONOTONIC) + most_ns;
   SCOPED_LOCK(&connections->lock);
-  while (connections->request_count > 0 && failure == 0)
-    failure = pthread_cond_timedwait(&connections->changed, &connections->lock, &until);
+  while (connections->request_count > 0 && condition_wait(&connections->changed, &connections->lock, until_ns))
+    continue;
 }
 
 unsigned connections_count(struct connections *connections)

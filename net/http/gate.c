@@ -3,6 +3,7 @@
 #include "http/gate.h"
 
 #include "base/clock.h"
+#include "base/condition.h"
 #include "base/scoped.h"
 
 #include <time.h>
@@ -122,8 +123,7 @@ static void admit(struct gate *gate, enum gate_lane_name name)
 // False: until_ns is over.
 static bool wait_until(struct gate *gate, struct gate_turn *turn, uint64_t until_ns)
 {
-  const struct timespec time = {(time_t)(until_ns / 1000000000u), (long)(until_ns % 1000000000u)};
-  pthread_cond_timedwait(&turn->changed, &gate->lock, &time);
+  (void)condition_wait(&turn->changed, &gate->lock, until_ns);
   return clock_now_ns(CLOCK_MONOTONIC) < until_ns;
 }
 
@@ -163,14 +163,10 @@ static void wait_for_turn(struct gate *gate, struct gate_turn *turn, uint64_t un
 
 static void start(struct gate_turn *turn, const struct gate_request *request)
 {
-  pthread_condattr_t attributes;
   *turn = (struct gate_turn){.peer = request->peer, .own = request->own, .is_stored = request->is_stored};
   turn->bytes = request->has_length ? request->bytes : GATE_STEP_BYTES;
   turn->lane = request->has_length && request->bytes <= GATE_SMALL_BYTES ? GATE_SMALL : GATE_LARGE;
-  pthread_condattr_init(&attributes);
-  pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-  pthread_cond_init(&turn->changed, &attributes);
-  pthread_condattr_destroy(&attributes);
+  condition_init(&turn->changed);
 }
 
 enum gate_result gate_enter(struct gate *gate, struct gate_turn *turn, const struct gate_request *request)

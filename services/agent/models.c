@@ -5,6 +5,7 @@
 #include "agent/constraint.h"
 #include "base/interner.h"
 #include "base/memory.h"
+#include "base/scoped.h"
 #include "base/sorted.h"
 #include "base/transfer.h"
 #include "base/vector.h"
@@ -174,7 +175,7 @@ void agent_models_list(struct models *models, const char *user, struct arena *ar
 {
   struct names names = {0};
   struct buf state = {0};
-  pthread_mutex_lock(&models->lock);
+  SCOPED_LOCK(&models->lock);
   list_files(models, arena, &names);
   put_state(models, &names, &state);
   if (models->list == NULL || state.length != models->state.length ||
@@ -190,7 +191,6 @@ void agent_models_list(struct models *models, const char *user, struct arena *ar
           (struct agent_model){copy(arena, one->file), copy(arena, one->name),      copy(arena, one->version),
                                copy(arena, one->task), copy(arena, one->framework), copy(arena, one->framework_version),
                                copy(arena, one->path), copy(arena, one->viewers),   copy(arena, one->users)};
-  pthread_mutex_unlock(&models->lock);
   vector_done(&names.list);
 }
 
@@ -245,13 +245,12 @@ enum status agent_models_publish(struct models *models, const char *file, struct
   if (status == STATUS_OK)
     status = constraints_check_manifest(&manifest, models->record, &arena, err);
   if (status == STATUS_OK) {
-    pthread_mutex_lock(&models->lock); // one at a time has the temporary name
+    SCOPED_LOCK(&models->lock); // one at a time has the temporary name
     const char *temporary = arena_format(&arena, "%s/.%s.publishing", models->folder, file);
     unlink(temporary); // of an agent that was killed
     status = write_file(temporary, path, text, err);
     if (status == STATUS_OK)
       unlink(arena_format(&arena, "%s/%s.yaml", models->folder, file)); // the same name
-    pthread_mutex_unlock(&models->lock);
   }
   return status;
 }

@@ -283,10 +283,9 @@ int queue_open(struct queue *queue, const char *id, const char *name, uint64_t *
 {
   char path[PATH_MAX];
   struct stat facts;
-  pthread_mutex_lock(&queue->lock);
+  SCOPED_LOCK(&queue->lock);
   job_folder_path(&queue->folder, id, name, path);
   int file = find(queue, id) != NULL ? regular_file_open(AT_FDCWD, path, O_RDONLY, &facts) : -1;
-  pthread_mutex_unlock(&queue->lock);
   *ret_bytes = file >= 0 ? (uint64_t)facts.st_size : 0;
   return file;
 }

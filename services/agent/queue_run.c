@@ -164,7 +164,7 @@ static void run(struct queue *queue, struct queue_job *job)
 void *queue_work(void *context)
 {
   struct queue *queue = context;
-  pthread_mutex_lock(&queue->lock);
+  SCOPED_LOCK(&queue->lock);
   while (!queue->is_ending) {
     struct queue_job *job = queue_begin(queue);
     if (job == NULL) {
@@ -177,6 +177,5 @@ void *queue_work(void *context)
     queue->options.changed(queue->options.context);
     pthread_mutex_lock(&queue->lock);
   }
-  pthread_mutex_unlock(&queue->lock);
   return NULL;
 }

@@ -5,6 +5,7 @@
 
 #include "agent/etcd.h"
 #include "base/clock.h"
+#include "base/condition.h"
 #include "base/debug.h"
 #include "base/memory.h"
 #include "base/scoped.h"
@@ -113,19 +114,17 @@ static void *keep(void *context)
   uint64_t every_ns = registration->options.ttl_s * SECOND_NS / 3;
   if (every_ns > LOOK_NS)
     every_ns = LOOK_NS;
-  pthread_mutex_lock(&registration->lock);
+  SCOPED_LOCK(&registration->lock);
   while (!registration->is_ending) {
     registration->is_changed = false;
     uint64_t next_ns = clock_now_ns(CLOCK_MONOTONIC) + every_ns;
-    const struct timespec next = {(time_t)(next_ns / SECOND_NS), (long)(next_ns % SECOND_NS)};
     pthread_mutex_unlock(&registration->lock);
     step(registration);
     pthread_mutex_lock(&registration->lock);
     while (!registration->is_ending && !registration->is_changed &&
-           pthread_cond_timedwait(&registration->changed, &registration->lock, &next) == 0)
+           condition_wait(&registration->changed, &registration->lock, next_ns))
       continue;
   }
-  pthread_mutex_unlock(&registration->lock);
   return NULL;
 }
 
@@ -134,15 +133,11 @@ enum status registration_start(const struct registration_options *options, struc
 {
   struct registration *registration = *ret_registration = memory_new(1, sizeof *registration);
   struct buf key = {0};
-  pthread_condattr_t attributes;
   registration->options = *options;
   buf_format(&key, REGISTRY_PREFIX "%s", options->name);
   registration->key = key.data;
   pthread_mutex_init(&registration->lock, NULL);
-  pthread_condattr_init(&attributes);
-  pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-  pthread_cond_init(&registration->changed, &attributes);
-  pthread_condattr_destroy(&attributes);
+  condition_init(&registration->changed);
   XSP_TRY(etcd_open(options->registry, &registration->etcd, err));
   registration->has_thread = pthread_create(&registration->thread, NULL, keep, registration) == 0;
   return registration->has_thread

@@ -3,8 +3,10 @@
 #include "publish/control.h"
 
 #include "base/clock.h"
+#include "base/condition.h"
 #include "base/hex.h"
 #include "base/json_write.h"
+#include "base/scoped.h"
 #include "format/level.h"
 #include "http/client.h"
 #include "publish/address.h"
@@ -43,12 +45,8 @@ enum status publish_control_open(const struct publisher *publisher, const struct
   const char *url = publish_url(publisher);
   size_t base_length = strlen(url) - strlen(traces);
   uint8_t number[JOB_BYTES];
-  pthread_condattr_t attributes;
-  pthread_condattr_init(&attributes);
-  pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
   pthread_mutex_init(&control->lock, NULL);
-  pthread_cond_init(&control->changed, &attributes);
-  pthread_condattr_destroy(&attributes);
+  condition_init(&control->changed);
   control->options = *options;
   control->wanted_mask = control->taken_mask = options->first_mask;
   if (!text_ends_with(url, traces))
@@ -114,17 +112,15 @@ static void report(struct control *control)
 static void *report_until_over(void *context)
 {
   struct control *control = context;
-  pthread_mutex_lock(&control->lock);
+  SCOPED_LOCK(&control->lock);
   while (!control->is_over) {
     uint64_t next_ns = clock_now_ns(CLOCK_MONOTONIC) + REPORT_EVERY_NS;
-    const struct timespec next = {(time_t)(next_ns / 1000000000u), (long)(next_ns % 1000000000u)};
     pthread_mutex_unlock(&control->lock);
     report(control);
     pthread_mutex_lock(&control->lock);
-    while (!control->is_over && pthread_cond_timedwait(&control->changed, &control->lock, &next) == 0)
+    while (!control->is_over && condition_wait(&control->changed, &control->lock, next_ns))
       continue;
   }
-  pthread_mutex_unlock(&control->lock);
   return NULL;
 }
 
@@ -147,10 +143,7 @@ void publish_control_close(struct control *control)
 {
   if (control == NULL)
     return;
-  pthread_mutex_lock(&control->lock);
-  control->is_over = true;
-  pthread_cond_broadcast(&control->changed);
-  pthread_mutex_unlock(&control->lock);
+  condition_raise(&control->changed, &control->lock, &control->is_over);
   if (control->has_thread)
     pthread_join(control->thread, NULL);
   http_close(control->http);

@@ -4,6 +4,7 @@
 #include "publish/stream.h"
 
 #include "base/clock.h"
+#include "base/condition.h"
 #include "base/scoped.h"
 #include "http/client.h"
 #include "publish/address.h"
@@ -52,12 +53,8 @@ enum status publish_stream_open(const struct publish_options *options, struct pu
   static const char traces[] = "/v1/traces";
   struct publish_stream *stream = *ret_stream = memory_new(1, sizeof *stream);
   struct publish_options own = *options;
-  pthread_condattr_t attributes;
-  pthread_condattr_init(&attributes);
-  pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
   pthread_mutex_init(&stream->lock, NULL);
-  pthread_cond_init(&stream->changed, &attributes);
-  pthread_condattr_destroy(&attributes);
+  condition_init(&stream->changed);
   own.patience_s = 1;
   own.message = say_nothing;
   XSP_TRY(publish_open(&own, &stream->publisher, err));
@@ -109,10 +106,9 @@ static void pass_on(struct publish_stream *stream, struct waiting_list *list)
 {
   struct error err = {0};
   if (list->count > 0 && publish_add_from(stream->publisher, false, fill, list, &err) != STATUS_OK) {
-    pthread_mutex_lock(&stream->lock);
+    SCOPED_LOCK(&stream->lock);
     stream->is_wanted = false;
     stream->is_foreign = true; // it is not asked again
-    pthread_mutex_unlock(&stream->lock);
     stream->error = err;
   }
   for (size_t i = 0; i < list->count; i++)
@@ -124,10 +120,9 @@ static void pass_on(struct publish_stream *stream, struct waiting_list *list)
 static void *send_until_over(void *context)
 {
   struct publish_stream *stream = context;
-  pthread_mutex_lock(&stream->lock);
+  SCOPED_LOCK(&stream->lock);
   while (!stream->is_over || stream->waiting.count > 0) {
     uint64_t next_ns = clock_now_ns(CLOCK_MONOTONIC) + LOOK_NS;
-    const struct timespec next = {(time_t)(next_ns / 1000000000u), (long)(next_ns % 1000000000u)};
     bool is_unknown = !stream->is_wanted && !stream->is_foreign;
     struct waiting_list list = stream->waiting;
     stream->waiting = (struct waiting_list){0};
@@ -138,11 +133,9 @@ static void *send_until_over(void *context)
     else if (list.count > 0 || stream->is_unsent)
       pass_on(stream, &list);
     pthread_mutex_lock(&stream->lock);
-    while (!stream->is_over && stream->waiting.count == 0 &&
-           pthread_cond_timedwait(&stream->changed, &stream->lock, &next) == 0)
+    while (!stream->is_over && stream->waiting.count == 0 && condition_wait(&stream->changed, &stream->lock, next_ns))
       continue;
   }
-  pthread_mutex_unlock(&stream->lock);
   return NULL;
 }
 
@@ -165,11 +158,10 @@ bool publish_stream_wants(struct publish_stream *stream)
 enum status publish_stream_put(void *context, struct buf *request, size_t span_count, struct error *err)
 {
   struct publish_stream *stream = context;
-  pthread_mutex_lock(&stream->lock);
+  SCOPED_LOCK(&stream->lock);
   *vector_add(&stream->waiting) = (struct waiting){*request, span_count};
   stream->waiting_bytes += request->length;
   pthread_cond_signal(&stream->changed);
-  pthread_mutex_unlock(&stream->lock);
   buf_init(request, BUF_MAXIMUM_DEFAULT);
   return STATUS_OK;
 }
@@ -180,10 +172,7 @@ void publish_stream_close(struct publish_stream *stream, struct publish_result *
   *ret_error = (struct error){0};
   if (stream == NULL)
     return;
-  pthread_mutex_lock(&stream->lock);
-  stream->is_over = true;
-  pthread_cond_broadcast(&stream->changed);
-  pthread_mutex_unlock(&stream->lock);
+  condition_raise(&stream->changed, &stream->lock, &stream->is_over);
   if (stream->has_thread)
     pthread_join(stream->thread, NULL);
   *ret_result = stream->result;

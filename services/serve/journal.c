@@ -6,6 +6,7 @@
 #include "serve/journal.h"
 
 #include "base/clock.h"
+#include "base/condition.h"
 #include "base/debug.h"
 #include "base/scoped.h"
 #include "serve/journal_private.h"
@@ -21,12 +22,8 @@
 enum status journal_open(const struct journal_options *options, struct journal **ret_journal, struct error *err)
 {
   struct journal *journal = memory_new(1, sizeof *journal);
-  pthread_condattr_t attributes;
-  pthread_condattr_init(&attributes);
-  pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
   pthread_mutex_init(&journal->lock, NULL);
-  pthread_cond_init(&journal->changed, &attributes);
-  pthread_condattr_destroy(&attributes);
+  condition_init(&journal->changed);
   journal->options = *options;
   journal->file = journal->folder = journal->folder_lock = -1;
   enum status status = journal_folder_open(journal, err);
@@ -218,11 +215,10 @@ static uint64_t due_ns(const struct journal *journal)
 
 static void wait_until(struct journal *journal, uint64_t time_ns)
 {
-  struct timespec time = {(time_t)(time_ns / 1000000000u), (long)(time_ns % 1000000000u)};
   if (time_ns == UINT64_MAX)
     pthread_cond_wait(&journal->changed, &journal->lock);
   else
-    pthread_cond_timedwait(&journal->changed, &journal->lock, &time);
+    (void)condition_wait(&journal->changed, &journal->lock, time_ns);
 }
 
 bool journal_next(struct journal *journal, struct journal_work *ret_work)

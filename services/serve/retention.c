@@ -5,8 +5,10 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
+#include "base/condition.h"
 #include "base/input_file.h"
 #include "base/memory.h"
+#include "base/scoped.h"
 #include "base/slice.h"
 #include "base/sorted.h"
 #include "base/transfer.h"
@@ -156,24 +158,21 @@ static void remove_oldest(const struct retention_options *options)
 static void *run(void *context)
 {
   struct retention *retention = context;
-  pthread_mutex_lock(&retention->lock);
+  SCOPED_LOCK(&retention->lock);
   while (!retention->is_ending) {
     pthread_mutex_unlock(&retention->lock);
     remove_oldest(&retention->options);
     uint64_t next_ns = clock_now_ns(CLOCK_MONOTONIC) + PERIOD_NS;
-    struct timespec next = {(time_t)(next_ns / 1000000000u), (long)(next_ns % 1000000000u)};
     pthread_mutex_lock(&retention->lock);
     if (!retention->is_ending)
-      pthread_cond_timedwait(&retention->changed, &retention->lock, &next);
+      (void)condition_wait(&retention->changed, &retention->lock, next_ns);
   }
-  pthread_mutex_unlock(&retention->lock);
   return NULL;
 }
 
 enum status retention_start(const struct retention_options *options, struct retention **ret_retention,
                             struct error *err)
 {
-  pthread_condattr_t attributes;
   *ret_retention = NULL;
   forget_what_is_gone(options->folder);
   if (options->age_s == 0 && options->bytes == 0)
@@ -181,10 +180,7 @@ enum status retention_start(const struct retention_options *options, struct rete
   struct retention *retention = memory_new(1, sizeof *retention);
   retention->options = *options;
   pthread_mutex_init(&retention->lock, NULL);
-  pthread_condattr_init(&attributes);
-  pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-  pthread_cond_init(&retention->changed, &attributes);
-  pthread_condattr_destroy(&attributes);
+  condition_init(&retention->changed);
   if (pthread_create(&retention->thread, NULL, run, retention) == 0) {
     *ret_retention = retention;
     return STATUS_OK;
@@ -197,10 +193,7 @@ void retention_stop(struct retention *retention)
 {
   if (retention == NULL)
     return;
-  pthread_mutex_lock(&retention->lock);
-  retention->is_ending = true;
-  pthread_cond_broadcast(&retention->changed);
-  pthread_mutex_unlock(&retention->lock);
+  condition_raise(&retention->changed, &retention->lock, &retention->is_ending);
   pthread_join(retention->thread, NULL);
   pthread_cond_destroy(&retention->changed);
   pthread_mutex_destroy(&retention->lock);

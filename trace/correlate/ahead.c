@@ -42,12 +42,11 @@ static void *run(void *context)
   while (is_good && ahead->next > 0) {
     for (unsigned i = 0; i < BLOCKS_TOGETHER && is_good && ahead->next > 0; i++)
       is_good = go_on(ahead);
-    pthread_mutex_lock(&ahead->lock);
+    SCOPED_LOCK(&ahead->lock);
     ahead->ready = ahead->next;
     ahead->has_open = ahead->survey.has_open;
     ahead->is_over = !is_good;
     pthread_cond_signal(&ahead->changed);
-    pthread_mutex_unlock(&ahead->lock);
   }
   return NULL;
 }

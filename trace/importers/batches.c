@@ -6,6 +6,7 @@
 // any the maps and the store, belong to the storing side; the batch at `filled` belongs to the parser.
 #include "importers/sink_private.h"
 
+#include "base/condition.h"
 #include "base/scoped.h"
 
 #include <pthread.h>
@@ -120,19 +121,21 @@ static void store_oldest(struct batches *batches)
   pthread_cond_signal(&batches->changed);
 }
 
+// False: there will be none.
+static bool wait_for_work(struct batches *batches)
+{
+  SCOPED_LOCK(&batches->lock);
+  while (batches->filled == batches->stored && !batches->is_ending)
+    pthread_cond_wait(&batches->changed, &batches->lock);
+  return !batches->is_ending;
+}
+
 static void *storing_thread(void *context)
 {
   struct batches *batches = context;
-  for (;;) {
-    pthread_mutex_lock(&batches->lock);
-    while (batches->filled == batches->stored && !batches->is_ending)
-      pthread_cond_wait(&batches->changed, &batches->lock);
-    bool is_ending = batches->is_ending;
-    pthread_mutex_unlock(&batches->lock);
-    if (is_ending)
-      return NULL;
+  while (wait_for_work(batches))
     store_oldest(batches);
-  }
+  return NULL;
 }
 
 // ---- the parser's side ----------------------------------------------------------------------------------------------
@@ -201,10 +204,7 @@ void import_batches_free(struct batches *batches)
   if (batches == NULL)
     return;
   if (batches->has_thread) {
-    pthread_mutex_lock(&batches->lock);
-    batches->is_ending = true;
-    pthread_cond_signal(&batches->changed);
-    pthread_mutex_unlock(&batches->lock);
+    condition_raise(&batches->changed, &batches->lock, &batches->is_ending);
     pthread_join(batches->thread, NULL);
   }
   for (size_t i = 0; i < BATCHES_MOST && batches->ring[i] != NULL; i++) {

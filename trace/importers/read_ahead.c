@@ -5,6 +5,7 @@
 //
 // A block belongs to the puller until `filled` passes it, then to the reader until `taken` does. Both counts, and the
 // stop, are guarded by the lock.
+#include "base/condition.h"
 #include "base/memory.h"
 #include "base/scoped.h"
 #include "importers/byte_source.h"
@@ -34,27 +35,28 @@ struct read_ahead {
   struct block blocks[BLOCKS];
 };
 
+// The block to fill; NULL: nobody wants it.
+static struct block *wait_for_room(struct read_ahead *ahead)
+{
+  SCOPED_LOCK(&ahead->lock);
+  while (ahead->filled - ahead->taken == BLOCKS && !ahead->is_stopping)
+    pthread_cond_wait(&ahead->changed, &ahead->lock);
+  return ahead->is_stopping ? NULL : &ahead->blocks[ahead->filled % BLOCKS];
+}
+
 static void *pull_blocks(void *argument)
 {
   struct read_ahead *ahead = argument;
-  for (bool is_last = false; !is_last;) {
-    pthread_mutex_lock(&ahead->lock);
-    while (ahead->filled - ahead->taken == BLOCKS && !ahead->is_stopping)
-      pthread_cond_wait(&ahead->changed, &ahead->lock);
-    bool is_stopping = ahead->is_stopping;
-    struct block *block = &ahead->blocks[ahead->filled % BLOCKS];
-    pthread_mutex_unlock(&ahead->lock);
-    if (is_stopping)
-      break;
+  struct block *block;
+  for (bool is_last = false; !is_last && (block = wait_for_room(ahead)) != NULL;) {
     block->at = block->length = 0;
     block->status = byte_source_read(ahead->source, block->bytes, BLOCK_BYTES, &block->length, &block->error);
     if (block->status != STATUS_OK)
       block->length = 0;
     is_last = block->is_last = block->status != STATUS_OK || block->length < BLOCK_BYTES;
-    pthread_mutex_lock(&ahead->lock);
+    SCOPED_LOCK(&ahead->lock);
     ahead->filled++;
     pthread_cond_signal(&ahead->changed);
-    pthread_mutex_unlock(&ahead->lock);
   }
   return NULL;
 }
@@ -118,10 +120,7 @@ void read_ahead_stop(struct read_ahead *ahead)
 {
   if (ahead == NULL)
     return;
-  pthread_mutex_lock(&ahead->lock);
-  ahead->is_stopping = true;
-  pthread_cond_signal(&ahead->changed);
-  pthread_mutex_unlock(&ahead->lock);
+  condition_raise(&ahead->changed, &ahead->lock, &ahead->is_stopping);
   pthread_join(ahead->thread, NULL);
   pthread_cond_destroy(&ahead->changed);
   pthread_mutex_destroy(&ahead->lock);

@@ -253,10 +253,9 @@ void cuda_batches_finish(void)
     struct context *context = at(i);
     if (context == NULL)
       continue;
-    pthread_mutex_lock(&devices[context->device]);
+    SCOPED_LOCK(&devices[context->device]);
     end(context);
     context->needs_ranges |= context->ranges != NULL && cuda_ranges_plan(context->ranges)->groups > 1;
-    pthread_mutex_unlock(&devices[context->device]);
   }
 }
 

@@ -213,11 +213,10 @@ static void note_node(uint32_t cbid, const struct cupti_graph *graph)
   if (cbid == CUPTI_NODE_CREATED)
     current.node_id = current.depth > 0 ? id : 0;
   else if (cupti->get_graph_node_id(graph->original_node, &original_id) == CUPTI_OK) {
-    pthread_mutex_lock(&lock);
+    SCOPED_LOCK(&lock);
     cuda_captured_copy(id, original_id);
     if (current.instantiates)
       cuda_captured_add(&current.nodes, id);
-    pthread_mutex_unlock(&lock);
   }
 }
 

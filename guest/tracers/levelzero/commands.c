@@ -142,7 +142,7 @@ void levelzero_execute_begin(struct levelzero_call *call, struct xsp_site *site,
   call->lists = *lists == NULL ? NULL : malloc((size_t)wanted * 2 * sizeof *call->lists);
   if (call->lists == NULL)
     return;
-  pthread_mutex_lock(&levelzero_lock);
+  SCOPED_LOCK(&levelzero_lock);
   for (uint32_t i = 0; i < wanted; i++) {
     struct list *list = levelzero_list_of((*lists)[i]);
     call->lists[given++] = (*lists)[i];
@@ -150,7 +150,6 @@ void levelzero_execute_begin(struct levelzero_call *call, struct xsp_site *site,
     if (ours != NULL)
       call->lists[given++] = ours;
   }
-  pthread_mutex_unlock(&levelzero_lock);
   *count = given;
   *lists = call->lists;
 }

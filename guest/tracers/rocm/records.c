@@ -315,13 +315,12 @@ void rocm_records_publish(const struct rocm *rocm, struct buffer *const *buffers
   for (uint32_t i = 0; i < count; i++)
     most += buffers[i]->valid / sizeof(struct rocm_copy); // the shortest execution
   struct found *found = malloc((most + 1) * sizeof *found);
-  pthread_mutex_lock(&publishing);
+  SCOPED_LOCK(&publishing);
   for (uint32_t i = 0; i < count; i++)
     executions += read_buffer(rocm, buffers[i], found == NULL ? NULL : found + executions);
   if (found != NULL)
     qsort(found, executions, sizeof *found, by_start);
   for (size_t i = 0; i < executions; i++)
     kind_numbers[found[i].record->kind]->publish(rocm, found[i].record);
-  pthread_mutex_unlock(&publishing);
   free(found);
 }

@@ -3,6 +3,7 @@
 // inode, size or time has changed.
 #include "serve/api/catalogue.h"
 
+#include "base/scoped.h"
 #include "base/slice.h"
 #include "base/sorted.h"
 #include "store/store.h"
@@ -184,9 +185,8 @@ enum status catalogue_take(struct catalogue *catalogue, int folder, const char *
   struct kept_files files;
   *ret_list = (struct catalogue_list){0};
   XSP_TRY(kept_list(folder, &files, err));
-  pthread_mutex_lock(&catalogue->lock);
+  SCOPED_LOCK(&catalogue->lock);
   refresh(catalogue, &files, path, ret_list);
-  pthread_mutex_unlock(&catalogue->lock);
   vector_done(&files.list);
   return STATUS_OK;
 }

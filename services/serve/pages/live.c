@@ -7,6 +7,7 @@
 #include "serve/pages/live.h"
 
 #include "base/clock.h"
+#include "base/condition.h"
 #include "base/debug.h"
 #include "base/transfer.h"
 #include "base/vector.h"
@@ -199,8 +200,7 @@ static void report(struct live *live, enum status status, const struct error *er
 
 static void wait_until(struct live *live, uint64_t time_ns)
 {
-  const struct timespec time = {(time_t)(time_ns / SECOND_NS), (long)(time_ns % SECOND_NS)};
-  pthread_cond_timedwait(&live->changed, &live->lock, &time);
+  (void)condition_wait(&live->changed, &live->lock, time_ns);
 }
 
 // Locked on call and return. Returns how long it took.
@@ -284,14 +284,10 @@ enum status live_start(const char *folder, uint64_t spans, message_fn message, s
                        struct error *err)
 {
   struct live *live = memory_new(1, sizeof *live);
-  pthread_condattr_t attributes;
   *live =
       (struct live){.folder = folder, .spans_least = spans > 0 ? spans : 1, .message = message, .cut_ns = INT64_MIN};
-  pthread_condattr_init(&attributes);
-  pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
   pthread_mutex_init(&live->lock, NULL);
-  pthread_cond_init(&live->changed, &attributes);
-  pthread_condattr_destroy(&attributes);
+  condition_init(&live->changed);
   live->has_thread = pthread_create(&live->thread, NULL, run, live) == 0;
   *ret_live = live;
   if (live->has_thread)
