@@ -155,6 +155,12 @@ class PageTest(AgentTest):
         wait_for(lambda: "there is no model" in self.page.inner_text("#problem"), "the reason")
         self.problems.clear()  # the browser reports the reply's status
 
+    def test_without_data_sets_it_says_what_is_missing(self):
+        (self.folder / "empty").mkdir()
+        self.page.goto(self.agent("--data", self.folder / "empty", name="two").url)
+        self.page.wait_for_selector("#models input")
+        self.assertIn("--data", self.page.inner_text("#data"))
+
     def test_an_agent_that_goes_away(self):
         self.agent_process.stop()
         self.page.wait_for_selector("body[data-state=away]")

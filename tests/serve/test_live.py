@@ -194,6 +194,7 @@ class InTheBrowser(LiveTest, browser.BrowserTest):
         self.has_predictions(window, 2)
         window.page.get_by_role("button", name="Paused").click()
         self.has_predictions(window, 3)
+        self.assertNotIn("xsp analyze", window.page.inner_text("main"))  # there is no file of the newest spans
 
     def test_views_stay_at_their_time(self):
         server = self.server("--live-spans", "12000")

@@ -39,7 +39,8 @@ const choices = async () => {
     return label;
   }));
   const name = byId("data").value, device = byId("device").value;
-  byId("data").replaceChildren(...data.data.map((name) => element("option", name, {value: name})));
+  const none = element("option", "none: start the agent with --data FOLDER", {value: ""});
+  byId("data").replaceChildren(...(data.data.length === 0 ? [none] : data.data.map((name) => element("option", name, {value: name}))));
   if (data.data.includes(name)) byId("data").value = name;
   const gpus = Array.from({length: system.gpus ?? 0}, (_, number) => `gpu:${number}`);
   byId("device").replaceChildren(element("option", "as the manifest says", {value: ""}), ...["cpu", ...gpus].map((name) => element("option", name, {value: name})));

@@ -3,6 +3,7 @@
 import { useState } from "preact/hooks";
 import { loadContexts } from "../data";
 import { bytes, plural, time } from "../format";
+import { isLive } from "../live";
 import { documentData, run, selection, spans } from "../state";
 import { Command, quoted, saveFile } from "../widgets/copy";
 import { Menu } from "../widgets/menu";
@@ -124,10 +125,12 @@ function Panel({ close }: { close: () => void }) {
       <p role="status" class="export-state">
         {state}
       </p>
-      <div class="export-commands">
-        <span class="quiet">Whole file, with tags, in a terminal:</span>
-        <Command text={`xsp export ${quoted(file)} --to perfetto -o trace.pftrace`} />
-      </div>
+      {!isLive() && (
+        <div class="export-commands">
+          <span class="quiet">Whole file, with tags, in a terminal:</span>
+          <Command text={`xsp export ${quoted(file)} --to perfetto -o trace.pftrace`} />
+        </div>
+      )}
     </div>
   );
 }

@@ -2,6 +2,7 @@
 // Analyses as tables and facts: the same figures as `xsp analyze` prints, and the command that prints them.
 import type { Answer } from "../data";
 import { cell, plural } from "../format";
+import { isLive } from "../live";
 import { documentData, sorts } from "../state";
 import { Command, quoted } from "./copy";
 
@@ -31,17 +32,19 @@ export function commandOf(answer: Answer): string {
     .join(" ");
 }
 
-// Below an analysis' rows: the number of missing rows, notes, and the command that prints the table.
+// Below an analysis' rows: the number of missing rows, notes, and the command that prints the table: of a file, which the
+// newest spans are not.
 export function AnswerFoot({ answer }: { answer: Answer }) {
   return (
     <>
       {answer.rows_left_out > 0 && (
         <p class="warn">
-          {plural(answer.rows_left_out, "further row")} are not in this report; the command prints them.
+          {plural(answer.rows_left_out, "further row")} are not in this report
+          {isLive() ? "." : "; the command prints them."}
         </p>
       )}
       <Notes notes={answer.table.notes} />
-      <Command text={commandOf(answer)} />
+      {!isLive() && <Command text={commandOf(answer)} />}
     </>
   );
 }
