@@ -101,6 +101,8 @@ static enum status write_stacks(const struct invocation *invocation, const struc
   const char *path = invocation_value(invocation, "output");
   enum status status = report_difference_file(answer, path, invocation_has(invocation, "force"), err);
   output_note_reader(path, status, err);
+  if (status == STATUS_OK && strcmp(path, "-") != 0)
+    output_note("xsp: wrote %s", path);
   return status;
 }
 

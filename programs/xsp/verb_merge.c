@@ -102,7 +102,8 @@ static enum status fill(struct store *store, const struct invocation *invocation
     return cannot_write(journal, err);
   XSP_TRY(import_store_fill(&journal->path, 1, &options, store, arena, &report, err));
   struct import_file merged = report.files[0];
-  merged.path = report.output; // the journal's name is of no use to people
+  merged.path = report.output; // the journal's name and format are of no use to people
+  merged.format = "merged";
   report.files = &merged;
   return import_print(&report, invocation_has(invocation, "json"), err);
 }

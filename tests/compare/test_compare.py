@@ -475,7 +475,7 @@ class FoldedStacks(CompareTest):
         b.run([{"model": 11.0, "conv": 6.0, "gemm": 1.0}] * 6)  # twice as many
         a, b = self.write(a, b)
         out = self.folder / "difference.folded"
-        xsp("compare", a, b, "--to", "folded", "-o", out, check=0)
+        self.assertEqual(xsp("compare", a, b, "--to", "folded", "-o", out, check=0).stderr.decode(), f"xsp: wrote {out}\n")
         self.assertEqual(set(out.read_text().splitlines()), {
             "net 15000000 12000000", "net;conv 12000000 18000000", "net;relu 3000000 0", "net;gemm 0 3000000"})
         self.assertEqual(xsp("compare", a, b, "--to", "folded", "-o", "-", check=0).stdout, out.read_bytes())

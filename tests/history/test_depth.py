@@ -51,7 +51,7 @@ class Papers(HistoryTest):
         for row in paper_depth.TABLE_IX:
             paper_depth.write_tensorflow(row, self.files)
         path = self.folder / "roofline.svg"
-        self.run_xsp("history", self.files, "--plot", "roofline", "-o", path)
+        self.assertIn(f"xsp: wrote {path}", self.run_xsp("history", self.files, "--plot", "roofline", "-o", path).stderr)
         self.refused("exists", "history", self.files, "--plot", "roofline", "-o", path)
         self.assertEqual(self.run_xsp("history", self.files, "--plot", "roofline", "-o", "-").stdout, path.read_text())
         root = xml.etree.ElementTree.parse(path).getroot()

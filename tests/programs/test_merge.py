@@ -27,6 +27,7 @@ class Merge(unittest.TestCase):
     def merge(self, *files, name="merged"):
         path = self.folder / f"{name}.xsp"
         account = xsp_json("merge", *files, "-o", path, "--json")
+        self.assertEqual(account["files"][0]["format"], "merged")
         return xsp_json("sql", path, TREE, "--json"), account["files"][0], path
 
     def parts(self):

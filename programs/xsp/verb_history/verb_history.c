@@ -57,7 +57,10 @@ static enum status print_plot(const struct invocation *invocation, const struct 
   const char *path = invocation_value(invocation, "output");
   struct buf svg SCOPED(buf_done) = {0};
   XSP_TRY(history_plot(history, name, request, &svg, err));
-  return output_file(path != NULL ? path : "-", svg.data, svg.length, invocation_has(invocation, "force"), err);
+  XSP_TRY(output_file(path != NULL ? path : "-", svg.data, svg.length, invocation_has(invocation, "force"), err));
+  if (path != NULL && strcmp(path, "-") != 0)
+    output_note("xsp: wrote %s", path);
+  return STATUS_OK;
 }
 
 static enum status print(const struct invocation *invocation, const struct history *history, int64_t limit,

@@ -310,9 +310,11 @@ static void put_next(struct buf *out, const char *path, const struct run_facts *
 static enum status put_folded(struct buf *out, struct store *store, const char *folded, struct error *err)
 {
   struct answers answers SCOPED(answers_done) = {0};
-  buf_format(out, LABEL "%s: in the calling context tree\n", "folded", folded);
-  if (strcmp(folded, "none") == 0)
+  if (strcmp(folded, "none") == 0) {
+    buf_format(out, LABEL "none: no spans came, only samples are in the calling context tree\n", "folded");
     return STATUS_OK;
+  }
+  buf_format(out, LABEL "%s: in the calling context tree\n", "folded", folded);
   XSP_TRY(answers_add_top(&answers, "A17", store, NULL, TOP_ROWS, err));
   buf_text(out, "\n");
   report_tables(answers.tables.items, answers.tables.count, REPORT_TEXT, true, message_width(), out);
