@@ -257,6 +257,22 @@ class Xplane(unittest.TestCase):
                                  ("reduce_scatter.1", "reduce_scatter", 16, "parts", None),
                                  ("reduce_scatter.1", "reduce_scatter", 16, "parts", None)])
 
+    def test_devices_of_a_process_are_ranks(self):
+        self.load(xspace.space(*xspace.several_devices()))
+        groups = self.rows("select s.name, t.rank, g.value as ranks, count(*) as times from span s join track t using (run_id, track_id)"
+                           " join tag g using (run_id, span_id) where g.key = 'group' group by 1, 2, 3 order by 1, 2")
+        self.assertEqual([(row["name"], row["rank"], row["ranks"], row["times"]) for row in groups],
+                         [("all_gather.1", 0, "0,2", 3), ("all_gather.1", 1, "1,3", 3), ("all_gather.1", 2, "0,2", 3), ("all_gather.1", 3, "1,3", 3),
+                          ("psum.1", 0, "0,3", 3), ("psum.1", 1, "1-2", 3), ("psum.1", 2, "1-2", 3), ("psum.1", 3, "0,3", 3),
+                          *[("psum.2", rank, "0-3", 3) for rank in range(4)]])
+        ranks = xsp_json("analyze", "A21", self.out, "--json")["rows"]
+        self.assertEqual([(row["rank"], row["steps"]) for row in ranks], [("0", 3), ("1", 3), ("2", 3), ("3", 3), ("all", 12)])
+
+    def test_devices_of_other_processes_are_missing(self):
+        self.load(xspace.space(*xspace.several_devices(devices=2)))
+        self.assertEqual(self.rows("select distinct t.rank, g.value as ranks from span s join track t using (run_id, track_id) join tag g using (run_id, span_id)"
+                                   " where g.key = 'group' order by 2"), [{"rank": None, "ranks": "all"}, {"rank": None, "ranks": "parts"}])
+
     def test_streams_of_a_device_and_nothing_twice(self):
         report, spans = self.load(xspace.space(*xspace.device_program()))
         kernel, copy = [next(s for s in spans if s["category"] == category) for category in ("kernel", "memcpy")]

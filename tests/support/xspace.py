@@ -23,7 +23,7 @@ def instruction(name, opcode, op_name="", frame=0, calls=(), of=None, more=b""):
     return text(1, name) + text(2, opcode) + field(3, of or shape(11, 2, 2)) + field(7, metadata) + called + more
 
 
-def module(name, computations, parameters=(), frames=(), donated=()):
+def module(name, computations, parameters=(), frames=(), donated=(), more=b""):
     """computations: {id: [instruction, ...]}; frames: (file, line, function, caller's number or 0) of frames 1, 2, ...;
     donated: numbers of parameters, the last one without a result of its shape."""
     out = text(1, name)
@@ -37,7 +37,7 @@ def module(name, computations, parameters=(), frames=(), donated=()):
     index += b"".join(field(3, number(1, files.index(file) + 1) + number(2, functions.index(function) + 1) + number(3, line))
                       for file, line, function, _ in frames)
     index += b"".join(field(4, number(1, place + 1) + number(2, frame[3])) for place, frame in enumerate(frames))
-    return field(1, out + field(17, index))
+    return field(1, out + field(17, index) + more)
 
 
 class Plane:
@@ -83,9 +83,9 @@ def space(*planes, warnings=(), host="box"):
 
 # ---- a program ------------------------------------------------------------------------------------------------------------
 
-def operation(name, offset_us, duration_us, run, key, module_name="jit_loop", program=3):
+def operation(name, offset_us, duration_us, run, key, module_name="jit_loop", program=3, device=0):
     return (name, offset_us * 10**6, duration_us * 10**6,
-            {"hlo_op": name, "hlo_module": module_name, "program_id": program, "run_id": run, "device_ordinal": 0, "_p": key})
+            {"hlo_op": name, "hlo_module": module_name, "program_id": program, "run_id": run, "device_ordinal": device, "_p": key})
 
 
 def end(name, offset_us, key):
@@ -144,6 +144,23 @@ def collective_program():
         operation("while.1", 90, 20, 40, 20, "jit_f"), operation("reduce_scatter.1", 91, 2, 40, 21, "jit_f"),
         operation("reduce_scatter.1", 95, 2, 40, 22, "jit_f"), end("while.1", 110, 20)])
     modules.add_module("jit_f(3)", module("jit_f", {2: body, 1: main}))
+    return host, modules
+
+
+def several_devices(devices=4):
+    """Three executions of a module on each of four devices, on two threads: its devices 0 to 3 are 0, 2, 3 and 1. A gather in listed groups, a
+    reduction in groups by a rule (numbers 0 to 3 in rows of two, by columns), and one of all."""
+    main = [instruction("p.1", "parameter", more=number(35, 7)),
+            instruction("all_gather.1", "all-gather", more=field(36, b"\7") + field(49, field(1, b"\0\1")) + field(49, field(1, b"\2\3"))),
+            instruction("psum.1", "all-reduce", more=field(36, b"\7") + field(87, field(2, number(1, 2) + number(2, 2) + field(3, b"\2\2") + field(4, b"\1\0")))),
+            instruction("psum.2", "all-reduce", more=field(36, b"\7") + field(49, field(1, b"\0\1\2\3")))]
+    host, modules = Plane("/host:CPU", process_id=77), Plane("/host:metadata")
+    for thread in range(2):
+        host.line(9 + thread, f"tf_XLAPjRtCpuClient/{9 + thread}", 500, [
+            operation(name, 1000 * run + 100 * device + 10 * i, 5, run, 100 * run + 10 * device + i + 1, "jit_f", device=device)
+            for run in range(3) for device in range(thread, devices, 2) for i, name in enumerate(("all_gather.1", "psum.1", "psum.2"))])
+    assigned = field(15, number(1, 1) + number(2, 4) + b"".join(field(3, field(1, bytes([device]))) for device in (0, 2, 3, 1)))
+    modules.add_module("jit_f(3)", module("jit_f", {1: main}, more=assigned))
     return host, modules
 
 

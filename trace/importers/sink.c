@@ -82,7 +82,7 @@ static enum status write_place(struct sink *sink, struct error *err)
   for (size_t i = 0; i < sink->runs.count; i++)
     for (uint32_t j = 0; j < sink->runs.items[i]->tracks.count; j++) {
       struct store_track *track = &sink->runs.items[i]->tracks.items[j];
-      for (size_t k = 0; k < count && track->process_id != STORE_NONE && track->rank.world_size < 1; k++)
+      for (size_t k = 0; k < count && track->process_id != STORE_NONE; k++)
         if (known[k].process_id == track->process_id && known[k].rank.world_size > 0)
           track->rank = known[k].rank;
       XSP_TRY(store_add_track(sink->store, track, err));

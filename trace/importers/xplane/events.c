@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What an event of the host is, and the span that becomes of it: an operation of a module, a layer of TensorFlow, a call
 // that launches work on a device, a range. Called by xplane.c in the third pass.
-#include "importers/xplane/xplane.h"
+#include "importers/xplane/devices.h"
 
 #include "format/level.h"
 #include "format/range.h"
@@ -43,20 +43,25 @@ static int64_t stream_of(struct slice name) // "Stream #134(Compute)"
   return slice_cut(&rest, '(', &digits) && slice_int64(digits, &number) ? number : STORE_NONE;
 }
 
-enum status xplane_track(struct xplane *x, struct xplane_line *line, struct error *err)
+// `device`: the rank whose operations a thread runs; -1: none.
+static enum status find_track(struct xplane *x, const struct xplane_line *line, int64_t device, uint32_t *ret_track_id,
+                              struct error *err)
 {
-  char name[160];
+  char name[160], of_device[32] = "";
   struct store_track track = xplane_new_track(x, line->plane);
   struct slice shown = line->plane->kind == PLANE_HOST ? thread_name(line->name) : line->name;
-  if (line->track_id != 0)
-    return STATUS_OK;
-  const struct map_key key = {xplane_owner(x, line->plane), (uint64_t)line->id};
+  const struct map_key key = {xplane_owner(x, line->plane) | (uint64_t)(device + 1) << 44, (uint64_t)line->id};
   const uint64_t *known = map_find(&x->track_at, key);
   if (known != NULL) {
-    line->track_id = (uint32_t)*known;
+    *ret_track_id = (uint32_t)*known;
     return STATUS_OK;
   }
-  snprintf(name, sizeof name, "%.*s", (int)shown.length, shown.length > 0 ? shown.data : "");
+  if (device >= 0) {
+    snprintf(of_device, sizeof of_device, ", device %lld", (long long)device);
+    xplane_rank_of_device(x, device, &track);
+  }
+  snprintf(name, sizeof name, "%.*s%s", (int)(shown.length < 100 ? shown.length : 100),
+           shown.length > 0 ? shown.data : "", of_device);
   track.name = name;
   if (line->plane->kind == PLANE_HOST) {
     const uint64_t *thread = map_find(&x->thread_at, map_number((uint64_t)line->id));
@@ -66,9 +71,14 @@ enum status xplane_track(struct xplane *x, struct xplane_line *line, struct erro
     track.device_id = line->plane->ordinal;
     track.stream_id = stream_of(line->name);
   }
-  XSP_TRY(import_track(x->import, &track, &line->track_id, err));
-  *map_at(&x->track_at, key, NULL) = line->track_id;
+  XSP_TRY(import_track(x->import, &track, ret_track_id, err));
+  *map_at(&x->track_at, key, NULL) = *ret_track_id;
   return STATUS_OK;
+}
+
+enum status xplane_track(struct xplane *x, struct xplane_line *line, struct error *err)
+{
+  return line->track_id != 0 ? STATUS_OK : find_track(x, line, -1, &line->track_id, err);
 }
 
 // ---- tags ------------------------------------------------------------------------------------------------------------
@@ -107,7 +117,7 @@ static void tag_collective(struct xplane *x, int64_t span_id, const struct xplan
                            const struct xplane_run *run)
 {
   tag_text(x, span_id, x->strings.collective, instruction->collective - 1);
-  tag_text(x, span_id, x->strings.group, instruction->group - 1);
+  tag_text(x, span_id, x->strings.group, xplane_group_of(x, instruction, run->device));
   import_tag_int(x->import, span_id, x->strings.bytes, instruction->bytes);
   if (instruction->caller == 0)
     import_tag_int(x->import, span_id, x->strings.sequence, run->run_id);
@@ -167,7 +177,7 @@ static enum status add_lost_loops(struct xplane *x, const struct xplane_line *li
   return STATUS_OK;
 }
 
-static enum status add_operation(struct xplane *x, struct xplane_line *line, const struct xplane_event *event,
+static enum status add_operation(struct xplane *x, const struct xplane_line *line, const struct xplane_event *event,
                                  uint32_t run, uint32_t operation, struct error *err)
 {
   const struct xplane_instruction *instruction = xplane_instruction_find(x, &x->runs.items[run], operation);
@@ -235,8 +245,14 @@ enum status xplane_host_event(struct xplane *x, struct xplane_line *line, const 
     import_skip(x->import, reason);
     return STATUS_OK;
   }
+  bool is_operation = xplane_run_of(x, line->plane, event, &run, &operation);
+  if (is_operation && x->device_count > 0) {
+    struct xplane_line of_device = *line;
+    XSP_TRY(find_track(x, line, x->runs.items[run].device, &of_device.track_id, err));
+    return add_operation(x, &of_device, event, run, operation, err);
+  }
   XSP_TRY(xplane_track(x, line, err));
-  if (xplane_run_of(x, line->plane, event, &run, &operation))
+  if (is_operation)
     return add_operation(x, line, event, run, operation, err);
   XSP_TRY(xplane_compilation_event(x, line, event, err));
   struct store_span span = {.span_id = ++x->span_count,

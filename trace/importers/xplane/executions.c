@@ -2,6 +2,7 @@
 // Executions of modules, and of the loops, branches and calls in them, from what operations say of themselves. On CPUs the event
 // of a loop ends when its thread leaves it, and other threads go on (ends.c); one that a recording cuts has none.
 // Called by xplane.c in the second and third pass.
+#include "importers/xplane/devices.h"
 #include "importers/xplane/ends.h"
 
 #include "base/hash.h"
@@ -204,6 +205,7 @@ void xplane_survey_end(struct xplane *x)
   }
   order_controls(x);
   add_lost_loops(x);
+  xplane_devices_find(x);
   if (!x->has_steps)
     xplane_steps_make(x);
 }
@@ -234,7 +236,7 @@ static enum status add_run(struct xplane *x, size_t index, uint32_t track_id, st
                                   .name = xplane_string(x, run->module_name),
                                   .level = XSP_LEVEL_MODEL,
                                   .kind = XSP_KIND_SYNC,
-                                  .recorded_parent_id = xplane_step_around(x, run->start_ns)};
+                                  .recorded_parent_id = xplane_step_around(x, run)};
   XSP_TRY(import_span(x->import, &span, err));
   import_tag_int(x->import, span.span_id, x->strings.program_id, run->program_id);
   import_tag_int(x->import, span.span_id, x->strings.run_id, run->run_id);
@@ -257,6 +259,7 @@ enum status xplane_add_runs(struct xplane *x, struct error *err)
       struct store_track track = xplane_new_track(x, &x->planes.items[run->plane]);
       snprintf(name, sizeof name, "modules of device %lld", (long long)run->device);
       track.name = name;
+      xplane_rank_of_device(x, run->device, &track);
       uint32_t track_id = 0;
       status = import_track(x->import, &track, &track_id, err);
       *place = track_id;

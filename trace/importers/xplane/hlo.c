@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Modules that XLA compiled, as the file describes them (HloProto): what an operation is made of, which line it comes from,
 // and which loop runs it. Called by names.c.
+#include "importers/xplane/devices.h"
 #include "importers/xplane/frames.h"
 #include "importers/xplane/instructions.h"
 
@@ -17,6 +18,7 @@ enum {
   MODULE_COMPUTATIONS = 3,
   MODULE_PROGRAM_SHAPE = 4,
   MODULE_ALIASES = 8,
+  MODULE_DEVICES = 15,
   MODULE_FRAMES = 17,
   MODULE_DONORS = 18
 };
@@ -42,6 +44,7 @@ struct instruction {
   struct slice name, opcode, shape, primitive, file;
   struct slice operands; // numbers of instructions, packed
   uint64_t line, frame, computation;
+  struct wire all;                      // its fields
   uint64_t listed_groups, newer_groups; // of a collective: the same ones, as versions of XLA write them
   uint64_t called[CALLED_MOST];
   size_t called_count;
@@ -54,6 +57,7 @@ struct module { // that is being read
   struct map computation_at; // its id → first instruction + 1
   struct map caller_of;      // computation's id → instruction + 1
   struct map instruction_at; // its id → instruction + 1
+  struct xplane_grouping grouping;
 };
 
 // ---- texts -----------------------------------------------------------------------------------------------------------
@@ -139,6 +143,7 @@ static bool read_instruction(struct module *module, uint64_t computation, struct
   struct instruction *instruction = vector_add(&module->instructions);
   struct wire_field field;
   instruction->computation = computation;
+  instruction->all = wire;
   while (wire_next(&wire, &field)) {
     struct slice bytes = {field.bytes, field.length};
     if (wire_is(&field, INSTRUCTION_NAME, WIRE_BYTES))
@@ -294,6 +299,8 @@ static void keep_instruction(struct module *module, struct instruction *instruct
     bool has_parts = instruction->listed_groups > 1 || instruction->newer_groups > 1;
     kept.group = keep(module, slice_of(has_parts ? "parts" : "all")) + 1;
     kept.bytes = operand_bytes(module, instruction);
+    module->grouping.instruction = x->instructions.count + 1;
+    xplane_add_groups(x, &module->grouping, instruction->all);
   }
   *vector_add(&x->instructions) = kept;
   *map_at(&x->instruction_at, (struct map_key){module->number, name}, NULL) = x->instructions.count;
@@ -333,6 +340,8 @@ static bool read_module(struct module *module, struct wire wire)
       read_signature(module, wire_inside(&field));
     else if (wire_is(&field, MODULE_ALIASES, WIRE_BYTES) || wire_is(&field, MODULE_DONORS, WIRE_BYTES))
       count_donated(module, wire_inside(&field));
+    else if (wire_is(&field, MODULE_DEVICES, WIRE_BYTES))
+      xplane_read_assignment(wire_inside(&field), &module->grouping);
     else if (wire_is(&field, MODULE_FRAMES, WIRE_BYTES))
       is_good = xplane_frames_read(&module->frames, wire_inside(&field));
     if (!is_good)

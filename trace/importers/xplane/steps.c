@@ -2,7 +2,7 @@
 // Steps of a program that marks none: what it repeats is the module that takes most time. A step lasts from the end of one of
 // its executions to the end of the next, so that steps tile the loop: other modules, compilations and waits between count. Called by
 // executions.c. The first step of a part of a profile begins with its execution: while a part is written, the program waits.
-#include "importers/xplane/xplane.h"
+#include "importers/xplane/devices.h"
 
 #include "base/sorted.h"
 
@@ -37,7 +37,12 @@ static uint32_t repeated_module(const struct xplane *x, size_t *ret_count)
   return name;
 }
 
-SORTED_BY(compare_ends, struct xplane_step, RISING(end_ns))
+SORTED_BY(compare_ends, struct xplane_step, RISING(device) ?: RISING(end_ns))
+
+static int64_t device_of(const struct xplane *x, const struct xplane_run *run)
+{
+  return x->device_count > 0 ? run->device : 0;
+}
 
 void xplane_steps_make(struct xplane *x)
 {
@@ -46,22 +51,28 @@ void xplane_steps_make(struct xplane *x)
   for (size_t i = 0; i < x->runs.count && count >= STEPS_LEAST; i++) {
     const struct xplane_run *run = &x->runs.items[i];
     if (run->module_name == name)
-      *vector_add(&x->steps) =
-          (struct xplane_step){.start_ns = run->start_ns, .end_ns = run->end_ns, .run = (uint32_t)i};
+      *vector_add(&x->steps) = (struct xplane_step){
+          .start_ns = run->start_ns, .end_ns = run->end_ns, .device = device_of(x, run), .run = (uint32_t)i};
   }
   vector_sort(&x->steps, compare_ends);
   for (size_t i = 1; i < x->steps.count; i++) {
     struct xplane_step *step = &x->steps.items[i];
+    if (step->device != step[-1].device)
+      continue;
     bool is_first = x->runs.items[step->run].plane != x->runs.items[step[-1].run].plane; // nothing is known in between
     step->start_ns = is_first ? (step->start_ns > step[-1].end_ns ? step->start_ns : step[-1].end_ns) : step[-1].end_ns;
   }
 }
 
 // One that ends a step is in it, though the execution before it may still run when it starts.
-int64_t xplane_step_around(const struct xplane *x, int64_t start_ns)
+int64_t xplane_step_around(const struct xplane *x, const struct xplane_run *run)
 {
-  size_t at = PARTITION_POINT(i, 0, x->steps.count, x->steps.items[i].end_ns <= start_ns);
-  bool is_in = at < x->steps.count && x->steps.items[at].start_ns <= start_ns;
+  const struct xplane_step *steps = x->steps.items;
+  int64_t device = device_of(x, run);
+  size_t at =
+      PARTITION_POINT(i, 0, x->steps.count,
+                      steps[i].device < device || (steps[i].device == device && steps[i].end_ns <= run->start_ns));
+  bool is_in = at < x->steps.count && steps[at].device == device && steps[at].start_ns <= run->start_ns;
   return is_in ? xplane_step_span(x, at) : 0;
 }
 
@@ -73,7 +84,8 @@ enum status xplane_steps_add(struct xplane *x, struct error *err)
     const struct xplane_run *run = &x->runs.items[step->run];
     struct store_track track = xplane_new_track(x, &x->planes.items[run->plane]);
     track.name = "steps";
-    if (track_id == 0)
+    xplane_rank_of_device(x, step->device, &track);
+    if (track_id == 0 || step->device != step[-1].device)
       XSP_TRY(import_track(x->import, &track, &track_id, err));
     const struct store_span span = {.span_id = xplane_step_span(x, i),
                                     .track_id = track_id,

@@ -303,6 +303,7 @@ static enum status read_file(struct import *import, struct error *err)
   vector_done(&x.bodies);
   vector_done(&x.functions);
   vector_done(&x.compilations);
+  map_done(&x.group_at);
   map_done(&x.module_at);
   map_done(&x.instruction_at);
   map_done(&x.run_at);

@@ -140,7 +140,8 @@ struct xplane_run { // of a module
 };
 struct xplane_step { // from the end of one execution of the module that is repeated to that of the next
   int64_t start_ns, end_ns;
-  uint32_t run; // that execution
+  int64_t device; // 0 where devices are no ranks
+  uint32_t run;   // that execution
 };
 struct xplane_end { // of an operation, in the thread that ended it
   int64_t at_ns;
@@ -229,6 +230,9 @@ struct xplane {
   struct map instruction_at;      // {module + 1, name} → instructions + 1
   VECTOR(uint32_t) control_names; // texts, sorted once the names are read
 
+  struct map group_at;    // {place in instructions + 1, device} → text of its group, "0,2", + 1
+  size_t grouped_devices; // the most in groups of one collective
+  uint32_t device_count;  // of a process whose devices are the ranks of a job; 0: they are not
   VECTOR(struct xplane_run) runs;
   struct map run_at;                // → runs + 1
   struct map_key last_run_key;      // of run_at: operations of one execution follow each other
@@ -353,9 +357,9 @@ void xplane_add_turns(struct xplane *x);                                        
 void xplane_tag_signature(struct xplane *x, int64_t span_id, const struct xplane_module *module); // NULL: none
 
 // ---- steps.c
-void xplane_steps_make(struct xplane *x);                                     // after the second pass
-enum status xplane_steps_add(struct xplane *x, struct error *err) MUST_CHECK; // their spans
-int64_t xplane_step_around(const struct xplane *x, int64_t start_ns);         // its span; 0: none
+void xplane_steps_make(struct xplane *x);                                         // after the second pass
+enum status xplane_steps_add(struct xplane *x, struct error *err) MUST_CHECK;     // their spans
+int64_t xplane_step_around(const struct xplane *x, const struct xplane_run *run); // its span; 0: none
 static inline int64_t xplane_run_span(uint32_t run)
 {
   return (int64_t)run + 1;
