@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // F60, attention by hand: a function of the program multiplies batches of queries and keys, takes softmax, and multiplies with the values. Each
-// operator between the products reads and writes all scores, forward and backward; one operator of PyTorch never stores them.
+// operator between the products reads and writes all scores, forward and backward; one operator of PyTorch never stores them. So does
+// nn.MultiheadAttention that returns its weights.
 #include "analyze/findings/rules.h"
 #include "analyze/findings/shared.h"
 #include "analyze/flops/flops.h"
@@ -128,6 +129,67 @@ static void add(struct findings *findings, uint32_t place, double ms)
   finding->confidence = CONFIDENCE_MEDIUM;
 }
 
+// ---- weights that nothing learns from --------------------------------------------------------------------------------
+struct weights { // that nn.MultiheadAttention returns, by function of the program
+  double ns;     // of what is between its products, forward and backward
+  uint32_t place;
+  bool has_softmax, has_backward, has_their_backward; // theirs: of their mean over the heads
+};
+
+// need_weights=True, the default, keeps all scores. Their mean has a backward pass where a loss depends on it.
+static void sum_weights(struct findings *findings, const struct places *places, struct weights *ret)
+{
+  bool *is_within = arena_alloc_array(findings->question->scratch, places->count + 1, sizeof *is_within),
+       *is_product = arena_alloc_array(findings->question->scratch, places->count + 1, sizeof *is_product);
+  for (uint32_t i = 0; i < places->count; i++) {
+    const struct place *place = &places->all[i];
+    bool has_parent = place->parent != PLACE_NONE;
+    uint32_t source = place_in_source(places->all, i);
+    is_within[i] = strcmp(place->name, "multi_head_attention_forward") == 0 || (has_parent && is_within[place->parent]);
+    is_product[i] = flops_class(place->name) == FLOPS_PRODUCTS || strstr(place->name, "mmBackward") != NULL ||
+                    (has_parent && is_product[place->parent]);
+    if (!is_within[i] || is_product[i] || source == PLACE_NONE || place_is_installed(&places->all[source]))
+      continue;
+    struct weights *at = &ret[places->all[source].function];
+    at->ns += place->own.host_ns + place->own.device_ns;
+    at->has_softmax |= is_softmax(place->name);
+    at->has_backward |= strstr(place->name, "SoftmaxBackward") != NULL;
+    at->has_their_backward |= strstr(place->name, "MeanBackward") != NULL;
+    at->place = is_softmax(place->name) ? source : at->place;
+  }
+}
+
+static void add_weights(struct findings *findings, const struct weights *weights, double ms)
+{
+  struct finding *finding = findings_add(findings);
+  finding_at_place(findings, finding, weights->place);
+  finding->time_ms = finding->saving_ms = ms;
+  finding->share_pct = analyze_share_pct(ms, findings->loop_ms);
+  finding->saving_basis = "time of what attention computes between its products, forward and backward, as if it took "
+                          "none";
+  finding->title = arena_format(findings->question->arena,
+                                "%s has nn.MultiheadAttention return its weights, which no loss depends on: softmax "
+                                "over all scores takes %s %s",
+                                findings_name(findings, finding->context), findings_time(findings, ms),
+                                findings_per_observation(findings));
+  finding->advice = "pass need_weights=False: it then calls torch.nn.functional.scaled_dot_product_attention, which "
+                    "never stores the scores";
+  finding->threshold = findings_threshold_of(findings, "attention-share");
+  finding->confidence = CONFIDENCE_MEDIUM;
+}
+
+static void find_weights(struct findings *findings, const struct places *places)
+{
+  struct weights *weights = arena_alloc_array(findings->question->scratch, places->function_count + 1, sizeof *weights);
+  sum_weights(findings, places, weights);
+  for (uint32_t i = 0; i < places->function_count; i++) {
+    double ms = findings_per_observation_ms(findings, weights[i].ns);
+    if (weights[i].has_softmax && weights[i].has_backward && !weights[i].has_their_backward &&
+        analyze_share_pct(ms, findings->loop_ms) >= findings_threshold(findings, "attention-share"))
+      add_weights(findings, &weights[i], ms);
+  }
+}
+
 static enum status find(struct findings *findings, struct error *err)
 {
   const struct places *places;
@@ -147,6 +209,7 @@ static enum status find(struct findings *findings, struct error *err)
         analyze_share_pct(ms, findings->loop_ms) >= findings_threshold(findings, "attention-share"))
       add(findings, place[i], ms);
   }
+  find_weights(findings, places);
   return STATUS_OK;
 }
 

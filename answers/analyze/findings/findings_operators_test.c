@@ -304,6 +304,49 @@ static void test_f60_is_silent_about_pytorchs_attention(void **unused)
   assert_int_equal(ask_rule("F60"), 0);
 }
 
+// y, _ = self.attention(x, x, x) at line 17, in a step of 1 ms.
+static void weights(const char *backward, int64_t softmax_us)
+{
+  fixture_run(&fixture, "M/L", 1);
+  uint32_t line = python(0, "Layer.forward", FILE_OF, 17);
+  uint32_t within = python(python(line, "MultiheadAttention.forward", TORCH "nn/modules/activation.py", 1495),
+                           "multi_head_attention_forward", TORCH "nn/functional.py", 7112);
+  int64_t at = step(MS);
+  product_at(within, "aten::bmm", at);
+  operator_at(python(within, "softmax", TORCH "nn/functional.py", 2213), "aten::_softmax", at + 100 * US,
+              softmax_us * US);
+  product_at(within, "aten::bmm", at + 300 * US);
+  operator_at(within, "aten::mean", at + 400 * US, 20 * US);
+  backward_at(within, "SoftmaxBackward0", at + 500 * US, 80 * US);
+  backward_at(within, "BmmBackward0", at + 600 * US, 200 * US);
+  if (backward != NULL)
+    backward_at(within, backward, at + 800 * US, 10 * US);
+}
+
+static void test_f60_of_weights_that_nothing_learns_from(void **unused)
+{
+  (void)unused;
+  weights(NULL, 100);
+  assert_int_equal(ask_rule("F60"), 1);
+  assert_string_equal(found_text(0, "context"), "Layer.forward");
+  ASSERT_NEAR(found_number(0, "line"), 17);
+  ASSERT_NEAR(found_number(0, "saving_ms"), 0.2);
+}
+
+static void test_f60_is_silent_about_few_weights(void **unused)
+{
+  (void)unused;
+  weights(NULL, 99);
+  assert_int_equal(ask_rule("F60"), 0);
+}
+
+static void test_f60_is_silent_about_weights_in_a_loss(void **unused)
+{
+  (void)unused;
+  weights("MeanBackward1", 100);
+  assert_int_equal(ask_rule("F60"), 0);
+}
+
 // ---- F63 -------------------------------------------------------------------------------------------------------------
 // x = one_hot(ids, classes).float() @ table, in a step of 1 ms. The product is the line's own, of nn.Linear, or of another module.
 static void one_hot(int64_t tensor_us, const char *module)
@@ -389,6 +432,9 @@ int main(void)
       TEST(test_f60_is_silent_about_a_gate_of_experts),
       TEST(test_f60_is_silent_about_a_gradient_by_hand),
       TEST(test_f60_is_silent_about_pytorchs_attention),
+      TEST(test_f60_of_weights_that_nothing_learns_from),
+      TEST(test_f60_is_silent_about_few_weights),
+      TEST(test_f60_is_silent_about_weights_in_a_loss),
       TEST(test_f63),
       TEST(test_f63_of_a_linear_layer),
       TEST(test_f63_leaves_other_modules_out),
