@@ -370,7 +370,7 @@ static void test_f61(void **unused)
   (void)unused;
   session("Conv", "BatchNormalization", "Relu", 20);
   assert_int_equal(ask_rule("F61"), 1);
-  ASSERT_NEAR(found_number(0, "saving_ms"), 0.12 + 0.3 / 2);
+  ASSERT_NEAR(found_number(0, "saving_ms"), 0.12); // what convolutions gain besides is unknown
   assert_non_null(strstr(found_text(0, "title"), "6 normalizations and activations"));
 }
 
