@@ -17,12 +17,22 @@ struct evaluations {
   size_t steps, with_it; // observations that are no warm-up; those in which its function runs
 };
 
+// Those of libraries that train: transformers, Lightning.
+static bool is_of_trainer(const struct place *place)
+{
+  static const char *const files[] = {"*/transformers/trainer*.py", "*/loops/evaluation_loop.py"};
+  static const char *const names[] = {"*Trainer.evaluate", "*EvaluationLoop.run"};
+  return place->file != NULL && findings_name_matches(place->file, files, sizeof files / sizeof files[0]) &&
+         findings_name_matches(place->name, names, sizeof names / sizeof names[0]);
+}
+
 static bool is_evaluation(const struct place *place)
 {
   static const char *const names[] = {"eval*", "*_eval*", "validat*", "*_validat*", "test", "test_*"};
   const char *dot = strrchr(place->name, '.');
-  return place->frame_kind == XSP_FRAME_PYTHON && !place_is_installed(place) &&
-         findings_name_matches(dot != NULL ? dot + 1 : place->name, names, sizeof names / sizeof names[0]);
+  if (place->frame_kind != XSP_FRAME_PYTHON || place_is_installed(place))
+    return place->frame_kind == XSP_FRAME_PYTHON && is_of_trainer(place);
+  return findings_name_matches(dot != NULL ? dot + 1 : place->name, names, sizeof names / sizeof names[0]);
 }
 
 static void find_functions(struct findings *findings, struct evaluations *evaluations)
@@ -88,7 +98,7 @@ static void add(struct findings *findings, const struct evaluations *evaluations
   finding_at_place(findings, finding, evaluations->busiest);
   finding->time_ms = finding->saving_ms = ms;
   finding->share_pct = analyze_share_pct(ms, findings->loop_ms);
-  finding->saving_basis = "its time, as if it took none";
+  finding->saving_basis = "time of its operators, as if it took none";
   finding->title =
       arena_format(findings->question->arena, "%s runs in %zu of %zu training steps to evaluate the model, %s %s",
                    findings_name(findings, finding->context), evaluations->with_it, evaluations->steps,
@@ -110,9 +120,12 @@ static enum status find(struct findings *findings, struct error *err)
   XSP_TRY(count_steps(findings, &evaluations, err));
   double ms =
       findings_per_observation_ms(findings, evaluations.ns[evaluations.places->all[evaluations.busiest].function]);
+  const struct place_figures *total =
+      &evaluations.places->total; // what is between operators is in none of its functions
+  double layers_ms = findings_per_observation_ms(findings, total->host_ns + total->device_ns);
   if (analyze_share_pct((double)evaluations.with_it, (double)evaluations.steps) >=
           findings_threshold(findings, "frequent_evaluation-steps") &&
-      analyze_share_pct(ms, findings->loop_ms) >= findings_threshold(findings, "frequent_evaluation-share"))
+      analyze_share_pct(ms, layers_ms) >= findings_threshold(findings, "frequent_evaluation-share"))
     add(findings, &evaluations, ms);
   return STATUS_OK;
 }
@@ -121,7 +134,7 @@ const struct finding_rule finding_f64 = {
     .id = "F64",
     .key = "frequent_evaluation",
     .title = "evaluation in each step",
-    .thresholds = {{"frequent_evaluation-share", "%", 40, "time of the evaluation, of the program's loop, at least"},
+    .thresholds = {{"frequent_evaluation-share", "%", 40, "time of the evaluation's operators, of all, at least"},
                    {"frequent_evaluation-steps", "%", 70, "training steps that evaluate, of all, at least"}},
     .find = find,
 };

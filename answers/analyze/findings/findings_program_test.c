@@ -538,10 +538,10 @@ static void test_f65_is_silent_about_two_passes(void **unused)
 
 // ---- F64 -------------------------------------------------------------------------------------------------------------
 // Ten steps, of which each `every`th evaluates for 8.6 of 10 ms. All call `other` for 0.5 ms, or in further 10 ms for its gradient.
-static void evaluated(const char *function, int every, const char *other, bool trains)
+static void evaluated_in(const char *file, const char *function, int every, const char *other, bool trains)
 {
   fixture_run(&fixture, "M/L", 1);
-  uint32_t main = python(0, "main", FILE_OF, 30), evaluate = python(main, function, FILE_OF, 13),
+  uint32_t main = python(0, "main", FILE_OF, 30), evaluate = python(main, function, file, 13),
            beside = python(main, other, FILE_OF, 20);
   for (int i = 0; i < 10; i++) {
     int64_t at = step(trains ? 20 * MS : 10 * MS);
@@ -553,6 +553,42 @@ static void evaluated(const char *function, int every, const char *other, bool t
     if (trains)
       backward_at(beside, "AddmmBackward0", at + 10 * MS, 10 * MS);
   }
+}
+
+static void evaluated(const char *function, int every, const char *other, bool trains)
+{
+  evaluated_in(FILE_OF, function, every, other, trains);
+}
+
+static void test_f64_of_libraries_that_train(void **unused)
+{
+  (void)unused;
+  evaluated_in("/venv/lib/python3.11/site-packages/transformers/trainer.py", "Trainer.evaluate", 1, "look", false);
+  assert_int_equal(ask_rule("F64"), 1);
+  ASSERT_NEAR(found_number(0, "line"), 30); // the program's own
+}
+
+static void test_f64_is_silent_about_other_libraries(void **unused)
+{
+  (void)unused;
+  evaluated_in(TORCH "nn/functional.py", "evaluate", 1, "look", false);
+  assert_int_equal(ask_rule("F64"), 0);
+}
+
+// Two thirds of the operators' time, a third of the loop.
+static void test_f64_beside_what_is_in_no_operator(void **unused)
+{
+  (void)unused;
+  fixture_run(&fixture, "M/L", 1);
+  uint32_t main = python(0, "main", FILE_OF, 30), evaluate = python(main, "evaluate", FILE_OF, 13);
+  for (int i = 0; i < 10; i++) {
+    int64_t at = step(10 * MS);
+    operator_at(main, "aten::addmm", at, 800 * US);
+    backward_at(main, "AddmmBackward0", at + MS, 800 * US);
+    operator_at(evaluate, "aten::addmm", at + 3 * MS, 3300 * US);
+  }
+  assert_int_equal(ask_rule("F64"), 1);
+  ASSERT_NEAR(found_number(0, "saving_ms"), 3.3);
 }
 
 static void test_f64(void **unused)
@@ -661,6 +697,9 @@ int main(void)
       TEST(test_f62),
       TEST(test_f62_is_silent_about_little),
       TEST(test_f62_is_silent_about_other_functions),
+      TEST(test_f64_of_libraries_that_train),
+      TEST(test_f64_is_silent_about_other_libraries),
+      TEST(test_f64_beside_what_is_in_no_operator),
       TEST(test_f64),
       TEST(test_f64_is_silent_about_one_evaluation),
       TEST(test_f64_counts_steps_of_one_function),
