@@ -154,6 +154,26 @@ class RangesTest(RocmTest):
 
 
 @UNSANITIZED
+class GraphsTest(RocmTest):
+    def nodes(self, mode, version):
+        """Of each kernel that ran: its name, the range that launched it, the range that captured it."""
+        self.start((XSP, "run", "-f", "-t", "rocm", "-o", self.out, "--"), mode, self.environment(version, ""))
+        tag = "(select value from tag g where g.run_id = s.run_id and g.span_id = s.span_id and g.key = 'graph_node')"
+        rows = self.sql(f"select s.name, s.category, p.name as parent, {tag} as node from span s left join span p on p.run_id = s.run_id and "
+                        "p.span_id = s.parent_id where s.category in ('kernel', 'graph') order by s.start_ns")
+        captured = {row["node"]: row["parent"] for row in rows if row["category"] == "graph"}
+        return [(row["name"].split("(")[0], row["parent"], captured.get(row["node"])) for row in rows if row["category"] == "kernel"]
+
+    def test_layers_that_captured(self):
+        for version in VERSIONS:
+            with self.subTest(version):
+                self.assertEqual(self.nodes("graph", version), [("relu", "replay", "layer a"), ("matmul", "replay", "layer b"), ("relu", "replay", "layer b")] * 3)
+
+    def test_what_another_stream_may_capture_is_not_known(self):
+        self.assertEqual(self.nodes("graph-with-event", "1.0.0"), [(name, "replay", None) for name in ("relu", "matmul", "relu")] * 3)
+
+
+@UNSANITIZED
 class MetricsTest(RocmTest):
     """A pass of the simulator has room for eight counters of instructions, of which each wave has one more than of the one before,
     and for two others; each thread reads 4 bytes and writes 2."""

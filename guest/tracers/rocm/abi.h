@@ -115,6 +115,47 @@ struct rocm_marker {
   uint64_t started_range; // at the exit of a start
 };
 
+// ---- arguments of HIP's calls, of those that graphs.c looks at
+union rocm_hip_arguments {
+  struct rocm_capture_begin {
+    const void *stream;
+  } begin;
+  struct rocm_capture_end {
+    const void *stream, **ret_graph;
+  } end;
+  struct rocm_instantiate {
+    const void **ret_executable, *graph;
+  } instantiate;
+  struct rocm_launch_graph {
+    const void *executable;
+  } launch_graph;
+  struct rocm_record_event {
+    const void *event, *stream;
+  } record;
+  struct rocm_launch {
+    const void *function;
+    uint32_t grid[3], block[3];
+    void *parameters;
+    size_t shared_bytes;
+    const void *stream;
+  } launch;
+  struct rocm_launch_module {
+    const void *function;
+    uint32_t grid[3], block[3], shared_bytes;
+    const void *stream;
+  } launch_module;
+  struct rocm_launch_extended {
+    const void *function;
+    uint32_t grid[3], block[3];
+    size_t shared_bytes;
+    const void *stream;
+  } launch_extended;
+};
+struct rocm_hip_call {
+  uint64_t size;
+  union rocm_hip_arguments arguments;
+};
+
 // ---- counters of kernels: since 1.0
 struct rocm_dispatch { // a kernel; by value, only by callbacks of rocprofiler-sdk
   uint64_t size, correlation_id, external_id;

@@ -124,6 +124,21 @@ SAME(rocm_marker, message, MARKER, args.roctxRangeStartA.message);
 SAME(rocm_marker, range, MARKER, args.roctxRangeStop.id);
 SAME(rocm_marker, started_range, MARKER, retval.roctx_range_id_t_retval);
 
+#define HIP rocprofiler_callback_tracing_hip_api_data_t
+SAME(rocm_hip_call, arguments.begin.stream, HIP, args.hipStreamBeginCapture.stream);
+SAME(rocm_hip_call, arguments.end.ret_graph, HIP, args.hipStreamEndCapture.pGraph);
+SAME(rocm_hip_call, arguments.instantiate.ret_executable, HIP, args.hipGraphInstantiate.pGraphExec);
+SAME(rocm_hip_call, arguments.instantiate.graph, HIP, args.hipGraphInstantiate.graph);
+SAME(rocm_hip_call, arguments.instantiate.graph, HIP, args.hipGraphInstantiateWithFlags.graph);
+SAME(rocm_hip_call, arguments.instantiate.graph, HIP, args.hipGraphInstantiateWithParams.graph);
+SAME(rocm_hip_call, arguments.launch_graph.executable, HIP, args.hipGraphLaunch.graphExec);
+SAME(rocm_hip_call, arguments.record.stream, HIP, args.hipEventRecord.stream);
+SAME(rocm_hip_call, arguments.launch.function, HIP, args.hipLaunchKernel.function_address);
+SAME(rocm_hip_call, arguments.launch.stream, HIP, args.hipLaunchKernel.stream);
+SAME(rocm_hip_call, arguments.launch.stream, HIP, args.hipExtLaunchKernel.stream);
+SAME(rocm_hip_call, arguments.launch_module.stream, HIP, args.hipModuleLaunchKernel.stream);
+SAME(rocm_hip_call, arguments.launch_extended.stream, HIP, args.hipExtModuleLaunchKernel.stream);
+
 #if VERSION >= ROCM_VERSION_LONG_IDS
 #define DISPATCH rocprofiler_dispatch_counting_service_data_t
 _Static_assert(sizeof(struct rocm_dispatch) == sizeof(DISPATCH), "passed by value");

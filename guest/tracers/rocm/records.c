@@ -10,6 +10,7 @@
 #include "tracers/device/tracks.h"
 #include "tracers/rocm/agents.h"
 #include "tracers/rocm/clock.h"
+#include "tracers/rocm/graphs.h"
 #include "tracers/rocm/samples.h"
 #include "tracers/rocm/symbols.h"
 
@@ -55,7 +56,7 @@ static bool was_on(struct xsp_site *site, uint64_t start)
 }
 
 static struct xsp_span execute(struct xsp_site *site, const struct device_place *place, uint64_t start, uint64_t end,
-                               uint64_t correlation_id)
+                               uint64_t correlation_id, uint64_t graph_node)
 {
   bool is_on;
   if (!device_switched_find(correlation_id, &is_on)) // by no call that is recorded
@@ -65,7 +66,11 @@ static struct xsp_span execute(struct xsp_site *site, const struct device_place 
   struct xsp_interval interval = interval_of(device_track_at(place, start, end), start, end);
   interval.kind = XSP_KIND_EXECUTION;
   interval.correlation_id = correlation_id;
-  return xsp_span_emit(site, &interval);
+  interval.call_path = graph_node == 0 ? 0 : rocm_graphs_path(graph_node);
+  struct xsp_span span = xsp_span_emit(site, &interval);
+  if (graph_node != 0)
+    xsp_span_tag_int(&span, "graph_node", (int64_t)graph_node);
+  return span;
 }
 
 // ---- kinds
@@ -103,8 +108,9 @@ static struct xsp_span execute_kernel(const struct rocm_dispatch_info *info, uin
   }
   int32_t gpu = rocm_agent_gpu(info->agent);
   struct device_place place = {gpu < 0 ? 0 : (uint32_t)gpu, 0, rocm_agent_queue(gpu, info->queue), "queue", ""};
-  return execute(device_kernel_site(ROCM_TRACER, symbol == NULL ? NULL : symbol->name, &shape), &place, start, end,
-                 correlation_id);
+  const char *name = symbol == NULL ? NULL : symbol->name;
+  return execute(device_kernel_site(ROCM_TRACER, name, &shape), &place, start, end, correlation_id,
+                 rocm_graphs_node(correlation_id, info->kernel_id, name));
 }
 
 static void publish_kernel(const struct rocm *rocm, const struct rocm_record *record)
@@ -129,7 +135,7 @@ static void publish_copy(const struct rocm *rocm, const struct rocm_record *reco
       xsp_site_tag_string(sites[direction], "copy_kind", directions[direction]);
   }
   struct device_place place = {.device = gpu < 0 ? 0 : (uint32_t)gpu, .what = " copies"};
-  struct xsp_span span = execute(sites[direction], &place, copy->start, copy->end, record->correlation_id);
+  struct xsp_span span = execute(sites[direction], &place, copy->start, copy->end, record->correlation_id, 0);
   xsp_span_tag_int(&span, "bytes", (int64_t)copy->bytes);
   if (from >= 0 && to >= 0 && from != to) {
     xsp_span_tag_int(&span, "source_device", from);

@@ -7,6 +7,7 @@
 #include "tracers/rocm/agents.h"
 #include "tracers/rocm/calls.h"
 #include "tracers/rocm/events.h"
+#include "tracers/rocm/graphs.h"
 #include "tracers/rocm/library.h"
 #include "tracers/rocm/markers.h"
 #include "tracers/rocm/probe.h"
@@ -71,13 +72,24 @@ static bool trace_events(struct rocm_id context, const char *wanted, const uint3
   return false;
 }
 
-// For clients of <xsp/monitor.h>.
+static void watch_graphs(struct rocm_id context)
+{
+  uint32_t *operations = NULL;
+  size_t count = 0;
+  if (rocm_graphs_wanted(&rocm, &operations, &count))
+    trace_events(context, ROCM_HIP, operations, count, rocm_graphs_note);
+  free(operations);
+}
+
+// For clients of <xsp/monitor.h>; else for graphs: a kind of callbacks has one user.
 static void report_calls(struct rocm_id context, enum rocm_calls choice)
 {
   uint32_t *operations = NULL;
   size_t count = 0;
-  if (!rocm_events_wanted(&rocm, choice, &operations, &count))
+  if (!rocm_events_wanted(&rocm, choice, &operations, &count)) {
+    watch_graphs(context);
     return;
+  }
   if (!trace_events(context, ROCM_HIP, operations, count, rocm_events_note))
     say("rocprofiler-sdk does not report calls here: clients of xsp/monitor.h get none");
   free(operations);

@@ -19,7 +19,9 @@
 struct hip_stream {
   uint32_t gpu;
   uint64_t queue, busy_until_ns;
+  struct hip_graph *capture; // NULL: work runs
 };
+#define GRAPH_WORK_MOST 64
 struct hip_module {
   int unused;
 };
@@ -30,6 +32,11 @@ struct planned {
   struct simulated_work work;
   void *to;
   const void *from;
+};
+
+struct hip_graph {
+  size_t count;
+  struct planned work[GRAPH_WORK_MOST];
 };
 
 static const struct simulator_profiler *profiler; // NULL: nobody is told
@@ -111,7 +118,7 @@ static void begin(void)
   pthread_t thread;
   void *library = getenv("ROCP_TOOL_LIBRARIES") ? dlopen("librocprofiler-sdk.so.1", RTLD_LAZY | RTLD_GLOBAL) : NULL;
   for (uint32_t i = 0; i < GPUS; i++)
-    defaults[i] = (struct hip_stream){i, 0xabcd000 + i, 0};
+    defaults[i] = (struct hip_stream){i, 0xabcd000 + i, 0, NULL};
   if (library && (profiler = dlsym(library, "simulator_profiler")))
     profiler->start(wait_for_all);
   fill.id = 1;
@@ -153,6 +160,10 @@ static uint64_t duration(const struct simulated_work *work)
 
 static void enqueue(struct hip_stream *stream, struct planned planned)
 {
+  if (stream->capture && stream->capture->count < GRAPH_WORK_MOST) {
+    stream->capture->work[stream->capture->count++] = planned;
+    return;
+  }
   planned.work.gpu = stream->gpu;
   planned.work.queue = stream->queue;
   if (profiler)
@@ -284,6 +295,14 @@ hipError_t hipModuleLaunchKernel(hipFunction_t function, unsigned grid_x, unsign
                                  unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
                                  hipStream_t stream, void **parameters, void **extra)
 {
+  const struct {
+    hipFunction_t function;
+    unsigned grid[3], block[3], shared_bytes;
+    hipStream_t stream;
+  } given = {function, {grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared_bytes, stream};
+  begin_once();
+  if (profiler)
+    profiler->arguments(&given, sizeof given);
   enter(SIMULATED_hipModuleLaunchKernel);
   (void)parameters, (void)extra;
   bool is_possible = grid_x > 0 && block_x > 0 && (uint64_t)block_x * block_y * block_z <= 1024;
@@ -302,7 +321,7 @@ hipError_t hipStreamCreate(hipStream_t *ret)
   enter(SIMULATED_hipStreamCreate);
   *ret = calloc(1, sizeof **ret);
   if (*ret)
-    **ret = (struct hip_stream){(uint32_t)device, 0xdcba000 + __atomic_add_fetch(&last, 1, __ATOMIC_RELAXED), 0};
+    **ret = (struct hip_stream){(uint32_t)device, 0xdcba000 + __atomic_add_fetch(&last, 1, __ATOMIC_RELAXED), 0, NULL};
   return leave(SIMULATED_hipStreamCreate, *ret ? hipSuccess : 2);
 }
 
@@ -320,6 +339,60 @@ hipError_t hipDeviceSynchronize(void)
   if (profiler)
     profiler->synchronize();
   return leave(SIMULATED_hipDeviceSynchronize, hipSuccess);
+}
+
+// ---- graphs. Arguments as HIP has them, by their offsets
+static void arguments(const void *first, const void *second)
+{
+  const void *both[] = {first, second};
+  begin_once();
+  if (profiler)
+    profiler->arguments(both, sizeof both);
+}
+
+hipError_t hipStreamBeginCapture(hipStream_t stream, int mode)
+{
+  arguments(stream, NULL);
+  enter(SIMULATED_hipStreamBeginCapture);
+  (void)mode;
+  stream->capture = calloc(1, sizeof *stream->capture);
+  return leave(SIMULATED_hipStreamBeginCapture, stream->capture ? hipSuccess : 2);
+}
+
+hipError_t hipStreamEndCapture(hipStream_t stream, hipGraph_t *ret)
+{
+  arguments(stream, ret);
+  enter(SIMULATED_hipStreamEndCapture);
+  *ret = stream->capture;
+  stream->capture = NULL;
+  return leave(SIMULATED_hipStreamEndCapture, *ret ? hipSuccess : 1);
+}
+
+hipError_t hipGraphInstantiate(hipGraphExec_t *ret, hipGraph_t graph, void *node, char *log, size_t log_bytes)
+{
+  arguments(ret, graph);
+  enter(SIMULATED_hipGraphInstantiate);
+  (void)node, (void)log, (void)log_bytes;
+  *ret = malloc(sizeof **ret);
+  if (*ret)
+    **ret = *graph;
+  return leave(SIMULATED_hipGraphInstantiate, *ret ? hipSuccess : 2);
+}
+
+hipError_t hipGraphLaunch(hipGraphExec_t executable, hipStream_t stream)
+{
+  arguments(executable, stream);
+  enter(SIMULATED_hipGraphLaunch);
+  for (size_t i = 0; i < executable->count; i++)
+    enqueue(stream_of(stream), executable->work[i]);
+  return leave(SIMULATED_hipGraphLaunch, hipSuccess);
+}
+
+hipError_t hipEventRecord(void *event, hipStream_t stream)
+{
+  arguments(event, stream);
+  enter(SIMULATED_hipEventRecord);
+  return leave(SIMULATED_hipEventRecord, hipSuccess);
 }
 
 // ---- ROCTx

@@ -9,6 +9,8 @@ typedef int hipError_t;
 typedef struct hip_stream *hipStream_t;
 typedef struct hip_module *hipModule_t;
 typedef struct hip_function *hipFunction_t;
+typedef struct hip_graph *hipGraph_t;
+typedef struct hip_graph *hipGraphExec_t;
 #define hipSuccess 0
 #define hipMemcpyHostToDevice 1
 #define hipMemcpyDeviceToHost 2
@@ -27,6 +29,12 @@ hipError_t hipModuleGetFunction(hipFunction_t *ret, hipModule_t module, const ch
 hipError_t hipModuleLaunchKernel(hipFunction_t function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
                                  unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
                                  hipStream_t stream, void **parameters, void **extra);
+// A graph: what one stream captured. Launches run its work in order.
+hipError_t hipStreamBeginCapture(hipStream_t stream, int mode);
+hipError_t hipStreamEndCapture(hipStream_t stream, hipGraph_t *ret);
+hipError_t hipGraphInstantiate(hipGraphExec_t *ret, hipGraph_t graph, void *node, char *log, size_t log_bytes);
+hipError_t hipGraphLaunch(hipGraphExec_t executable, hipStream_t stream);
+hipError_t hipEventRecord(void *event, hipStream_t stream); // does nothing
 hipError_t hipStreamCreate(hipStream_t *ret);
 hipError_t hipStreamSynchronize(hipStream_t stream);
 hipError_t hipDeviceSynchronize(void);

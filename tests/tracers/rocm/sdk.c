@@ -137,11 +137,29 @@ static void call_back(rocm_event_callback *callback, void *data, uint32_t kind, 
 {
   struct {
     uint64_t context, thread, correlation, external, numbers[4];
-  } event = {.context = 1, .thread = (uint64_t)syscall(SYS_gettid)};
+  } event = {.context = 1,
+             .thread = (uint64_t)syscall(SYS_gettid),
+             .correlation = depth > 0 ? calls[depth - 1].correlation_id : 0};
   struct rocm_event_end end = {kind, operation, phase, payload};
   memcpy(&event.numbers[sdk_version >= 10000 ? 1 : 0], &end, sizeof end);
   if (is_recording && callback)
     callback((const void *)&event, NULL, data);
+}
+
+static __thread struct {
+  uint64_t size;
+  uint8_t bytes[64];
+} call_arguments; // as AMD's: the size, then the arguments
+
+static void arguments(const void *values, size_t size)
+{
+  memcpy(call_arguments.bytes, values, size);
+  call_arguments.size = sizeof call_arguments;
+}
+
+static void *payload(void)
+{
+  return call_arguments.size > 0 ? &call_arguments : NULL;
 }
 
 static void enter(enum simulated_call call)
@@ -149,13 +167,14 @@ static void enter(enum simulated_call call)
   if (is_recording && sdk_is_traced(SDK_HIP, call) && depth < DEPTH_MOST)
     calls[depth++] = (struct open_call){__atomic_add_fetch(&last_id, 1, __ATOMIC_RELAXED), sdk_now()};
   if (hip_is_called_back[call])
-    call_back(hip_callback, hip_data, HIP_KIND, call, ROCM_PHASE_ENTER, NULL);
+    call_back(hip_callback, hip_data, HIP_KIND, call, ROCM_PHASE_ENTER, payload());
 }
 
 static void leave(enum simulated_call call)
 {
   if (hip_is_called_back[call])
-    call_back(hip_callback, hip_data, HIP_KIND, call, ROCM_PHASE_EXIT, NULL);
+    call_back(hip_callback, hip_data, HIP_KIND, call, ROCM_PHASE_EXIT, payload());
+  call_arguments.size = 0;
   if (!is_recording || !sdk_is_traced(SDK_HIP, call))
     return;
   struct open_call *ended = &calls[--depth];
@@ -233,6 +252,7 @@ static void scratch(uint32_t gpu, uint64_t start_ns)
 const struct simulator_profiler simulator_profiler = {.start = start,
                                                       .now = sdk_now,
                                                       .enter = enter,
+                                                      .arguments = arguments,
                                                       .leave = leave,
                                                       .synchronize = sdk_wait_for_hang,
                                                       .enqueue = enqueue,

@@ -13,9 +13,12 @@
 
 // The calls that the simulated HIP has, in the order of their numbers.
 #define SIMULATED_CALLS(X)                                                                                             \
+  X(hipEventRecord)                                                                                                    \
   X(hipFree)                                                                                                           \
   X(hipDeviceSynchronize)                                                                                              \
   X(hipGetDevice)                                                                                                      \
+  X(hipGraphInstantiate)                                                                                               \
+  X(hipGraphLaunch)                                                                                                    \
   X(hipHostMalloc)                                                                                                     \
   X(hipMalloc)                                                                                                         \
   X(hipMemcpy)                                                                                                         \
@@ -25,7 +28,9 @@
   X(hipModuleLaunchKernel)                                                                                             \
   X(hipModuleLoadData)                                                                                                 \
   X(hipSetDevice)                                                                                                      \
+  X(hipStreamBeginCapture)                                                                                             \
   X(hipStreamCreate)                                                                                                   \
+  X(hipStreamEndCapture)                                                                                               \
   X(hipStreamSynchronize)
 enum simulated_call {
 #define SIMULATED_CALL(name) SIMULATED_##name,
@@ -50,6 +55,7 @@ struct simulator_profiler {
   void (*start)(void (*wait_for_device)(void)); // once
   uint64_t (*now)(void);
   void (*enter)(enum simulated_call call);
+  void (*arguments)(const void *arguments, size_t size); // of the next call on this thread, until it has left
   void (*leave)(enum simulated_call call);
   void (*synchronize)(void); // the device is idle. With the fault flush-hangs: returns once a flush hangs
   void (*enqueue)(struct simulated_work *work); // on the calling thread

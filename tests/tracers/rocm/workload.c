@@ -252,6 +252,39 @@ static int ranges(unsigned count)
   return 0;
 }
 
+static void launch_in(const char *layer, struct kernel kernel, hipStream_t stream)
+{
+  roctxRangePushA(layer);
+  must(hipModuleLaunchKernel(kernel.function, 8, 1, 1, 64, 1, 1, 0, stream, NULL, NULL), "hipModuleLaunchKernel");
+  roctxRangePop();
+}
+
+// A graph of three kernels that two layers launch, captured once and launched `count` times from a layer of its own; `has_event`: another
+// stream might have captured, too.
+static int graph(unsigned count, bool has_event)
+{
+  struct kernel matmul = find_kernel("_Z6matmulPKfS0_Pfi"), relu = find_kernel("relu");
+  hipStream_t stream = make_stream();
+  hipGraph_t made = NULL;
+  hipGraphExec_t executable = NULL;
+  int event = 0;
+  must(hipStreamBeginCapture(stream, 0), "hipStreamBeginCapture");
+  launch_in("layer a", relu, stream);
+  if (has_event)
+    must(hipEventRecord(&event, stream), "hipEventRecord");
+  launch_in("layer b", matmul, stream);
+  launch_in("layer b", relu, stream);
+  must(hipStreamEndCapture(stream, &made), "hipStreamEndCapture");
+  must(hipGraphInstantiate(&executable, made, NULL, NULL, 0), "hipGraphInstantiate");
+  for (unsigned i = 0; i < count; i++) {
+    roctxRangePushA("replay");
+    must(hipGraphLaunch(executable, stream), "hipGraphLaunch");
+    roctxRangePop();
+  }
+  must(hipStreamSynchronize(stream), "hipStreamSynchronize");
+  return 0;
+}
+
 // More open ranges than are kept.
 static int open_ranges(unsigned count)
 {
@@ -308,6 +341,8 @@ int main(int argument_count, char **arguments)
     return names(count);
   if (strcmp(mode, "ranges") == 0)
     return ranges(count);
+  if (strcmp(mode, "graph") == 0 || strcmp(mode, "graph-with-event") == 0)
+    return graph(count, strcmp(mode, "graph") != 0);
   if (strcmp(mode, "open-ranges") == 0)
     return open_ranges(count);
   if (strcmp(mode, "errors") == 0)
