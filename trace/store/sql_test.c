@@ -439,6 +439,17 @@ static void test_only_one_reading_statement(void **state)
   assert_int_equal(access("/tmp/xsp-sql-vacuum.db", F_OK), -1);
 }
 
+// As a file that is being recorded does: its counters have tables once the first one came.
+static void test_a_file_gets_a_table_while_it_is_open(void **state)
+{
+  struct store_query_sink sink = {.row = ignore_row};
+  sqlite3 *other = NULL;
+  assert_int_equal(sqlite3_open(path, &other), SQLITE_OK);
+  assert_int_equal(sqlite3_exec(other, "CREATE TABLE added(x)", NULL, NULL, NULL), SQLITE_OK);
+  sqlite3_close(other);
+  OK(store_query(store, "select count(*) from span", &sink, err));
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -446,6 +457,7 @@ int main(void)
       cmocka_unit_test(test_constraints_mean_what_sqlite_means),
       cmocka_unit_test(test_more_questions),
       cmocka_unit_test(test_only_one_reading_statement),
+      cmocka_unit_test(test_a_file_gets_a_table_while_it_is_open),
   };
   return cmocka_run_group_tests(tests, make_tables, drop_tables);
 }
