@@ -24,7 +24,7 @@ IMPORT_EVENTS = 1_000_000
 IMPORT_TARGETS = {("one core", "simdjson"): 1.3, ("two cores", "simdjson"): 0.8, ("one core", "json.load"): 0.1}
 IMPORT_REPEATS = 5
 PYTHON_BENCHES = ["frames", "python_spans", "samples", "samplers", "truth", "predictors", "workloads", "page", "served_page", "pytorch",
-                  "jax_models", "whole_run", "collector", "database", "data", "ranks", "exports"]
+                  "jax_models", "whole_run", "collector", "database", "data", "ranks", "mpi", "exports"]
 
 
 def log(text):
