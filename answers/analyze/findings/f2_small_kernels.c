@@ -6,6 +6,7 @@
 #include "analyze/flops/flops.h"
 
 #include <math.h>
+#include <string.h>
 #include <xsp/call_path.h>
 
 #define SEQUENCE_MOST 2 // operators that a call runs, and is no sequence; one more in an observation makes none
@@ -20,6 +21,7 @@ struct small_kernels {
   struct place_figures *gathered;
   double *most;      // by function, as `gathered`: units of the place that has most of them
   double *most_made; // the same, without views: writing an element, mask[i, j] = 1, makes several at its place
+  double *forward;   // the same, added up: units of no backward pass
   double least_count, most_us;
   bool runs_graphs; // of a framework that is no PyTorch
   bool is_xlas;     // which has fused what it could
@@ -113,6 +115,12 @@ static void add(struct small_kernels *small, uint32_t function, const struct pla
   finding_number(finding, "mean_us", mean_us);
 }
 
+static bool is_backward(const struct place *unit)
+{
+  return strncmp(unit->name, "autograd::", 10) == 0 || strncmp(unit->name, "torch::autograd::", 17) == 0 ||
+         strstr(unit->name, "Backward") != NULL;
+}
+
 // On the host one call runs several operators, which one could take the place of; calls of one operator by itself are none. Two in
 // turn are some where a loop runs them, such as one over parameters.
 static bool is_sequence(const struct small_kernels *small, uint32_t function, const struct place_units *units)
@@ -120,6 +128,8 @@ static bool is_sequence(const struct small_kernels *small, uint32_t function, co
   size_t at = function == PLACE_NONE ? small->places->function_count : function;
   double most = small->most[at], made = small->most_made[at];
   bool is_loop = units->count / small->places->observations >= LOOP_LEAST * small->least_count;
+  if (!small->places->has_devices && small->forward[at] / small->places->observations < small->least_count)
+    return false; // a loss of a few operators has as many backward ones
   return small->places->has_devices || !small->places->has_python ||
          units->count - small->places->observations > SEQUENCE_MOST * most ||
          (is_loop && (units->count >= LOOP_MOST * most || (made > 0 && units->count > SEQUENCE_MOST * made)));
@@ -140,6 +150,7 @@ static void hand_up(struct small_kernels *small, uint32_t function, const struct
     uint32_t at = parent == PLACE_NONE ? (uint32_t)places->function_count : parent;
     place_figures_add(&small->gathered[at], figures);
     small->most[at] = fmax(small->most[at], small->most[function]);
+    small->forward[at] += small->forward[function];
     small->most_made[at] = fmax(small->most_made[at], small->most_made[function]);
   }
 }
@@ -157,13 +168,16 @@ static enum status find(struct findings *findings, struct error *err)
   small.most_us = findings_threshold(findings, places->has_kernels ? "small_kernels-mean" : "small_kernels-operator");
   small.gathered = arena_alloc_array(findings->question->scratch, places->function_count + 1, sizeof *small.gathered);
   small.most = arena_alloc_array(findings->question->scratch, places->function_count + 1, sizeof *small.most);
+  small.forward = arena_alloc_array(findings->question->scratch, places->function_count + 1, sizeof(double));
   small.most_made = arena_alloc_array(findings->question->scratch, places->function_count + 1, sizeof(double));
   small.gathered[places->function_count] = places->top;
+  small.forward[places->function_count] = units_of(places, &places->top)->count;
   for (size_t i = places->function_count; i > 0; i--) {
     if (is_fusable(&small, (uint32_t)(i - 1))) {
       place_figures_add(&small.gathered[i - 1], &places->functions[i - 1].own);
       double count = units_of(places, &places->functions[i - 1].own)->count;
       small.most[i - 1] = fmax(small.most[i - 1], count);
+      small.forward[i - 1] += is_backward(&places->functions[i - 1]) ? 0 : count;
       if (!flops_moves_nothing(places->functions[i - 1].name))
         small.most_made[i - 1] = fmax(small.most_made[i - 1], count);
     }

@@ -349,6 +349,28 @@ static void test_f2_is_silent_about_one_operator_and_as_many_others(void **unuse
   assert_int_equal(ask_rule("F2"), 0);
 }
 
+// (out - x).square().mean(), in a step of a small model.
+static void test_f2_is_silent_about_a_loss_and_its_backward_pass(void **unused)
+{
+  (void)unused;
+  static const char *const names[] = {"aten::randn",
+                                      "aten::sub",
+                                      "aten::pow",
+                                      "aten::mean",
+                                      "autograd::a: MeanBackward0",
+                                      "autograd::b: PowBackward0",
+                                      "autograd::c: SubBackward0"};
+  uint32_t main = fixture_frame(&fixture, 0, XSP_FRAME_PYTHON, "main", "train.py", 15);
+  fixture_run(&fixture, "M/L", 1);
+  fixture_model(&fixture, MS, false);
+  for (int i = 0; i < 11; i++) {
+    const char *name = i < 7 ? names[i] : "autograd::d: torch::autograd::AccumulateGrad";
+    fixture.context_id = fixture_frame(&fixture, main, XSP_FRAME_FRAMEWORK, name, NULL, 0);
+    fixture_span_in(&fixture, XSP_LEVEL_LAYER, "operator", name, i * 50 * US, 5 * US);
+  }
+  assert_int_equal(ask_rule("F2"), 0);
+}
+
 static void test_f2_is_silent_about_calls_of_one_operator(void **unused)
 {
   (void)unused;
@@ -553,6 +575,7 @@ int main(void)
       TEST(test_f2_of_elements_that_are_written),
       TEST(test_f2_is_silent_about_a_few_calls_of_two_operators),
       TEST(test_f2_is_silent_about_one_operator_and_as_many_others),
+      TEST(test_f2_is_silent_about_a_loss_and_its_backward_pass),
       TEST(test_f2_is_silent_about_calls_of_one_operator),
       TEST(test_f3_names_the_line_of_the_forward_operator),
       TEST(test_f3_is_silent_at_its_ratio),
