@@ -76,6 +76,9 @@ class Frames(unittest.TestCase):
     def test_in_a_signal_handler(self):
         self.all_pass("in_handler")
 
+    def test_known_memory(self):
+        self.all_pass("known_memory")
+
     def test_a_storm_of_signals(self):
         self.all_pass("storm")
 

@@ -25,6 +25,7 @@ static const char program[] = "def é(check):\n"
                               "é(check)\n"
                               "atexit.register(over)\n";
 enum { PYTHON_FILE_INPUT = 257, PROGRAM_FRAMES = 8 }; // <module>, é, 𐌀, four times Ω, <lambda>
+enum { THREAD_BYTES = 1024 };                         // of a thread state, looked at
 enum { METHOD_WITHOUT_ARGUMENTS = 4 };                // METH_NOARGS
 
 struct method { // PyMethodDef
@@ -58,10 +59,22 @@ static bool is_readable(const void *base, uint32_t offset)
   return is_readable_memory((const char *)base + offset);
 }
 
+// The interpreter unmaps a block only after the thread state names another one.
+static uint32_t find_frame_memory(const char *thread, const char *frame)
+{
+  for (uint32_t offset = 0; offset < THREAD_BYTES && is_readable(thread, offset + BLOCK_END); offset += 8) {
+    const char *block = word_at(thread, offset), *end = word_at(thread, offset + BLOCK_END);
+    if (block != NULL && block < frame && frame < end && is_readable(block, BLOCK_SIZE) &&
+        word_at(block, BLOCK_SIZE) == (const void *)(end - block))
+      return offset;
+  }
+  return NO_OFFSET;
+}
+
 // The walk of python.c with each word checked first. It ends where the interpreter's own stack does.
 static bool stack_is_readable(void)
 {
-  const struct interpreter *python = the.python;
+  struct interpreter *python = the.python;
   const char *thread = (const char *)python->thread_state();
   if (!is_readable(thread, python->thread_frame))
     return refuse("its thread state is not as assumed");
@@ -71,6 +84,7 @@ static bool stack_is_readable(void)
       return refuse("its control frames are not as assumed");
     frame = (const char *)word_at(frame, python->control_frame);
   }
+  python->frame_memory = find_frame_memory(thread, frame);
   for (int depth = 0; frame != NULL && depth < 2 * PYTHON_FRAMES_MOST; depth++) {
     bool has_owner = python->owner != NO_OFFSET;
     if (!is_readable(frame, python->code) || !is_readable(frame, python->back) ||

@@ -24,8 +24,9 @@ struct interpreter {
   object *(*thread_state)(void);        // PyGILState_GetThisThreadState: needs no GIL
   int (*line_of)(object *code, int at); // PyCode_Addr2Line: reads the code object only
   const object *code_type;
-  uint32_t thread_frame;                   // thread state → frame, or → control frame
-  uint32_t control_frame;                  // control frame → frame; NO_OFFSET: there is none (3.10, 3.13+)
+  uint32_t thread_frame;  // thread state → frame, or → control frame
+  uint32_t frame_memory;  // thread state → newest block of its frames' memory (3.11+); NO_OFFSET: not found
+  uint32_t control_frame; // control frame → frame; NO_OFFSET: there is none (3.10, 3.13+)
   uint32_t code, back, instruction, owner; // in the frame; `owner` NO_OFFSET: 3.10
   uint32_t frame_bytes;                    // from the frame's beginning to the end of the last of these
   uint32_t code_units;                     // in the code object: the first instruction (3.11+)
@@ -35,6 +36,8 @@ struct interpreter {
 
 // PyObject and PyVarObject, of every build that is not refused.
 enum { OBJECT_TYPE = 8, OBJECT_SIZE = 16 };
+// The size of a block of frames' memory, in the block. The thread state has the block's end two words after the block.
+enum { BLOCK_SIZE = 8, BLOCK_END = 16 };
 // The control frame before, in a control frame: after its frame.
 enum { CONTROL_FRAME_BEFORE = 8 };
 // Frames of this owner and above belong to the interpreter's C code (3.12+).
@@ -59,6 +62,16 @@ static inline char *interpreter_top(const struct interpreter *python)
   object *thread = python->thread_state();
   char *frame = thread == NULL ? NULL : (char *)word_at(thread, python->thread_frame);
   return frame == NULL || python->control_frame == NO_OFFSET ? frame : (char *)word_at(frame, python->control_frame);
+}
+
+// The newest block of the thread's frames, which is mapped while the thread state names it. *ret_bytes: of it, where a frame may begin.
+static inline uintptr_t interpreter_newest_block(const struct interpreter *python, const char *thread,
+                                                 uintptr_t *ret_bytes)
+{
+  const char *block = python->frame_memory != NO_OFFSET ? (const char *)word_at(thread, python->frame_memory) : NULL;
+  uintptr_t bytes = block != NULL ? (uintptr_t)word_at(block, BLOCK_SIZE) : 0; // 0: it is being made
+  *ret_bytes = bytes > python->frame_bytes ? bytes - python->frame_bytes : 0;
+  return (uintptr_t)block;
 }
 
 // The first frame from `frame` outwards that runs Python; NULL: none.

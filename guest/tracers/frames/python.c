@@ -175,9 +175,11 @@ static void walk(const struct python_place *since, struct stack *ret_stack)
 }
 
 // ---- walks that check what they read
+// Frames are in the newest block, those of C code (3.12+) on the native stack; else in other blocks, or in generators.
 static bool is_readable_frame(struct readable_pages *known, const char *frame)
 {
-  return is_readable_part(known, frame, python.frame_bytes);
+  return (uintptr_t)frame - known->from < known->bytes || unwind_has_read((uintptr_t)frame, python.frame_bytes) ||
+         is_readable_part(known, frame, python.frame_bytes);
 }
 
 static bool is_of_code(struct readable_pages *known, const char *frame)
@@ -221,6 +223,7 @@ static char *checked_top(struct readable_pages *known, const char **ret_on_the_w
   const char *thread = python.thread_state(), *control;
   if (thread == NULL || !is_readable_thread(known, thread))
     return NULL;
+  known->from = interpreter_newest_block(&python, thread, &known->bytes);
   control = word_at(thread, python.thread_frame);
   if (python.control_frame == NO_OFFSET)
     return (char *)control;
@@ -261,7 +264,7 @@ static bool is_left(const char *frame, uintptr_t sp)
 // A frame that cannot be read ends the stack.
 static void walk_checked(uintptr_t sp, struct stack *stack)
 {
-  struct readable_pages known = {{0}, 0, 0};
+  struct readable_pages known = {.last = 0};
   stack->hash = (struct hash128){0, 0};
   stack->count = 0;
   const char *on_the_way;
@@ -289,7 +292,7 @@ static void walk_checked(uintptr_t sp, struct stack *stack)
 // Whether this is a code object, with its texts. A frame that is being made or left may have anything: it is passed over.
 static bool is_code(const struct python_frame *frame)
 {
-  struct readable_pages known = {{0}, 0, 0};
+  struct readable_pages known = {.last = 0};
   const char *code = (const char *)(uintptr_t)frame->code;
   if (is_known_code(frame->code))
     return true;

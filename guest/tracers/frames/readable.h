@@ -24,6 +24,7 @@ struct readable_pages {
   uintptr_t page[4]; // its number + 1; 0: none
   uintptr_t last;    // the same, of the one that was asked about last
   uint32_t next;
+  uintptr_t from, bytes; // memory that is mapped for the whole walk, without its last bytes
 };
 
 static inline void readable_know(struct readable_pages *known, uintptr_t at)

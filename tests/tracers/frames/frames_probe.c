@@ -7,9 +7,11 @@
 #include <dlfcn.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <xsp/call_path.h>
 
 #define EXPORT __attribute__((visibility("default")))
@@ -23,6 +25,29 @@ static struct path {
 static uint32_t path_count = 1;
 static _Thread_local uint32_t asked; // calls of xsp_call_path
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static uint32_t kernel_asked; // about memory, by readable.h
+
+// Hidden: for the calls in this library alone.
+__attribute__((visibility("hidden"))) long syscall(long number, ...)
+{
+  static long (*libcs)(long, ...);
+  long arguments[6];
+  va_list list;
+  va_start(list, number);
+  for (int i = 0; i < 6; i++)
+    arguments[i] = va_arg(list, long);
+  va_end(list);
+  if (libcs == NULL)
+    *(void **)&libcs = dlsym(RTLD_NEXT, "syscall");
+  kernel_asked += number == SYS_rt_sigprocmask;
+  return libcs(number, arguments[0], arguments[1], arguments[2], arguments[3], arguments[4], arguments[5]);
+}
+
+EXPORT uint32_t probe_kernel_asked(void)
+{
+  return kernel_asked;
+}
 
 static bool is_same(const char *left, const char *right)
 {
