@@ -268,6 +268,9 @@ static void test_names_of_native_code(void **state)
   static const char torch[] = "/venv/lib/python3.11/site-packages/torch/lib/libtorch_python.so";
   static const char *const names[][2] = {
       {"torch::autograd::THPVariable_contiguous(_object*, _object*)", "Tensor.contiguous (libtorch_python)"},
+      {"_object* torch::autograd::TypeError_to_NotImplemented_<&torch::autograd::THPVariable_matmul>(_object*, "
+       "_object*)",
+       "Tensor.matmul (libtorch_python)"},
       {"void at::(anonymous namespace)::fill<float, 2>(at::Tensor&)",
        "at::(anonymous namespace)::fill<float, 2> (libtorch_python)"},
       {"std::function<void (int)>::operator()(int) const", "std::function<void (int)>::operator() (libtorch_python)"},

@@ -152,10 +152,12 @@ static const char *qualified_name(const char *name, size_t *ret_length)
   return begin;
 }
 
-// "torch::autograd::THPVariable_contiguous(_object*, _object*, _object*)" -> "Tensor.contiguous"
+// "torch::autograd::THPVariable_contiguous(_object*, _object*, _object*)" -> "Tensor.contiguous"; so of what an operator calls,
+// "_object* torch::autograd::TypeError_to_NotImplemented_<&torch::autograd::THPVariable_matmul>(_object*, _object*, _object*)".
 static const char *readable_name(const struct store_frame *frame, struct arena *arena)
 {
-  static const char method[] = "torch::autograd::THPVariable_";
+  static const char method[] = "torch::autograd::THPVariable_",
+                    around[] = "torch::autograd::TypeError_to_NotImplemented_<&";
   static const char *const known[][2] = {{"PyArray_bf_getbuffer", "numpy.asarray() of an array of JAX"},
                                          {"PyArray::BlockUntilReady", "block_until_ready()"},
                                          {"PjitFunction_tp_vectorcall", "a function under jax.jit"}};
@@ -168,6 +170,10 @@ static const char *readable_name(const struct store_frame *frame, struct arena *
   const char *name = qualified_name(frame->name, &length);
   if (length == 0)
     return frame->name;
+  if (strncmp(name, around, sizeof around - 1) == 0) {
+    name += sizeof around - 1;
+    length -= sizeof around; // with its ">"
+  }
   if (strncmp(name, method, sizeof method - 1) == 0)
     return arena_format(arena, "Tensor.%.*s", (int)(length - (sizeof method - 1)), name + sizeof method - 1);
   return arena_copy(arena, name, length);
