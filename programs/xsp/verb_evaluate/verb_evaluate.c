@@ -52,7 +52,8 @@ static const struct option_description options[] = {
     {"threads", 0, "N", "0", 0, "Threads of the framework; 0: its default."},
     {"timeout", 0, "SECONDS", "0", 0, "Kill a runner that does not answer for so long; 0: wait for ever."},
     OPTIONS_ISOLATION,
-    OPTIONS_PUBLISH("When the file is complete, also send its spans"),
+    OPTIONS_PUBLISH(
+        "Send the spans too, of one model to an xsp serve while it is evaluated, else when the file is complete,"),
     OPTIONS_ON_AGENTS(
         "Evaluate", "Models are names then, NAME or NAME==1.0, and --data is a name below the agents' folder of data."),
     {0},
