@@ -4,7 +4,7 @@
 #include "programs/xsp/output.h"
 #include "programs/xsp/publish_options.h"
 #include "programs/xsp/reader.h"
-#include "programs/xsp/run_stream.h"
+#include "programs/xsp/span_stream.h"
 #include "programs/xsp/verb_agent/agents.h"
 #include "programs/xsp/verb_data/data.h"
 #include "programs/xsp/verb_evaluate/evaluate.h"
@@ -267,7 +267,7 @@ static enum status run_here(const struct invocation *invocation, enum report_for
   struct evaluation_options evaluation;
   struct evaluation result = {0};
   struct publisher *publisher = NULL;
-  struct run_stream *stream = NULL;
+  struct span_stream *stream = NULL;
   const struct manifest *manifests[EVALUATION_MODELS_MOST];
   enum status status = fill(invocation, &arena, &set, &evaluation, manifests, err);
   if (status == STATUS_OK && invocation_has(invocation, "first-difference")) {
@@ -278,9 +278,9 @@ static enum status run_here(const struct invocation *invocation, enum report_for
   if (status == STATUS_OK)
     status = publish_options(invocation, &publisher, err);
   if (status == STATUS_OK && evaluation.model_count == 1 && evaluation.scenario_count == 0)
-    status = run_stream_open(invocation, publisher, &stream, err);
+    status = span_stream_open(invocation, publisher, &stream, err);
   if (status == STATUS_OK) {
-    evaluation.watcher = (struct lane_watcher){stream == NULL ? NULL : run_stream_hand_on, stream, 0};
+    evaluation.watcher = (struct lane_watcher){stream == NULL ? NULL : span_stream_hand_on, stream, 0};
     output_watch_interruptions();
     status = evaluation_run(&evaluation, &result, err);
   }
@@ -289,8 +289,8 @@ static enum status run_here(const struct invocation *invocation, enum report_for
   if (status == STATUS_OK && !invocation_has(invocation, "quiet"))
     output_next(evaluation.output_path);
   if (status == STATUS_OK)
-    run_stream_after(stream, publisher, result.store);
-  run_stream_close(stream);
+    span_stream_after(stream, publisher, result.store);
+  span_stream_close(stream);
   publish_close(publisher);
   evaluation_done(&result);
   arena_done(&arena);

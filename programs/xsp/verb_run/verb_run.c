@@ -6,7 +6,7 @@
 #include "launch/launch.h"
 #include "programs/xsp/output.h"
 #include "programs/xsp/publish_options.h"
-#include "programs/xsp/run_stream.h"
+#include "programs/xsp/span_stream.h"
 #include "programs/xsp/verb.h"
 #include "programs/xsp/verb_run/run_control.h"
 #include "programs/xsp/verb_run/run_json.h"
@@ -108,7 +108,7 @@ struct request {
   struct arena arena;
   struct run_experiment_options experiment;
   struct publisher *publisher; // NULL: without --publish
-  struct run_stream *stream;   // NULL: nothing is sent while the program runs
+  struct span_stream *stream;  // NULL: nothing is sent while the program runs
   struct control *control;     // NULL: without --remote-control
 };
 
@@ -295,8 +295,8 @@ static enum status fill(struct request *request, struct error *err)
   experiment->run.hands_trace = request->publisher != NULL; // else the server never gets the program's span
   if (experiment->set_count * experiment->runs + experiment->warmups == 1 && !experiment->resolve &&
       !experiment->aggregate && experiment->run.flight_recorder_bytes == 0)
-    XSP_TRY(run_stream_open(request->invocation, request->publisher, &request->stream, err));
-  experiment->run.hand_on = request->stream == NULL ? NULL : run_stream_hand_on;
+    XSP_TRY(span_stream_open(request->invocation, request->publisher, &request->stream, err));
+  experiment->run.hand_on = request->stream == NULL ? NULL : span_stream_hand_on;
   experiment->run.hand_on_context = request->stream;
   return run_control(request->invocation, request->publisher, experiment, &request->arena, &request->control, err);
 }
@@ -335,9 +335,9 @@ static enum status run(const struct invocation *invocation, struct error *err)
   if (status == STATUS_OK)
     status = run_json_write(invocation, &request.experiment, &result, &own_err);
   if (status == STATUS_OK)
-    run_stream_after(request.stream, request.publisher, result.store);
+    span_stream_after(request.stream, request.publisher, result.store);
   int exit_status = leave(status, &result, &own_err);
-  run_stream_close(request.stream);
+  span_stream_close(request.stream);
   publish_close(request.publisher);
   store_close(result.store);
   arena_done(&request.arena);

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // --publish of `xsp run` and `xsp evaluate` to an xsp serve: spans go while the program runs, as they are recorded, and the rest at
 // its end.
-#ifndef XSP_PROGRAMS_XSP_RUN_STREAM_H
-#define XSP_PROGRAMS_XSP_RUN_STREAM_H
+#ifndef XSP_PROGRAMS_XSP_SPAN_STREAM_H
+#define XSP_PROGRAMS_XSP_SPAN_STREAM_H
 
 #include "programs/xsp/publish_options.h"
 
-struct run_stream;
+struct span_stream;
 // Of --publish, for a file of one run, unless a traced program called it; else *ret_stream is NULL. The caller closes, also
 // after an error.
-enum status run_stream_open(const struct invocation *invocation, struct publisher *publisher,
-                            struct run_stream **ret_stream, struct error *err) MUST_CHECK;
+enum status span_stream_open(const struct invocation *invocation, struct publisher *publisher,
+                             struct span_stream **ret_stream, struct error *err) MUST_CHECK;
 // Where a drain has ended. True: more waits to be handed on. Never waits itself.
-bool run_stream_hand_on(void *stream, struct store *store, int64_t run_id);
+bool span_stream_hand_on(void *stream, struct store *store, int64_t run_id);
 // As publish_options_after: the rest of `store`, or all of it where nothing was sent. NULL: there was no stream.
-void run_stream_after(struct run_stream *stream, struct publisher *publisher, struct store *store);
-void run_stream_close(struct run_stream *stream); // NULL: nothing
+void span_stream_after(struct span_stream *stream, struct publisher *publisher, struct store *store);
+void span_stream_close(struct span_stream *stream); // NULL: nothing
 
 #endif

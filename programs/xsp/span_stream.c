@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which spans go while the program runs: those between two drains, as parts of an export (report_otlp_part). Called by the thread
 // that drains, and at the end by the verb.
-#include "programs/xsp/run_stream.h"
+#include "programs/xsp/span_stream.h"
 
 #include "base/vector.h"
 #include "programs/xsp/output.h"
@@ -12,7 +12,7 @@
 
 #define PART_ROWS ((size_t)32768) // spans that one call hands on, unless a single drain has more
 
-struct run_stream {
+struct span_stream {
   struct publish_stream *sending;
   struct report_otlp_part part;      // the next one; `from` is how far the spans went
   struct store_place place;          // of the last drain
@@ -20,16 +20,16 @@ struct run_stream {
   bool has_failed;                   // nothing is handed on any more
 };
 
-static void drop_places(struct run_stream *stream, size_t count)
+static void drop_places(struct span_stream *stream, size_t count)
 {
   stream->places.count -= count;
   memmove(stream->places.items, stream->places.items + count, stream->places.count * sizeof *stream->places.items);
 }
 
 // Since tags and messages come with their span in one drain, a part ends where a drain ended.
-bool run_stream_hand_on(void *context, struct store *store, int64_t run_id)
+bool span_stream_hand_on(void *context, struct store *store, int64_t run_id)
 {
-  struct run_stream *stream = context;
+  struct span_stream *stream = context;
   const struct report_otlp_sink sink = {publish_stream_put, stream->sending};
   struct store_place place;
   bool is_wanted = publish_stream_wants(stream->sending);
@@ -53,8 +53,8 @@ bool run_stream_hand_on(void *context, struct store *store, int64_t run_id)
   return stream->places.count > 0;
 }
 
-enum status run_stream_open(const struct invocation *invocation, struct publisher *publisher,
-                            struct run_stream **ret_stream, struct error *err)
+enum status span_stream_open(const struct invocation *invocation, struct publisher *publisher,
+                             struct span_stream **ret_stream, struct error *err)
 {
   struct publish_options options;
   const char *caller = getenv("TRACEPARENT");
@@ -62,12 +62,12 @@ enum status run_stream_open(const struct invocation *invocation, struct publishe
   // By the parents of a called program's topmost spans, which are found at the end, a server joins it with its caller.
   if (publisher == NULL || (caller != NULL && caller[0] != 0))
     return STATUS_OK;
-  struct run_stream *stream = *ret_stream = memory_new(1, sizeof *stream);
+  struct span_stream *stream = *ret_stream = memory_new(1, sizeof *stream);
   XSP_TRY(publish_options_read(invocation, &options, err));
   return publish_stream_open(&options, &stream->sending, err);
 }
 
-void run_stream_close(struct run_stream *stream)
+void span_stream_close(struct span_stream *stream)
 {
   struct publish_result result;
   struct error err;
@@ -93,7 +93,7 @@ static enum status fill_rest(void *context, const struct report_otlp_sink *sink,
   return report_otlp_part(rest->store, part, sink, err);
 }
 
-void run_stream_after(struct run_stream *stream, struct publisher *publisher, struct store *store)
+void span_stream_after(struct span_stream *stream, struct publisher *publisher, struct store *store)
 {
   struct publish_result before;
   struct error err;
