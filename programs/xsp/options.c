@@ -192,6 +192,11 @@ enum status invocation_parse(const struct verb *verb, int count, char **texts, s
       XSP_TRY(parse_short(ret_invocation, count, texts, &i, err));
     }
   }
+  // --version CONSTRAINT was an option of verbs that choose models.
+  if (invocation_has(ret_invocation, "version") && ret_invocation->argument_count > 0 &&
+      find_option(verb, "model-version", strlen("model-version")) != NULL)
+    return option_refused("version", NULL, "--model-version=CONSTRAINT for the versions of a model",
+                          "it prints the version of xsp, and takes no arguments", err);
   if (invocation_has(ret_invocation, "help") || invocation_has(ret_invocation, "version"))
     return STATUS_OK;
   return check_argument_count(ret_invocation, err);

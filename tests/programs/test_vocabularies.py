@@ -159,6 +159,8 @@ class Verbs(unittest.TestCase):
     def test_earlier_names_are_taken(self):
         self.assertRegex(scripted.xsp("history", "missing.xsp", "--limit", "x", text=True).stderr, "--top=x")
         self.assertRegex(scripted.xsp("data", "generate", "out.xspd", "--items", "x", text=True).stderr, "--count=x")
+        for verb in "history", "publish": # not a version of xsp on standard output, with status 0
+            self.assertIn(b"--model-version", scripted.xsp(verb, "--version", ">=1.0", "missing.xsp", check=2).stderr)
         self.assertRegex(scripted.xsp("import", "missing", "--format", "klingon", "-o", "out.xsp", text=True).stderr, "klingon")
 
     def test_accounts_as_json(self):
