@@ -4,32 +4,34 @@
 # build/aarch64 has the libraries and the Python of an arm64 Debian, unpacked once.
 . tools/package_index.sh
 aarch64_root=$(pwd -P)/${XSP_BUILD:-build}/aarch64/root
+aarch64_packages=libc6-dev,libstdc++-12-dev,libsqlite3-dev,libzstd-dev,zlib1g-dev,libyaml-dev,libssl-dev,libjpeg-dev,libpng-dev
+aarch64_packages=$aarch64_packages,libdw-dev,libbz2-dev,libcurl4-openssl-dev,libiberty-dev,libpq-dev,libmicrohttpd-dev
+aarch64_packages=$aarch64_packages,opencl-c-headers,libcmocka-dev,python3-dev
 aarch64_fail() { echo "$0: $*" >&2; exit 3; }
 
 # Packages are unpacked, not installed: their scripts would need QEMU. Links to the root of a system become relative ones.
 aarch64_make_root() {
   mirror=$(package_index)
   rm -rf "$aarch64_root" && mkdir -p "$aarch64_root"
-  packages=libc6-dev,libstdc++-12-dev,libsqlite3-dev,libzstd-dev,zlib1g-dev,libyaml-dev,libssl-dev,libjpeg-dev,libpng-dev
-  packages=$packages,libdw-dev,libbz2-dev,libcurl4-openssl-dev,libiberty-dev,libpq-dev,libmicrohttpd-dev,opencl-c-headers,libcmocka-dev
   log=$aarch64_root/../debootstrap.log
-  debootstrap --foreign --arch=arm64 --variant=minbase --include="$packages,python3-dev" bookworm "$aarch64_root" "$mirror" >"$log" 2>&1 ||
+  debootstrap --foreign --arch=arm64 --variant=minbase --include="$aarch64_packages" bookworm "$aarch64_root" "$mirror" >"$log" 2>&1 ||
     { tail -5 "$log" >&2; aarch64_fail "debootstrap failed; all output: $log"; }
   for package in "$aarch64_root"/var/cache/apt/archives/*.deb; do dpkg-deb -x "$package" "$aarch64_root"; done
   rm -rf "$aarch64_root/var/cache/apt/archives"
   find "$aarch64_root/usr/lib" "$aarch64_root/lib" -type l -lname '/*' | while read -r link; do
     ln -sfn "$(realpath -m --relative-to="${link%/*}" "$aarch64_root$(readlink "$link")")" "$link"
   done
-  touch "$aarch64_root/../made"
+  echo "$aarch64_packages" >"$aarch64_root/../made"
 }
 
-# aarch64_build [--programs] FOLDER [CMake options]
+# aarch64_build GOAL [--programs] FOLDER [CMake options]: GOAL is of make, for advice.
 aarch64_build() {
-  [ "$(id -u)" = 0 ] || aarch64_fail "needs root, to unpack another system; try: sudo $0"
+  [ "$(id -u)" = 0 ] || aarch64_fail "needs root, to unpack another system; try: sudo make $1"
   for tool in debootstrap qemu-aarch64:qemu-user aarch64-linux-gnu-gcc:gcc-aarch64-linux-gnu aarch64-linux-gnu-g++:g++-aarch64-linux-gnu; do
     command -v "${tool%:*}" >/dev/null || apt-get install -y -q --no-install-recommends "${tool#*:}" >/dev/null
   done
-  [ -e "$aarch64_root/../made" ] || aarch64_make_root
+  shift
+  [ "$(cat "$aarch64_root/../made" 2>/dev/null)" = "$aarch64_packages" ] || aarch64_make_root
   tools/build "$@" -DCMAKE_TOOLCHAIN_FILE=cmake/aarch64.cmake -DCMAKE_SYSROOT="$aarch64_root"
 }
 
