@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Conditions of threads whose waits end at a time of CLOCK_MONOTONIC, which nobody sets.
+// Conditions of threads whose waits end at a time of CLOCK_MONOTONIC, which does not jump.
 #ifndef XSP_BASE_CONDITION_H
 #define XSP_BASE_CONDITION_H
 
@@ -17,7 +17,7 @@ static inline void condition_init(pthread_cond_t *condition)
   pthread_condattr_destroy(&attributes);
 }
 
-// With the lock held. False: it is `until_ns`. Else the caller looks at what it waits for, and may have to wait again.
+// With the lock held. False: `until_ns` has passed. Else the caller looks at what it waits for, and may have to wait again.
 static inline bool condition_wait(pthread_cond_t *condition, pthread_mutex_t *lock, uint64_t until_ns)
 {
   const struct timespec until = {(time_t)(until_ns / 1000000000u), (long)(until_ns % 1000000000u)};
