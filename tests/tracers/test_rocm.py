@@ -269,6 +269,14 @@ class SamplesTest(RocmTest):
         done = subprocess.run([XSP, "analyze", "A18", "--json", self.out], check=True, stdout=subprocess.PIPE)
         self.assertEqual(sum(row["samples"] for row in json.loads(done.stdout)["rows"]), 4 * sum(self.KERNELS.values()))
 
+    def test_a_flush_publishes_samples(self):
+        """Those of an observation are there before the next, also where the program is killed."""
+        self.run_with(":samples=host", "observations", levels="M/L/K")
+        by_range = self.sql("select sum(value) as n from span o join span s on s.run_id = o.run_id and s.start_ns between o.start_ns and o.end_ns "
+                            "join tag g on g.run_id = s.run_id and g.span_id = s.span_id and g.key = 'samples' where o.name = 'aten::observe' "
+                            "group by o.span_id order by o.start_ns")
+        self.assertEqual([row["n"] for row in by_range], [4, 8, 12])
+
     def test_without_samples(self):
         for options, levels, version, allowed, line in (
                 ("", "M/K", "1.0.0", "1", ""), (":samples=none", "M/K", "1.0.0", "1", ""), (":samples=any", "M/K+metrics", "1.0.0", "1", ""),

@@ -67,10 +67,12 @@ static void publish_all(void)
 static void look(bool is_ending)
 {
   static uint64_t told;
+  bool are_samples_due = rocm_samples_are_due(is_ending);
   rocm_clock_compare(&rocm);
   rocm.flush_buffer(records);
   publish_all();
-  rocm_samples_publish(is_ending);
+  if (are_samples_due)
+    rocm_samples_publish();
   uint64_t all = count_of(&rocm_reader_counts.dropped) + count_of(&rocm_reader_counts.without_room) +
                  count_of(&rocm_record_counts.unreadable) + count_of(&rocm_record_counts.without_times);
   if (all > told)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A sample has a place in a code object. Its kernel is the last one that begins before: entries of kernels come with their names
-// while code is loaded. One lock keeps that apart from the tracer's thread.
+// A sample has a place in a code object. Its kernel is the last one that begins at or before it: entries of kernels come with their
+// names while code is loaded. One lock keeps that apart from the tracer's thread.
 #include "tracers/rocm/samples.h"
 
 #include "base/clock.h"
@@ -45,6 +45,7 @@ static struct guest_map codes = {.capacity = UINT32_C(1) << 16};
 static struct instruction *slots[SLOTS]; // the tracer's thread
 static uint32_t instruction_count;
 static bool is_on;
+static bool is_asked; // atomic
 uint64_t rocm_samples_lost;
 
 bool rocm_samples_are_on(void)
@@ -193,13 +194,23 @@ static void publish(struct instruction *instruction, uint64_t now)
   memset(instruction->reasons, 0, sizeof instruction->reasons);
 }
 
-void rocm_samples_publish(bool is_ending)
+void rocm_samples_ask(void)
 {
-  static uint64_t published_ns;
+  __atomic_store_n(&is_asked, true, __ATOMIC_RELEASE);
+}
+
+bool rocm_samples_are_due(bool is_ending)
+{
+  static uint64_t due_ns;
   uint64_t now_ns = clock_now_ns(CLOCK_MONOTONIC);
-  if (!is_on || (!is_ending && now_ns - published_ns < PUBLISH_NS))
-    return;
-  published_ns = now_ns;
+  bool is_wanted = __atomic_exchange_n(&is_asked, false, __ATOMIC_ACQ_REL) || is_ending || now_ns >= due_ns;
+  if (is_wanted)
+    due_ns = now_ns + PUBLISH_NS;
+  return is_on && is_wanted;
+}
+
+void rocm_samples_publish(void)
+{
   uint64_t now = clock_now_ns(CLOCK_REALTIME);
   for (uint32_t i = 0; i < SLOTS; i++)
     if (slots[i] != NULL && slots[i]->samples > 0)

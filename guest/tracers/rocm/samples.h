@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// PC sampling: at regular times the GPU notes which instruction a wave is at, and why it issues none (stochastic), or the host
-// interrupts its waves (host). Samples come through the buffer of records.
+// Samples of the instruction that a wave is at: taken by the GPU, with the reason why nothing was issued (stochastic), or by the
+// host's interrupts (host). They come through the buffer of records.
 #ifndef XSP_TRACERS_ROCM_SAMPLES_H
 #define XSP_TRACERS_ROCM_SAMPLES_H
 
@@ -22,9 +22,13 @@ bool rocm_samples_are_on(void);
 void rocm_samples_note_code(uint32_t operation, const void *payload);
 // Any thread. False: of no use.
 bool rocm_samples_read(const struct rocm_header *header, struct rocm_sample *ret_sample);
-// The tracer's thread: counts it; publishes what was counted, as one span for an instruction, every few seconds and at the end.
+// The tracer's thread: counts it; publishes what was counted, as one span for an instruction.
 void rocm_samples_add(const struct rocm_sample *sample);
-void rocm_samples_publish(bool is_ending);
+void rocm_samples_publish(void);
+// Whether to publish: every few seconds, once after rocm_samples_ask (any thread), at the end. To be called before records are read,
+// so that all of a thread that asks are among them.
+bool rocm_samples_are_due(bool is_ending);
+void rocm_samples_ask(void);
 
 extern uint64_t rocm_samples_lost; // atomic: without room, or of no code that is known
 

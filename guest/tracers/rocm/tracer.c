@@ -230,8 +230,10 @@ static int start(const struct xsp_host *started_by)
 
 static void flush(void)
 {
-  if (recording == getpid())
+  if (recording == getpid()) {
+    rocm_samples_ask();
     device_worker_flush();
+  }
 }
 
 // Other threads count on where exit did not wait for them.

@@ -3,7 +3,9 @@
 // TRUTH, line by line, so that the truth is there however it ends. Standard output shows that copies copied.
 #include "hip.h"
 
+#include <dlfcn.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -306,6 +308,24 @@ static int forks(unsigned count, bool is_first)
   return status != 0 ? 3 : many(count);
 }
 
+// Observations, as xsp's runner makes them, each with one kernel more than the one before and with a flush at its end; then the
+// program is killed, so that nothing is published later.
+static int observations(unsigned count)
+{
+  void (*flush)(void) = (void (*)(void))dlsym(RTLD_DEFAULT, "xsp_tracers_flush"); // NULL: not traced
+  struct kernel relu = find_kernel("relu");
+  for (unsigned i = 0; i < count; i++) {
+    roctxRangePushA("aten::observe");
+    for (unsigned kernel = 0; kernel <= i; kernel++)
+      launch(relu, small, NULL);
+    must(hipDeviceSynchronize(), "hipDeviceSynchronize");
+    if (flush)
+      flush();
+    roctxRangePop();
+  }
+  return raise(SIGKILL);
+}
+
 static int leave(unsigned count, const char *how)
 {
   struct kernel relu = find_kernel("relu");
@@ -345,6 +365,8 @@ int main(int argument_count, char **arguments)
     return graph(count, strcmp(mode, "graph") != 0);
   if (strcmp(mode, "open-ranges") == 0)
     return open_ranges(count);
+  if (strcmp(mode, "observations") == 0)
+    return observations(count);
   if (strcmp(mode, "errors") == 0)
     return errors(count);
   if (strcmp(mode, "fork") == 0 || strcmp(mode, "fork-first") == 0)
