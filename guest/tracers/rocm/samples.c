@@ -44,13 +44,12 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // of code
 static struct guest_map codes = {.capacity = UINT32_C(1) << 16};
 static struct instruction *slots[SLOTS]; // the tracer's thread
 static uint32_t instruction_count;
-static bool is_on;
-static bool is_asked; // atomic
+static bool is_on, is_asked; // atomic
 uint64_t rocm_samples_lost;
 
 bool rocm_samples_are_on(void)
 {
-  return is_on;
+  return __atomic_load_n(&is_on, __ATOMIC_ACQUIRE);
 }
 
 // ---- code, on the program's threads
@@ -91,7 +90,7 @@ bool rocm_samples_read(const struct rocm_header *header, struct rocm_sample *ret
   *ret_sample = (struct rocm_sample){.head = {.size = sizeof *ret_sample, .kind = ROCM_SAMPLE_KIND}};
   const struct rocm_sample_by_host *by_host = header->payload;
   const struct rocm_sample_stochastic *stochastic = header->payload;
-  if (!is_on || header->payload == NULL)
+  if (!rocm_samples_are_on() || header->payload == NULL)
     return false;
   if (header->kind == ROCM_SAMPLE_BY_HOST && by_host->size >= sizeof *by_host) {
     ret_sample->place = by_host->place;
@@ -206,7 +205,7 @@ bool rocm_samples_are_due(bool is_ending)
   bool is_wanted = __atomic_exchange_n(&is_asked, false, __ATOMIC_ACQ_REL) || is_ending || now_ns >= due_ns;
   if (is_wanted)
     due_ns = now_ns + PUBLISH_NS;
-  return is_on && is_wanted;
+  return is_wanted && rocm_samples_are_on();
 }
 
 void rocm_samples_publish(void)
@@ -260,9 +259,10 @@ void rocm_samples_start(const struct rocm *rocm, struct rocm_id context, struct 
     const struct rocm_sample_config *config = &choice.config;
     if (error == ROCM_OK && config->method != 0)
       error = rocm->sample(context, agent, config->method, config->unit, interval_of(config, interval), buffer, 0);
-    is_on |= error == ROCM_OK && config->method != 0;
-    if (error == ROCM_OK && config->method != 0)
+    if (error == ROCM_OK && config->method != 0) {
+      __atomic_store_n(&is_on, true, __ATOMIC_RELEASE); // threads that read records run already
       continue;
+    }
     snprintf(line, sizeof line, "GPU %d: instructions are not sampled: %s, error %d%s", gpu,
              error == ROCM_OK ? "it does not have the method" : "rocprofiler-sdk refuses", error,
              getenv("ROCPROFILER_PC_SAMPLING_BETA_ENABLED") == NULL
