@@ -260,7 +260,8 @@ class SamplesTest(RocmTest):
         stochastic = {("+0x10", "samples"): 3, ("+0x10", "samples_selected"): 2, ("+0x10", "samples_waitcnt"): 1,
                       ("+0x40", "samples"): 1, ("+0x40", "samples_barrier_wait"): 1}
         host = {("+0x10", "samples"): 3, ("+0x40", "samples"): 1}
-        for options, of_call in ((":samples=any", stochastic), (":samples=stochastic:sampling_interval=1000", stochastic), (":samples=host", host)):
+        for options, of_call in ((":samples=any", stochastic), (":samples=stochastic:sampling_interval=1000", stochastic),
+                                 (":samples=stochastic:sampling_interval=1", stochastic), (":samples=host", host)):
             with self.subTest(options):
                 self.assertEqual(self.run_with(options), self.expected(of_call))
                 self.assertEqual(self.said_count("samples of instructions had no room, or are of no kernel"), sum(self.KERNELS.values()))

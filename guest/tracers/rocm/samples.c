@@ -241,7 +241,7 @@ static uint64_t interval_of(const struct rocm_sample_config *config, uint64_t wi
   interval = interval < config->least ? config->least : interval > config->most ? config->most : interval;
   while ((config->flags & ROCM_SAMPLES_POWER_OF_2) != 0 && (interval & (interval - 1)) != 0)
     interval &= interval - 1; // the next lower one
-  return interval;
+  return interval < config->least ? interval << 1 : interval;
 }
 
 void rocm_samples_start(const struct rocm *rocm, struct rocm_id context, struct rocm_id buffer, const char *method,

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define LEAST_CYCLES 300       // itself no power of two, as intervals must be
 static uint32_t methods[GPUS]; // 0: not sampled
 static bool has_loaded;
 
@@ -67,7 +68,7 @@ int rocprofiler_query_pc_sampling_agent_configurations(struct rocm_id agent, roc
 {
   static const struct rocm_sample_config configs[] = {
       {sizeof configs[0], ROCM_HOST_TRAP, 3, 1, UINT64_MAX, 0},
-      {sizeof configs[0], ROCM_STOCHASTIC, 2, 256, UINT64_C(1) << 31, ROCM_SAMPLES_POWER_OF_2}};
+      {sizeof configs[0], ROCM_STOCHASTIC, 2, LEAST_CYCLES, UINT64_C(1) << 31, ROCM_SAMPLES_POWER_OF_2}};
   return is_refused() ? 35 : callback(configs, agent.handle == CPU_AGENT + 1 ? 2 : 1, data);
 }
 
@@ -77,7 +78,7 @@ int rocprofiler_configure_pc_sampling_service(struct rocm_id context, struct roc
   uint64_t gpu = agent.handle - CPU_AGENT - 1;
   bool is_right = method == ROCM_HOST_TRAP
                       ? unit == 3 && interval >= 1
-                      : unit == 2 && gpu == 0 && interval >= 256 && (interval & (interval - 1)) == 0;
+                      : unit == 2 && gpu == 0 && interval >= LEAST_CYCLES && (interval & (interval - 1)) == 0;
   if (is_refused() || !is_right || gpu >= GPUS || context.handle != 1 || buffer.handle != 2 || flags != 0)
     return 35;
   methods[gpu] = method;
