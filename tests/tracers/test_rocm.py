@@ -266,7 +266,7 @@ class SamplesTest(RocmTest):
                 self.assertEqual(self.run_with(options), self.expected(of_call))
                 self.assertEqual(self.said_count("samples of instructions had no room, or are of no kernel"), sum(self.KERNELS.values()))
                 self.assertEqual(len(self.executions()), sum(self.KERNELS.values()) + 3)
-        self.assertIn("GPU 1: instructions are not sampled: it does not have the method", self.run_with(":samples=stochastic") and self.said)
+        self.assertIn("GPU 1: instructions are not sampled: it does not have the method stochastic\n", self.run_with(":samples=stochastic") and self.said)
         done = subprocess.run([XSP, "analyze", "A18", "--json", self.out], check=True, stdout=subprocess.PIPE)
         self.assertEqual(sum(row["samples"] for row in json.loads(done.stdout)["rows"]), 4 * sum(self.KERNELS.values()))
 
@@ -280,7 +280,7 @@ class SamplesTest(RocmTest):
 
     def test_without_samples(self):
         for options, levels, version, allowed, line in (
-                ("", "M/K", "1.0.0", "1", ""), (":samples=none", "M/K", "1.0.0", "1", ""), (":samples=any", "M/K+metrics", "1.0.0", "1", ""),
+                ("", "M/K", "1.0.0", "1", ""), (":samples=none", "M/K", "1.0.0", "1", ""), (":samples=any", "M/K+metrics", "1.0.0", "1", "level set with metrics"),
                 (":samples=any", "M/K", "0.6.0", "1", "rocprofiler-sdk 1.0"), (":samples=any", "M/K", "1.0.0", None, "BETA_ENABLED=1"),
                 (":samples=most", "M/K", "1.0.0", "1", "samples is none, host")):
             with self.subTest(options, levels=levels, version=version):

@@ -263,11 +263,14 @@ void rocm_samples_start(const struct rocm *rocm, struct rocm_id context, struct 
       __atomic_store_n(&is_on, true, __ATOMIC_RELEASE); // threads that read records run already
       continue;
     }
-    snprintf(line, sizeof line, "GPU %d: instructions are not sampled: %s, error %d%s", gpu,
-             error == ROCM_OK ? "it does not have the method" : "rocprofiler-sdk refuses", error,
-             getenv("ROCPROFILER_PC_SAMPLING_BETA_ENABLED") == NULL
-                 ? "; AMD wants ROCPROFILER_PC_SAMPLING_BETA_ENABLED=1 for it"
-                 : "");
+    if (error == ROCM_OK)
+      snprintf(line, sizeof line, "GPU %d: instructions are not sampled: it does not have the method %s", gpu, method);
+    else
+      snprintf(line, sizeof line, "GPU %d: instructions are not sampled: rocprofiler-sdk refuses, error %d%s", gpu,
+               error,
+               getenv("ROCPROFILER_PC_SAMPLING_BETA_ENABLED") == NULL
+                   ? "; AMD wants ROCPROFILER_PC_SAMPLING_BETA_ENABLED=1 for it"
+                   : "");
     say(line);
   }
 }

@@ -110,7 +110,6 @@ static void measure(struct rocm_id context)
   say(line);
 }
 
-// Not at a level set with metrics: rocprofiler-sdk does one or the other.
 static void sample(struct rocm_id context, struct rocm_id buffer)
 {
   static const char *const words[] = {"none", "host", "stochastic", "any"};
@@ -120,7 +119,9 @@ static void sample(struct rocm_id context, struct rocm_id buffer)
     place++;
   if (place == 4)
     say("samples is none, host, stochastic or any; none are taken");
-  else if (place > 0 && getenv("XSP_METRICS") == NULL)
+  else if (place > 0 && getenv("XSP_METRICS") != NULL)
+    say("instructions are not sampled at a level set with metrics: rocprofiler-sdk does one or the other");
+  else if (place > 0)
     rocm_samples_start(&rocm, context, buffer, word, host_number(host, "sampling_interval", 0, INT64_MAX, 0), say);
 }
 
