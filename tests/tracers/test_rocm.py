@@ -172,6 +172,13 @@ class GraphsTest(RocmTest):
     def test_what_another_stream_may_capture_is_not_known(self):
         self.assertEqual(self.nodes("graph-with-event", "1.0.0"), [(name, "replay", None) for name in ("relu", "matmul", "relu")] * 3)
 
+    def test_a_capture_that_does_not_begin(self):
+        for version in VERSIONS:
+            with self.subTest(version):
+                self.assertEqual(self.nodes("graph-with-failures", version), [("relu", "before", None)] + [
+                    ("relu", "replay", "layer a"), ("matmul", "replay", "layer b"), ("relu", "replay", "layer b")] * 3)
+                self.assertEqual(self.sql("select count(*) as n from span where category = 'graph'"), [{"n": 3}])
+
 
 @UNSANITIZED
 class MetricsTest(RocmTest):

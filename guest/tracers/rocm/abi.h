@@ -153,8 +153,9 @@ union rocm_hip_arguments {
 };
 struct rocm_hip_call {
   uint64_t size;
-  union rocm_hip_arguments arguments;
+  union rocm_hip_arguments arguments; // further ones in some versions
 };
+#define ROCM_HIP_RESULT_BYTES 24u // at the end of `size`; first the call's hipError_t, when it has returned
 
 // ---- counters of kernels: since 1.0
 struct rocm_dispatch { // a kernel; by value, only by callbacks of rocprofiler-sdk

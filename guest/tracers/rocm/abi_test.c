@@ -125,6 +125,8 @@ SAME(rocm_marker, range, MARKER, args.roctxRangeStop.id);
 SAME(rocm_marker, started_range, MARKER, retval.roctx_range_id_t_retval);
 
 #define HIP rocprofiler_callback_tracing_hip_api_data_t
+_Static_assert(sizeof(HIP) - offsetof(HIP, retval.hipError_t_retval) == ROCM_HIP_RESULT_BYTES, "result");
+_Static_assert(sizeof(HIP) >= sizeof(struct rocm_hip_call) + ROCM_HIP_RESULT_BYTES, "arguments");
 SAME(rocm_hip_call, arguments.begin.stream, HIP, args.hipStreamBeginCapture.stream);
 SAME(rocm_hip_call, arguments.end.ret_graph, HIP, args.hipStreamEndCapture.pGraph);
 SAME(rocm_hip_call, arguments.instantiate.ret_executable, HIP, args.hipGraphInstantiate.pGraphExec);

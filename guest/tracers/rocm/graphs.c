@@ -151,6 +151,12 @@ static void read_launch(enum call call, const union rocm_hip_arguments *argument
   *function = call == LAUNCH ? arguments->launch.function : arguments->launch_module.function; // the same in both
 }
 
+static bool has_failed(const struct rocm_hip_call *returned)
+{
+  const int *result = (const void *)((const uint8_t *)returned + returned->size - ROCM_HIP_RESULT_BYTES);
+  return returned->size >= sizeof *returned + ROCM_HIP_RESULT_BYTES && *result != 0;
+}
+
 void rocm_graphs_note(const struct rocm_event *event, void *user_data, void *rocm)
 {
   const struct rocm_event_end *end = rocm_event_end(rocm, event);
@@ -160,6 +166,8 @@ void rocm_graphs_note(const struct rocm_event *event, void *user_data, void *roc
     return;
   enum call call = (enum call)(calls[end->operation] - 1);
   const void *stream, *function;
+  if (is_exit && call != END && has_failed(hip))
+    return;
   if (call == BEGIN && is_exit)
     begin_capture(hip->arguments.begin.stream);
   else if (call == END && is_exit)

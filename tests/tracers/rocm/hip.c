@@ -143,7 +143,7 @@ static void enter(enum simulated_call call)
 static hipError_t leave(enum simulated_call call, hipError_t result)
 {
   if (profiler)
-    profiler->leave(call);
+    profiler->leave(call, result);
   return result;
 }
 
@@ -354,9 +354,10 @@ hipError_t hipStreamBeginCapture(hipStream_t stream, int mode)
 {
   arguments(stream, NULL);
   enter(SIMULATED_hipStreamBeginCapture);
-  (void)mode;
-  stream->capture = calloc(1, sizeof *stream->capture);
-  return leave(SIMULATED_hipStreamBeginCapture, stream->capture ? hipSuccess : 2);
+  bool is_possible = mode <= 2 && !stream->capture;
+  if (is_possible)
+    stream->capture = calloc(1, sizeof *stream->capture);
+  return leave(SIMULATED_hipStreamBeginCapture, is_possible && stream->capture ? hipSuccess : 401);
 }
 
 hipError_t hipStreamEndCapture(hipStream_t stream, hipGraph_t *ret)

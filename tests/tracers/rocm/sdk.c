@@ -149,7 +149,11 @@ static void call_back(rocm_event_callback *callback, void *data, uint32_t kind, 
 static __thread struct {
   uint64_t size;
   uint8_t bytes[64];
-} call_arguments; // as AMD's: the size, then the arguments
+  struct {
+    int error;
+    uint8_t more[ROCM_HIP_RESULT_BYTES - sizeof(int)];
+  } result;
+} call_arguments; // as AMD's: the size, then the arguments, then what the call returned
 
 static void arguments(const void *values, size_t size)
 {
@@ -170,8 +174,9 @@ static void enter(enum simulated_call call)
     call_back(hip_callback, hip_data, HIP_KIND, call, ROCM_PHASE_ENTER, payload());
 }
 
-static void leave(enum simulated_call call)
+static void leave(enum simulated_call call, int result)
 {
+  call_arguments.result.error = result;
   if (hip_is_called_back[call])
     call_back(hip_callback, hip_data, HIP_KIND, call, ROCM_PHASE_EXIT, payload());
   call_arguments.size = 0;

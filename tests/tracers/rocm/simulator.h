@@ -56,7 +56,7 @@ struct simulator_profiler {
   uint64_t (*now)(void);
   void (*enter)(enum simulated_call call);
   void (*arguments)(const void *arguments, size_t size); // of the next call on this thread, until it has left
-  void (*leave)(enum simulated_call call);
+  void (*leave)(enum simulated_call call, int result);
   void (*synchronize)(void); // the device is idle. With the fault flush-hangs: returns once a flush hangs
   void (*enqueue)(struct simulated_work *work); // on the calling thread
   void (*complete)(const struct simulated_work *work);

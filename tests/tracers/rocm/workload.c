@@ -262,16 +262,22 @@ static void launch_in(const char *layer, struct kernel kernel, hipStream_t strea
 }
 
 // A graph of three kernels that two layers launch, captured once and launched `count` times from a layer of its own; `has_event`: another
-// stream might have captured, too.
-static int graph(unsigned count, bool has_event)
+// stream might have captured, too; `has_failures`: captures that do not begin, before a launch and while one captures.
+static int graph(unsigned count, bool has_event, bool has_failures)
 {
   struct kernel matmul = find_kernel("_Z6matmulPKfS0_Pfi"), relu = find_kernel("relu");
   hipStream_t stream = make_stream();
   hipGraph_t made = NULL;
   hipGraphExec_t executable = NULL;
   int event = 0;
+  if (has_failures && hipStreamBeginCapture(stream, 77) == hipSuccess)
+    return 3;
+  if (has_failures)
+    launch_in("before", relu, stream);
   must(hipStreamBeginCapture(stream, 0), "hipStreamBeginCapture");
   launch_in("layer a", relu, stream);
+  if (has_failures && hipStreamBeginCapture(stream, 0) == hipSuccess)
+    return 3;
   if (has_event)
     must(hipEventRecord(&event, stream), "hipEventRecord");
   launch_in("layer b", matmul, stream);
@@ -361,8 +367,8 @@ int main(int argument_count, char **arguments)
     return names(count);
   if (strcmp(mode, "ranges") == 0)
     return ranges(count);
-  if (strcmp(mode, "graph") == 0 || strcmp(mode, "graph-with-event") == 0)
-    return graph(count, strcmp(mode, "graph") != 0);
+  if (strncmp(mode, "graph", 5) == 0)
+    return graph(count, strcmp(mode, "graph-with-event") == 0, strcmp(mode, "graph-with-failures") == 0);
   if (strcmp(mode, "open-ranges") == 0)
     return open_ranges(count);
   if (strcmp(mode, "observations") == 0)
