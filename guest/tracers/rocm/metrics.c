@@ -13,34 +13,37 @@
 // Flops as AMD's own metrics have them (FLOPs in rocprof-compute): an instruction of a wave is one of 64 threads, operations of
 // matrix instructions are counted in units of 512. A precision has four counters, a pass of gfx9 has room for eight. FETCH_SIZE and
 // WRITE_SIZE are in units of 1024 bytes.
-#define VECTOR(type)                                                                                                   \
-  {                                                                                                                    \
-    {"SQ_INSTS_VALU_ADD_" type, 64, {0}}, {"SQ_INSTS_VALU_MUL_" type, 64, {0}},                                        \
-        {"SQ_INSTS_VALU_TRANS_" type, 64, {0}},                                                                        \
-    {                                                                                                                  \
-      "SQ_INSTS_VALU_FMA_" type, 128,                                                                                  \
-      {                                                                                                                \
-        0                                                                                                              \
-      }                                                                                                                \
-    }                                                                                                                  \
-  }
-#define MATRIX(type)                                                                                                   \
-  {                                                                                                                    \
-    "SQ_INSTS_VALU_MFMA_MOPS_" type, 512,                                                                              \
-    {                                                                                                                  \
-      0                                                                                                                \
-    }                                                                                                                  \
-  }
 static const struct rocm_metric of_xsp[] = {
     {"flops_tensor",
      false,
-     {MATRIX("F16"), MATRIX("BF16"), MATRIX("F32"), MATRIX("F64"), MATRIX("F8"), MATRIX("XF32")}},
-    {"flops_single", true, VECTOR("F32")},
-    {"flops_half", true, VECTOR("F16")},
-    {"flops_double", true, VECTOR("F64")},
+     {{"SQ_INSTS_VALU_MFMA_MOPS_F16", 512, {0}},
+      {"SQ_INSTS_VALU_MFMA_MOPS_BF16", 512, {0}},
+      {"SQ_INSTS_VALU_MFMA_MOPS_F32", 512, {0}},
+      {"SQ_INSTS_VALU_MFMA_MOPS_F64", 512, {0}},
+      {"SQ_INSTS_VALU_MFMA_MOPS_F8", 512, {0}},
+      {"SQ_INSTS_VALU_MFMA_MOPS_XF32", 512, {0}}}},
+    {"flops_single",
+     true,
+     {{"SQ_INSTS_VALU_ADD_F32", 64, {0}},
+      {"SQ_INSTS_VALU_MUL_F32", 64, {0}},
+      {"SQ_INSTS_VALU_TRANS_F32", 64, {0}},
+      {"SQ_INSTS_VALU_FMA_F32", 128, {0}}}},
+    {"flops_half",
+     true,
+     {{"SQ_INSTS_VALU_ADD_F16", 64, {0}},
+      {"SQ_INSTS_VALU_MUL_F16", 64, {0}},
+      {"SQ_INSTS_VALU_TRANS_F16", 64, {0}},
+      {"SQ_INSTS_VALU_FMA_F16", 128, {0}}}},
+    {"flops_double",
+     true,
+     {{"SQ_INSTS_VALU_ADD_F64", 64, {0}},
+      {"SQ_INSTS_VALU_MUL_F64", 64, {0}},
+      {"SQ_INSTS_VALU_TRANS_F64", 64, {0}},
+      {"SQ_INSTS_VALU_FMA_F64", 128, {0}}}},
     {"dram_read_bytes", true, {{"FETCH_SIZE", 1024, {0}}}},
     {"dram_write_bytes", true, {{"WRITE_SIZE", 1024, {0}}}},
-    {"achieved_occupancy_pct", true, {{"OccupancyPercent", 1, {0}}}}};
+    {"achieved_occupancy_pct", true, {{"OccupancyPercent", 1, {0}}}},
+};
 #define OF_XSP (sizeof of_xsp / sizeof of_xsp[0])
 
 static struct gpu {

@@ -10,16 +10,6 @@
 
 enum block { SQ, OTHER, BLOCKS };
 static const unsigned room[BLOCKS] = {8, 2};
-#define VECTOR(type)                                                                                                   \
-  {"SQ_INSTS_VALU_ADD_" type, 1, 2, SQ}, {"SQ_INSTS_VALU_MUL_" type, 1, 2, SQ},                                        \
-      {"SQ_INSTS_VALU_TRANS_" type, 1, 2, SQ},                                                                         \
-  {                                                                                                                    \
-    "SQ_INSTS_VALU_FMA_" type, 1, 2, SQ                                                                                \
-  }
-#define MATRIX(type)                                                                                                   \
-  {                                                                                                                    \
-    "SQ_INSTS_VALU_MFMA_MOPS_" type, 1, 2, SQ                                                                          \
-  }
 static const struct {
   const char *name;
   unsigned cost, instances;
@@ -29,14 +19,23 @@ static const struct {
                 {"WRITE_SIZE", 1, 1, OTHER},
                 {"OccupancyPercent", 1, 1, OTHER},
                 {"TOO_MUCH", 3, 1, OTHER},
-                VECTOR("F16"),
-                VECTOR("F32"),
-                VECTOR("F64"),
-                MATRIX("F16"),
-                MATRIX("BF16"),
-                MATRIX("F32"),
-                MATRIX("F64")}; // as gfx90a: no F8, no XF32
-#define FIRST_SQ 6              // its number; each further counts one more a wave
+                {"SQ_INSTS_VALU_ADD_F16", 1, 2, SQ},
+                {"SQ_INSTS_VALU_MUL_F16", 1, 2, SQ},
+                {"SQ_INSTS_VALU_TRANS_F16", 1, 2, SQ},
+                {"SQ_INSTS_VALU_FMA_F16", 1, 2, SQ},
+                {"SQ_INSTS_VALU_ADD_F32", 1, 2, SQ},
+                {"SQ_INSTS_VALU_MUL_F32", 1, 2, SQ},
+                {"SQ_INSTS_VALU_TRANS_F32", 1, 2, SQ},
+                {"SQ_INSTS_VALU_FMA_F32", 1, 2, SQ},
+                {"SQ_INSTS_VALU_ADD_F64", 1, 2, SQ},
+                {"SQ_INSTS_VALU_MUL_F64", 1, 2, SQ},
+                {"SQ_INSTS_VALU_TRANS_F64", 1, 2, SQ},
+                {"SQ_INSTS_VALU_FMA_F64", 1, 2, SQ},
+                {"SQ_INSTS_VALU_MFMA_MOPS_F16", 1, 2, SQ},
+                {"SQ_INSTS_VALU_MFMA_MOPS_BF16", 1, 2, SQ},
+                {"SQ_INSTS_VALU_MFMA_MOPS_F32", 1, 2, SQ},
+                {"SQ_INSTS_VALU_MFMA_MOPS_F64", 1, 2, SQ}}; // as gfx90a: no F8, no XF32
+#define FIRST_SQ 6                                          // its number; each further counts one more a wave
 #define COUNTERS (sizeof counters / sizeof counters[0])
 static struct config {
   bool is_used;
