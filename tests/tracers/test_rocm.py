@@ -188,6 +188,8 @@ class MetricsTest(RocmTest):
     FLOPS = {"flops_half": 1 + 2 + 3 + 2 * 4, "flops_single": 5 + 6 + 7 + 2 * 8, "flops_double": 9 + 10 + 11 + 2 * 12,
              "flops_tensor": 8 * (13 + 14 + 15 + 16)}  # of a thread; no F8, no XF32
 
+    MORE_TENSOR = 8 * (17 + 18)  # on GPU 1: F8, XF32
+
     def run_with(self, options="", version="1.0.0", faults=""):
         self.start((XSP, "run", "-f", "-t", f"rocm{options}", "--levels", "M/K+metrics", "-o", self.out, "--"), "simple",
                    self.environment(version, faults))
@@ -202,10 +204,10 @@ class MetricsTest(RocmTest):
                          {"dram_read_bytes": 4 * self.SMALL, "dram_write_bytes": 2 * self.SMALL})
         self.assertEqual(found["matmul(float const*, float const*, float*, int)", "dram_read_bytes"], 4 * self.FLAT)
         self.assertNotIn("achieved_occupancy_pct", {key for _, key in found})
-        self.assertEqual({key: found["relu", key] for key in ("flops_tensor", "flops_single")},
-                         {key: self.FLOPS[key] * self.SMALL for key in ("flops_tensor", "flops_single")})
-        self.assertFalse({"flops_half", "flops_double"} & {key for _, key in found})
-        self.assertIn("GPU 0: metrics of each kernel: flops_tensor flops_single dram_read_bytes dram_write_bytes; "
+        self.assertEqual({key: found["relu", key] for key in ("flops_half", "flops_single")},
+                         {key: self.FLOPS[key] * self.SMALL for key in ("flops_half", "flops_single")})
+        self.assertFalse({"flops_tensor", "flops_double"} & {key for _, key in found})
+        self.assertIn("GPU 0: metrics of each kernel: flops_single flops_half dram_read_bytes dram_write_bytes; "
                       "2 executions complete them, this is number 1", self.said)
         self.assertEqual(len(self.executions()), 1 + 3 * 2 * MODES["simple"] + 3)  # none twice
 
@@ -216,8 +218,20 @@ class MetricsTest(RocmTest):
                          "s.category = 'kernel' and (key like 'dram%' or key like 'achieved%' or key like 'flops%') group by 1, 2 order by 1, 2")
         kernels = 1 + 3 * 2 * MODES["simple"]
         self.assertEqual([(row["key"], row["n"]) for row in found],
-                         [(key, kernels) for key in ("dram_read_bytes", "dram_write_bytes", "flops_single", "flops_tensor",
-                                                     "achieved_occupancy_pct", "flops_double", "flops_half")])
+                         [(key, kernels) for key in ("dram_read_bytes", "dram_write_bytes", "flops_half", "flops_single",
+                                                     "achieved_occupancy_pct", "flops_double", "flops_tensor")])
+
+    def test_matrix_instructions_of_more_types(self):
+        """GPU 1 has six counters of them: they take an execution of their own; single precision is in the first as on GPU 0."""
+        self.start((XSP, "run", "-f", "-t", "rocm", "--levels", "M/K+metrics", "-r", "3", "-w", "0", "-o", self.out, "--"), "devices",
+                   self.environment("1.0.0", ""))
+        rows = self.sql("select distinct s.run_id as run, t.device_id as gpu, key, value from span s join track t using (run_id, track_id) "
+                        "join tag using (run_id, span_id) where s.name = 'relu' and key like 'flops%' order by run, gpu, key")
+        single, tensor, double = ("flops_half", "flops_single"), ("flops_tensor",), ("flops_double",)
+        self.assertEqual([(row["run"], row["gpu"], row["key"], row["value"]) for row in rows], [
+            (run, gpu, key, (self.FLOPS[key] + self.MORE_TENSOR * (gpu == 1 and key == "flops_tensor")) * self.SMALL)
+            for run, of_gpus in enumerate(((single, single), (double + tensor, tensor), (single, double)), 1)
+            for gpu, keys in enumerate(of_gpus) for key in keys])
 
     def test_flops_of_two_executions_add_up(self):
         """Of one thread, so that kernels have the same place in both."""

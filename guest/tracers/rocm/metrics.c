@@ -11,17 +11,10 @@
 #include <string.h>
 
 // Flops as AMD's own metrics have them (FLOPs in rocprof-compute): an instruction of a wave is one of 64 threads, operations of
-// matrix instructions are counted in units of 512. A precision has four counters, a pass of gfx9 has room for eight. FETCH_SIZE and
+// matrix instructions are counted in units of 512. A precision has four counters, matrix instructions four to six, a pass of
+// gfx9 has room for eight: the order puts single and half precision into the first. FETCH_SIZE and
 // WRITE_SIZE are in units of 1024 bytes.
 static const struct rocm_metric of_xsp[] = {
-    {"flops_tensor",
-     false,
-     {{"SQ_INSTS_VALU_MFMA_MOPS_F16", 512, {0}},
-      {"SQ_INSTS_VALU_MFMA_MOPS_BF16", 512, {0}},
-      {"SQ_INSTS_VALU_MFMA_MOPS_F32", 512, {0}},
-      {"SQ_INSTS_VALU_MFMA_MOPS_F64", 512, {0}},
-      {"SQ_INSTS_VALU_MFMA_MOPS_F8", 512, {0}},
-      {"SQ_INSTS_VALU_MFMA_MOPS_XF32", 512, {0}}}},
     {"flops_single",
      true,
      {{"SQ_INSTS_VALU_ADD_F32", 64, {0}},
@@ -34,6 +27,14 @@ static const struct rocm_metric of_xsp[] = {
       {"SQ_INSTS_VALU_MUL_F16", 64, {0}},
       {"SQ_INSTS_VALU_TRANS_F16", 64, {0}},
       {"SQ_INSTS_VALU_FMA_F16", 128, {0}}}},
+    {"flops_tensor",
+     false,
+     {{"SQ_INSTS_VALU_MFMA_MOPS_F16", 512, {0}},
+      {"SQ_INSTS_VALU_MFMA_MOPS_BF16", 512, {0}},
+      {"SQ_INSTS_VALU_MFMA_MOPS_F32", 512, {0}},
+      {"SQ_INSTS_VALU_MFMA_MOPS_F64", 512, {0}},
+      {"SQ_INSTS_VALU_MFMA_MOPS_F8", 512, {0}},
+      {"SQ_INSTS_VALU_MFMA_MOPS_XF32", 512, {0}}}},
     {"flops_double",
      true,
      {{"SQ_INSTS_VALU_ADD_F64", 64, {0}},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Counters of kernels in the simulated rocprofiler-sdk, in blocks of which each has room for two in a pass, and that of instructions,
-// as gfx9's, for eight; each GPU has the same. What they count follows from the kernel's number of threads, so that tests know it.
+// as gfx9's, for eight. GPU 0 has those of gfx90a, GPU 1 as gfx942 also F8 and XF32. What they count follows from the kernel's number of threads, so that tests know it.
 #include "sdk.h"
 
 #include <string.h>
@@ -34,9 +34,12 @@ static const struct {
                 {"SQ_INSTS_VALU_MFMA_MOPS_F16", 1, 2, SQ},
                 {"SQ_INSTS_VALU_MFMA_MOPS_BF16", 1, 2, SQ},
                 {"SQ_INSTS_VALU_MFMA_MOPS_F32", 1, 2, SQ},
-                {"SQ_INSTS_VALU_MFMA_MOPS_F64", 1, 2, SQ}}; // as gfx90a: no F8, no XF32
-#define FIRST_SQ 6                                          // its number; each further counts one more a wave
+                {"SQ_INSTS_VALU_MFMA_MOPS_F64", 1, 2, SQ},
+                {"SQ_INSTS_VALU_MFMA_MOPS_F8", 1, 2, SQ},
+                {"SQ_INSTS_VALU_MFMA_MOPS_XF32", 1, 2, SQ}};
+#define FIRST_SQ 6 // its number; each further counts one more a wave
 #define COUNTERS (sizeof counters / sizeof counters[0])
+#define OF_GPU_1 2 // the last ones
 static struct config {
   bool is_used;
   size_t count;
@@ -109,12 +112,17 @@ int rocprofiler_configure_callback_dispatch_counting_service(struct rocm_id cont
   return ROCM_OK;
 }
 
+static size_t counters_of(struct rocm_id agent)
+{
+  return agent.handle == CPU_AGENT + 1 ? COUNTERS - OF_GPU_1 : COUNTERS;
+}
+
 int rocprofiler_iterate_agent_supported_counters(struct rocm_id agent, rocm_counters_callback *callback, void *data)
 {
   struct rocm_id ids[COUNTERS];
   for (size_t i = 0; i < COUNTERS; i++)
     ids[i].handle = i + 1;
-  return callback(agent, ids, COUNTERS, data);
+  return callback(agent, ids, counters_of(agent), data);
 }
 
 int rocprofiler_query_counter_info(struct rocm_id counter, int version, void *ret_info)
@@ -132,7 +140,7 @@ int rocprofiler_create_counter_config(struct rocm_id agent, struct rocm_id *ids,
   bool fits = count <= COUNTERS_OF_CONFIG;
   size_t place = 1;
   for (size_t i = 0; i < count; i++) {
-    bool is_known = ids[i].handle > 0 && ids[i].handle <= COUNTERS;
+    bool is_known = ids[i].handle > 0 && ids[i].handle <= counters_of(agent);
     enum block block = is_known ? counters[ids[i].handle - 1].block : OTHER;
     cost[block] += is_known ? counters[ids[i].handle - 1].cost : room[block] + 1;
     fits &= cost[block] <= room[block];
