@@ -206,6 +206,7 @@ class MetricsTest(RocmTest):
         self.assertNotIn("achieved_occupancy_pct", {key for _, key in found})
         self.assertEqual({key: found["relu", key] for key in ("flops_half", "flops_single")},
                          {key: self.FLOPS[key] * self.SMALL for key in ("flops_half", "flops_single")})
+        self.assertEqual(found["relu", "flops_precisions"], 4)
         self.assertFalse({"flops_tensor", "flops_double"} & {key for _, key in found})
         self.assertIn("GPU 0: metrics of each kernel: flops_single flops_half dram_read_bytes dram_write_bytes; "
                       "2 executions complete them, this is number 1", self.said)
@@ -215,7 +216,7 @@ class MetricsTest(RocmTest):
         self.start((XSP, "run", "-f", "-t", "rocm", "--levels", "M/K+metrics", "-r", "2", "-w", "0", "-o", self.out, "--"), "simple",
                    self.environment("1.0.0", ""))
         found = self.sql("select s.run_id as run, key, count(*) as n from span s join tag using (run_id, span_id) where "
-                         "s.category = 'kernel' and (key like 'dram%' or key like 'achieved%' or key like 'flops%') group by 1, 2 order by 1, 2")
+                         "s.category = 'kernel' and (key like 'dram%' or key like 'achieved%' or key like 'flops%' and key <> 'flops_precisions') group by 1, 2 order by 1, 2")
         kernels = 1 + 3 * 2 * MODES["simple"]
         self.assertEqual([(row["key"], row["n"]) for row in found],
                          [(key, kernels) for key in ("dram_read_bytes", "dram_write_bytes", "flops_half", "flops_single",
@@ -226,7 +227,7 @@ class MetricsTest(RocmTest):
         self.start((XSP, "run", "-f", "-t", "rocm", "--levels", "M/K+metrics", "-r", "3", "-w", "0", "-o", self.out, "--"), "devices",
                    self.environment("1.0.0", ""))
         rows = self.sql("select distinct s.run_id as run, t.device_id as gpu, key, value from span s join track t using (run_id, track_id) "
-                        "join tag using (run_id, span_id) where s.name = 'relu' and key like 'flops%' order by run, gpu, key")
+                        "join tag using (run_id, span_id) where s.name = 'relu' and key in ('flops_single', 'flops_half', 'flops_double', 'flops_tensor') order by run, gpu, key")
         single, tensor, double = ("flops_half", "flops_single"), ("flops_tensor",), ("flops_double",)
         self.assertEqual([(row["run"], row["gpu"], row["key"], row["value"]) for row in rows], [
             (run, gpu, key, (self.FLOPS[key] + self.MORE_TENSOR * (gpu == 1 and key == "flops_tensor")) * self.SMALL)
@@ -240,6 +241,13 @@ class MetricsTest(RocmTest):
         done = subprocess.run([XSP, "analyze", "A10", "--json", self.out], check=True, stdout=subprocess.PIPE)
         row, = json.loads(done.stdout)["rows"]
         self.assertEqual((row["count"], row["flops"]), (MODES["ranges"], MODES["ranges"] * sum(self.FLOPS.values()) * self.SMALL))
+
+    def test_flops_of_one_execution_are_not_shown_as_all(self):
+        self.run_with()
+        done = subprocess.run([XSP, "analyze", "A10", "--json", self.out], check=True, stdout=subprocess.PIPE)
+        table = json.loads(done.stdout)
+        self.assertEqual({row["flops"] for row in table["rows"]}, {None})
+        self.assertIn("only flops_half, flops_single were counted", str(table["notes"]))
 
     def test_metrics_by_name(self):
         """The sum over a counter's instances; what is not there, or needs several passes alone, is left out."""

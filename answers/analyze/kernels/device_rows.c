@@ -91,14 +91,17 @@ static void set_metric(struct device_rows *devices, struct arena *arena, size_t 
 
 // A kernel that has counters of some precisions did nothing in the others, and one that has a total alone did it in single:
 // else one such kernel would hide, in a sum over several, in which precision most of the work was done. Where the counters
-// came by precision only, the flops are their sum.
-static void add_precisions_of(double *const *parts, double *flops)
+// came by precision only, the flops are their sum. Where there are fewer than `needed` (NaN: not known), others were not counted.
+static void add_precisions_of(double *const *parts, double needed, double *flops)
 {
   double sum = NAN;
+  int count = 0;
   for (size_t p = 0; p < PRECISION_COUNT; p++)
-    if (parts[p] != NULL && !isnan(*parts[p]))
+    if (parts[p] != NULL && !isnan(*parts[p])) {
       sum = isnan(sum) ? *parts[p] : sum + *parts[p];
-  if (isnan(sum) && isnan(*flops))
+      count++;
+    }
+  if ((isnan(sum) && isnan(*flops)) || count < needed)
     return;
   for (size_t p = 0; p < PRECISION_COUNT; p++)
     if (parts[p] != NULL && isnan(*parts[p]))
@@ -110,6 +113,7 @@ static void add_precisions_of(double *const *parts, double *flops)
 static void add_precisions(struct device_rows *devices, struct arena *arena)
 {
   double **parts = &devices->metrics[KERNEL_FLOPS_BY_PRECISION];
+  const double *precisions = devices->metrics[KERNEL_PRECISIONS];
   bool is_any = false;
   for (size_t p = 0; p < PRECISION_COUNT; p++)
     is_any |= parts[p] != NULL;
@@ -123,7 +127,7 @@ static void add_precisions(struct device_rows *devices, struct arena *arena)
     double *of_kernel[PRECISION_COUNT];
     for (size_t p = 0; p < PRECISION_COUNT; p++)
       of_kernel[p] = parts[p] == NULL ? NULL : &parts[p][i];
-    add_precisions_of(of_kernel, &devices->metrics[KERNEL_FLOPS][i]);
+    add_precisions_of(of_kernel, precisions == NULL ? NAN : precisions[i], &devices->metrics[KERNEL_FLOPS][i]);
   }
 }
 
@@ -163,6 +167,7 @@ enum status device_rows_metrics(const struct run_columns *columns, const struct 
   uint32_t keys[KERNEL_METRICS];
   for (size_t i = 0; i < PRECISION_COUNT; i++)
     names[KERNEL_FLOPS_BY_PRECISION + i] = precision_tags[i];
+  names[KERNEL_PRECISIONS] = "flops_precisions";
   for (size_t i = 0; i < request->metric_count; i++)
     names[KERNEL_FURTHER + i] = request->metrics[i];
   for (size_t i = 0; i < KERNEL_METRICS; i++)

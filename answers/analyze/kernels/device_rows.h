@@ -11,9 +11,10 @@ enum kernel_metric { // tags of kernels
   KERNEL_FLOPS,      // "flops"; where that is absent the sum of those by precision
   KERNEL_DRAM_READ,  // bytes
   KERNEL_DRAM_WRITE,
-  KERNEL_OCCUPANCY, // per cent
-  KERNEL_FLOPS_BY_PRECISION,
-  KERNEL_FURTHER = KERNEL_FLOPS_BY_PRECISION + PRECISION_COUNT, // after those in the order of enum precision: --metric
+  KERNEL_OCCUPANCY,                                                // per cent
+  KERNEL_FLOPS_BY_PRECISION,                                       // in the order of enum precision
+  KERNEL_PRECISIONS = KERNEL_FLOPS_BY_PRECISION + PRECISION_COUNT, // "flops_precisions": that make up the flops
+  KERNEL_FURTHER,                                                  // --metric
   KERNEL_METRICS = KERNEL_FURTHER + ANALYZE_METRICS_MOST,
 };
 

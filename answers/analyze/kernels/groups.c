@@ -373,13 +373,13 @@ const struct kernel_figures kernel_figures_none = {
     .count = NAN,
     .latency = {.value = NAN, .occurrence = NAN},
     .metric_latency_ms = NAN,
-    .metrics = {NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN},
+    .metrics = {NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN},
     .dram_bytes = NAN,
     .intensity = NAN,
     .roof_flops = {NAN, NAN, NAN, NAN},
     .coverage_pct = NAN,
 };
-_Static_assert(KERNEL_METRICS == 16, "kernel_figures_none has as many");
+_Static_assert(KERNEL_METRICS == 17, "kernel_figures_none has as many");
 
 void kernel_groups_figures(struct kernel_groups *groups, size_t group, struct kernel_figures *ret_figures)
 {

@@ -59,6 +59,8 @@ struct kernels {
   struct kernel_calls metric_calls;   // of `metric_set`
   // By kernel, where there is a metric set: its latency; what one call does, NaN: not measured. NULL: no kernel has the metric
   double *latency_ms, *metrics[KERNEL_METRICS];
+  size_t lacking_precisions; // kernels without flops, since only some precisions were counted
+  uint32_t lacking_example;  // bits of those that were, of one such kernel
 };
 
 // Chooses sets by the level rule, loads and pairs. `batch_size` has the level (kernels_exist, kernels_exist_by_layer).

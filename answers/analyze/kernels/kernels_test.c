@@ -218,6 +218,42 @@ static void test_precisions_of_different_runs_add_up(void **unused)
   fixture_done(&fixture);
 }
 
+// Two of the three precisions that the GPU counts: their sum is not the kernel's flops, and nothing follows from it.
+static void test_some_precisions_are_no_flops(void **unused)
+{
+  (void)unused;
+  for (int runs = 1; runs < 3; runs++) {
+    struct fixture fixture;
+    fixture_start(&fixture);
+    for (int run = 0; run <= runs; run++) {
+      fixture_run(&fixture, run == 0 ? "M/K" : "M/K+metrics", 1);
+      int64_t start = fixture.now_ns;
+      fixture_model(&fixture, 10 * MS, false);
+      int64_t id = fixture_kernel_named(&fixture, "a", start + 2000, start + 3000, 1000);
+      if (run == 0)
+        continue;
+      fixture_int(&fixture, id, "flops_precisions", 3);
+      fixture_int(&fixture, id, "dram_read_bytes", 10);
+      fixture_int(&fixture, id, "dram_write_bytes", 10);
+      fixture_int(&fixture, id, run == 1 ? "flops_single" : "flops_tensor", 40);
+      if (run == 1)
+        fixture_int(&fixture, id, "flops_half", 20);
+    }
+    fixture_ready(&fixture);
+    static const char *const ids[] = {"A8", "A9", "A10", "A15"};
+    for (size_t i = 0; i < 4; i++) {
+      ask(&fixture, ids[i]);
+      ASSERT_NEAR(fixture_number(&fixture, 0, "arithmetic_intensity"), runs == 1 ? NAN : 5);
+      ASSERT_NEAR(fixture_number(&fixture, 0, "dram_read_bytes"), 10);
+      if (i != 1)
+        ASSERT_NEAR(fixture_number(&fixture, 0, "flops"), runs == 1 ? NAN : 100);
+      ASSERT_NEAR(fixture_number(&fixture, 0, "metric_coverage_pct"), runs == 1 ? 0 : 100);
+      assert_int_equal(fixture_has_note(&fixture, "only flops_half, flops_single were counted"), runs == 1);
+    }
+    fixture_done(&fixture);
+  }
+}
+
 // ---- which run answers ----------------------------------------------------------------------------------------------
 static void test_one_deep_run_says_so_in_every_row(void **unused)
 {
@@ -445,6 +481,7 @@ int main(void)
       cmocka_unit_test(test_what_is_not_measured_is_null),
       cmocka_unit_test(test_a_kernel_that_metric_runs_lack),
       cmocka_unit_test(test_precisions_of_different_runs_add_up),
+      cmocka_unit_test(test_some_precisions_are_no_flops),
       cmocka_unit_test(test_one_deep_run_says_so_in_every_row),
       cmocka_unit_test(test_sets_by_use),
       cmocka_unit_test(test_kernels_without_a_model),

@@ -40,12 +40,12 @@ static double metric(const struct question *question, const struct kernels *kern
   return count == 0 ? NAN : sum / (double)count;
 }
 
-// Whether its precisions were counted in different observations, as where one pass has not room for all: then none has the
-// kernel's flops, which are the sum of what each precision has.
-static bool are_flops_in_parts(const struct kernels *kernels, size_t kernel)
+// Bits of the precisions that some kept observation counted; `ret_common`: that each which counted any did.
+static uint32_t counted_precisions(const struct kernels *kernels, size_t kernel, uint32_t *ret_common)
 {
   const struct kernel_calls *calls = &kernels->metric_calls;
-  uint32_t all = 0, common = UINT32_MAX;
+  uint32_t all = 0;
+  *ret_common = UINT32_MAX;
   for (size_t i = calls->first[kernel]; i < calls->first[kernel + 1]; i++) {
     uint32_t counted = 0;
     for (uint32_t p = 0; p < PRECISION_COUNT; p++) {
@@ -55,22 +55,31 @@ static bool are_flops_in_parts(const struct kernels *kernels, size_t kernel)
     if (counted == 0 || !kernels->metric_set->is_kept[calls->observation[i]])
       continue;
     all |= counted;
-    common &= counted;
+    *ret_common &= counted;
   }
-  return all != 0 && common != all;
+  return all;
 }
 
+// Where its precisions were counted in different observations, as one pass has not room for all, none has the kernel's flops, which
+// are the sum of what each precision has. If some were not counted at all, nothing is known of the flops.
 static void add_parts(struct kernels *kernels)
 {
+  const double *needed = kernels->metrics[KERNEL_PRECISIONS];
   for (size_t k = 0; k < kernels->count; k++) {
-    if (!are_flops_in_parts(kernels, k))
+    uint32_t common, all = counted_precisions(kernels, k, &common);
+    bool is_lacking = needed != NULL && __builtin_popcount(all) < needed[k];
+    if (all == 0 || (common == all && !is_lacking))
       continue;
-    double sum = 0;
+    double sum = is_lacking ? NAN : 0;
     for (size_t p = 0; p < PRECISION_COUNT; p++) {
-      const double *part = kernels->metrics[KERNEL_FLOPS_BY_PRECISION + p];
+      double *part = kernels->metrics[KERNEL_FLOPS_BY_PRECISION + p];
       sum += part == NULL || isnan(part[k]) ? 0 : part[k];
+      if (part != NULL && is_lacking)
+        part[k] = NAN;
     }
     kernels->metrics[KERNEL_FLOPS][k] = sum;
+    kernels->lacking_precisions += is_lacking;
+    kernels->lacking_example = is_lacking ? all : kernels->lacking_example;
   }
 }
 

@@ -107,6 +107,22 @@ static void note_further(struct question *question, const struct kernels *kernel
   }
 }
 
+static void note_precisions(struct table_builder *table, const struct kernels *kernels)
+{
+  char names[64] = "";
+  size_t length = 0;
+  for (size_t p = 0; p < PRECISION_COUNT; p++)
+    if (kernels->lacking_example & 1u << p)
+      length +=
+          (size_t)snprintf(names + length, sizeof names - length, "%s%s", length > 0 ? ", " : "", precision_tags[p]);
+  if (kernels->lacking_precisions > 0)
+    table_note(
+        table,
+        "%zu kernels have no flops, since only %s were counted: the other precisions take further executions of the "
+        "program with metrics (-r)",
+        kernels->lacking_precisions, names);
+}
+
 void kernels_note(struct question *question, const struct kernels *kernels)
 {
   note_further(question, kernels);
@@ -118,6 +134,7 @@ void kernels_note(struct question *question, const struct kernels *kernels)
   }
   if (kernels->metric_set != NULL) {
     note_coverage(question, kernels);
+    note_precisions(table, kernels);
     note_different(question, kernels);
   }
   size_t partial = 0;

@@ -155,6 +155,14 @@ static size_t divide(int32_t gpu, struct rocm_id agent, const struct rocm_metric
   return groups;
 }
 
+static uint32_t precisions_of(const struct rocm_metric_plan *plan)
+{
+  uint32_t count = 0;
+  for (size_t i = 0; i < plan->count; i++)
+    count += strncmp(plan->metrics[i].tag, "flops_", 6) == 0 && is_there(&plan->metrics[i]);
+  return count;
+}
+
 static void say_plan(int32_t gpu, const struct rocm_metric_plan *plan, size_t groups)
 {
   char line[512];
@@ -176,6 +184,7 @@ static void make_plan(int32_t number, struct rocm_id agent, struct gpu *gpu)
   size_t groups = divide(number, agent, &all, &gpu->plan);
   if (groups == 0 || !configure(agent, &gpu->plan, &gpu->config))
     return;
+  gpu->plan.precisions = precisions_of(&all) > precisions_of(&gpu->plan) ? precisions_of(&all) : 0;
   say_plan(number, &gpu->plan, groups);
   __atomic_store_n(&gpu->has_metrics, true, __ATOMIC_RELEASE);
 }

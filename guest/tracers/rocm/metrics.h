@@ -21,6 +21,7 @@ struct rocm_metric { // the sum of what it counts
 struct rocm_metric_plan {
   struct rocm_metric metrics[METRICS_MOST];
   size_t count;
+  uint32_t precisions; // in which the GPU counts flops, if not all are here; else 0
 };
 
 struct metrics_wish {

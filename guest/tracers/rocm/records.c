@@ -313,6 +313,8 @@ void rocm_records_publish_measured(const struct rocm_dispatch *dispatch, const s
   struct xsp_span span = execute_kernel(&dispatch->info, dispatch->start, dispatch->end, dispatch->correlation_id);
   for (size_t i = 0; i < plan->count; i++)
     device_kernel_tag_metric(&span, plan->metrics[i].tag, values[i]);
+  if (plan->precisions > 0)
+    xsp_span_tag_int(&span, "flops_precisions", plan->precisions);
 }
 
 void rocm_records_publish(const struct rocm *rocm, struct buffer *const *buffers, uint32_t count)
