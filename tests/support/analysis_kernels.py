@@ -33,12 +33,14 @@ class Kernels:
             metric_of(kernel.span, name) is not None for one in self.metric_set.observations for kernel in one.kernels)]
 
     def means(self, name):
-        """{join key: the mean over the kept observations of the metric set in which it was measured}"""
-        values = {}
-        for observed in self.metric_set.kept if self.metric_set else ():
+        """{join key: the mean over the kept observations of the metric set in which it was measured, or over the others}"""
+        values, others = {}, {}
+        for observed in self.metric_set.observations if self.metric_set else ():
             for kernel in observed.kernels:
                 if (value := metric_of(kernel.span, name)) is not None:
-                    values.setdefault(self.join(kernel), []).append(value)
+                    found = values if observed in self.metric_set.kept else others
+                    found.setdefault(self.join(kernel), []).append(value)
+        values = {**others, **values}
         by_value = self.run_set.statistic.is_by_value
         return {key: self.run_set.statistic.of(found) if by_value else sum(found) / len(found)
                 for key, found in values.items()}

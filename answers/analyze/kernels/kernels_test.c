@@ -254,6 +254,32 @@ static void test_some_precisions_are_no_flops(void **unused)
   }
 }
 
+// The third precision and the reads come from the slowest of five runs, which the statistic leaves out.
+static void test_metrics_of_an_observation_that_is_left_out(void **unused)
+{
+  (void)unused;
+  struct fixture fixture;
+  fixture_start(&fixture);
+  for (int run = 0; run <= 5; run++) {
+    bool is_slowest = run == 3;
+    fixture_run(&fixture, run == 0 ? "M/K" : "M/K+metrics", 1);
+    int64_t start = fixture.now_ns;
+    fixture_model(&fixture, is_slowest ? 20 * MS : (10 + run % 2) * MS, false);
+    int64_t id = fixture_kernel_named(&fixture, "a", start + 2000, start + 3000, 1000);
+    if (run == 0)
+      continue;
+    fixture_int(&fixture, id, "flops_precisions", 2);
+    fixture_int(&fixture, id, is_slowest ? "flops_tensor" : "flops_single", is_slowest ? 40 : 20);
+    if (is_slowest)
+      fixture_int(&fixture, id, "dram_read_bytes", 10);
+  }
+  fixture_ready(&fixture);
+  ask(&fixture, "A10");
+  ASSERT_NEAR(fixture_number(&fixture, 0, "flops"), 60);
+  ASSERT_NEAR(fixture_number(&fixture, 0, "dram_read_bytes"), 10);
+  fixture_done(&fixture);
+}
+
 // ---- which run answers ----------------------------------------------------------------------------------------------
 static void test_one_deep_run_says_so_in_every_row(void **unused)
 {
@@ -482,6 +508,7 @@ int main(void)
       cmocka_unit_test(test_a_kernel_that_metric_runs_lack),
       cmocka_unit_test(test_precisions_of_different_runs_add_up),
       cmocka_unit_test(test_some_precisions_are_no_flops),
+      cmocka_unit_test(test_metrics_of_an_observation_that_is_left_out),
       cmocka_unit_test(test_one_deep_run_says_so_in_every_row),
       cmocka_unit_test(test_sets_by_use),
       cmocka_unit_test(test_kernels_without_a_model),

@@ -22,25 +22,31 @@ static double latency_ms(const struct question *question, const struct kernels *
                                         : sum / (double)kernels->set->kept_count;
 }
 
-// Over the kept observations of the metric set in which it was measured.
-static double metric(const struct question *question, const struct kernels *kernels, size_t kernel, size_t metric,
-                     double *values)
+// Of the observations of the metric set in which it was measured, or of those among them that are kept.
+static size_t measured(const struct kernels *kernels, size_t kernel, size_t metric, bool only_kept, double *values)
 {
   const struct kernel_calls *calls = &kernels->metric_calls;
   size_t count = 0;
+  for (size_t i = calls->first[kernel]; i < calls->first[kernel + 1]; i++)
+    if (!isnan(calls->metrics[metric][i]) && (!only_kept || kernels->metric_set->is_kept[calls->observation[i]]))
+      values[count++] = calls->metrics[metric][i];
+  return count;
+}
+
+// Where no kept observation measured it, as each measures some metrics, over the others.
+static double metric(const struct question *question, const struct kernels *kernels, size_t kernel, size_t metric,
+                     double *values)
+{
+  size_t count = measured(kernels, kernel, metric, true, values) ?: measured(kernels, kernel, metric, false, values);
   double sum = 0;
-  for (size_t i = calls->first[kernel]; i < calls->first[kernel + 1]; i++) {
-    if (isnan(calls->metrics[metric][i]) || !kernels->metric_set->is_kept[calls->observation[i]])
-      continue;
-    values[count++] = calls->metrics[metric][i];
-    sum += calls->metrics[metric][i];
-  }
   if (question_is_by_value(question))
     return statistic_apply(&question->statistic, values, count);
+  for (size_t i = 0; i < count; i++)
+    sum += values[i];
   return count == 0 ? NAN : sum / (double)count;
 }
 
-// Bits of the precisions that some kept observation counted; `ret_common`: that each which counted any did.
+// Bits of the precisions that some observation counted; `ret_common`: that each which counted any did.
 static uint32_t counted_precisions(const struct kernels *kernels, size_t kernel, uint32_t *ret_common)
 {
   const struct kernel_calls *calls = &kernels->metric_calls;
@@ -52,7 +58,7 @@ static uint32_t counted_precisions(const struct kernels *kernels, size_t kernel,
       const double *values = calls->metrics[KERNEL_FLOPS_BY_PRECISION + p];
       counted |= values == NULL || isnan(values[i]) ? 0 : 1u << p;
     }
-    if (counted == 0 || !kernels->metric_set->is_kept[calls->observation[i]])
+    if (counted == 0)
       continue;
     all |= counted;
     *ret_common &= counted;
