@@ -95,8 +95,7 @@ static void sum(struct findings *findings, const struct places *places, const st
   bool *is_product = arena_alloc_array(findings->question->scratch, places->count + 1, sizeof *is_product);
   for (uint32_t i = 0; i < places->count; i++) {
     const struct place *place = &places->all[i];
-    bool is_products = flops_class(place->name) == FLOPS_PRODUCTS || strstr(place->name, "mmBackward") != NULL;
-    is_product[i] = is_products || (place->parent != PLACE_NONE && is_product[place->parent]);
+    is_product[i] = findings_is_product(place->name) || (place->parent != PLACE_NONE && is_product[place->parent]);
     uint32_t source = place_in_source(places->all, i);
     if (source == PLACE_NONE || is_product[i])
       continue;
@@ -146,8 +145,7 @@ static void sum_weights(struct findings *findings, const struct places *places, 
     bool has_parent = place->parent != PLACE_NONE;
     uint32_t source = place_in_source(places->all, i);
     is_within[i] = strcmp(place->name, "multi_head_attention_forward") == 0 || (has_parent && is_within[place->parent]);
-    is_product[i] = flops_class(place->name) == FLOPS_PRODUCTS || strstr(place->name, "mmBackward") != NULL ||
-                    (has_parent && is_product[place->parent]);
+    is_product[i] = findings_is_product(place->name) || (has_parent && is_product[place->parent]);
     if (!is_within[i] || is_product[i] || source == PLACE_NONE || place_is_installed(&places->all[source]))
       continue;
     struct weights *at = &ret[places->all[source].function];

@@ -3,7 +3,6 @@
 // An index reads the row without either.
 #include "analyze/findings/rules.h"
 #include "analyze/findings/shared.h"
-#include "analyze/flops/flops.h"
 #include "base/slice.h"
 
 #include <string.h>
@@ -19,12 +18,6 @@ struct one_hot {   // by function of the program
 static bool is_conversion(const char *name)
 {
   return text_is_one_of(name, "aten::to", "aten::type_as", "aten::_to_copy");
-}
-
-static bool is_product(const char *name)
-{
-  return flops_class(name) == FLOPS_PRODUCTS || strstr(name, "mmBackward") != NULL ||
-         strstr(name, "MmBackward") != NULL || strstr(name, "BmmBackward") != NULL;
 }
 
 // Called by the line itself, or by a module or function that only multiplies.
@@ -70,7 +63,7 @@ static void sum(struct findings *findings, const struct places *places, struct o
     parts[i] = place->parent != PLACE_NONE ? parts[place->parent] : PART_NONE;
     if (parts[i] == PART_NONE && (strcmp(place->name, "aten::one_hot") == 0 || is_conversion(place->name)))
       parts[i] = PART_TENSOR;
-    else if (parts[i] == PART_NONE && is_product(place->name) && is_called_by(places, i, source))
+    else if (parts[i] == PART_NONE && findings_is_product(place->name) && is_called_by(places, i, source))
       parts[i] = PART_PRODUCT;
     at->own_ns += parts[i] == PART_TENSOR ? place->own.host_ns + place->own.device_ns : 0;
     at->times_ns += parts[i] == PART_PRODUCT ? place->own.host_ns + place->own.device_ns : 0;

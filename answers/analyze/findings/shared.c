@@ -87,6 +87,12 @@ bool findings_is_backward(const char *operator_name)
   return strstr(operator_name, "Backward") != NULL;
 }
 
+bool findings_is_product(const char *operator_name)
+{
+  return flops_class(operator_name) == FLOPS_PRODUCTS || strstr(operator_name, "mmBackward") != NULL ||
+         strstr(operator_name, "MmBackward") != NULL;
+}
+
 static bool is_computing(const struct findings *findings, const struct place *place)
 {
   enum flop_class class = class_of(findings, place->name);

@@ -23,8 +23,9 @@ enum status findings_system(struct findings *findings, const char *key, double *
 bool findings_computes(const struct findings *findings, uint32_t place);
 // What a library does for operators on threads of its own, where no operator is around: oneDNN's "convolution" and "reorder".
 bool findings_is_of_pool(const struct places *places, uint32_t place);
-bool findings_is_backward(
-    const char *operator_name); // of PyTorch's autograd, such as "AddmmBackward0"; with its engine's step
+// Of PyTorch's autograd, such as "AddmmBackward0"; with its engine's step.
+bool findings_is_backward(const char *operator_name);
+bool findings_is_product(const char *operator_name);  // of matrices, or its backward pass
 bool findings_is_compiled(const struct place *place); // a region of torch.compile, or the look-up of one
 // Whether XLA ran the operators. It has several pools, each of as many threads as there are processors, which compute in turn: a
 // module's operations wait for each other.
