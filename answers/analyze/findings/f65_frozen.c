@@ -11,21 +11,23 @@
 #define GRADIENT "torch::autograd::AccumulateGrad"
 #define AROUND "autograd::engine::evaluate_function: " GRADIENT
 #define MOST_PART 0.8   // of the time, at the line that calls these layers
-#define STEADY_PART 0.9 // of the steps, with the same numbers of parameters
+#define STEADY_PART 0.9 // of the steps with a backward pass, with the same numbers of parameters
 
 struct pass { // the backward pass of an observation
   size_t passes;
   size_t set, added;  // gradients of parameters
+  size_t zeroed;      // tensors, in place
   int64_t set_end_ns; // of the last one that is set: what follows is for the others
   int64_t end_ns;
 };
 struct frozen {
   const struct places *places;
-  uint32_t gradient, around, add, backward, wrapper; // strings
-  double *ns;                                        // by place: after the gradients that are set
-  bool *trains;                                      // by function: it also calls layers that are trained
-  double all_ns, steps, steady_steps, added;
-  uint32_t call; // of backward(), as a place; PLACE_NONE
+  uint32_t gradient, around, add, zero, foreach_zero, backward, wrapper; // strings
+  double *ns;                                                            // by place: after the gradients that are set
+  bool *trains;                                            // by function: it also calls layers that are trained
+  double all_ns, observations, steps, steady_steps, added; // steps: with a backward pass
+  bool is_cleared; // in a later step no gradient was added to, or as many were zeroed
+  uint32_t call;   // of backward(), as a place; PLACE_NONE
 };
 
 static bool is_added(const struct frozen *frozen, const struct run_columns *columns, uint32_t row)
@@ -33,6 +35,22 @@ static bool is_added(const struct frozen *frozen, const struct run_columns *colu
   uint32_t parent =
       columns->spans.name[row] == frozen->add ? run_columns_row(columns, columns->derived.parent_id[row]) : ROW_NONE;
   return parent != ROW_NONE && columns->spans.name[parent] == frozen->gradient;
+}
+
+// As Optimizer.zero_grad(set_to_none=False) and p.grad.zero_() do, not within another operator. One that takes a list may have any number.
+static size_t zeroed(const struct frozen *frozen, const struct run_columns *columns, uint32_t row)
+{
+  const struct store_spans *spans = &columns->spans;
+  bool is_list = spans->name[row] == frozen->foreach_zero;
+  if (!is_list && spans->name[row] != frozen->zero)
+    return 0;
+  for (uint32_t at = run_columns_row(columns, columns->derived.parent_id[row]); at != ROW_NONE;
+       at = run_columns_row(columns, columns->derived.parent_id[at])) {
+    const char *name = store_text(columns->store, spans->name[at], NULL);
+    if (strncmp(name, "aten::", 6) == 0 || findings_is_backward(name))
+      return 0;
+  }
+  return is_list ? UINT32_MAX : 1;
 }
 
 static void count_gradients(const struct frozen *frozen, const struct run_columns *columns, struct pass *passes)
@@ -46,6 +64,7 @@ static void count_gradients(const struct frozen *frozen, const struct run_column
     pass->passes += spans->level[row] == XSP_LEVEL_APPLICATION && spans->category[row] == frozen->backward;
     pass->added += is_added(frozen, columns, row);
     pass->set += spans->name[row] == frozen->gradient;
+    pass->zeroed += zeroed(frozen, columns, row);
   }
   for (size_t i = 0; i < columns->run->observation_count; i++)
     passes[i].set -= passes[i].added < passes[i].set ? passes[i].added : passes[i].set;
@@ -69,6 +88,34 @@ static void find_ends(const struct frozen *frozen, const struct run_columns *col
 static bool is_mixed(const struct pass *pass)
 {
   return pass->passes == 1 && pass->set > 0 && pass->added > 0;
+}
+
+// The one that most steps are like; any, where no kind has most.
+static const struct pass *usual_pass(const struct pass *passes, size_t count)
+{
+  const struct pass *usual = passes;
+  size_t votes = 0;
+  for (size_t i = 1; i < count; i++) {
+    bool is_like = passes[i].set == usual->set && passes[i].added == usual->added;
+    if (!is_mixed(&passes[i]))
+      continue;
+    usual = votes == 0 ? &passes[i] : usual;
+    votes = votes == 0 || is_like ? votes + 1 : votes - 1;
+  }
+  return usual;
+}
+
+static void count_steps(struct frozen *frozen, const struct pass *passes, size_t count)
+{
+  const struct pass *usual = usual_pass(passes, count);
+  for (size_t i = 1; i < count; i++) { // in the first one all are set
+    bool is_steady = is_mixed(&passes[i]) && passes[i].set == usual->set && passes[i].added == usual->added;
+    frozen->observations++;
+    frozen->steps += passes[i].passes > 0;
+    frozen->steady_steps += is_steady;
+    frozen->added = is_steady ? (double)passes[i].added : frozen->added;
+    frozen->is_cleared |= passes[i].zeroed >= usual->added || (passes[i].passes > 0 && passes[i].added == 0);
+  }
 }
 
 static void add_times(struct frozen *frozen, const struct run_columns *columns, const struct pass *passes,
@@ -110,13 +157,7 @@ static enum status add_run(struct findings *findings, size_t run_index, struct f
       was_added[run_columns_row(&columns, columns.derived.parent_id[row])] = true;
   count_gradients(frozen, &columns, passes);
   find_ends(frozen, &columns, was_added, passes);
-  for (size_t i = 1; i < run->observation_count; i++) { // in the first one all are set
-    frozen->steps++;
-    bool is_steady = is_mixed(&passes[i]) && passes[i].set == passes[run->observation_count - 1].set &&
-                     passes[i].added == passes[run->observation_count - 1].added;
-    frozen->steady_steps += is_steady;
-    frozen->added = is_steady ? (double)passes[i].added : frozen->added;
-  }
+  count_steps(frozen, passes, run->observation_count);
   add_times(frozen, &columns, passes, frozen->places->runs[run_index].place_of);
   return STATUS_OK;
 }
@@ -177,6 +218,10 @@ static enum status find(struct findings *findings, struct error *err)
     return findings_lack(findings, err, "it has no backward passes of PyTorch");
   if (!store_find_string(store, "aten::add_", 10, &frozen.add))
     return STATUS_OK;
+  if (!store_find_string(store, "aten::zero_", 11, &frozen.zero))
+    frozen.zero = UINT32_MAX;
+  if (!store_find_string(store, "aten::_foreach_zero_", 20, &frozen.foreach_zero))
+    frozen.foreach_zero = UINT32_MAX;
   frozen.wrapper = run_columns_category(store, "wrapper");
   XSP_TRY(findings_places(findings, &frozen.places, err));
   if (frozen.places->is_folded || frozen.places->has_devices)
@@ -186,8 +231,8 @@ static enum status find(struct findings *findings, struct error *err)
       arena_alloc_array(findings->question->scratch, frozen.places->function_count + 1, sizeof *frozen.trains);
   for (size_t i = 0; i < findings->set->run_count; i++)
     XSP_TRY(add_run(findings, i, &frozen, err));
-  double ms = frozen.steady_steps > 0 ? frozen.all_ns / 1e6 / frozen.steps : 0;
-  if (frozen.steady_steps >= STEADY_PART * frozen.steps &&
+  double ms = frozen.steady_steps > 0 ? frozen.all_ns / 1e6 / frozen.observations : 0;
+  if (!frozen.is_cleared && frozen.steady_steps >= STEADY_PART * frozen.steps &&
       analyze_share_pct(ms, findings->loop_ms) >= findings_threshold(findings, "frozen-share"))
     add(findings, &frozen, ms);
   return STATUS_OK;
@@ -198,6 +243,6 @@ const struct finding_rule finding_f65 = {
     .key = "frozen",
     .title = "backward passes through layers that are not trained",
     .thresholds = {{"frozen-share", "%", 5,
-                    "time of the backward pass for these alone, of the program's loop, at least"}},
+                    "time of the backward pass for layers that no optimizer updates, of the program's loop, at least"}},
     .find = find,
 };

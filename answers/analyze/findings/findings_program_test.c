@@ -477,26 +477,36 @@ static void gradient(uint32_t caller, bool adds, int64_t at)
     operator_at(fixture.context_id, "aten::add_", at + US, 8 * US);
 }
 
-// 5 steps of 1 ms: the gradients of `trained` parameters of a head are set, then, in steps from `from` on, others are added up to.
-static size_t transfer(int trained, int from, bool twice)
+// Steps of 1 ms: the gradients of `trained` parameters of a head are set, then, in steps from `from` on, others are added up to.
+struct transfer {
+  int steps, trained, from;
+  int cleared, odd; // this step adds to none; it sets one less; 0: no step
+  int only_last;    // of the steps, only this one runs `last`; 0: all
+  bool twice;
+  const char *last; // an operator at the end of each step
+};
+
+static size_t transfer(const struct transfer *how)
 {
   fixture_run(&fixture, "A/M/L", 1);
   uint32_t main = python(0, "main", FILE_OF, 27), passes = python(0, "main", FILE_OF, 29);
   uint32_t head = python(main, "Net.forward", FILE_OF, 12);
   uint32_t body = python(python(main, "Net.forward", FILE_OF, 11), "Block.forward", FILE_OF, 5);
-  for (int i = 0; i < 5; i++) {
+  for (int i = 0; i < how->steps; i++) {
     int64_t at = step(MS);
-    for (int k = 0; k <= twice; k++)
+    for (int k = 0; k <= how->twice; k++)
       fixture_span_in(&fixture, XSP_LEVEL_APPLICATION, "backward", "backward", at + k * 500 * US, 400 * US);
     fixture.context_id = head;
     fixture_span_in(&fixture, XSP_LEVEL_LAYER, "wrapper", "autograd::engine::evaluate_function: MmBackward0", at,
                     50 * US);
-    for (int k = 0; k < trained; k++)
+    for (int k = how->odd != 0 && i == how->odd; k < how->trained; k++)
       gradient(passes, false, at + 60 * US + k * 10 * US);
     fixture.context_id = body;
     fixture_span_in(&fixture, XSP_LEVEL_LAYER, "wrapper", "autograd::engine::evaluate_function: ConvolutionBackward0",
                     at + 100 * US, 100 * US);
-    gradient(passes, i >= from, at + 200 * US);
+    gradient(passes, i >= how->from && (how->cleared == 0 || i != how->cleared), at + 200 * US);
+    if (how->last != NULL && (how->only_last == 0 || i == how->only_last))
+      operator_at(passes, how->last, at + 900 * US, US);
   }
   return ask_rule("F65");
 }
@@ -504,7 +514,7 @@ static size_t transfer(int trained, int from, bool twice)
 static void test_f65(void **unused)
 {
   (void)unused;
-  assert_int_equal(transfer(2, 1, false), 1);
+  assert_int_equal(transfer(&(struct transfer){.steps = 5, .trained = 2, .from = 1}), 1);
   ASSERT_NEAR(found_number(0, "line"), 11);
   ASSERT_NEAR(found_number(0, "saving_ms"), 0.11);
   assert_non_null(strstr(found_text(0, "title"), "train.py:29"));
@@ -513,27 +523,61 @@ static void test_f65(void **unused)
 static void test_f65_is_silent_where_all_are_cleared(void **unused)
 {
   (void)unused;
-  assert_int_equal(transfer(2, 5, false), 0);
+  assert_int_equal(transfer(&(struct transfer){.steps = 5, .trained = 2, .from = 5}), 0);
 }
 
 // zero_grad(set_to_none=False)
 static void test_f65_is_silent_where_all_are_zeroed(void **unused)
 {
   (void)unused;
-  assert_int_equal(transfer(0, 1, false), 0);
+  assert_int_equal(transfer(&(struct transfer){.steps = 5, .from = 1}), 0);
 }
 
 // A discriminator's gradients are added up to by the generator's pass, and cleared for its own.
 static void test_f65_is_silent_where_not_each_step_adds(void **unused)
 {
   (void)unused;
-  assert_int_equal(transfer(2, 2, false), 0);
+  assert_int_equal(transfer(&(struct transfer){.steps = 5, .trained = 2, .from = 2}), 0);
+}
+
+// p.grad.zero_(), with an optimizer by hand.
+static void test_f65_is_silent_where_others_are_zeroed(void **unused)
+{
+  (void)unused;
+  assert_int_equal(transfer(&(struct transfer){.steps = 5, .trained = 2, .from = 1, .last = "aten::zero_"}), 0);
+}
+
+static void test_f65_is_silent_where_others_are_zeroed_at_once(void **unused)
+{
+  (void)unused;
+  assert_int_equal(transfer(&(struct transfer){.steps = 5, .trained = 2, .from = 1, .last = "aten::_foreach_zero_"}),
+                   0);
+}
+
+// Gradients that are accumulated over 25 steps.
+static void test_f65_is_silent_where_others_are_cleared_at_times(void **unused)
+{
+  (void)unused;
+  assert_int_equal(transfer(&(struct transfer){.steps = 40, .trained = 2, .from = 1, .cleared = 25}), 0);
+}
+
+static void test_f65_is_silent_where_others_are_zeroed_at_times(void **unused)
+{
+  (void)unused;
+  const struct transfer how = {.steps = 40, .trained = 2, .from = 1, .last = "aten::zero_", .only_last = 25};
+  assert_int_equal(transfer(&how), 0);
+}
+
+static void test_f65_of_a_last_step_with_other_parameters(void **unused)
+{
+  (void)unused;
+  assert_int_equal(transfer(&(struct transfer){.steps = 40, .trained = 2, .from = 1, .odd = 39}), 1);
 }
 
 static void test_f65_is_silent_about_two_passes(void **unused)
 {
   (void)unused;
-  assert_int_equal(transfer(2, 1, true), 0);
+  assert_int_equal(transfer(&(struct transfer){.steps = 5, .trained = 2, .from = 1, .twice = true}), 0);
 }
 
 // ---- F64 -------------------------------------------------------------------------------------------------------------
@@ -706,6 +750,11 @@ int main(void)
       TEST(test_f65_is_silent_where_all_are_cleared),
       TEST(test_f65_is_silent_where_all_are_zeroed),
       TEST(test_f65_is_silent_where_not_each_step_adds),
+      TEST(test_f65_is_silent_where_others_are_zeroed),
+      TEST(test_f65_is_silent_where_others_are_zeroed_at_once),
+      TEST(test_f65_is_silent_where_others_are_cleared_at_times),
+      TEST(test_f65_is_silent_where_others_are_zeroed_at_times),
+      TEST(test_f65_of_a_last_step_with_other_parameters),
       TEST(test_f65_is_silent_about_two_passes),
       TEST(test_f62),
       TEST(test_f62_is_silent_about_little),
