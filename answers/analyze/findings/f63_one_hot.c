@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// F63, one-hot tensors: a function of the program makes a tensor that is zero but for one element a row, and often multiplies it by a table.
-// An index reads the row without either.
+// F63, one-hot tensors: a line of the program makes a tensor that is zero but for one element a row, and multiplies it by a table. An index
+// reads the row without either. Masks, conditions and counts, which nothing multiplies so, are none.
 #include "analyze/findings/rules.h"
 #include "analyze/findings/shared.h"
 #include "base/slice.h"
@@ -8,9 +8,8 @@
 #include <string.h>
 #include <xsp/call_path.h>
 
-struct one_hot {   // by function of the program
-  int64_t line;    // 0: it makes none
-  uint32_t place;  // of that line
+struct one_hot {   // by place: a line of the program
+  bool is_made;    // there
   double own_ns;   // of the tensor and its conversions
   double times_ns; // of products at that line, forward and backward
 };
@@ -44,7 +43,7 @@ static void find_lines(const struct places *places, struct one_hot *ret)
   for (uint32_t i = 0; i < places->count; i++) {
     uint32_t source = strcmp(places->all[i].name, "aten::one_hot") == 0 ? own_source(places, i) : PLACE_NONE;
     if (source != PLACE_NONE)
-      ret[places->all[source].function] = (struct one_hot){.line = places->all[source].line, .place = source};
+      ret[source].is_made = true;
   }
 }
 
@@ -57,8 +56,8 @@ static void sum(struct findings *findings, const struct places *places, struct o
     uint32_t source = own_source(places, i);
     if (source == PLACE_NONE || place->frame_kind == XSP_FRAME_PYTHON)
       continue;
-    struct one_hot *at = &ret[places->all[source].function];
-    if (at->line == 0 || at->line != places->all[source].line)
+    struct one_hot *at = &ret[source];
+    if (!at->is_made)
       continue;
     parts[i] = place->parent != PLACE_NONE ? parts[place->parent] : PART_NONE;
     if (parts[i] == PART_NONE && (strcmp(place->name, "aten::one_hot") == 0 || is_conversion(place->name)))
@@ -70,19 +69,32 @@ static void sum(struct findings *findings, const struct places *places, struct o
   }
 }
 
-static void add(struct findings *findings, const struct one_hot *at)
+// To the first place of a line what others of the same function and line have, which other lines of its callers call.
+static void merge(const struct places *places, uint32_t first, struct one_hot *ret)
+{
+  const struct place *all = places->all;
+  for (uint32_t i = first + 1; i < places->count; i++)
+    if (ret[i].is_made && all[i].function == all[first].function && all[i].line == all[first].line) {
+      ret[first].own_ns += ret[i].own_ns;
+      ret[first].times_ns += ret[i].times_ns;
+      ret[i].is_made = false;
+    }
+}
+
+static void add(struct findings *findings, uint32_t place, const struct one_hot *at)
 {
   struct finding *finding = findings_add(findings);
-  finding_at_place(findings, finding, at->place);
+  finding_at_place(findings, finding, place);
   finding->time_ms = finding->saving_ms = findings_per_observation_ms(findings, at->own_ns + at->times_ns);
   finding->share_pct = analyze_share_pct(finding->time_ms, findings->loop_ms);
   finding->saving_basis = "time of the tensor, its conversions, and products at its line, as if they took none";
-  finding->title = arena_format(findings->question->arena, "%s makes a large one-hot tensor%s, almost all zeros: %s %s",
-                                findings_name(findings, finding->context), at->times_ns > 0 ? " and multiplies it" : "",
-                                findings_time(findings, finding->time_ms), findings_per_observation(findings));
-  finding->advice = "index instead: an embedding (torch.nn.functional.embedding) or gather reads only these rows, and "
-                    "losses such as cross_entropy take class numbers";
-  finding->confidence = CONFIDENCE_HIGH;
+  finding->title = arena_format(findings->question->arena,
+                                "%s makes a large one-hot tensor and multiplies it, almost all zeros: %s %s",
+                                findings_name(findings, finding->context), findings_time(findings, finding->time_ms),
+                                findings_per_observation(findings));
+  finding->advice = "index instead: an embedding (torch.nn.functional.embedding) or gather reads only these rows; "
+                    "index_add_ or bincount adds up by class, where the transposed tensor is multiplied";
+  finding->confidence = CONFIDENCE_MEDIUM;
 }
 
 static enum status find(struct findings *findings, struct error *err)
@@ -91,13 +103,18 @@ static enum status find(struct findings *findings, struct error *err)
   XSP_TRY(findings_places(findings, &places, err));
   if (!places->has_contexts)
     return findings_lack(findings, err, "it has no call paths");
-  struct one_hot *lines = arena_alloc_array(findings->question->scratch, places->function_count + 1, sizeof *lines);
+  struct one_hot *lines = arena_alloc_array(findings->question->scratch, places->count + 1, sizeof *lines);
   find_lines(places, lines);
   sum(findings, places, lines);
-  for (uint32_t i = 0; i < places->function_count; i++)
-    if (lines[i].line != 0 && analyze_share_pct(findings_per_observation_ms(findings, lines[i].own_ns),
-                                                findings->loop_ms) >= findings_threshold(findings, "one_hot-share"))
-      add(findings, &lines[i]);
+  for (uint32_t i = 0; i < places->count; i++) {
+    if (!lines[i].is_made)
+      continue;
+    merge(places, i, lines);
+    double own_ms = findings_per_observation_ms(findings, lines[i].own_ns);
+    if (lines[i].times_ns > 0 &&
+        analyze_share_pct(own_ms, findings->loop_ms) >= findings_threshold(findings, "one_hot-share"))
+      add(findings, i, &lines[i]);
+  }
   return STATUS_OK;
 }
 
