@@ -132,10 +132,11 @@ static void add(struct findings *findings, uint32_t place, double ms)
 struct weights { // that nn.MultiheadAttention returns, by function of the program
   double ns;     // of what is between its products, forward and backward
   uint32_t place;
-  bool has_softmax, has_backward, has_their_backward; // theirs: of their mean over the heads
+  bool has_softmax, has_backward, has_mean, has_mean_backward; // mean: of the weights, over the heads
 };
 
-// need_weights=True, the default, keeps all scores. Their mean has a backward pass where a loss depends on it.
+// need_weights=True, the default, keeps all scores. Their mean has a backward pass where a loss depends on it; of weights of each head
+// (average_attn_weights=False) nothing shows that.
 static void sum_weights(struct findings *findings, const struct places *places, struct weights *ret)
 {
   bool *is_within = arena_alloc_array(findings->question->scratch, places->count + 1, sizeof *is_within),
@@ -152,7 +153,8 @@ static void sum_weights(struct findings *findings, const struct places *places, 
     at->ns += place->own.host_ns + place->own.device_ns;
     at->has_softmax |= is_softmax(place->name);
     at->has_backward |= strstr(place->name, "SoftmaxBackward") != NULL;
-    at->has_their_backward |= strstr(place->name, "MeanBackward") != NULL;
+    at->has_mean |= strcmp(place->name, "aten::mean") == 0;
+    at->has_mean_backward |= strstr(place->name, "MeanBackward") != NULL;
     at->place = is_softmax(place->name) ? source : at->place;
   }
 }
@@ -170,8 +172,9 @@ static void add_weights(struct findings *findings, const struct weights *weights
                                 "over all scores takes %s %s",
                                 findings_name(findings, finding->context), findings_time(findings, ms),
                                 findings_per_observation(findings));
-  finding->advice = "pass need_weights=False: it then calls torch.nn.functional.scaled_dot_product_attention, which "
-                    "never stores the scores";
+  finding->advice =
+      "pass need_weights=False, unless the program uses them otherwise (drawing, choosing tokens): it then "
+      "calls torch.nn.functional.scaled_dot_product_attention, which never stores the scores";
   finding->threshold = findings_threshold_of(findings, "attention-share");
   finding->confidence = CONFIDENCE_MEDIUM;
 }
@@ -182,7 +185,7 @@ static void find_weights(struct findings *findings, const struct places *places)
   sum_weights(findings, places, weights);
   for (uint32_t i = 0; i < places->function_count; i++) {
     double ms = findings_per_observation_ms(findings, weights[i].ns);
-    if (weights[i].has_softmax && weights[i].has_backward && !weights[i].has_their_backward &&
+    if (weights[i].has_softmax && weights[i].has_backward && weights[i].has_mean && !weights[i].has_mean_backward &&
         analyze_share_pct(ms, findings->loop_ms) >= findings_threshold(findings, "attention-share"))
       add_weights(findings, &weights[i], ms);
   }

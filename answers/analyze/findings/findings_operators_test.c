@@ -305,7 +305,7 @@ static void test_f60_is_silent_about_pytorchs_attention(void **unused)
 }
 
 // y, _ = self.attention(x, x, x) at line 17, in a step of 1 ms.
-static void weights(const char *backward, int64_t softmax_us)
+static void weights(const char *mean, const char *backward, int64_t softmax_us)
 {
   fixture_run(&fixture, "M/L", 1);
   uint32_t line = python(0, "Layer.forward", FILE_OF, 17);
@@ -316,7 +316,7 @@ static void weights(const char *backward, int64_t softmax_us)
   operator_at(python(within, "softmax", TORCH "nn/functional.py", 2213), "aten::_softmax", at + 100 * US,
               softmax_us * US);
   product_at(within, "aten::bmm", at + 300 * US);
-  operator_at(within, "aten::mean", at + 400 * US, 20 * US);
+  operator_at(within, mean, at + 400 * US, 20 * US);
   backward_at(within, "SoftmaxBackward0", at + 500 * US, 80 * US);
   backward_at(within, "BmmBackward0", at + 600 * US, 200 * US);
   if (backward != NULL)
@@ -326,7 +326,7 @@ static void weights(const char *backward, int64_t softmax_us)
 static void test_f60_of_weights_that_nothing_learns_from(void **unused)
 {
   (void)unused;
-  weights(NULL, 100);
+  weights("aten::mean", NULL, 100);
   assert_int_equal(ask_rule("F60"), 1);
   assert_string_equal(found_text(0, "context"), "Layer.forward");
   ASSERT_NEAR(found_number(0, "line"), 17);
@@ -336,15 +336,31 @@ static void test_f60_of_weights_that_nothing_learns_from(void **unused)
 static void test_f60_is_silent_about_few_weights(void **unused)
 {
   (void)unused;
-  weights(NULL, 99);
+  weights("aten::mean", NULL, 99);
   assert_int_equal(ask_rule("F60"), 0);
 }
 
 static void test_f60_is_silent_about_weights_in_a_loss(void **unused)
 {
   (void)unused;
-  weights("MeanBackward1", 100);
+  weights("aten::mean", "MeanBackward1", 100);
   assert_int_equal(ask_rule("F60"), 0);
+}
+
+// average_attn_weights=False: a loss on them has no backward pass there but that of softmax.
+static void test_f60_is_silent_about_weights_of_each_head(void **unused)
+{
+  (void)unused;
+  weights("aten::view", NULL, 100);
+  assert_int_equal(ask_rule("F60"), 0);
+}
+
+static void test_f60_names_other_uses_of_weights(void **unused)
+{
+  (void)unused;
+  weights("aten::mean", NULL, 100);
+  assert_int_equal(ask_rule("F60"), 1);
+  assert_non_null(strstr(found_text(0, "advice"), "unless"));
 }
 
 // ---- F63 -------------------------------------------------------------------------------------------------------------
@@ -437,6 +453,8 @@ int main(void)
       TEST(test_f60_of_weights_that_nothing_learns_from),
       TEST(test_f60_is_silent_about_few_weights),
       TEST(test_f60_is_silent_about_weights_in_a_loss),
+      TEST(test_f60_is_silent_about_weights_of_each_head),
+      TEST(test_f60_names_other_uses_of_weights),
       TEST(test_f63),
       TEST(test_f63_of_a_linear_layer),
       TEST(test_f63_is_silent_where_nothing_multiplies),
