@@ -781,6 +781,7 @@ static void test_tensors_as_text(void **unused)
   (void)unused;
   assert_int_equal(work_of("_tensor_str", SITE "torch/_tensor_str.py", 2), 1);
   assert_non_null(strstr(found_text(0, "title"), "text"));
+  assert_non_null(strstr(found_text(0, "advice"), ".item()")); // print(loss) formats what is printed
 }
 
 static void test_tracing_by_pytorch(void **unused)

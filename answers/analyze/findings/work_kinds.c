@@ -172,12 +172,13 @@ const struct work_kind work_kinds[WORK_KINDS] = {
                      "torch.optim.swa_utils.AveragedModel)",
                      {"*/torch/nn/modules/module.py", "*/torch/optim/optimizer.py"},
                      {"*state_dict*"}},
-    [WORK_TEXT] = {"text",
-                   "%s has tensors formatted as text in the loop",
-                   "format only what is printed: logger.debug(\"%s\", tensor) instead of an f-string; print shapes or "
-                   "means, or less often",
-                   {"*/torch/_tensor_str.py", "*/numpy/_core/arrayprint.py", "*/numpy/core/arrayprint.py"},
-                   {NULL}},
+    [WORK_TEXT] =
+        {"text",
+         "%s has tensors formatted as text in the loop",
+         "print less often, or numbers (l.item(), shapes, means); with logger.debug(\"%s\", tensor) only what "
+         "is printed is formatted",
+         {"*/torch/_tensor_str.py", "*/numpy/_core/arrayprint.py", "*/numpy/core/arrayprint.py"},
+         {NULL}},
     {"metrics",
      "%s has metrics computed by a library in the loop",
      "compute metrics on tensors, or every so many steps",
