@@ -52,14 +52,19 @@ struct doubles { // samples of main threads in the loop
   double all_ns, double_ns, by_line_ns[DOUBLE_CONVERTS + 1]; // double_ns: with backward passes, which no line calls
 };
 
-// "void at::native::AVX512::serial_vec_log_softmax_lastdim_range<double>(double const*, double*, …)", "mkl_blas_avx512_dgemm_kernel".
-// Not what adds floats up in double.
+// "void at::native::AVX512::serial_vec_log_softmax_lastdim_range<double>(double const*, double*, …)".
+// Not what adds floats up in double, nor products and sums: statistics that are added up, such as covariances, need the precision.
 static bool computes_in_double(const struct store_frame *frame)
 {
-  return frame->name != NULL && frame->module != NULL && strstr(frame->module, "/libtorch") != NULL &&
-         (strstr(frame->name, "double*") != NULL || strstr(frame->name, "double const*") != NULL ||
-          strstr(frame->name, "Vectorized<double>") != NULL || strstr(frame->name, "_dgemm") != NULL) &&
-         strstr(frame->name, "float") == NULL;
+  static const char *const parts[] = {"double*", "double const*", "Vectorized<double>"};
+  static const char *const others[] = {"float", "gemm", "gemv", "_sum"};
+  bool is_double = false,
+       is_other = frame->name == NULL || frame->module == NULL || strstr(frame->module, "/libtorch") == NULL;
+  for (size_t i = 0; !is_other && i < sizeof parts / sizeof parts[0]; i++)
+    is_double |= strstr(frame->name, parts[i]) != NULL;
+  for (size_t i = 0; is_double && i < sizeof others / sizeof others[0]; i++)
+    is_other |= strstr(frame->name, others[i]) != NULL;
+  return is_double && !is_other;
 }
 
 static void add_sample(struct doubles *doubles, uint32_t context_id, double ns)
@@ -99,6 +104,18 @@ static enum status add_run(struct findings *findings, const struct view_run *run
   return STATUS_OK;
 }
 
+// Gaussian processes, least squares and other algebra need the precision.
+static bool has_factorizations(const struct places *places)
+{
+  static const char *const names[] = {"aten::*cholesky*",   "aten::*_solve*", "aten::*lstsq*",     "aten::linalg_eig*",
+                                      "aten::*svd*",        "aten::*_qr*",    "aten::*inverse*",   "aten::linalg_inv*",
+                                      "aten::linalg_pinv*", "aten::*_lu*",    "aten::linalg_ldl*", "aten::*det"};
+  for (uint32_t i = 0; i < places->count; i++)
+    if (findings_name_matches(places->all[i].name, names, sizeof names / sizeof names[0]))
+      return true;
+  return false;
+}
+
 static void add_within(struct findings *findings, const struct doubles *doubles)
 {
   double share = doubles->double_ns / doubles->all_ns;
@@ -131,9 +148,9 @@ static enum status find_within(struct findings *findings, bool has_signatures, s
   enum status status = STATUS_OK;
   for (size_t i = 0; status == STATUS_OK && i < findings->set->run_count; i++)
     status = add_run(findings, findings->set->runs[i], &doubles, err);
-  if (status == STATUS_OK && doubles.all_ns > 0)
+  if (status == STATUS_OK && doubles.all_ns > 0 && !has_factorizations(findings->places))
     add_within(findings, &doubles);
-  else if (status == STATUS_OK && !has_signatures)
+  else if (status == STATUS_OK && doubles.all_ns == 0 && !has_signatures)
     status = findings_lack(findings, err, "its observations have no signatures, and it has no samples");
   own_lines_done(&doubles.lines);
   return status;

@@ -794,10 +794,13 @@ static void test_tracing_by_pytorch(void **unused)
 // ---- F22, by samples -------------------------------------------------------------------------------------------------
 #define LIBTORCH SITE "torch/lib/libtorch_cpu.so"
 
-static size_t softmax_in(const char *function, const char *module)
+static size_t softmax_beside(const char *operator_name, const char *function, const char *module)
 {
-  start_with(8);
-  uint32_t main = fixture.context_id;
+  uint32_t steps = start_on("elsewhere", 8), main_thread = fixture.thread, main = fixture.context_id;
+  fixture.thread = steps;
+  fixture.context_id = fixture_frame(&fixture, main, XSP_FRAME_FRAMEWORK, operator_name, NULL, 0);
+  fixture_span(&fixture, XSP_LEVEL_LAYER, operator_name, 5 * MS, US);
+  fixture.thread = main_thread;
   uint32_t converts = python(main, "forward", FILE_OF, 17);
   fixture.context_id = native(python(main, "forward", FILE_OF, 18), function, module);
   samples_of_steps(1);
@@ -807,6 +810,11 @@ static size_t softmax_in(const char *function, const char *module)
     fixture_sample(&fixture, SAMPLE_CPU, 9 * MS, MS);
   }
   return ask_rule("F22");
+}
+
+static size_t softmax_in(const char *function, const char *module)
+{
+  return softmax_beside("aten::mul", function, module);
 }
 
 static void test_softmax_in_float64(void **unused)
@@ -819,10 +827,43 @@ static void test_softmax_in_float64(void **unused)
   ASSERT_NEAR(found_number(0, "saving_pct"), 50. * 21 / 181);
 }
 
+static void test_softmax_in_float64_beside_other_operators(void **unused)
+{
+  static const char softmax[] = "void serial_vec_log_softmax_lastdim_range<double>(double const*, double*, long)";
+  static const char *const names[] = {"aten::linalg_vector_norm", "aten::sqrt", "aten::resolve_conj", "aten::detach"};
+  for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+    findings_test_done(unused);
+    findings_test_start(unused);
+    assert_int_equal(softmax_beside(names[i], softmax, LIBTORCH), 1);
+  }
+}
+
 static void test_floats_added_up_in_float64_are_none(void **unused)
 {
   (void)unused;
   assert_int_equal(softmax_in("void batch_norm_collect<float, double>(float const*, double*, long)", LIBTORCH), 0);
+}
+
+// Statistics of features, added up precisely.
+static void test_products_in_float64_are_none(void **unused)
+{
+  (void)unused;
+  static const char gemm[] = "at::native::cpublas::gemm(long, double, double const*, long, double*, long)";
+  assert_int_equal(softmax_in(gemm, LIBTORCH), 0);
+}
+
+static void test_sums_in_float64_are_none(void **unused)
+{
+  (void)unused;
+  assert_int_equal(softmax_in("void at::native::vectorized_outer_sum<double>(char* const*, double*)", LIBTORCH), 0);
+}
+
+// Gaussian processes and least squares need the precision.
+static void test_float64_beside_a_factorization_is_none(void **unused)
+{
+  (void)unused;
+  static const char softmax[] = "void serial_vec_log_softmax_lastdim_range<double>(double const*, double*, long)";
+  assert_int_equal(softmax_beside("aten::linalg_solve_ex", softmax, LIBTORCH), 0);
 }
 
 static void test_float64_of_numpy_is_none(void **unused)
@@ -839,7 +880,11 @@ int main(void)
       TEST(test_tensors_as_text),
       TEST(test_tracing_by_pytorch),
       TEST(test_softmax_in_float64),
+      TEST(test_softmax_in_float64_beside_other_operators),
       TEST(test_floats_added_up_in_float64_are_none),
+      TEST(test_products_in_float64_are_none),
+      TEST(test_sums_in_float64_are_none),
+      TEST(test_float64_beside_a_factorization_is_none),
       TEST(test_float64_of_numpy_is_none),
       TEST(test_products_in_float16),
       TEST(test_products_in_bfloat16),
