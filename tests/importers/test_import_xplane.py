@@ -257,16 +257,31 @@ class Xplane(unittest.TestCase):
                                  ("reduce_scatter.1", "reduce_scatter", 16, "parts", None),
                                  ("reduce_scatter.1", "reduce_scatter", 16, "parts", None)])
 
-    def test_devices_of_a_process_are_ranks(self):
-        self.load(xspace.space(*xspace.several_devices()))
+    def groups(self):
         groups = self.rows("select s.name, t.rank, g.value as ranks, count(*) as times from span s join track t using (run_id, track_id)"
                            " join tag g using (run_id, span_id) where g.key = 'group' group by 1, 2, 3 order by 1, 2")
-        self.assertEqual([(row["name"], row["rank"], row["ranks"], row["times"]) for row in groups],
+        return [(row["name"], row["rank"], row["ranks"], row["times"]) for row in groups]
+
+    def test_devices_of_a_process_are_ranks(self):
+        self.load(xspace.space(*xspace.several_devices()))
+        self.assertEqual(self.groups(),
                          [("all_gather.1", 0, "0,2", 3), ("all_gather.1", 1, "1,3", 3), ("all_gather.1", 2, "0,2", 3), ("all_gather.1", 3, "1,3", 3),
                           ("psum.1", 0, "0,3", 3), ("psum.1", 1, "1-2", 3), ("psum.1", 2, "1-2", 3), ("psum.1", 3, "0,3", 3),
                           *[("psum.2", rank, "0-3", 3) for rank in range(4)]])
         ranks = xsp_json("analyze", "A21", self.out, "--json")["rows"]
         self.assertEqual([(row["rank"], row["steps"]) for row in ranks], [("0", 3), ("1", 3), ("2", 3), ("3", 3), ("all", 12)])
+
+    def test_groups_along_axes_of_a_mesh(self):
+        """As JAX's NamedSharding writes them. The module's numbers 0 to 3 are devices 0, 2, 3, 1."""
+        self.load(xspace.space(*xspace.several_devices(collectives=xspace.devices_of_axes())))
+        self.assertEqual(self.groups(), [
+            *[("sum.1", rank, "0-3", 3) for rank in range(4)],
+            ("sum.2", 0, "0,3", 3), ("sum.2", 1, "1-2", 3), ("sum.2", 2, "1-2", 3), ("sum.2", 3, "0,3", 3),
+            ("sum.3", 0, "0-1", 3), ("sum.3", 1, "0-1", 3), ("sum.3", 2, "2-3", 3), ("sum.3", 3, "2-3", 3)])
+
+    def test_a_part_of_an_axis_is_not_all(self):
+        self.load(xspace.space(*xspace.several_devices(devices=2, collectives=xspace.devices_of_axes())))
+        self.assertEqual([row[:3] for row in self.groups()], [("sum.1", None, "all"), ("sum.2", None, "parts"), ("sum.3", None, "parts")])
 
     def test_devices_of_other_processes_are_missing(self):
         self.load(xspace.space(*xspace.several_devices(devices=2)))

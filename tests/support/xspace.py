@@ -147,9 +147,23 @@ def collective_program():
     return host, modules
 
 
-def several_devices(devices=4):
-    """Three executions of a module on each of four devices, on two threads: its devices 0 to 3 are 0, 2, 3 and 1. A gather in listed groups, a
-    reduction in groups by a rule (numbers 0 to 3 in rows of two, by columns), and one of all."""
+def mesh(*sizes, axis=0, part=b"", devices=b""):
+    """Groups of an instruction along an axis of a mesh, or a part of it: the product of the sizes before it, and its size."""
+    axes = b"".join(field(1, text(1, f"axis_{place}") + number(2, size)) for place, size in enumerate(sizes))
+    return field(93, field(1, axes + devices) + field(2, (number(1, axis) if axis else b"") + (field(2, part) if part else b"")))
+
+
+def devices_of_axes():
+    """Four devices: all; every second one by an order that XLA writes as a transform; by their numbers, the second half of an axis's factors."""
+    return [instruction("sum.1", "all-reduce", more=field(36, b"\7") + mesh(4, 1)),
+            instruction("sum.2", "all-reduce", more=field(36, b"\7") + mesh(2, 1, 2, axis=2, devices=field(3, field(1, b"\2\2") + field(2, b"\1\0")))),
+            instruction("sum.3", "all-reduce", more=field(36, b"\7") + mesh(4, part=number(1, 2) + number(2, 2), devices=field(2, b"\0\3\1\2")))]
+
+
+def several_devices(devices=4, collectives=()):
+    """Three executions of a module on each of four devices, on two threads: its devices 0 to 3 are 0, 2, 3 and 1. Its collectives, or a gather in
+    listed groups, a reduction in groups by a rule (numbers 0 to 3 in rows of two, by columns), and one of all."""
+    names = ("sum.1", "sum.2", "sum.3") if collectives else ("all_gather.1", "psum.1", "psum.2")
     main = [instruction("p.1", "parameter", more=number(35, 7)),
             instruction("all_gather.1", "all-gather", more=field(36, b"\7") + field(49, field(1, b"\0\1")) + field(49, field(1, b"\2\3"))),
             instruction("psum.1", "all-reduce", more=field(36, b"\7") + field(87, field(2, number(1, 2) + number(2, 2) + field(3, b"\2\2") + field(4, b"\1\0")))),
@@ -158,9 +172,9 @@ def several_devices(devices=4):
     for thread in range(2):
         host.line(9 + thread, f"tf_XLAPjRtCpuClient/{9 + thread}", 500, [
             operation(name, 1000 * run + 100 * device + 10 * i, 5, run, 100 * run + 10 * device + i + 1, "jit_f", device=device)
-            for run in range(3) for device in range(thread, devices, 2) for i, name in enumerate(("all_gather.1", "psum.1", "psum.2"))])
+            for run in range(3) for device in range(thread, devices, 2) for i, name in enumerate(names)])
     assigned = field(15, number(1, 1) + number(2, 4) + b"".join(field(3, field(1, bytes([device]))) for device in (0, 2, 3, 1)))
-    modules.add_module("jit_f(3)", module("jit_f", {1: main}, more=assigned))
+    modules.add_module("jit_f(3)", module("jit_f", {1: [*main[:1], *collectives] if collectives else main}, more=assigned))
     return host, modules
 
 

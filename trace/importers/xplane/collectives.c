@@ -5,8 +5,6 @@
 // Numbers of fields in hlo.proto and xla_data.proto: groups as they were written first, as lists or by a rule, and by axes of a mesh.
 enum { INSTRUCTION_GROUPS = 49, INSTRUCTION_DEVICES = 87, INSTRUCTION_MESH = 93 };
 enum { DEVICES_GROUPS = 1, DEVICES_RULE = 2, RULE_GROUPS = 1 };
-enum { MESH = 1, MESH_AXES = 2, MESH_AXIS = 1, AXIS_SIZE = 2, USED_AXIS = 1 };
-#define AXES_MOST 16u
 
 const char *xplane_collective_kind(struct slice opcode)
 {
@@ -38,40 +36,12 @@ static uint64_t groups_of_devices(struct wire devices)
   return groups;
 }
 
-// Devices along the axes that are not used exchange apart.
-static uint64_t groups_of_mesh(struct wire wire)
-{
-  struct wire_field field, part, size;
-  uint64_t sizes[AXES_MOST], groups = 1;
-  bool is_used[AXES_MOST] = {false};
-  size_t count = 0;
-  while (wire_next(&wire, &field)) {
-    struct wire mesh = wire_inside(&field);
-    uint64_t axis = 0;
-    if (wire_is(&field, MESH_AXES, WIRE_BYTES)) {
-      if (wire_find(&mesh, USED_AXIS, WIRE_VARINT, &part))
-        axis = part.value;
-      if (axis < AXES_MOST)
-        is_used[axis] = true;
-    }
-    while (wire_is(&field, MESH, WIRE_BYTES) && wire_find(&mesh, MESH_AXIS, WIRE_BYTES, &part)) {
-      struct wire inside = wire_inside(&part);
-      bool has_size = wire_find(&inside, AXIS_SIZE, WIRE_VARINT, &size);
-      if (count < AXES_MOST)
-        sizes[count++] = has_size ? size.value : 1;
-    }
-  }
-  for (size_t i = 0; i < count; i++)
-    groups = is_used[i] || sizes[i] <= 1 ? groups : 2;
-  return count > 0 ? groups : 0;
-}
-
 void xplane_collective_groups(const struct wire_field *field, uint64_t *listed, uint64_t *newer)
 {
   if (field->type != WIRE_BYTES)
     return;
   uint64_t groups = field->number == INSTRUCTION_DEVICES ? groups_of_devices(wire_inside(field))
-                    : field->number == INSTRUCTION_MESH  ? groups_of_mesh(wire_inside(field))
+                    : field->number == INSTRUCTION_MESH  ? xplane_mesh_groups(wire_inside(field))
                                                          : 0;
   *listed += field->number == INSTRUCTION_GROUPS;
   *newer = groups > *newer ? groups : *newer;

@@ -2,7 +2,6 @@
 // Several devices of one process that compute a module together, as those of jax.sharding: each is a rank, and exchanges with those of its
 // group. Called by hlo.c for the groups, by executions.c once all executions are known, and where tracks are made.
 #include "importers/xplane/devices.h"
-#include "importers/xplane/instructions.h"
 
 #include "base/sorted.h"
 
@@ -10,12 +9,12 @@
 #include <stdlib.h>
 
 // Numbers of fields in hlo.proto and xla_data.proto; numbers in a group, and devices that run a computation, have field 1.
-enum { INSTRUCTION_GROUPS = 49, INSTRUCTION_DEVICES = 87 };
+enum { INSTRUCTION_GROUPS = 49, INSTRUCTION_DEVICES = 87, INSTRUCTION_MESH = 93 };
 enum { ASSIGNMENT_COMPUTATIONS = 3 };
 enum { DEVICES_GROUPS = 1, DEVICES_RULE = 2 };
 enum { RULE_GROUPS = 1, RULE_SIZE = 2, RULE_DIMENSIONS = 3, RULE_ORDER = 4 };
 #define DEVICES_MOST XPLANE_DEVICES_MOST
-#define DIMENSIONS_MOST 16u
+#define DIMENSIONS_MOST XPLANE_DIMENSIONS_MOST
 
 // ---- groups ----------------------------------------------------------------------------------------------------------
 // "0-3" and "0,2", as of communicators of MPI.
@@ -63,11 +62,20 @@ static size_t add_listed(struct xplane *x, const struct xplane_grouping *of, str
   return count > 0 ? add_group(x, of, members, count) : 0;
 }
 
+static size_t add_in_turn(struct xplane *x, const struct xplane_grouping *of, uint64_t *members, size_t count,
+                          size_t size)
+{
+  size_t new_count = 0;
+  for (size_t at = 0; at < count; at += size)
+    new_count += add_group(x, of, members + at, size);
+  return new_count;
+}
+
 // Numbers from 0 on in an array of these dimensions, which are put in another order; then groups of one size follow each other.
 static size_t add_by_rule(struct xplane *x, const struct xplane_grouping *of, struct wire rule)
 {
-  uint64_t dimensions[DIMENSIONS_MOST], order[DIMENSIONS_MOST], members[DEVICES_MOST], groups = 0, size = 0, all = 1;
-  size_t count = 0, ordered = 0, new_count = 0;
+  uint64_t dimensions[DIMENSIONS_MOST], order[DIMENSIONS_MOST], members[DEVICES_MOST], groups = 0, size = 0;
+  size_t count = 0, ordered = 0;
   struct wire_field field;
   while (wire_next(&rule, &field)) {
     groups = wire_is(&field, RULE_GROUPS, WIRE_VARINT) ? field.value : groups;
@@ -77,27 +85,13 @@ static size_t add_by_rule(struct xplane *x, const struct xplane_grouping *of, st
     if (field.number == RULE_ORDER)
       ordered = xplane_numbers(&field, order, ordered, DIMENSIONS_MOST);
   }
-  for (size_t i = 0; i < count; i++)
-    all = dimensions[i] <= DEVICES_MOST && all <= DEVICES_MOST ? all * dimensions[i] : DEVICES_MOST + 1;
-  if (all > DEVICES_MOST || size == 0 || size > DEVICES_MOST || groups > DEVICES_MOST || groups * size != all ||
-      (ordered > 0 && ordered != count))
+  if (ordered == 0)
+    for (; ordered < count; ordered++)
+      order[ordered] = ordered;
+  size_t all = ordered == count ? xplane_numbers_in_order(dimensions, order, count, members, DEVICES_MOST) : 0;
+  if (size == 0 || size > DEVICES_MOST || groups > DEVICES_MOST || groups * size != all)
     return 0;
-  for (uint64_t at = 0; at < all; at++) {
-    uint64_t rest = at, number = 0, index[DIMENSIONS_MOST] = {0};
-    for (size_t i = count; i-- > 0;) {
-      uint64_t dimension = ordered > 0 ? order[i] : i;
-      if (dimension >= count)
-        return 0;
-      index[dimension] = rest % dimensions[dimension];
-      rest /= dimensions[dimension];
-    }
-    for (size_t i = 0; i < count; i++)
-      number = number * dimensions[i] + index[i];
-    members[at % size] = number;
-    if (at % size == size - 1)
-      new_count += add_group(x, of, members, size);
-  }
-  return new_count;
+  return add_in_turn(x, of, members, all, (size_t)size);
 }
 
 void xplane_read_assignment(struct wire wire, struct xplane_grouping *grouping)
@@ -118,12 +112,17 @@ void xplane_read_assignment(struct wire wire, struct xplane_grouping *grouping)
 
 void xplane_add_groups(struct xplane *x, const struct xplane_grouping *of, struct wire wire)
 {
+  uint64_t members[DEVICES_MOST];
   struct wire_field field, part;
-  size_t devices = 0;
+  size_t devices = 0, size = 0;
   while (wire_next(&wire, &field)) {
     struct wire inside = wire_inside(&field);
     if (wire_is(&field, INSTRUCTION_GROUPS, WIRE_BYTES))
       devices += add_listed(x, of, inside);
+    else if (wire_is(&field, INSTRUCTION_MESH, WIRE_BYTES)) {
+      size_t count = xplane_mesh_members(inside, members, &size);
+      devices += add_in_turn(x, of, members, count, size);
+    }
     while (wire_is(&field, INSTRUCTION_DEVICES, WIRE_BYTES) && wire_next(&inside, &part)) {
       if (wire_is(&part, DEVICES_GROUPS, WIRE_BYTES))
         devices += add_listed(x, of, wire_inside(&part));
