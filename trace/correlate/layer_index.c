@@ -43,6 +43,7 @@ static void order_layers(struct relation *relation, struct arena *arena, struct 
 {
   const struct store_spans *spans = relation->spans;
   uint32_t *rows = relation->nearest;
+  relation->held = RELATION_HOLDS_NONE;
   size_t count = 0;
   bool is_needed = false;
   for (size_t i = 0; i < spans->count; i++) {

@@ -7,6 +7,7 @@
 void relation_forget_tree(struct relation *relation)
 {
   relation->nearest = NULL;
+  relation->held = RELATION_HOLDS_NONE;
   relation->observation = NULL;
   relation->is_plane_free = relation->plane != NULL;
 }

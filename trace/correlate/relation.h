@@ -12,13 +12,15 @@
 struct relation_wide { // what children cover of a span of 2^32 ns or more
   uint64_t reach, covered;
 };
-struct relation { // {.spans = …} at first, then parents_find(…, &relation.parents)
+#define RELATION_HOLDS_NONE STORE_SPAN_ID // is never held
+struct relation {                         // {.spans = …} at first, then parents_find(…, &relation.parents)
   const struct store_spans *spans;
   struct parents parents;
   uint8_t *is_named; // bits by row: the source named a parent; NULL: recorded_parent_id is there, or all zeros
   // What relation_hold computed last. STORE_DEPTH: depths; STORE_MODEL_ID, STORE_LAYER_ID: rows of the nearest ancestor, or
   // of the span itself, or ROW_NONE.
   uint32_t *nearest;
+  // RELATION_HOLDS_NONE: what layer_index.c or nobody put there.
   enum store_column held;
   // relation_climb
   bool parents_are_later; // in the file, most of them

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Self times of spans around 2^32 ns, up to which what children cover takes four bytes: in order of starts, and of ends.
 #include "correlate/correlate.h"
+#include "correlate/relation.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -71,8 +72,17 @@ static void test_self_times_of_long_spans(void **unused)
   }
 }
 
+static void test_a_forgotten_tree_holds_no_column(void **unused)
+{
+  (void)unused;
+  struct relation relation = {.held = STORE_DEPTH};
+  relation_forget_tree(&relation);
+  assert_int_not_equal(relation.held, STORE_DEPTH);
+}
+
 int main(void)
 {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_self_times_of_long_spans)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_self_times_of_long_spans),
+                                     cmocka_unit_test(test_a_forgotten_tree_holds_no_column)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
