@@ -73,6 +73,20 @@ void sink_begin(struct sink *sink, struct import *import, const char *path)
 }
 
 // ---- the end ---------------------------------------------------------------------------------------------------------
+// NULL: none is known, or several, as of a process's devices.
+static const struct store_rank *rank_of_process(const struct store_track *tracks, size_t count, int64_t process_id)
+{
+  const struct store_rank *rank = NULL;
+  for (size_t i = 0; i < count && process_id != STORE_NONE; i++) {
+    if (tracks[i].process_id != process_id || tracks[i].rank.world_size < 1)
+      continue;
+    if (rank != NULL && rank->rank != tracks[i].rank.rank)
+      return NULL;
+    rank = &tracks[i].rank;
+  }
+  return rank;
+}
+
 // Tracks only: the run itself is there. They are of the ranks that the run's processes have.
 static enum status write_place(struct sink *sink, struct error *err)
 {
@@ -82,9 +96,8 @@ static enum status write_place(struct sink *sink, struct error *err)
   for (size_t i = 0; i < sink->runs.count; i++)
     for (uint32_t j = 0; j < sink->runs.items[i]->tracks.count; j++) {
       struct store_track *track = &sink->runs.items[i]->tracks.items[j];
-      for (size_t k = 0; k < count && track->process_id != STORE_NONE; k++)
-        if (known[k].process_id == track->process_id && known[k].rank.world_size > 0)
-          track->rank = known[k].rank;
+      const struct store_rank *rank = rank_of_process(known, count, track->process_id);
+      track->rank = rank != NULL ? *rank : track->rank;
       XSP_TRY(store_add_track(sink->store, track, err));
     }
   return STATUS_OK;

@@ -298,6 +298,35 @@ static void a_flood_of_notes_is_cut(void **state)
   bench_done(&bench);
 }
 
+// A file that is added to a run: tracks get the rank that their process has, and keep theirs where its devices have several.
+static void tracks_of_an_added_file_have_a_rank(void **state)
+{
+  (void)state;
+  struct bench bench;
+  uint32_t track;
+  static const struct import_place place = {.run_id = 1, .track_base = 10, .tracer = "jax"};
+  static const struct store_track known[] = {{.process_id = 1, .rank = {.world_size = 2, .rank = 0}},
+                                             {.process_id = 1, .rank = {.world_size = 2, .rank = 1}},
+                                             {.process_id = 2, .rank = {.world_size = 3, .rank = 2}},
+                                             {.process_id = 2}};
+  bench_start(&bench, 1);
+  begin_run(&bench, (struct store_run){0});
+  for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+    OK(import_track(&bench.import, &known[i], &track, err));
+  end_file(&bench);
+  sink_free(bench.sink);
+  bench.sink = sink_create(bench.store, 1, &place, &bench.arena);
+  sink_begin(bench.sink, &bench.import, "folder/second.pb");
+  begin_run(&bench, (struct store_run){0});
+  for (int64_t process = 1; process <= 2; process++)
+    OK(import_track(&bench.import, &(struct store_track){.process_id = process, .rank = {.world_size = 2, .rank = 0}},
+                    &track, err));
+  end_file(&bench);
+  assert_int_equal(count_of(bench.store, "select rank from track where track_id = 11"), 0);
+  assert_int_equal(count_of(bench.store, "select rank from track where track_id = 12"), 2);
+  bench_done(&bench);
+}
+
 // One name may be that of a million tracks: it is cut, between characters, and kept once.
 static void names_of_tracks_are_cut(void **state)
 {
@@ -596,6 +625,7 @@ int main(void)
       cmocka_unit_test_teardown(texts_are_told_apart_and_kept, clear_folder),
       cmocka_unit_test_teardown(events_are_kept_and_skipped, clear_folder),
       cmocka_unit_test_teardown(a_flood_of_notes_is_cut, clear_folder),
+      cmocka_unit_test_teardown(tracks_of_an_added_file_have_a_rank, clear_folder),
       cmocka_unit_test_teardown(names_of_tracks_are_cut, clear_folder),
       cmocka_unit_test_teardown(a_flood_of_facts_is_cut, clear_folder),
       cmocka_unit_test_teardown(runs_say_the_levels_that_they_have, clear_folder),
