@@ -32,7 +32,7 @@ enum status lane_observe(struct lane *lane, struct store *store, struct store_ru
                          struct error *err) MUST_CHECK;
 enum status lane_drain(struct lane *lane, struct store *store, struct store_run *run, struct error *err) MUST_CHECK;
 // Twice a second, commits and hands on what was drained. Before an inference: so one always follows, whose spans come with what is
-// known at the end.
+// known at the end. Calls hand_on once: what it says still waits comes with the next call.
 enum status lane_hand_on(struct lane *lane, struct store *store, const struct store_run *run,
                          struct lane_watcher *watcher, struct error *err) MUST_CHECK;
 // A framework that holds its layers back until the end of a profile publishes them now, into `run`.
