@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Each export, imported again: what comes back is what docs/importers.md states. With --update: writes its table."""
+import json
 import os
 import sys
 import unittest
@@ -41,6 +42,25 @@ class RoundTrips(unittest.TestCase):
                 xsp("import", file, "-o", out, "--force", check=0)
                 self.assertEqual(xsp_json("sql", out, round_trips.PARTS["parents"], "--json"), before, name)
                 self.assertEqual(xsp_json("sql", out, STEPS, "--json"), xsp_json("sql", source, STEPS, "--json"), name)
+
+    def test_parents_of_a_file_that_was_edited(self):
+        """Nesting gives the parent of spans with basis ambiguous alone, which former versions wrote, and of those whose parent is not in the file."""
+        with temporary_folder() as folder:
+            source, file, out = [os.path.join(folder, name) for name in ("in.xsp", "file", "out.xsp")]
+            round_trips.everything().write(source)
+            xsp("export", source, "--to", "chrome", "-o", file, check=0)
+            with open(file, encoding="utf-8") as stream:
+                trace = json.load(stream)
+            for arguments in ({"basis": "ambiguous"}, {"xsp.parent_id": 10**6}, {"xsp.parent_id": 10**6, "basis": "explicit"}):
+                for event in trace["traceEvents"]:
+                    if event["name"] == "conv":
+                        event["args"] = {**{key: value for key, value in event["args"].items() if key not in ("basis", "xsp.parent_id")}, **arguments}
+                with open(file, "w", encoding="utf-8") as stream:
+                    json.dump(trace, stream)
+                xsp("import", file, "-o", out, "--force", check=0)
+                parents = xsp_json("sql", out, "select p.name as parent, s.basis from span s left join span p using (run_id)"
+                                   " where s.name = 'conv' and p.span_id = s.parent_id group by 1, 2", "--json")
+                self.assertEqual(parents, [{"parent": "predict", "basis": "containment"}], arguments)
 
     def test_parents_of_published_traces(self):
         for path in (("tf", "ikhlestov__GPU_timeline_01.json"), ("torch", "torch1.13_debian12_legacy_autograd_cpu.json")):

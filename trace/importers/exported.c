@@ -30,12 +30,53 @@ int64_t import_exported_id(struct import_exported *keys, int64_t number)
   if (id == NULL || (*id & 1) != 0) // no file of ours has a number twice
     return ++keys->last_span_id;
   *id |= 1;
+  uint64_t *missing = map_find(&keys->missing, map_number(*id >> 1));
+  if (missing != NULL)
+    *missing = 0;
   return (int64_t)(*id >> 1);
+}
+
+static int64_t name_parent(struct import_exported *keys, int64_t number)
+{
+  uint64_t id = *find_id(keys, number);
+  if ((id & 1) == 0)
+    *map_at(&keys->missing, map_number(id >> 1), NULL) = 1;
+  return (int64_t)(id >> 1);
+}
+
+static bool is_missing(const struct import_exported *keys, int64_t parent_id)
+{
+  const uint64_t *missing = parent_id != 0 ? map_find(&keys->missing, map_number((uint64_t)parent_id)) : NULL;
+  return missing != NULL && *missing != 0;
+}
+
+void import_exported_put(struct import_exported *keys, const struct store_span *span)
+{
+  if (keys->held_from == keys->held.count)
+    keys->held_from = keys->held.count = 0;
+  *vector_add(&keys->held) = *span;
+}
+
+bool import_exported_next(struct import_exported *keys, bool is_end, struct store_span *ret_span)
+{
+  if (keys->held_from == keys->held.count)
+    return false;
+  *ret_span = keys->held.items[keys->held_from];
+  if (is_missing(keys, ret_span->recorded_parent_id)) {
+    if (!is_end)
+      return false;
+    ret_span->recorded_parent_id = 0;
+    ret_span->flags &= (uint8_t)(STORE_FLAG_BASIS(0) - 1);
+  }
+  keys->held_from++;
+  return true;
 }
 
 void import_exported_done(struct import_exported *keys)
 {
   map_done(&keys->ids);
+  map_done(&keys->missing);
+  vector_done(&keys->held);
 }
 
 bool import_exported_take(const struct import *import, struct import_exported *keys, bool is_first,
@@ -53,10 +94,10 @@ bool import_exported_take(const struct import *import, struct import_exported *k
   else if (tag->key == keys->category && text != NULL)
     span->category = tag->value.string;
   else if (tag->key == keys->parent && tag->type == STORE_INT && tag->value.integer > 0)
-    span->recorded_parent_id = (int64_t)(*find_id(keys, tag->value.integer) >> 1);
+    span->recorded_parent_id = name_parent(keys, tag->value.integer);
   else if (tag->key == keys->basis && text != NULL && basis_from_name(text, length, &basis) &&
-           STORE_BASIS_OF_FLAGS(span->flags) < 0)
-    span->flags |= STORE_FLAG_BASIS(basis);
+           STORE_BASIS_OF_FLAGS(span->flags) < 0) // former exports have it alone where nesting gives the parent
+    span->flags |= basis == BASIS_AMBIGUOUS && span->recorded_parent_id == 0 ? 0 : STORE_FLAG_BASIS(basis);
   else if (tag->key == keys->step)
     span->flags |= STORE_SPAN_STEP;
   else

@@ -191,6 +191,14 @@ static enum status async_lane(struct reading *reading, const struct trace_event 
 }
 
 // ---- spans -----------------------------------------------------------------------------------------------------------
+static enum status let_go(struct reading *reading, bool is_end, struct error *err)
+{
+  struct store_span span;
+  while (import_exported_next(&reading->exported, is_end, &span))
+    XSP_TRY(import_lanes_complete(&reading->lanes, span.track_id, &span, err));
+  return STATUS_OK;
+}
+
 static enum status read_complete(struct reading *reading, const struct trace_event *event, struct error *err)
 {
   uint32_t lane = 0;
@@ -204,7 +212,11 @@ static enum status read_complete(struct reading *reading, const struct trace_eve
   XSP_TRY(thread_lane(reading, event, &lane, err));
   struct store_span span = make_span(reading, event);
   span.duration_ns = duration_ns;
-  return import_lanes_complete(&reading->lanes, lane, &span, err);
+  if (!reading->is_own)
+    return import_lanes_complete(&reading->lanes, lane, &span, err);
+  span.track_id = lane;
+  import_exported_put(&reading->exported, &span);
+  return let_go(reading, false, err);
 }
 
 // The end of a span that is known when the file was read. What it says about the span waits till then.
@@ -328,6 +340,7 @@ static enum status read_events(struct reading *reading, struct error *err)
   struct trace_ending ending;
   XSP_TRY(trace_read(reading->import->input, read_event, read_key, reading, &ending, err));
   import_note_ending(reading->import, &ending);
+  XSP_TRY(let_go(reading, true, err));
   XSP_TRY(import_lanes_finish(&reading->lanes, err));
   uint64_t open = reading->lanes.open_count, misnamed = reading->lanes.misnamed_count;
   if (open > 0)

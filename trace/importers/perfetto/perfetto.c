@@ -211,7 +211,9 @@ static enum status read_packets(struct reading *reading, int64_t run_id, struct 
     XSP_TRY(read_packet(reading, err));
   }
   for (size_t i = 0; i < reading->spans.count; i++) {
-    const struct store_span *span = &reading->spans.items[i];
+    struct store_span *span = &reading->spans.items[i];
+    import_exported_put(&reading->exported, span);
+    (void)import_exported_next(&reading->exported, true, span);
     most_ns = span->start_ns + span->duration_ns > most_ns ? span->start_ns + span->duration_ns : most_ns;
     open += (span->flags & STORE_SPAN_OPEN) != 0;
     XSP_TRY(import_span(import, span, err));
