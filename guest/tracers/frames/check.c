@@ -25,7 +25,7 @@ static const char program[] = "def é(check):\n"
                               "é(check)\n"
                               "atexit.register(over)\n";
 enum { PYTHON_FILE_INPUT = 257, PROGRAM_FRAMES = 8 }; // <module>, é, 𐌀, four times Ω, <lambda>
-enum { THREAD_BYTES = 1024 };                         // of a thread state, looked at
+enum { THREAD_BYTES_3_11 = 360, THREAD_BYTES = 288 }; // of a thread state that has blocks: no version has fewer
 enum { METHOD_WITHOUT_ARGUMENTS = 4 };                // METH_NOARGS
 
 struct method { // PyMethodDef
@@ -62,7 +62,10 @@ static bool is_readable(const void *base, uint32_t offset)
 // The interpreter unmaps a block only after the thread state names another one.
 static uint32_t find_frame_memory(const char *thread, const char *frame)
 {
-  for (uint32_t offset = 0; offset < THREAD_BYTES && is_readable(thread, offset + BLOCK_END); offset += 8) {
+  const uint32_t bytes = the.python->minor == 11 ? THREAD_BYTES_3_11 : THREAD_BYTES;
+  bool has_blocks = the.python->owner != NO_OFFSET;
+  for (uint32_t offset = 0; has_blocks && offset + BLOCK_END < bytes && is_readable(thread, offset + BLOCK_END);
+       offset += 8) {
     const char *block = word_at(thread, offset), *end = word_at(thread, offset + BLOCK_END);
     if (block != NULL && block < frame && frame < end && is_readable(block, BLOCK_SIZE) &&
         word_at(block, BLOCK_SIZE) == (const void *)(end - block))
