@@ -67,8 +67,11 @@ static bool computes_in_double(const struct store_frame *frame)
   return is_double && !is_other;
 }
 
-static void add_sample(struct doubles *doubles, uint32_t context_id, double ns)
+static void add_sample(void *data, uint32_t context_id, double ns)
 {
+  struct doubles *doubles = data;
+  if (context_id == 0)
+    return;
   uint32_t own = work_path_of(&doubles->work_paths, context_id)->own;
   bool is_double = false, converts = false, is_backward = false;
   for (uint32_t id = context_id; id != 0 && id != own; id = (uint32_t)doubles->paths.contexts[id - 1].parent_id) {
@@ -86,22 +89,6 @@ static void add_sample(struct doubles *doubles, uint32_t context_id, double ns)
   enum double_kind kind = converts ? DOUBLE_CONVERTS : DOUBLE_COMPUTES;
   own_lines_add(&doubles->lines, own, kind, ns);
   doubles->by_line_ns[kind] += ns;
-}
-
-static enum status add_run(struct findings *findings, const struct view_run *run, struct doubles *doubles,
-                           struct error *err)
-{
-  struct arena arena SCOPED(arena_done) = {0};
-  struct map is_main SCOPED(map_done) = {0};
-  struct store_samples samples;
-  size_t threads;
-  XSP_TRY(store_load_samples(findings->question->view->store, run->run->run_id, &arena, &samples, err));
-  XSP_TRY(server_tracks(findings, run, &is_main, &threads, err));
-  for (size_t i = 0; i < samples.count; i++)
-    if (samples.context_id[i] != 0 && findings_is_in_loop(run, samples.time_ns[i]) &&
-        map_find(&is_main, map_number(samples.track_id[i])) != NULL)
-      add_sample(doubles, samples.context_id[i], (double)samples.duration_ns[i]);
-  return STATUS_OK;
 }
 
 // Gaussian processes, least squares and other algebra need the precision.
@@ -145,9 +132,7 @@ static enum status find_within(struct findings *findings, bool has_signatures, s
   XSP_TRY(store_call_paths(findings->question->view->store, findings->question->scratch, &doubles.paths, err));
   doubles.lines.paths = &doubles.paths;
   work_paths_start(&doubles.work_paths, &doubles.paths, findings->question->scratch);
-  enum status status = STATUS_OK;
-  for (size_t i = 0; status == STATUS_OK && i < findings->set->run_count; i++)
-    status = add_run(findings, findings->set->runs[i], &doubles, err);
+  enum status status = server_each_sample(findings, add_sample, &doubles, err);
   if (status == STATUS_OK && doubles.all_ns > 0 && !has_factorizations(findings->places))
     add_within(findings, &doubles);
   else if (status == STATUS_OK && doubles.all_ns == 0 && !has_signatures)

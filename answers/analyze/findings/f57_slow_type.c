@@ -47,21 +47,11 @@ static enum slow_type type_of(const struct store_call_paths *paths, uint32_t con
   return is_loop ? type : TYPE_NONE;
 }
 
-static enum status add_run(struct findings *findings, const struct view_run *run, struct slow *slow, struct error *err)
+static void add_sample(void *data, uint32_t context_id, double ns)
 {
-  struct arena arena SCOPED(arena_done) = {0};
-  struct map is_main SCOPED(map_done) = {0};
-  struct store_samples samples;
-  size_t threads;
-  XSP_TRY(store_load_samples(findings->question->view->store, run->run->run_id, &arena, &samples, err));
-  XSP_TRY(server_tracks(findings, run, &is_main, &threads, err));
-  for (size_t i = 0; i < samples.count; i++) {
-    if (!findings_is_in_loop(run, samples.time_ns[i]) || map_find(&is_main, map_number(samples.track_id[i])) == NULL)
-      continue;
-    slow->all_ns += (double)samples.duration_ns[i];
-    slow->ns[type_of(&slow->paths, samples.context_id[i])] += (double)samples.duration_ns[i];
-  }
-  return STATUS_OK;
+  struct slow *slow = data;
+  slow->all_ns += ns;
+  slow->ns[type_of(&slow->paths, context_id)] += ns;
 }
 
 static enum status add(struct findings *findings, const char *type, double share, struct error *err)
@@ -90,8 +80,7 @@ static enum status find(struct findings *findings, struct error *err)
   const struct places *places;
   XSP_TRY(findings_places(findings, &places, err));
   XSP_TRY(store_call_paths(findings->question->view->store, findings->question->scratch, &slow.paths, err));
-  for (size_t i = 0; i < findings->set->run_count; i++)
-    XSP_TRY(add_run(findings, findings->set->runs[i], &slow, err));
+  XSP_TRY(server_each_sample(findings, add_sample, &slow, err));
   if (slow.all_ns == 0)
     return findings_lack(findings, err, "it has no samples (xsp run -t cpu)");
   for (enum slow_type type = TYPE_NONE + 1; type < TYPES; type++)

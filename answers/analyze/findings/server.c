@@ -65,6 +65,28 @@ enum status server_tracks(struct findings *findings, const struct view_run *run,
   return status;
 }
 
+static enum status see_run(struct findings *findings, const struct view_run *run, server_sample *see, void *data,
+                           struct error *err)
+{
+  struct arena arena SCOPED(arena_done) = {0};
+  struct map tracks SCOPED(map_done) = {0};
+  struct store_samples samples;
+  size_t threads;
+  XSP_TRY(store_load_samples(findings->question->view->store, run->run->run_id, &arena, &samples, err));
+  XSP_TRY(server_tracks(findings, run, &tracks, &threads, err));
+  for (size_t i = 0; i < samples.count; i++)
+    if (findings_is_in_loop(run, samples.time_ns[i]) && map_find(&tracks, map_number(samples.track_id[i])) != NULL)
+      see(data, samples.context_id[i], (double)samples.duration_ns[i]);
+  return STATUS_OK;
+}
+
+enum status server_each_sample(struct findings *findings, server_sample *see, void *data, struct error *err)
+{
+  for (size_t i = 0; i < findings->set->run_count; i++)
+    XSP_TRY(see_run(findings, findings->set->runs[i], see, data, err));
+  return STATUS_OK;
+}
+
 // ---- predictions -----------------------------------------------------------------------------------------------------
 // Observations are in order of their starts.
 static void add_predictions(struct server_load *load, const struct view_run *run)
