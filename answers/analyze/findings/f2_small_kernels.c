@@ -9,7 +9,7 @@
 #include <string.h>
 #include <xsp/call_path.h>
 
-#define SEQUENCE_MOST 2 // operators that a call runs, and is no sequence; one more in an observation makes none
+#define SEQUENCE_MOST 2 // operators of a call that are no sequence yet; one call in each observation may run one more
 #define LOOP_LEAST 10   // in times of `small_kernels-count`: so many make two operators in turn a loop
 #define LOOP_MOST 1.8   // as often as the commonest: two in turn, and a few more of one
 
@@ -115,10 +115,11 @@ static void add(struct small_kernels *small, uint32_t function, const struct pla
   finding_number(finding, "mean_us", mean_us);
 }
 
-static bool is_backward(const struct place *unit)
+// Also what the engine runs around backward operators, and adds gradients up by.
+static bool is_of_backward_pass(const struct place *unit)
 {
   return strncmp(unit->name, "autograd::", 10) == 0 || strncmp(unit->name, "torch::autograd::", 17) == 0 ||
-         strstr(unit->name, "Backward") != NULL;
+         findings_is_backward(unit->name);
 }
 
 // On the host one call runs several operators, which one could take the place of; calls of one operator by itself are none. Two in
@@ -177,7 +178,7 @@ static enum status find(struct findings *findings, struct error *err)
       place_figures_add(&small.gathered[i - 1], &places->functions[i - 1].own);
       double count = units_of(places, &places->functions[i - 1].own)->count;
       small.most[i - 1] = fmax(small.most[i - 1], count);
-      small.forward[i - 1] += is_backward(&places->functions[i - 1]) ? 0 : count;
+      small.forward[i - 1] += is_of_backward_pass(&places->functions[i - 1]) ? 0 : count;
       if (!flops_moves_nothing(places->functions[i - 1].name))
         small.most_made[i - 1] = fmax(small.most_made[i - 1], count);
     }
