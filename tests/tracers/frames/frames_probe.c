@@ -26,7 +26,12 @@ static uint32_t path_count = 1;
 static _Thread_local uint32_t asked; // calls of xsp_call_path
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-static uint32_t kernel_asked; // about memory, by readable.h
+static uint32_t kernel_asked; // by readable.h, about memory that is not in the thread's stack
+
+static bool is_above_here(long at)
+{
+  return (uintptr_t)at - (uintptr_t)__builtin_frame_address(0) < 1 << 20;
+}
 
 // Hidden: for the calls in this library alone.
 __attribute__((visibility("hidden"))) long syscall(long number, ...)
@@ -40,7 +45,7 @@ __attribute__((visibility("hidden"))) long syscall(long number, ...)
   va_end(list);
   if (libcs == NULL)
     *(void **)&libcs = dlsym(RTLD_NEXT, "syscall");
-  kernel_asked += number == SYS_rt_sigprocmask;
+  kernel_asked += number == SYS_rt_sigprocmask && !is_above_here(arguments[1]);
   return libcs(number, arguments[0], arguments[1], arguments[2], arguments[3], arguments[4], arguments[5]);
 }
 

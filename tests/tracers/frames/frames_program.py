@@ -382,7 +382,8 @@ def in_handler():
 
 
 def known_memory():
-    """The memory of frames is known by the thread state, and the native stack from the walk before: the kernel is not asked."""
+    """The memory of frames is known by the thread state, code objects by the walk before: the kernel is not asked about them. It is
+    asked about a page of the stack that native frames did not reach: where pages begin differs between processes."""
     import os
     import signal
     assert held.probe_native_setup(ctypes.cast(ctypes.pythonapi.Py_GetVersion, ctypes.c_void_p)) & 255
