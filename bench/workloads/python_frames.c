@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Loaded into an interpreter by bench/frames.py: ns that a tracer pays for the Python stack of the calling thread, and
 // floors.
+#include "tracers/frames/find_object.h"
 #include "tracers/frames/frames.h"
 #include "tracers/frames/interpreter.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -36,8 +38,12 @@ EXPORT bool frames_begin(const char *session, char *why, size_t why_size)
   void *library = dlopen("libunwind.so.8", RTLD_NOW | RTLD_LOCAL);
   void *symbol = library == NULL ? NULL : dlsym(library, "unw_backtrace");
   memcpy(&unw_backtrace, &symbol, sizeof symbol);
-  return xsp_attach(session) == 0 && python_frames_setup(NULL, why, why_size) &&
-         interpreter_find(NULL, &api, &python, why, why_size) && frames_native_setup(NULL);
+  find_object_setup();
+  if (xsp_attach(session) != 0 || !python_frames_setup(NULL, why, why_size) ||
+      !interpreter_find(NULL, &api, &python, why, why_size))
+    return false;
+  snprintf(why, why_size, "native frames cannot be read here");
+  return frames_native_setup(NULL);
 }
 
 static uintptr_t read_stack(void) // what any walk has to read
