@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Package xsp in every CPython 3.10 to 3.14 of this machine: the tree, the paper's listings, figures equal to those that xsp prints,
+"""Package xsp in every CPython 3.10 to 3.15 of this machine: the tree, the paper's listings, figures equal to those that xsp prints,
 damaged files, threads, and its wheel in a fresh environment without a network."""
 import json
 import os

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Spans that package xsp records, in every CPython 3.10 to 3.14 of this machine."""
+"""Spans that package xsp records, in every CPython 3.10 to 3.15 of this machine."""
 import json
 import shutil
 import sys

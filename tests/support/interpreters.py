@@ -5,7 +5,7 @@ import os
 import subprocess
 import sys
 
-VERSIONS = ["3.10", "3.11", "3.12", "3.13", "3.14"]
+VERSIONS = ["3.10", "3.11", "3.12", "3.13", "3.14", "3.15"]
 
 
 ASK = ("import sys, sysconfig; print('%d.%d' % sys.version_info[:2], sys.implementation.name, "

@@ -25,7 +25,6 @@ static const char program[] = "def é(check):\n"
                               "é(check)\n"
                               "atexit.register(over)\n";
 enum { PYTHON_FILE_INPUT = 257, PROGRAM_FRAMES = 8 }; // <module>, é, 𐌀, four times Ω, <lambda>
-enum { THREAD_BYTES_3_11 = 360, THREAD_BYTES = 288 }; // of a thread state that has blocks: no version has fewer
 enum { METHOD_WITHOUT_ARGUMENTS = 4 };                // METH_NOARGS
 
 struct method { // PyMethodDef
@@ -62,9 +61,7 @@ static bool is_readable(const void *base, uint32_t offset)
 // The interpreter unmaps a block only after the thread state names another one.
 static uint32_t find_frame_memory(const char *thread, const char *frame)
 {
-  const uint32_t bytes = the.python->minor == 11 ? THREAD_BYTES_3_11 : THREAD_BYTES;
-  bool has_blocks = the.python->owner != NO_OFFSET;
-  for (uint32_t offset = 0; has_blocks && offset + BLOCK_END < bytes && is_readable(thread, offset + BLOCK_END);
+  for (uint32_t offset = 0; offset + BLOCK_END < the.python->thread_bytes && is_readable(thread, offset + BLOCK_END);
        offset += 8) {
     const char *block = word_at(thread, offset), *end = word_at(thread, offset + BLOCK_END);
     if (block != NULL && block < frame && frame < end && is_readable(block, BLOCK_SIZE) &&
@@ -123,6 +120,23 @@ static uint32_t find_word(const object *code, uint32_t size, const object *wante
   return NO_OFFSET;
 }
 
+// What a text is follows `interned`, which has 2 bits, or 16 in early builds of 3.14. The file's name has characters
+// of two bytes and is not ASCII.
+static bool find_text_layout(const object *file)
+{
+  enum { KIND_2_COMPACT = 2 | 1 << 3 };
+  static const uint32_t shifts[] = {2, 16};
+  struct text_layout *text = &the.python->text;
+  uint32_t state;
+  memcpy(&state, (const char *)file + text->state, sizeof state);
+  for (size_t i = 0; i < sizeof shifts / sizeof *shifts; i++)
+    if ((state >> shifts[i] & 31) == KIND_2_COMPACT) {
+      text->kind_shift = shifts[i];
+      return true;
+    }
+  return refuse("its texts are not as assumed");
+}
+
 // Finds the fields of code objects by one whose values are known and differ from all others': the lambda's.
 static bool find_code_layout(object *code)
 {
@@ -137,7 +151,9 @@ static bool find_code_layout(object *code)
   python->code_units = (uint32_t)basic_size; // 3.11+: instructions follow the fixed part
   python->file = find_word(code, (uint32_t)basic_size, file);
   python->name = find_word(code, (uint32_t)basic_size, name);
-  return (python->file != NO_OFFSET && python->name != NO_OFFSET) || refuse("its code objects do not hold their names");
+  if (python->file == NO_OFFSET || python->name == NO_OFFSET)
+    return refuse("its code objects do not hold their names");
+  return find_text_layout(file);
 }
 
 static bool text_is_same(const object *read, object *public, const char *what)

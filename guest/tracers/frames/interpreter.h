@@ -24,6 +24,7 @@ struct interpreter {
   object *(*thread_state)(void);        // PyGILState_GetThisThreadState: needs no GIL
   int (*line_of)(object *code, int at); // PyCode_Addr2Line: reads the code object only
   const object *code_type;
+  uint32_t thread_bytes;  // of a thread state, at least; 0: it has no blocks of frames' memory (3.10)
   uint32_t thread_frame;  // thread state → frame, or → control frame
   uint32_t frame_memory;  // thread state → newest block of its frames' memory (3.11+); NO_OFFSET: not found
   uint32_t control_frame; // control frame → frame; NO_OFFSET: there is none (3.10, 3.13+)

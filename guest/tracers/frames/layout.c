@@ -10,43 +10,58 @@
 
 // From Include/internal/pycore_frame.h, pystate.h and unicodeobject.h of each version; equal in all its releases.
 static const struct interpreter known[] = {
-    {.minor = 10,
+    {.minor = 10, // its thread states have no blocks
      .thread_frame = 24,
      .control_frame = NO_OFFSET,
      .code = 32,
      .back = 24,
      .instruction = 96,
      .owner = NO_OFFSET},
-    {.minor = 11, .thread_frame = 56, .control_frame = 8, .code = 32, .back = 48, .instruction = 56, .owner = 69},
-    {.minor = 12, .thread_frame = 56, .control_frame = 0, .code = 0, .back = 8, .instruction = 56, .owner = 70},
+    {.minor = 11,
+     .thread_bytes = 360,
+     .thread_frame = 56,
+     .control_frame = 8,
+     .code = 32,
+     .back = 48,
+     .instruction = 56,
+     .owner = 69},
+    {.minor = 12,
+     .thread_bytes = 288,
+     .thread_frame = 56,
+     .control_frame = 0,
+     .code = 0,
+     .back = 8,
+     .instruction = 56,
+     .owner = 70},
 };
 
 // _PyRuntime of 3.13 and later begins with struct _Py_DebugOffsets: words of 64 bits, after the cookie the version and
-// whether it is free-threaded, then offsets. 3.14 added words to the part of the interpreter's state.
-enum { RUNTIME_VERSION = 1, RUNTIME_FREE_THREADED = 2, RUNTIME_THREAD_313 = 19, RUNTIME_THREAD_314 = 22 };
-enum {
-  THREAD_FRAME = 4,
-  FRAME_BACK = 10,
-  FRAME_CODE = 11,
-  FRAME_INSTRUCTION = 12,
-  FRAME_OWNER = 14
-}; // after the thread
+// whether it is free-threaded, then offsets, in parts that versions make longer: words from 3.13 on.
+enum { RUNTIME_VERSION = 1, RUNTIME_FREE_THREADED = 2, RUNTIME_WORDS = 64 };
+static const struct {
+  uint8_t thread, frame; // where its part begins
+} described[] = {{19, 28}, {22, 31}, {22, 39}};
+enum { THREAD_BYTES = 0, THREAD_FRAME = 4 };
+enum { FRAME_BACK = 1, FRAME_CODE = 2, FRAME_INSTRUCTION = 3, FRAME_OWNER = 5 };
+enum { NEWEST_MINOR = 13 + sizeof described / sizeof *described - 1 };
 
 static bool read_runtime(const char *runtime, struct interpreter *python)
 {
-  uint64_t words[64];
+  uint64_t words[RUNTIME_WORDS];
   if (runtime == NULL || memcmp(runtime, "xdebugpy", 8) != 0)
     return false;
   memcpy(words, runtime, sizeof words);
   if (words[RUNTIME_VERSION] >> 16 != 0x300 + python->minor || words[RUNTIME_FREE_THREADED] != 0)
     return false;
-  const uint64_t *thread = &words[python->minor == 13 ? RUNTIME_THREAD_313 : RUNTIME_THREAD_314];
+  const uint64_t *thread = &words[described[python->minor - 13].thread];
+  const uint64_t *frame = &words[described[python->minor - 13].frame];
+  python->thread_bytes = (uint32_t)thread[THREAD_BYTES];
   python->thread_frame = (uint32_t)thread[THREAD_FRAME];
   python->control_frame = NO_OFFSET;
-  python->back = (uint32_t)thread[FRAME_BACK];
-  python->code = (uint32_t)thread[FRAME_CODE];
-  python->instruction = (uint32_t)thread[FRAME_INSTRUCTION];
-  python->owner = (uint32_t)thread[FRAME_OWNER];
+  python->back = (uint32_t)frame[FRAME_BACK];
+  python->code = (uint32_t)frame[FRAME_CODE];
+  python->instruction = (uint32_t)frame[FRAME_INSTRUCTION];
+  python->owner = (uint32_t)frame[FRAME_OWNER];
   return true;
 }
 
@@ -63,10 +78,9 @@ static bool take_layout(const struct python_api *api, struct interpreter *python
                                                   python->owner + 1}; // 0: NO_OFFSET
   for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
     python->frame_bytes = ends[i] > python->frame_bytes ? ends[i] : python->frame_bytes;
-  // PyASCIIObject and PyCompactUnicodeObject: until 3.11 with wstr; 3.14 has 16 bits for `interned`.
+  // PyASCIIObject and PyCompactUnicodeObject: until 3.11 with wstr. check.c finds how many bits `interned` has.
   python->text.length = 16;
   python->text.state = 32;
-  python->text.kind_shift = minor >= 14 ? 16 : 2;
   python->text.ascii_header = minor <= 11 ? 48 : 40;
   python->text.unicode_header = minor <= 11 ? 72 : 56;
   return true;
@@ -109,8 +123,9 @@ bool interpreter_find(const void *caller_in_interpreter, struct python_api *ret_
     return false;
   const char *version = ret_api->Py_GetVersion();
   unsigned major = 0, minor = 0;
-  if (sscanf(version, "%u.%u", &major, &minor) != 2 || major != 3 || minor < 10 || minor > 14) {
-    snprintf(why, why_size, "the layout of Python %.20s is not known: 3.10 to 3.14 are", version);
+  if (sscanf(version, "%u.%u", &major, &minor) != 2 || major != 3 || minor < 10 || minor > NEWEST_MINOR) {
+    snprintf(why, why_size, "the layout of Python %.20s is not known: 3.10 to 3.%u are", version,
+             (unsigned)NEWEST_MINOR);
     return false;
   }
   if (strstr(version, "free-threading") != NULL) {

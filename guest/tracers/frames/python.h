@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The Python stack of the calling thread as a call path, for tracers: CPython 3.10 to 3.14. No Python header; symbols by
+// The Python stack of the calling thread as a call path, for tracers: CPython 3.10 to 3.15. No Python header; symbols by
 // dlsym. Layouts of the interpreter are verified against its public API at setup, else refused, never guessed.
 //
 // After setup any thread may call, with or without the GIL. Nothing allocates, locks or enters the interpreter. A thread

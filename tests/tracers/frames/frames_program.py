@@ -393,7 +393,7 @@ def known_memory():
         before = held.probe_kernel_asked()
         os.kill(os.getpid(), signal.SIGUSR1)
         asked.append(held.probe_kernel_asked() - before)
-    most = {10: asked[0], 11: 1}  # 3.10 has no blocks; the outermost control frame of 3.11 is in the thread state
+    most = {10: asked[0], 11: 1, 15: 1}  # 3.10 has no blocks; the outermost frame of 3.11 and 3.15 is in the thread state
     assert asked[0] > 0 and asked[-1] <= most.get(sys.version_info.minor, 0), asked
 
 
