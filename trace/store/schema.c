@@ -4,39 +4,49 @@
 
 #include <stddef.h>
 
-const char schema_sql[] =
-    "CREATE TABLE experiment(experiment_id INTEGER PRIMARY KEY, name TEXT, workload TEXT, framework TEXT,"
-    " framework_version TEXT, command TEXT, created_ns INTEGER, system_id INTEGER, xsp_version TEXT);"
-    "CREATE TABLE system(system_id INTEGER NOT NULL, key TEXT NOT NULL, value, PRIMARY KEY(system_id, key)) WITHOUT "
-    "ROWID;"
-    "CREATE TABLE workload(experiment_id INTEGER NOT NULL, key TEXT NOT NULL, value, PRIMARY KEY(experiment_id, key))"
-    " WITHOUT ROWID;"
-    "CREATE TABLE evaluation(experiment_id INTEGER NOT NULL, key TEXT NOT NULL, value, PRIMARY KEY(experiment_id, key))"
-    " WITHOUT ROWID;"
-    "CREATE TABLE output(experiment_id INTEGER NOT NULL, item INTEGER NOT NULL, file TEXT, type TEXT, shape TEXT,"
-    " data BLOB NOT NULL, PRIMARY KEY(experiment_id, item));"
-    "CREATE TABLE run(run_id INTEGER PRIMARY KEY, experiment_id INTEGER NOT NULL, levels TEXT, batch_size INTEGER,"
-    " dropped_count INTEGER NOT NULL, epoch TEXT NOT NULL, layer TEXT, misused_count INTEGER NOT NULL, own_pct REAL);"
-    "CREATE TABLE observation(run_id INTEGER NOT NULL, observation INTEGER NOT NULL, span_id INTEGER,"
-    " start_ns INTEGER NOT NULL, duration_ns INTEGER NOT NULL, warmup INTEGER NOT NULL,"
-    " PRIMARY KEY(run_id, observation)) WITHOUT ROWID;"
-    "CREATE TABLE track(run_id INTEGER NOT NULL, track_id INTEGER NOT NULL, name TEXT, host TEXT, process_id INTEGER,"
-    " thread_id INTEGER, device_id INTEGER, stream_id INTEGER, clock TEXT, rank INTEGER, local_rank INTEGER,"
-    " world_size INTEGER, PRIMARY KEY(run_id, track_id)) WITHOUT ROWID;"
-    "CREATE TABLE log(run_id INTEGER NOT NULL, span_id INTEGER, time_ns INTEGER, message TEXT);"
-    "CREATE INDEX log_of_run ON log(run_id);"
-    "CREATE TABLE trace(run_id INTEGER NOT NULL, trace_id INTEGER NOT NULL, text TEXT NOT NULL,"
-    " PRIMARY KEY(run_id, trace_id), UNIQUE(run_id, text)) WITHOUT ROWID;"
-    "CREATE TABLE note(run_id INTEGER NOT NULL, key TEXT NOT NULL, value TEXT);"
-    "CREATE INDEX note_of_run ON note(run_id);"
-    "CREATE TABLE frame(frame_id INTEGER PRIMARY KEY, kind TEXT NOT NULL, name TEXT, file TEXT, line INTEGER, module "
-    "TEXT,"
-    " address INTEGER);"
-    "CREATE TABLE context(context_id INTEGER PRIMARY KEY, parent_id INTEGER, frame_id INTEGER NOT NULL);"
-    "CREATE TABLE string(string_id INTEGER PRIMARY KEY, text TEXT NOT NULL);"
-    "CREATE TABLE chunk(chunk_id INTEGER PRIMARY KEY, run_id INTEGER NOT NULL, series TEXT NOT NULL,"
-    " part INTEGER NOT NULL, \"column\" TEXT NOT NULL, row_count INTEGER NOT NULL, minimum INTEGER NOT NULL,"
-    " maximum INTEGER NOT NULL, data BLOB NOT NULL, UNIQUE(run_id, series, part, \"column\"));";
+// Each with what its constraints make, in the order in which SQLite would make them.
+#define TABLE(name, columns) #name, #name, "CREATE TABLE " #name columns, false
+#define KEYED_TABLE(name, columns) #name, #name, "CREATE TABLE " #name columns " WITHOUT ROWID", true
+#define INDEX(name, table, column) #name, #table, "CREATE INDEX " #name " ON " #table "(" #column ")", true
+#define CONSTRAINT(table, number) "sqlite_autoindex_" #table "_" #number, #table, NULL, true
+const struct schema_object schema_objects[SCHEMA_OBJECTS] = {
+    {TABLE(experiment,
+           "(experiment_id INTEGER PRIMARY KEY, name TEXT, workload TEXT, framework TEXT,"
+           " framework_version TEXT, command TEXT, created_ns INTEGER, system_id INTEGER, xsp_version TEXT)")},
+    {KEYED_TABLE(system, "(system_id INTEGER NOT NULL, key TEXT NOT NULL, value, PRIMARY KEY(system_id, key))")},
+    {KEYED_TABLE(workload,
+                 "(experiment_id INTEGER NOT NULL, key TEXT NOT NULL, value, PRIMARY KEY(experiment_id, key))")},
+    {KEYED_TABLE(evaluation,
+                 "(experiment_id INTEGER NOT NULL, key TEXT NOT NULL, value, PRIMARY KEY(experiment_id, key))")},
+    {TABLE(output, "(experiment_id INTEGER NOT NULL, item INTEGER NOT NULL, file TEXT, type TEXT, shape TEXT,"
+                   " data BLOB NOT NULL, PRIMARY KEY(experiment_id, item))")},
+    {CONSTRAINT(output, 1)},
+    {TABLE(run, "(run_id INTEGER PRIMARY KEY, experiment_id INTEGER NOT NULL, levels TEXT, batch_size INTEGER,"
+                " dropped_count INTEGER NOT NULL, epoch TEXT NOT NULL, layer TEXT, misused_count INTEGER NOT NULL,"
+                " own_pct REAL)")},
+    {KEYED_TABLE(observation, "(run_id INTEGER NOT NULL, observation INTEGER NOT NULL, span_id INTEGER,"
+                              " start_ns INTEGER NOT NULL, duration_ns INTEGER NOT NULL, warmup INTEGER NOT NULL,"
+                              " PRIMARY KEY(run_id, observation))")},
+    {KEYED_TABLE(track, "(run_id INTEGER NOT NULL, track_id INTEGER NOT NULL, name TEXT, host TEXT, process_id INTEGER,"
+                        " thread_id INTEGER, device_id INTEGER, stream_id INTEGER, clock TEXT, rank INTEGER,"
+                        " local_rank INTEGER, world_size INTEGER, PRIMARY KEY(run_id, track_id))")},
+    {TABLE(log, "(run_id INTEGER NOT NULL, span_id INTEGER, time_ns INTEGER, message TEXT)")},
+    {INDEX(log_of_run, log, run_id)},
+    {KEYED_TABLE(trace, "(run_id INTEGER NOT NULL, trace_id INTEGER NOT NULL, text TEXT NOT NULL,"
+                        " PRIMARY KEY(run_id, trace_id), UNIQUE(run_id, text))")},
+    {CONSTRAINT(trace, 2)},
+    {TABLE(note, "(run_id INTEGER NOT NULL, key TEXT NOT NULL, value TEXT)")},
+    {INDEX(note_of_run, note, run_id)},
+    {TABLE(frame, "(frame_id INTEGER PRIMARY KEY, kind TEXT NOT NULL, name TEXT, file TEXT, line INTEGER, module TEXT,"
+                  " address INTEGER)")},
+    {TABLE(context, "(context_id INTEGER PRIMARY KEY, parent_id INTEGER, frame_id INTEGER NOT NULL)")},
+    {TABLE(string, "(string_id INTEGER PRIMARY KEY, text TEXT NOT NULL)")},
+    {TABLE(chunk,
+           "(chunk_id INTEGER PRIMARY KEY, run_id INTEGER NOT NULL, series TEXT NOT NULL,"
+           " part INTEGER NOT NULL, \"column\" TEXT NOT NULL, row_count INTEGER NOT NULL, minimum INTEGER NOT NULL,"
+           " maximum INTEGER NOT NULL, data BLOB NOT NULL, UNIQUE(run_id, series, part, \"column\"))")},
+    {CONSTRAINT(chunk, 1)},
+};
 
 #define VALUES COLUMN_OF_VALUES
 #define STRINGS COLUMN_OF_STRINGS

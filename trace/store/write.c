@@ -7,6 +7,7 @@
 #include "base/input_file.h"
 #include "base/memory.h"
 #include "base/scoped.h"
+#include "base/transfer.h"
 #include "store/handle.h"
 #include "store/leftovers.h"
 #include "store/problem.h"
@@ -184,9 +185,20 @@ static enum status claim_journal(const char *partial_path, mode_t mode, struct e
   return file >= 0 ? STATUS_OK : error_set_errno(err, STATUS_SYSTEM, what_create, journal, "another output path");
 }
 
+static enum status write_schema(const struct store *store, struct error *err)
+{
+  size_t size;
+  void *image SCOPED(scoped_free) = schema_image(&size);
+  return transfer_write(store->lock_file, image, size)
+             ? STATUS_OK
+             : error_set_errno(err, STATUS_SYSTEM, what_create, shown_path(store),
+                               store->is_temporary ? temporary_advice : "a folder with room for it");
+}
+
 static enum status open_for_writing(struct store *store, struct error *err)
 {
   XSP_TRY(claim_journal(store->partial_path, store->is_temporary ? 0600 : 0666, err));
+  XSP_TRY(write_schema(store, err));
   int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX;
   int code = sqlite3_open_v2(store->partial_path, &store->db, flags, NULL);
   if (code != SQLITE_OK)
@@ -194,10 +206,7 @@ static enum status open_for_writing(struct store *store, struct error *err)
   sqlite3_busy_timeout(store->db, BUSY_TIMEOUT_MS);
   store->is_writing = true;
   XSP_TRY(writer_execute(store, err,
-                         "PRAGMA page_size=%d; PRAGMA journal_mode=TRUNCATE; PRAGMA synchronous=OFF;"
-                         "PRAGMA cache_size=-16384;"
-                         "BEGIN; PRAGMA application_id=%d; PRAGMA user_version=%d; %s COMMIT; BEGIN",
-                         SCHEMA_PAGE_BYTES, SCHEMA_APPLICATION_ID, STORE_FORMAT_VERSION, schema_sql));
+                         "PRAGMA journal_mode=TRUNCATE; PRAGMA synchronous=OFF; PRAGMA cache_size=-16384; BEGIN"));
   reader_start(&store->reader, store->db, store->path, &store->strings);
   XSP_TRY(store_configure(store, err));
   return reader_refresh(&store->reader, err);
