@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The writer's commits and the end: commit, sync, rename, and the same handle open for reading.
+// The writer's commits and the end: commit, sync, rename; the same connection then reads.
 #include "base/debug.h"
 #include "base/file_place.h"
 #include "base/memory.h"
@@ -49,7 +49,7 @@ static void remove_empty_journal(const char *partial_path)
 }
 
 // ---- the end ---------------------------------------------------------------------------------------------------------
-static void close_database(struct store *store)
+static void end_statements(struct store *store)
 {
   for (unsigned i = 0; i < STATEMENT_COUNT; i++) {
     sqlite3_finalize(store->statements[i]);
@@ -59,9 +59,12 @@ static void close_database(struct store *store)
     sqlite3_finalize(store->row_statements[i]);
     store->row_statements[i] = NULL;
   }
-  struct reader reader = store->reader;
+}
+
+static void close_database(struct store *store)
+{
+  end_statements(store);
   reader_done(&store->reader);
-  store->reader.budget_bytes = reader.budget_bytes;
   sqlite3_close(store->db);
   store->db = NULL;
   if (store->is_writing)
@@ -89,41 +92,25 @@ static enum status sync_and_rename(struct store *store, struct error *err)
   return STATUS_OK;
 }
 
-static void stop_writing(struct store *store)
-{
-  store->is_writing = false;
-  close(store->lock_file);
-  store->lock_file = -1;
-}
-
-// Open, it needs no name any more, and no death of this process leaves it.
-static enum status reopen_without_name(struct store *store, struct error *err)
-{
-  stop_writing(store);
-  store->is_finished = true;
-  enum status status = store_open_database(store, err);
-  partial_remove(store->partial_path);
-  unfinished_forget(&store->unfinished);
-  return status;
-}
-
 enum status store_finish(struct store *store, struct error *err)
 {
   XSP_TRY(writer_check(store, err));
   XSP_TRY(pending_flush(store, err));
   XSP_TRY(writer_execute(store, err, "COMMIT"));
   pending_free(store);
-  close_database(store);
-  if (store->is_temporary)
-    return reopen_without_name(store, err);
-  enum status status = sync_and_rename(store, err);
-  stop_writing(store);
+  end_statements(store);
+  enum status reading = store_read_on(store, err); // while the journal is in its place
+  store->is_writing = false;
+  remove_empty_journal(store->partial_path);
+  enum status status = store->is_temporary ? STATUS_OK : sync_and_rename(store, err);
+  close(store->lock_file);
+  store->lock_file = -1;
+  if (store->is_temporary) // open, it needs no name any more, and no death of this process leaves it
+    partial_remove(store->partial_path);
   unfinished_forget(&store->unfinished);
-  if (status != STATUS_OK)
-    return status;
-  store->is_finished = true;
+  XSP_TRY(status);
   DEBUG(store, "finished %s", store->path);
-  return store_open_database(store, err);
+  return reading;
 }
 
 static void close_handle(struct store *store)

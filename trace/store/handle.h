@@ -66,7 +66,7 @@ struct store {
   char *aside_path;             // where a killed writer's partial file was found and renamed; else NULL
   int lock_file;                // held while writing; -1
   struct unfinished unfinished; // its .partial file
-  bool is_writing, is_finished;
+  bool is_writing;
   bool is_temporary; // its file loses its name when it is finished; `path` is only what messages name
   bool may_replace;  // --force: what has the name `path` by the end
   bool has_failed;   // sticky: what the file lacks cannot be made good
@@ -90,8 +90,8 @@ struct store {
 // open.c
 enum status store_configure(struct store *store,
                             struct error *err) MUST_CHECK; // limits and virtual tables of a connection
-enum status store_open_database(struct store *store,
-                                struct error *err) MUST_CHECK; // read only, from store->path, or its temporary file
+enum status store_read_on(struct store *store,
+                          struct error *err) MUST_CHECK; // a writer's connection after its last commit: now a reader's
 
 // pending.c
 enum status pending_flush(struct store *store, struct error *err) MUST_CHECK; // every dirty part and all new strings

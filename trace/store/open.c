@@ -19,6 +19,9 @@
 
 #define BUSY_TIMEOUT_MS 10000
 #define LARGEST_VALUE_BYTES (256 << 20)
+// Two threads sort while one feeds them; SQLite keeps them to its sorter. It sorts as much at a time as the page cache has:
+// larger lists sort more slowly.
+#define SORTING "PRAGMA cache_size=-2000; PRAGMA threads=2; "
 
 static const char what[] = "cannot open trace", advice[] = "a file that xsp wrote, or one that xsp import takes";
 
@@ -101,12 +104,9 @@ static void distrust(sqlite3 *db)
 static enum status connect(struct store *store, const char *path, bool is_log_mode, struct error *err)
 {
   bool is_copied = database_has(path, "-wal") || (is_log_mode && database_has(path, "-journal"));
-  int code = is_copied ? SQLITE_OK : database_connect(path, is_log_mode || store->is_temporary, &store->db);
+  int code = is_copied ? SQLITE_OK : database_connect(path, is_log_mode, &store->db);
   if (code == SQLITE_OK && !is_copied) {
     distrust(store->db);
-    // One lock for all statements. Only on a file that this process has just written: to others, it would last too long.
-    if (store->is_finished)
-      sqlite3_exec(store->db, "PRAGMA locking_mode = EXCLUSIVE", NULL, NULL, NULL);
     code = sqlite3_exec(store->db, "SELECT count(*) FROM main.sqlite_schema", NULL, NULL, NULL); // errors show now
     is_copied = code == SQLITE_READONLY_ROLLBACK;
   }
@@ -156,6 +156,11 @@ static enum status check_database(struct store *store, struct error *err)
   return STATUS_OK;
 }
 
+static bool has(const struct store *store, const char *table, const char *column) // NULL: the table itself
+{
+  return sqlite3_table_column_metadata(store->db, "main", table, column, NULL, NULL, NULL, NULL, NULL) == SQLITE_OK;
+}
+
 // Tables that the format got after its first files: empty where the file has none, for all readers and for SQL.
 static enum status add_later_tables(struct store *store, struct error *err)
 {
@@ -170,12 +175,9 @@ static enum status add_later_tables(struct store *store, struct error *err)
       {"counter_value", "run_id INTEGER, counter_id INTEGER, time_ns INTEGER, value REAL"},
   };
   for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) {
-    int64_t count = 0;
     char sql[256];
-    snprintf(sql, sizeof sql, "SELECT count(*) FROM main.sqlite_schema WHERE name = '%s'", tables[i][0]);
-    XSP_TRY(read_pragma(store, sql, &count, err));
     snprintf(sql, sizeof sql, "CREATE TEMP TABLE %s(%s)", tables[i][0], tables[i][1]);
-    if (count == 0 && sqlite3_exec(store->db, sql, NULL, NULL, NULL) != SQLITE_OK)
+    if (!has(store, tables[i][0], NULL) && sqlite3_exec(store->db, sql, NULL, NULL, NULL) != SQLITE_OK)
       return problem_sqlite(err, what, store->path, store->db);
   }
   return STATUS_OK;
@@ -184,37 +186,44 @@ static enum status add_later_tables(struct store *store, struct error *err)
 // Columns that the format got later: null where the file has none. A view of ours that stands for the file's table.
 static enum status add_later_columns(struct store *store, struct error *err)
 {
-  int64_t count = 0;
-  XSP_TRY(read_pragma(store, "SELECT count(*) FROM pragma_table_info('track') WHERE name = 'world_size'", &count, err));
-  if (count == 0 && sqlite3_exec(store->db,
-                                 "CREATE TEMP VIEW track AS SELECT *, NULL AS rank, NULL AS local_rank,"
-                                 " NULL AS world_size FROM main.track",
-                                 NULL, NULL, NULL) != SQLITE_OK)
+  if (!has(store, "track", "world_size") &&
+      sqlite3_exec(store->db,
+                   "CREATE TEMP VIEW track AS SELECT *, NULL AS rank, NULL AS local_rank,"
+                   " NULL AS world_size FROM main.track",
+                   NULL, NULL, NULL) != SQLITE_OK)
     return problem_sqlite(err, what, store->path, store->db);
   return STATUS_OK;
 }
 
-enum status store_open_database(struct store *store, struct error *err)
+static enum status open_database(struct store *store, struct error *err)
 {
   bool is_log_mode = false;
-  const char *file = store->is_temporary ? store->partial_path : store->path;
-  char *path = realpath(file, NULL); // journals lie next to the file itself, not next to a link
+  char *path = realpath(store->path, NULL); // journals lie next to the file itself, not next to a link
   if (path == NULL)
-    return error_set_errno(err, STATUS_INPUT, what, file, NULL);
-  enum status status = check_file(file, database_has(path, "-journal"), &is_log_mode, err);
+    return error_set_errno(err, STATUS_INPUT, what, store->path, NULL);
+  enum status status = check_file(store->path, database_has(path, "-journal"), &is_log_mode, err);
   if (status == STATUS_OK)
     status = connect(store, path, is_log_mode, err);
   free(path);
   XSP_TRY(status);
-  // Two threads sort while one feeds them; SQLite keeps them to its sorter. It sorts as much at a time as the page cache has:
-  // larger lists sort more slowly.
-  sqlite3_exec(store->db, "PRAGMA cache_size=-2000; PRAGMA cell_size_check=ON; PRAGMA threads=2", NULL, NULL, NULL);
+  sqlite3_exec(store->db, SORTING "PRAGMA cell_size_check=ON", NULL, NULL, NULL);
   XSP_TRY(check_database(store, err));
   XSP_TRY(add_later_tables(store, err));
   XSP_TRY(add_later_columns(store, err));
-  reader_start(&store->reader, store->db, store->path, store->is_finished ? &store->strings : NULL);
-  store->reader.context_count = (uint32_t)store->call_paths.contexts.count;
+  reader_start(&store->reader, store->db, store->path, NULL);
   XSP_TRY(store_configure(store, err));
+  return reader_refresh(&store->reader, err);
+}
+
+enum status store_read_on(struct store *store, struct error *err)
+{
+  distrust(store->db);
+  // One lock for all statements, under which SQLite looks for no journal. Only on a file that this process has just written: to
+  // others, it would last too long.
+  if (sqlite3_exec(store->db, SORTING "PRAGMA locking_mode=EXCLUSIVE; SELECT count(*) FROM main.sqlite_schema", NULL,
+                   NULL, NULL) != SQLITE_OK)
+    return problem_sqlite(err, what, store->path, store->db);
+  XSP_TRY(add_later_tables(store, err));
   return reader_refresh(&store->reader, err);
 }
 
@@ -225,7 +234,7 @@ static enum status open_store(const char *path, bool is_recovery, struct store *
   store->is_recovery = is_recovery;
   store->path = memory_text(path);
   store->lock_file = -1;
-  enum status status = store_open_database(store, err);
+  enum status status = open_database(store, err);
   if (status != STATUS_OK) {
     store_close(store);
     return status;
