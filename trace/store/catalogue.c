@@ -194,10 +194,11 @@ static void apply_overlay(struct reader *reader, const struct overlay *overlay)
 // Into `run`, which has the id `run_id`; NULL: into all runs that the rows name.
 static enum status read_rows(struct reader *reader, struct run_chunks *run, struct error *err)
 {
-  sqlite3_stmt *statement = NULL;
+  sqlite3_stmt **kept = run == NULL ? &reader->rows_statement : &reader->run_rows_statement;
   const char *sql = run == NULL ? CHUNKS IN_ORDER : CHUNKS " WHERE run_id = ?1" IN_ORDER;
-  if (sqlite3_prepare_v2(reader->db, sql, -1, &statement, NULL) != SQLITE_OK)
+  if (*kept == NULL && sqlite3_prepare_v2(reader->db, sql, -1, kept, NULL) != SQLITE_OK)
     return problem_sqlite(err, "cannot read trace", reader->path, reader->db);
+  sqlite3_stmt *statement = *kept;
   if (run != NULL)
     sqlite3_bind_int64(statement, 1, run->run_id);
   enum status status = STATUS_OK;
@@ -206,7 +207,8 @@ static enum status read_rows(struct reader *reader, struct run_chunks *run, stru
     status = add_row(reader, run, statement, err);
   if (status == STATUS_OK && code != SQLITE_DONE)
     status = problem_sqlite(err, "cannot read trace", reader->path, reader->db);
-  sqlite3_finalize(statement);
+  sqlite3_reset(statement);
+  reader_rest(reader);
   return status;
 }
 

@@ -31,6 +31,16 @@ static void overlay_free(struct overlay *overlay)
   free(overlay);
 }
 
+static void end_statements(struct reader *reader)
+{
+  sqlite3_stmt **const all[] = {&reader->chunk_statement, &reader->version_statement, &reader->rows_statement,
+                                &reader->run_rows_statement};
+  for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+    sqlite3_finalize(*all[i]);
+    *all[i] = NULL;
+  }
+}
+
 void reader_done(struct reader *reader)
 {
   store_catalogue_free(reader);
@@ -39,8 +49,7 @@ void reader_done(struct reader *reader)
     reader->overlays = overlay->next;
     overlay_free(overlay);
   }
-  sqlite3_finalize(reader->chunk_statement);
-  sqlite3_finalize(reader->version_statement);
+  end_statements(reader);
   chunk_codec_free(reader->codec);
   strings_done(&reader->own_strings);
   *reader = (struct reader){0};
@@ -50,9 +59,7 @@ void reader_rest(struct reader *reader)
 {
   if (!reader->is_guest || reader->cursors > 0)
     return;
-  sqlite3_finalize(reader->chunk_statement);
-  sqlite3_finalize(reader->version_statement);
-  reader->chunk_statement = reader->version_statement = NULL;
+  end_statements(reader);
 }
 
 void reader_invalidate(struct reader *reader)

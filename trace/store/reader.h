@@ -56,6 +56,7 @@ struct reader {
   uint32_t context_count; // call paths of the file
   struct chunk_codec *codec;
   struct sqlite3_stmt *chunk_statement, *version_statement;
+  struct sqlite3_stmt *rows_statement, *run_rows_statement; // of catalogue.c
   bool is_guest;        // of a connection that others close: no statement outlives its use, sqlite3_close would refuse
   bool is_writer;       // strings are complete in memory
   bool is_loaded;       // catalogue is there
