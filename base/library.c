@@ -159,7 +159,8 @@ enum status library_open(const struct library_names *names, const char *given, s
     given = from_environment;
   if (given != NULL)
     return open_given(&search, given, err);
-  for (const char *const *soname = names->sonames; *soname != NULL; soname++)
+  // Without packages to be looked into first, the loader's own search finds it, too.
+  for (const char *const *soname = names->sonames; *soname != NULL && names->package_glob != NULL; soname++)
     if (open_path(&search, *soname, RTLD_NOLOAD, "already loaded"))
       return STATUS_OK;
   if (names->package_glob != NULL && python_visit(visit_packages, note_missed, &search))
