@@ -116,7 +116,9 @@ static struct processes count_processes(const struct capture *capture)
       (void)map_at(&living, map_number((uint64_t)process.process_id), NULL);
   }
   pid_t numbers[FORKED_MOST]; // forked ones join with their first span, which for these has not come yet
-  size_t forked = proc_in(collect_directory(capture->session), PROC_GIVEN | PROC_MAPPED, numbers, FORKED_MOST);
+  size_t forked = collect_is_alone(capture->session)
+                      ? 0
+                      : proc_in(collect_directory(capture->session), PROC_GIVEN | PROC_MAPPED, numbers, FORKED_MOST);
   for (size_t i = 0; i < forked; i++) {
     if (numbers[i] == capture->process.process)
       continue;

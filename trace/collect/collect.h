@@ -126,6 +126,8 @@ void collect_set_drained(struct collect_session *session, const struct store_dra
 bool collect_is_empty(const struct collect_session *session);
 bool collect_overwrites(const struct collect_session *session);  // it is a flight recorder
 bool collect_has_process(const struct collect_session *session); // that joined, and lives
+// No other process has the session, not even one that was only forked. False: look for them.
+bool collect_is_alone(const struct collect_session *session);
 // The session's processes run on, all that was drained is stored for good, and the levels are off: xsp run --pid may adopt it again. It is
 // no leftover for recovery. The next collect_create removes it when its processes have ended.
 void collect_keep(struct collect_session *session);

@@ -13,6 +13,7 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <mntent.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -108,6 +109,16 @@ bool collect_place_is_locked(int file)
 {
   struct flock lock = {.l_type = F_WRLCK};
   return fcntl(file, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+}
+
+// The kernel gives a lease for writing to the only one that has a file. Who opens it in this instant waits for its end, and xsp gets
+// a signal that nobody sees.
+bool collect_place_is_alone(int file)
+{
+  if (fcntl(file, F_SETSIG, SIGURG) != 0 || fcntl(file, F_SETLEASE, F_WRLCK) != 0)
+    return false;
+  (void)fcntl(file, F_SETLEASE, F_UNLCK);
+  return true;
 }
 
 enum status collect_place_bound(const char *path, const char *what, uint64_t bytes, struct error *err)

@@ -23,6 +23,9 @@ int collect_place_file(int folder, const char *name, int flags, struct stat *ret
 bool collect_place_lock(int file);
 // Takes no lock, not even for an instant: others may be opening the session.
 bool collect_place_is_locked(int file);
+// Whether no other process has the file open or mapped; a descriptor or mapping that comes from this one's, by a fork, does not count.
+// False where the kernel does not say. The file is open for writing.
+bool collect_place_is_alone(int file);
 // Mounts a file system in memory of at most so many bytes on an empty folder of the caller's. STATUS_SYSTEM.
 enum status collect_place_bound(const char *path, const char *what, uint64_t bytes, struct error *err) MUST_CHECK;
 // Removes the files that a session has, and what collect_place_bound mounted; then the folder, if it is empty. Takes the descriptor.

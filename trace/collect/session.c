@@ -132,6 +132,11 @@ bool collect_has_process(const struct collect_session *session)
   return collect_find_has_process(session->directory);
 }
 
+bool collect_is_alone(const struct collect_session *session)
+{
+  return collect_place_is_alone(session->lock);
+}
+
 void collect_keep(struct collect_session *session)
 {
   if (!session->has_failed)

@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -188,6 +189,50 @@ static void test_child_outlives_the_collector(void **state)
   assert_int_equal(waitpid(child, NULL, 0), child);
 }
 
+// Some file systems of containers give no leases: then nobody is known to be alone.
+static bool gives_leases(void)
+{
+  char name[128];
+  snprintf(name, sizeof name, "%s/lease", folder);
+  int file = open(name, O_RDWR | O_CREAT, 0600);
+  bool gives = fcntl(file, F_SETLEASE, F_WRLCK) == 0;
+  close(file);
+  unlink(name);
+  return gives;
+}
+
+// A mapping counts without a descriptor: a process that was forked from one that joined has no more.
+static void test_alone(void **state)
+{
+  bool gives = gives_leases();
+  struct collect_session *session = create(folder);
+  char name[128];
+  int ready[2], end[2];
+  snprintf(name, sizeof name, "%s/session", folder);
+  assert_int_equal(collect_is_alone(session), gives);
+  assert_int_equal(pipe(ready) | pipe(end), 0);
+  pid_t child = fork();
+  if (child == 0) {
+    int file = open(name, O_RDWR);
+    bool is_mapped = mmap(NULL, 4096, PROT_READ, MAP_SHARED, file, 0) != MAP_FAILED;
+    close(file);
+    close(end[1]);
+    (void)!write(ready[1], &is_mapped, 1);
+    _exit((int)read(end[0], &is_mapped, 1));
+  }
+  bool is_mapped = false;
+  assert_int_equal(read(ready[0], &is_mapped, 1), 1);
+  assert_true(is_mapped);
+  assert_false(collect_is_alone(session));
+  close(end[1]);
+  assert_int_equal(waitpid(child, NULL, 0), child);
+  assert_int_equal(collect_is_alone(session), gives);
+  close(ready[0]);
+  close(ready[1]);
+  close(end[0]);
+  collect_close(session, true);
+}
+
 static void test_adopt_refuses(void **state)
 {
   assert_non_null(strstr(refused("/no/such/folder"), "No such file"));
@@ -354,6 +399,7 @@ int main(void)
       cmocka_unit_test_setup_teardown(test_create_refuses_a_used_folder, setup, teardown),
       cmocka_unit_test_setup_teardown(test_list, setup, teardown),
       cmocka_unit_test_setup_teardown(test_child_outlives_the_collector, setup, teardown),
+      cmocka_unit_test_setup_teardown(test_alone, setup, teardown),
       cmocka_unit_test_setup_teardown(test_adopt_refuses, setup, teardown),
       cmocka_unit_test_setup_teardown(test_adopt_goes_on, setup, teardown),
       cmocka_unit_test_setup_teardown(test_known_spans_are_left_out, setup, teardown),
