@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fuzzes the reader of Chrome trace events. Any bytes end in an error or in the document's end; a window of a few bytes
-// gives the same items and the same error as one that holds it all; what is accepted is JSON by base/json_read too, and
-// what that accepts is refused for reasons of events only.
+// gives the same items and the same error as one that holds it all, and so does a thread of its own; what is accepted is
+// JSON by base/json_read too, and what that accepts is refused for reasons of events only.
 #include "base/json_read.h"
 #include "importers/trace_events/trace_events.h"
 
@@ -60,34 +60,51 @@ static void add_event(struct outcome *outcome, const struct trace_event *event)
   }
 }
 
-static struct outcome read_all(const char *path, size_t window_bytes)
+static enum status take_event(void *context, const struct trace_event *event, struct error *err)
+{
+  struct outcome *outcome = context;
+  (void)err;
+  outcome->items++;
+  add_event(outcome, event);
+  return STATUS_OK;
+}
+
+static enum status take_key(void *context, struct slice key, const struct trace_value *value, uint64_t offset,
+                            struct error *err)
+{
+  struct outcome *outcome = context;
+  (void)err;
+  outcome->items++;
+  add(outcome, key.data, key.length);
+  add_value(outcome, value);
+  add(outcome, &offset, sizeof offset);
+  return STATUS_OK;
+}
+
+static struct outcome read_all(const char *path, size_t window_bytes, bool is_apart)
 {
   struct input input;
-  struct trace_reader reader = {0};
+  struct trace_ending ending = {0};
   struct error err = {0};
-  enum trace_item item = TRACE_EVENT;
   struct outcome outcome = {.status = input_open_window(path, UINT64_MAX, window_bytes, &input, &err)};
+  if (outcome.status == STATUS_OK && is_apart)
+    input_read_ahead(&input);
   if (outcome.status == STATUS_OK)
-    outcome.status = trace_open(&input, &reader, &err);
-  while (outcome.status == STATUS_OK && item != TRACE_END) {
-    outcome.status = trace_next(&reader, &item, &err);
-    if (outcome.status != STATUS_OK || item == TRACE_END)
-      break;
-    outcome.items++;
-    if (item == TRACE_EVENT) {
-      add_event(&outcome, &reader.event);
-    } else {
-      add(&outcome, reader.key.data, reader.key.length);
-      add_value(&outcome, &reader.value);
-    }
+    outcome.status = trace_read(&input, take_event, take_key, &outcome, &ending, &err);
+  if (outcome.status == STATUS_OK) {
+    outcome.is_unclosed = ending.is_unclosed;
+    outcome.nonfinite_count = ending.nonfinite_count;
   }
-  outcome.is_unclosed = reader.is_unclosed;
-  outcome.nonfinite_count = reader.nonfinite_count;
   snprintf(outcome.why, sizeof outcome.why, "%s", err.why);
   snprintf(outcome.where, sizeof outcome.where, "%s", err.where);
-  trace_close(&reader);
   input_close(&input);
   return outcome;
+}
+
+static bool is_same(const struct outcome *a, const struct outcome *b)
+{
+  return a->status == b->status && a->items == b->items && a->sum == b->sum && a->is_unclosed == b->is_unclosed &&
+         a->nonfinite_count == b->nonfinite_count && strcmp(a->why, b->why) == 0 && strcmp(a->where, b->where) == 0;
 }
 
 enum answer { ANSWER_NO, ANSWER_YES, ANSWER_TOO_DEEP };
@@ -122,12 +139,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
   if (fd < 0 || write(fd, data, size) != (ssize_t)size)
     abort();
   snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-  struct outcome small = read_all(path, 1 + size % 40);
-  struct outcome large = read_all(path, (size_t)1 << 16);
+  struct outcome small = read_all(path, 1 + size % 40, false);
+  struct outcome apart = read_all(path, 1 + size % 40, true);
+  struct outcome large = read_all(path, (size_t)1 << 16, false);
   close(fd);
-  if (small.status != large.status || small.items != large.items || small.sum != large.sum ||
-      small.is_unclosed != large.is_unclosed || small.nonfinite_count != large.nonfinite_count ||
-      strcmp(small.why, large.why) != 0 || strcmp(small.where, large.where) != 0)
+  if (!is_same(&small, &large) || !is_same(&small, &apart))
     abort();
   bool is_marked = size >= 3 && memcmp(data, "\xef\xbb\xbf", 3) == 0;
   bool is_packed = size >= 2 && (memcmp(data, "\x1f\x8b", 2) == 0 || strstr(large.why, "zstd") != NULL);

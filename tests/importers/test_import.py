@@ -842,12 +842,22 @@ class ChromeTest(ImportTest):
         for i in range(30000):
             events.append(event(name=f"aten::op{i % 777}", ts=i // 3, dur=i % 50, tid=i % 5, args={"i": i, "t": f"v{i % 999}"}))
             events.append(event(ph="BE"[i % 2], ts=i, tid=9, name=f"range {i // 2}"))
-        trace = self.file(events)
-        files = [self.folder / "one.xsp", self.folder / "two.xsp"]
-        accounts = [xsp_json("import", trace, "-o", file, "--threads", threads, "--json") for file, threads in zip(files, "12")]
-        self.assertEqual(accounts[0]["files"], accounts[1]["files"])
-        self.assertEqual(accounts[0]["files"][0]["kept"], 60000)
-        self.assertEqual(self.everything(files[0]), self.everything(files[1]))
+        operators = [{**each, "cat": "cpu_op"} for each in events if each["ph"] == "X"]
+        for content, format, kept in ((events, "chrome", 60000), ({"schemaVersion": 1, "traceEvents": operators}, "kineto", 30000)):
+            trace = self.file(content)
+            files = [self.folder / "one.xsp", self.folder / "two.xsp"]
+            accounts = [xsp_json("import", trace, "-o", file, "--force", "--threads", threads, "--json") for file, threads in zip(files, "12")]
+            self.assertEqual(accounts[0]["files"], accounts[1]["files"])
+            self.assertEqual((accounts[0]["files"][0]["format"], accounts[0]["files"][0]["kept"]), (format, kept))
+            self.assertEqual(self.everything(files[0]), self.everything(files[1]))
+
+    def test_one_thread_and_two_refuse_alike(self):
+        text = json.dumps([event(name=f"op{i}", ts=i) for i in range(50000)])
+        for place in (text.index("}, {", len(text) // 3) + 1, len(text) - 1):
+            broken = self.file(text[:place] + "\x01" + text[place + 1:])
+            lines = [xsp("import", broken, "-o", self.out, "--threads", threads, check=2).stderr for threads in "12"]
+            self.assertIn(b"byte ", lines[0])
+            self.assertEqual(lines[0], lines[1])
 
     def test_parents_of_a_large_run_are_found_on_as_many_threads(self):
         trace = self.file(b"[" + b",".join([json.dumps(event()).encode()] * 10**6) + b"]")

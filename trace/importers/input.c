@@ -23,7 +23,10 @@ struct input_private {
   struct read_ahead *ahead; // the source belongs to its thread; NULL: none
   uint64_t limit_bytes;
   char *block;
-  size_t capacity; // of the block, without the padding
+  size_t capacity;    // of the block, without the padding
+  char *block_before; // of the window before this one, where it is kept; NULL: none
+  size_t before_capacity;
+  bool may_use_threads, keeps_before;
   char *temporary; // path; NULL: none
 };
 
@@ -40,25 +43,41 @@ static enum status over_limit(const struct input *input, struct error *err)
                    own->limit_bytes, own->source.is_compressed ? " after decompression" : "");
 }
 
+// A block for the next window; where windows are kept, that of the one before this is free again.
+static char *free_block(struct input_private *own, size_t capacity)
+{
+  char *block = own->block_before;
+  own->block_before = NULL;
+  if (block != NULL && own->before_capacity == capacity)
+    return block;
+  free(block);
+  return memory_new(1, capacity + INPUT_PADDING);
+}
+
 // Room for another half a window after the `kept` bytes, which move to the block's beginning.
 static enum status make_room(struct input *input, size_t kept, struct error *err)
 {
   struct input_private *own = input->private_;
   const char *at = input->at;
-  if (kept <= own->capacity / 2) {
+  if (kept <= own->capacity / 2 && !own->keeps_before) {
     memmove(own->block, at, kept);
     return STATUS_OK;
   }
-  size_t capacity = own->capacity * 2;
+  size_t capacity = kept <= own->capacity / 2 ? own->capacity : own->capacity * 2;
   if (capacity > INPUT_WINDOW_MOST_BYTES) {
     char where[sizeof err->where];
     snprintf(where, sizeof where, "%s, byte %" PRIu64, input->path, input_offset(input, at));
     return error_set(err, STATUS_INPUT, "cannot import", where, NULL, "one element is longer than %zu MiB",
                      INPUT_WINDOW_MOST_BYTES >> 21);
   }
-  char *block = memory_new(1, capacity + INPUT_PADDING);
+  char *block = free_block(own, capacity);
   memcpy(block, at, kept);
-  free(own->block);
+  if (own->keeps_before) {
+    own->block_before = own->block;
+    own->before_capacity = own->capacity;
+  } else {
+    free(own->block);
+  }
   own->block = block;
   own->capacity = capacity;
   return STATUS_OK;
@@ -134,8 +153,15 @@ enum status input_open(const char *path, uint64_t limit_bytes, struct input *ret
 void input_read_ahead(struct input *input)
 {
   struct input_private *own = input->private_;
+  own->may_use_threads = true;
   if (own->ahead == NULL && input->is_compressed && own->source.is_regular && !input->is_last)
     own->ahead = read_ahead_start(&own->source);
+}
+
+bool input_read_apart(struct input *input)
+{
+  struct input_private *own = input->private_;
+  return own->keeps_before = own->may_use_threads && own->source.is_regular && !input->is_last;
 }
 
 enum status input_rewind(struct input *input, struct error *err)
@@ -231,6 +257,7 @@ void input_close(struct input *input)
     byte_source_close(&own->source);
     input_forget_file(input);
     free(own->block);
+    free(own->block_before);
     free(own);
   }
   *input = (struct input){0};

@@ -56,6 +56,9 @@ static inline uint64_t input_offset(const struct input *input, const char *at)
 // From here on a thread of its own decompresses a little ahead of what is asked for; rewinding ends it. Does nothing where
 // the file is not compressed or comes through a pipe (which may keep the thread waiting), or no thread can be had.
 void input_read_ahead(struct input *input);
+// For readers with a thread of their own, after input_read_ahead: from here on the bytes of a window stay where they are until
+// the call of input_more after the one that moves it. False: read on the caller's thread; no thread is wanted, or worth it.
+bool input_read_apart(struct input *input);
 // Back to the first byte: for recognizers. Costs a reopening where the window has moved.
 enum status input_rewind(struct input *input, struct error *err) MUST_CHECK;
 // All that is left of the file, in one window: for formats that are one element. STATUS_INPUT as input_more, also a file over

@@ -109,6 +109,29 @@ static struct bytes text(const char *literal)
   return (struct bytes){strdup(literal), strlen(literal)};
 }
 
+// What a window held stays until the next but one.
+static void test_windows_that_stay(void **state)
+{
+  (void)state;
+  struct input input;
+  struct bytes plain = counting(300000);
+  save_copy(plain);
+  OK(input_open_window(path, plain.length, 1000, &input, err));
+  assert_false(input_read_apart(&input)); // no threads are wanted
+  input_read_ahead(&input);
+  assert_true(input_read_apart(&input));
+  for (size_t step = 1; !input.is_last; step = step * 7 % 1001) {
+    const char *before = input.at;
+    size_t left = (size_t)(input.end - input.at);
+    uint64_t at = input_offset(&input, before);
+    input.at += step < left ? step : left;
+    OK(input_more(&input, err));
+    assert_memory_equal(before, plain.data + at, left);
+  }
+  input_close(&input);
+  free(plain.data);
+}
+
 // Reads all with steps of odd lengths, checking the promises on the way.
 static void compare_bytes(size_t window_bytes, bool ahead, struct bytes plain)
 {
@@ -418,7 +441,7 @@ int main(void)
       cmocka_unit_test(test_corrupt),         cmocka_unit_test(test_limit),
       cmocka_unit_test(test_longest_element), cmocka_unit_test(test_rewind),
       cmocka_unit_test(test_leave_early),     cmocka_unit_test(test_pipe),
-      cmocka_unit_test(test_as_file),
+      cmocka_unit_test(test_as_file),         cmocka_unit_test(test_windows_that_stay),
   };
   return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -312,7 +312,8 @@ static bool take_other(void *context, struct json_reader *reader, const char *ke
   return true;
 }
 
-static enum status read_key(void *context, struct slice key, const struct trace_value *value, struct error *err)
+static enum status read_key(void *context, struct slice key, const struct trace_value *value, uint64_t offset,
+                            struct error *err)
 {
   struct reading *reading = context;
   if (!slice_is(key, "otherData") || reading->event_count > 0)

@@ -200,7 +200,7 @@ void kineto_tracks_done(struct kineto_tracks *tracks);
 
 // system.c
 // A key of the top object other than the events.
-enum status kineto_top_key(void *kineto, struct slice key, const struct trace_value *value,
+enum status kineto_top_key(void *kineto, struct slice key, const struct trace_value *value, uint64_t offset,
                            struct error *err) MUST_CHECK;
 void kineto_devices(struct kineto *kineto); // at the end, when it is known where kernels ran
 

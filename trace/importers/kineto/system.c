@@ -131,11 +131,10 @@ static void read_distributed(struct kineto *kineto, struct slice json)
 }
 
 // ---- keys ------------------------------------------------------------------------------------------------------------
-static enum status keep_base(struct kineto *kineto, const struct trace_value *value, struct error *err)
+static enum status keep_base(struct kineto *kineto, const struct trace_value *value, uint64_t offset, struct error *err)
 {
   if (!trace_int64(value, &kineto->base_ns))
-    return import_broken(kineto->import, err, input_offset(kineto->import->input, kineto->import->input->at),
-                         "baseTimeNanoseconds is not a 64-bit integer");
+    return import_broken(kineto->import, err, offset, "baseTimeNanoseconds is not a 64-bit integer");
   kineto->has_base = true;
   return STATUS_OK;
 }
@@ -175,11 +174,12 @@ static void keep_host(struct kineto *kineto, struct slice name)
   import_system_text(kineto->import, "host", kineto->host_name);
 }
 
-enum status kineto_top_key(void *context, struct slice key, const struct trace_value *value, struct error *err)
+enum status kineto_top_key(void *context, struct slice key, const struct trace_value *value, uint64_t offset,
+                           struct error *err)
 {
   struct kineto *kineto = context;
   if (slice_is(key, "baseTimeNanoseconds"))
-    return keep_base(kineto, value, err);
+    return keep_base(kineto, value, offset, err);
   if (slice_is(key, "span_indx") || slice_is(key, "span_index")) // PaddlePaddle's own; 3.3.1 has the latter
     kineto->paddle.is_writer = true;
   else if (slice_is(key, "deviceProperties") && value->type == TRACE_ARRAY)

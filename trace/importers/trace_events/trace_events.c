@@ -11,8 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+// Events of a piece keep their texts until it is handed over.
 static void reset_scratch(struct trace_reader_private *own)
 {
+  if (own->pieces != NULL)
+    return;
   own->scratch_used = 0;
   if (own->more_scratch.head != NULL)
     arena_done(&own->more_scratch);
@@ -28,6 +31,13 @@ static enum status broken(struct trace_reader_private *own, struct error *err)
                    "%s%s", cut ? "the file ends too early: " : "", own->scan.problem);
 }
 
+static enum status more(struct trace_reader_private *own, struct error *err)
+{
+  if (own->pieces != NULL)
+    trace_pieces_window(own->pieces);
+  return input_more(own->input, err);
+}
+
 // Moves over space, also beyond the window's end; *input->at is 0 at `end` only where the file ends.
 static enum status skip_space(struct trace_reader_private *own, struct error *err)
 {
@@ -36,7 +46,7 @@ static enum status skip_space(struct trace_reader_private *own, struct error *er
     input->at = json_scan_space(input->at);
     if (input->at < input->end || input->is_last)
       return STATUS_OK;
-    XSP_TRY(input_more(input, err));
+    XSP_TRY(more(own, err));
   }
 }
 
@@ -61,7 +71,7 @@ static enum status run_step(struct trace_reader *reader, step_function *step, st
     }
     if (own->scan.problem != NULL)
       return broken(own, err);
-    XSP_TRY(input_more(input, err));
+    XSP_TRY(more(own, err));
   }
 }
 
@@ -217,59 +227,4 @@ void trace_close(struct trace_reader *reader)
     free(own);
   }
   *reader = (struct trace_reader){0};
-}
-
-#define RESOLUTION_TIMES_LEAST 64u // fewer may have a large divisor by chance: then it is taken for 1
-// A double of as many microseconds, such as a Unix time of today, has steps of 250 ns, which it needs one decimal for.
-#define COARSE_LEAST_NS ((INT64_C(1) << 50) * 1000)
-#define COARSE_PRINTED_NS 100
-#define COARSE_NS 350 // a step, and twice half a decimal
-
-static int64_t common_divisor(int64_t a, int64_t b)
-{
-  return b == 0 ? a : common_divisor(b, a % b);
-}
-
-struct resolution {
-  uint64_t times;
-  int64_t divisor_ns, least_ns; // of the starts
-};
-
-static void note_start(struct resolution *resolution, const struct trace_event *event)
-{
-  if (!event->has_start)
-    return;
-  resolution->times++;
-  if (resolution->divisor_ns > 1)
-    resolution->divisor_ns = common_divisor(resolution->divisor_ns, llabs(event->start_ns % resolution->divisor_ns));
-  if (event->start_ns < resolution->least_ns)
-    resolution->least_ns = event->start_ns;
-}
-
-static int64_t resolution_ns(const struct resolution *resolution)
-{
-  if (resolution->times < RESOLUTION_TIMES_LEAST)
-    return 1;
-  bool is_coarse = resolution->divisor_ns == COARSE_PRINTED_NS && resolution->least_ns >= COARSE_LEAST_NS;
-  return is_coarse ? COARSE_NS : resolution->divisor_ns;
-}
-
-enum status trace_read(struct input *input, trace_event_function *event, trace_key_function *key, void *context,
-                       struct trace_ending *ret_ending, struct error *err)
-{
-  struct trace_reader reader;
-  enum trace_item item;
-  struct resolution resolution = {0, STORE_RESOLUTION_MOST_NS, INT64_MAX};
-  enum status status = trace_open(input, &reader, err);
-  while (status == STATUS_OK && (status = trace_next(&reader, &item, err)) == STATUS_OK && item != TRACE_END) {
-    if (item == TRACE_EVENT) {
-      note_start(&resolution, &reader.event);
-      status = event(context, &reader.event, err);
-    } else if (key != NULL) {
-      status = key(context, reader.key, &reader.value, err);
-    }
-  }
-  *ret_ending = (struct trace_ending){reader.is_unclosed, reader.nonfinite_count, resolution_ns(&resolution)};
-  trace_close(&reader);
-  return status;
 }

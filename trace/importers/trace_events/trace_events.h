@@ -67,10 +67,12 @@ struct trace_ending {
   uint64_t nonfinite_count;
   int64_t resolution_ns; // of starts: what they are multiples of, at most a microsecond
 };
-// All items of a file in order. `key`, for those of TRACE_KEY, may be NULL. *ret_ending: as in struct trace_reader.
+// All items of a file in order, read on a thread of its own where the input permits (input_read_apart): until it returns, the
+// input is that thread's. `key`, for those of TRACE_KEY, may be NULL; `offset`: of what follows its value in the file.
+// *ret_ending: as in struct trace_reader, where STATUS_OK is returned.
 typedef enum status trace_event_function(void *context, const struct trace_event *event, struct error *err);
 typedef enum status trace_key_function(void *context, struct slice key, const struct trace_value *value,
-                                       struct error *err);
+                                       uint64_t offset, struct error *err);
 enum status trace_read(struct input *input, trace_event_function *event, trace_key_function *key, void *context,
                        struct trace_ending *ret_ending, struct error *err) MUST_CHECK;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the parts of the reader of trace events share: trace_events.c walks the document, read.c reads one event, shapes.c
-// knows its bytes between values. Private to them.
+// knows its bytes between values, pieces.c reads all on a thread of its own. Private to them.
 #ifndef XSP_IMPORTERS_TRACE_EVENTS_TRACE_EVENTS_PRIVATE_H
 #define XSP_IMPORTERS_TRACE_EVENTS_TRACE_EVENTS_PRIVATE_H
 
@@ -133,7 +133,11 @@ struct trace_reader_private {
   struct arena more_scratch;
   struct trace_shapes shapes;
   struct trace_value fields[FIELD_COUNT + 1]; // of the present event; what is no TRACE_NONE counts
+  struct trace_pieces *pieces;                // that it reads into, on a thread of its own; NULL: none
 };
+
+// ---- pieces.c: before the window moves
+void trace_pieces_window(struct trace_pieces *pieces);
 
 // At an event's opening brace, within `depth` containers. Returns the position after it, or NULL as scanners do.
 const char *trace_read_event(struct trace_reader_private *own, const char *at, unsigned depth,

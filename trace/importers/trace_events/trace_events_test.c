@@ -97,6 +97,61 @@ static char *read_all(size_t window_bytes, enum status *ret_status)
   return text;
 }
 
+struct listing { // of what trace_read hands on
+  FILE *out;
+  uint64_t left; // events, after which the importer fails
+};
+
+static enum status list_event(void *context, const struct trace_event *event, struct error *error)
+{
+  struct listing *listing = context;
+  if (listing->left-- == 0)
+    return error_set(error, STATUS_INPUT, "cannot import", "here", NULL, "the importer has had enough");
+  put_item(listing->out, &(struct trace_reader){.event = *event}, TRACE_EVENT);
+  return STATUS_OK;
+}
+
+static enum status list_key(void *context, struct slice key, const struct trace_value *value, uint64_t offset,
+                            struct error *error)
+{
+  struct listing *listing = context;
+  put_item(listing->out, &(struct trace_reader){.key = key, .value = *value}, TRACE_KEY);
+  fprintf(listing->out, "until %" PRIu64 "\n", offset);
+  return STATUS_OK;
+}
+
+// As read_all, by trace_read; `apart`: on a thread of its own, if the file has more than a window.
+static char *list_all(size_t window_bytes, bool apart, uint64_t events_most)
+{
+  char *text = NULL, line[2048];
+  size_t length = 0;
+  struct listing listing = {open_memstream(&text, &length), events_most};
+  struct input input;
+  struct trace_ending ending = {0};
+  struct error err = {0};
+  enum status status = input_open_window(path, UINT64_MAX, window_bytes, &input, &err);
+  if (status == STATUS_OK && apart)
+    input_read_ahead(&input);
+  if (status == STATUS_OK)
+    status = trace_read(&input, list_event, list_key, &listing, &ending, &err);
+  if (status != STATUS_OK && error_line(&err, line, sizeof line) > 0)
+    fprintf(listing.out, "%d %s\n", (int)status, line);
+  else
+    fprintf(listing.out, "%d %" PRIu64 " %" PRId64 "\n", ending.is_unclosed, ending.nonfinite_count,
+            ending.resolution_ns);
+  input_close(&input);
+  fclose(listing.out);
+  return text;
+}
+
+static void expect_same_apart(size_t window_bytes, uint64_t events_most)
+{
+  char *here = list_all(window_bytes, false, events_most), *apart = list_all(window_bytes, true, events_most);
+  assert_string_equal(apart, here);
+  free(here);
+  free(apart);
+}
+
 static void expect(const char *document, const char *items)
 {
   enum status status;
@@ -346,6 +401,52 @@ static void test_key_numbers(void **state)
   input_close(&input);
 }
 
+static void test_apart_windows_and_cuts(void **state)
+{
+  (void)state;
+  save(sample, strlen(sample));
+  for (size_t window = 1; window < sizeof sample + 2; window += 1 + window / 9)
+    expect_same_apart(window, UINT64_MAX);
+  for (size_t length = 1; length < sizeof sample - 1; length += 5) {
+    save(sample, length);
+    expect_same_apart(7, UINT64_MAX);
+    expect_same_apart(300, UINT64_MAX);
+  }
+}
+
+// More than the pieces and windows that exist at once; texts that are decoded, and an event with very many arguments.
+static void test_apart_many_pieces(void **state)
+{
+  (void)state;
+  char *text = NULL;
+  size_t length = 0;
+  FILE *document = open_memstream(&text, &length);
+  fputs("{\"a\": \"\\u00e9\", \"traceEvents\": [", document);
+  for (int i = 0; i < 9000; i++) {
+    fprintf(document, "%s{\"name\": \"n\\n%d\", \"ts\": %d.5, \"args\": {\"k\": NaN, \"long\": \"", i > 0 ? ", " : "",
+            i, i);
+    for (int j = 0; j < i % 90; j++)
+      fputs("\xff\\t", document);
+    fputc('"', document);
+    for (int j = 0; j < (i == 4321 ? 9999 : i % 11); j++)
+      fprintf(document, ", \"k%d\": [%d]", j, i);
+    fputs("}}", document);
+  }
+  fputs("], \"b\": 2, \"c\": [3]}", document);
+  fclose(document);
+  save(text, length);
+  for (size_t window = 100; window < 2 * length; window = 5 * window + 1)
+    expect_same_apart(window, UINT64_MAX);
+  for (uint64_t events = 0; events < 9000; events = 3 * events + 100)
+    expect_same_apart(4096, events);
+  for (size_t cut = length - 1; cut > length / 5; cut -= length / 7) { // a byte that nothing expects
+    text[cut] = '\1';
+    save(text, length);
+    expect_same_apart(4096, UINT64_MAX);
+  }
+  free(text);
+}
+
 static void test_values(void **state)
 {
   (void)state;
@@ -371,10 +472,19 @@ static void test_values(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_sample),       cmocka_unit_test(test_every_window), cmocka_unit_test(test_every_cut),
-      cmocka_unit_test(test_unclosed),     cmocka_unit_test(test_refused),      cmocka_unit_test(test_shapes),
-      cmocka_unit_test(test_quoted_times), cmocka_unit_test(test_many_shapes),  cmocka_unit_test(test_invalid_utf8),
-      cmocka_unit_test(test_key_numbers),  cmocka_unit_test(test_values),
+      cmocka_unit_test(test_sample),
+      cmocka_unit_test(test_every_window),
+      cmocka_unit_test(test_every_cut),
+      cmocka_unit_test(test_unclosed),
+      cmocka_unit_test(test_refused),
+      cmocka_unit_test(test_shapes),
+      cmocka_unit_test(test_quoted_times),
+      cmocka_unit_test(test_many_shapes),
+      cmocka_unit_test(test_invalid_utf8),
+      cmocka_unit_test(test_key_numbers),
+      cmocka_unit_test(test_values),
+      cmocka_unit_test(test_apart_windows_and_cuts),
+      cmocka_unit_test(test_apart_many_pieces),
   };
   return cmocka_run_group_tests(tests, make_file, remove_file);
 }
