@@ -33,6 +33,7 @@ SUMS = {
     "levels, kinds": "select distinct name, level, coalesce(category, '') as category, kind = 'execution' as runs from span order by 1",
     "parents": "select distinct s.name, p.name as parent from span s left join span p on p.run_id = s.run_id and p.span_id = s.parent_id"
                " order by 1, 2",
+    "tags": "select distinct s.name, t.key, t.value from span s join tag t using (run_id, span_id) where t.key <> 'count' order by 1, 2, 3",
     "call paths": CHAINS + "select distinct s.name, chain.name as frame, file, line from span s join chain on chain.id = s.context_id"
                            " where level = 'layer' and line is not null order by 2",
     "samples": "select f.name, s.kind <> 'cpu' as waits, sum(s.duration_ns) as ns from sample s join context using (context_id)"

@@ -6,7 +6,7 @@ import unittest
 
 from imported import Imported
 from pprof_profile import profile_class
-from scripted import xsp, xsp_json
+from scripted import UNIX_START, Script, xsp, xsp_json
 from test_stacks import frames_and_kernel, sampled, threads
 
 MINUTE = 1_700_000_000_000_000_000
@@ -110,6 +110,23 @@ class Pprof(Imported):
                    for name, span in found.items()}
         self.assertEqual(parents, {"program": None, "conv": "program", "malloc": "conv", "launch": "conv", "add": "program", "gemm": "conv"})
         self.assertEqual(self.rows("select levels, batch_size from run"), [{"levels": "A/L/Lib/K", "batch_size": 1}])
+
+    def test_tags_that_all_spans_of_a_chain_have(self):
+        """Of each type, also with keys of labels and of no length; what spans of a chain have of their own is lost."""
+        shared = {"layer_type": "Conv", "stride": 0, "pad": -2, "loss": 0.1, "level": "deep", "kind": 7, "real.x": "0.5", "tag.y": 1, "note": "é;"}
+        script = Script()
+        script.experiment()
+        for run_id, more in ((1, {"beta": 2.0}), (2, {"beta": 1.0})):  # of equal levels: one run of the profile
+            script.run(run_id, "L")
+            script.track(1, "main", run_id=run_id)
+            for number in range(3):
+                own = {"sequence": number, **({} if number == 1 else {"bias": 1})}
+                script.span("conv", UNIX_START + 1000 * number, 500, level="layer", run_id=run_id, tags={**own, **shared, **more})
+        spans, _, _ = self.round_trip(script)
+        self.assertEqual([span["tags"] for span in spans], [{**shared, "count": 6, "layer_index": 0}])
+        again = os.path.join(self.folder, "again.pb.gz")
+        _, spans = self.load_files(again)
+        self.assertEqual([span["tags"] for span in spans], [{**shared, "count": 6, "layer_index": 0}])
 
     def samples(self):
         return self.rows("select s.duration_ns, s.kind, f.name, f.file, f.line, f.module, f.kind as of from sample s join context using"

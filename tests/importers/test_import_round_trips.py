@@ -29,7 +29,7 @@ class RoundTrips(unittest.TestCase):
         self.assertEqual(rows["otlp"][1:], rows["otlp-proto"][1:])
         for name in ("otlp", "perfetto", "chrome"):
             self.assertEqual(rows[name][1:4], ["same"] * 3, name)
-        self.assertEqual(rows["pprof"][1:4], ["sums"] * 3)
+        self.assertEqual(rows["pprof"][1:4] + rows["pprof"][5:6], ["sums"] * 4)
 
     def test_parents_that_nesting_does_not_give(self):
         with temporary_folder() as folder:

@@ -28,7 +28,7 @@ static void put_run(struct timeline_writer *writer)
   if (folded->metric != NULL)
     stacks_add_weights(&folded->stacks, &folded->stacks.metric, writer->run.run->run_id, &contexts);
   else
-    stacks_add(&folded->stacks, &writer->run, &contexts);
+    stacks_add(&folded->stacks, &writer->run, &contexts, NULL);
   const struct context *all = contexts.all.items;
   for (uint32_t i = 0; i < contexts.all.count; i++) {
     if (all[i].self_ns == 0)

@@ -2,13 +2,16 @@
 // pprof's profile (https://github.com/google/pprof/blob/main/proto/profile.proto), as `go tool pprof` and its web viewers
 // read it: a sample a context (stacks.h) with its spans and self time, in gzip; where the file has
 // samples, of instructions or of threads, one more for each of their contexts. A run is a label of its samples; level, category and
-// kind of a context's first span are labels, too, for the importer.
+// kind of a context's first span are labels, too, and the tags that all its spans have alike, for the importer.
 #include "base/interner.h"
+#include "base/json_write.h"
 #include "base/scoped.h"
+#include "base/slice.h"
 #include "base/wire_write.h"
 #include "report/exports/exports.h"
 #include "report/exports/stacks.h"
 
+#include <math.h>
 #include <string.h>
 #include <zlib.h>
 
@@ -24,7 +27,7 @@ enum { // field numbers of profile.proto
 };
 enum { VALUE_TYPE = 1, VALUE_UNIT };
 enum { SAMPLE_LOCATION_ID = 1, SAMPLE_VALUE, SAMPLE_LABEL };
-enum { LABEL_KEY = 1, LABEL_STR };
+enum { LABEL_KEY = 1, LABEL_STR, LABEL_NUM };
 enum { MAPPING_ID = 1, MAPPING_FILENAME = 5, MAPPING_HAS_FUNCTIONS = 7 };
 enum { LOCATION_ID = 1, LOCATION_MAPPING_ID, LOCATION_ADDRESS, LOCATION_LINE };
 enum { LINE_FUNCTION_ID = 1, LINE_LINE };
@@ -46,6 +49,14 @@ static uint64_t string_of(struct pprof *pprof, const char *text)
   buf_clear(&pprof->scratch);
   buf_utf8(&pprof->scratch, text, strlen(text));
   return interner_at(&pprof->strings, pprof->scratch.length == 0 ? "" : pprof->scratch.data, pprof->scratch.length);
+}
+
+static uint64_t string_of_two(struct pprof *pprof, const char *first, const char *second)
+{
+  buf_clear(&pprof->scratch);
+  buf_text(&pprof->scratch, first);
+  buf_utf8(&pprof->scratch, second, strlen(second));
+  return interner_at(&pprof->strings, pprof->scratch.data, pprof->scratch.length);
 }
 
 static uint64_t location_of(struct pprof *pprof, uint32_t name)
@@ -110,9 +121,78 @@ static void put_span_labels(struct pprof *pprof, uint32_t row)
     put_label(pprof, "category", string_of(pprof, category));
 }
 
-// Of what the context has, either spans and time, or one kind of samples; STACKS_SAMPLED: the former.
+// ---- tags, as trace/importers/pprof/labels.c reads them back ------------------------------------------------------------
+static bool are_equal(const struct store_tag *a, const struct store_tag *b)
+{
+  bool is_text = a->type == STORE_TEXT;
+  return a->key == b->key && a->type == b->type &&
+         (is_text ? a->value.string == b->value.string : a->value.integer == b->value.integer);
+}
+
+// By place in run->tags, of tags of a context's first span: how many of its spans have the same one.
+static const uint32_t *count_tags(const struct timeline_run *run, const struct contexts *contexts,
+                                  const uint32_t *context_of, struct arena *arena)
+{
+  uint32_t *counts = arena_alloc_array(arena, run->tag_count, sizeof *counts);
+  for (size_t row = 0; row < run->spans.count; row++) {
+    if (context_of[row] == CONTEXT_NONE)
+      continue;
+    uint32_t first = contexts->all.items[context_of[row]].first;
+    const struct timeline_range known = timeline_tags(run, run->spans.span_id[first]),
+                                own = timeline_tags(run, run->spans.span_id[row]);
+    for (size_t i = known.first; i < known.end; i++)
+      for (size_t at = own.first; at < own.end; at++)
+        if (are_equal(&run->tags[i], &run->tags[at])) {
+          counts[i]++;
+          break;
+        }
+  }
+  return counts;
+}
+
+// A real number is a text with "real." before its key; a key that could be taken for that, or for another label, has "tag." before it.
+static void put_tag(struct pprof *pprof, const struct store_tag *tag)
+{
+  static const char *const taken[] = {"run", "level", "kind", "category"};
+  const char *key = store_text(pprof->stacks.store, tag->key, NULL);
+  bool is_real = tag->type == STORE_DOUBLE, is_taken = text_begins_with(key, "real.") || text_begins_with(key, "tag.");
+  if (is_real && !isfinite(tag->value.real))
+    return;
+  for (size_t i = 0; i < sizeof taken / sizeof taken[0]; i++)
+    is_taken |= strcmp(key, taken[i]) == 0;
+  const uint64_t key_string = string_of_two(pprof, is_real ? "real." : is_taken ? "tag." : "", key);
+  uint64_t text = 0;
+  if (is_real) {
+    char number[JSON_SHORTEST_BYTES];
+    json_shortest(tag->value.real, number);
+    text = string_of(pprof, number);
+  } else if (tag->type == STORE_TEXT) {
+    text = string_of(pprof, store_text(pprof->stacks.store, tag->value.string, NULL));
+  }
+  size_t place = protobuf_begin(&pprof->profile, SAMPLE_LABEL);
+  protobuf_varint(&pprof->profile, LABEL_KEY, key_string);
+  if (tag->type == STORE_INT)
+    protobuf_varint(&pprof->profile, LABEL_NUM, (uint64_t)tag->value.integer);
+  else
+    protobuf_varint(&pprof->profile, LABEL_STR, text);
+  protobuf_end(&pprof->profile, place);
+}
+
+// ---- contexts --------------------------------------------------------------------------------------------------------
+// `counts`: of count_tags. Tags that all spans of the context have.
+static void put_tags(struct pprof *pprof, const struct context *context, const uint32_t *counts)
+{
+  const struct timeline_run *run = &pprof->writer.run;
+  const struct timeline_range tags = timeline_tags(run, run->spans.span_id[context->first]);
+  for (size_t i = tags.first; i < tags.end; i++)
+    if (counts[i] == context->count)
+      put_tag(pprof, &run->tags[i]);
+}
+
+// Of what the context has, either spans and time, or one kind of samples; STACKS_SAMPLED: the former. `counts`: NULL where spans are
+// folded or of samples.
 static void put_sample(struct pprof *pprof, const struct contexts *contexts, uint32_t id, enum stacks_sampled sampled,
-                       uint64_t label)
+                       uint64_t label, const uint32_t *counts)
 {
   bool is_sampled = sampled != STACKS_SAMPLED;
   struct buf *out = &pprof->profile;
@@ -127,30 +207,41 @@ static void put_sample(struct pprof *pprof, const struct contexts *contexts, uin
     if (has_samples(pprof, which))
       protobuf_varint(out, SAMPLE_VALUE, which == sampled ? (uint64_t)context->self_ns : 0);
   put_label(pprof, "run", label);
-  if (!is_sampled && !pprof->stacks.is_folded)
+  if (counts != NULL) {
     put_span_labels(pprof, context->first);
+    put_tags(pprof, context, counts);
+  }
   protobuf_end(out, place);
 }
 
-static void put_contexts(struct pprof *pprof, const struct contexts *contexts, enum stacks_sampled sampled)
+static void put_contexts(struct pprof *pprof, const struct contexts *contexts, enum stacks_sampled sampled,
+                         const uint32_t *counts)
 {
   uint64_t label = run_label(pprof);
   for (uint32_t i = 0; i < contexts->all.count; i++)
     if (contexts->all.items[i].count > 0)
-      put_sample(pprof, contexts, i, sampled, label);
+      put_sample(pprof, contexts, i, sampled, label, counts);
 }
 
 static void put_run(struct timeline_writer *writer)
 {
   struct pprof *pprof = (struct pprof *)writer;
   struct contexts contexts = {.most = CONTEXTS_MOST};
-  stacks_add(&pprof->stacks, &writer->run, &contexts);
-  put_contexts(pprof, &contexts, STACKS_SAMPLED);
+  struct arena arena = {0};
+  if (pprof->stacks.is_folded) {
+    stacks_add(&pprof->stacks, &writer->run, &contexts, NULL);
+    put_contexts(pprof, &contexts, STACKS_SAMPLED, NULL);
+  } else {
+    uint32_t *context_of = arena_alloc_array(&arena, writer->run.spans.count, sizeof *context_of);
+    stacks_add(&pprof->stacks, &writer->run, &contexts, context_of);
+    put_contexts(pprof, &contexts, STACKS_SAMPLED, count_tags(&writer->run, &contexts, context_of, &arena));
+  }
+  arena_done(&arena);
   contexts_done(&contexts);
   for (enum stacks_sampled which = 0; which < STACKS_SAMPLED; which++) {
     struct contexts sampled SCOPED(contexts_done) = {.most = CONTEXTS_MOST};
     stacks_add_weights(&pprof->stacks, &pprof->stacks.sampled[which], writer->run.run->run_id, &sampled);
-    put_contexts(pprof, &sampled, which);
+    put_contexts(pprof, &sampled, which, NULL);
   }
 }
 

@@ -230,7 +230,8 @@ int64_t *stacks_own_times(const struct timeline_run *run, uint32_t *parent, stru
   return own_ns;
 }
 
-void stacks_add(const struct stacks *stacks, const struct timeline_run *run, struct contexts *contexts)
+void stacks_add(const struct stacks *stacks, const struct timeline_run *run, struct contexts *contexts,
+                uint32_t *ret_context)
 {
   if (stacks->is_folded) {
     stacks_add_folded(stacks, run->run->run_id, &stacks->paths, contexts);
@@ -245,7 +246,8 @@ void stacks_add(const struct stacks *stacks, const struct timeline_run *run, str
                                       .start_ns = run->spans.start_ns,
                                       .self_ns = own_ns,
                                       .path = stacks->file.context_count > 0 ? run->spans.context_id : NULL,
-                                      .paths = &stacks->paths};
+                                      .paths = &stacks->paths,
+                                      .ret_context = ret_context};
   contexts_add(contexts, &spans);
 }
 

@@ -45,8 +45,10 @@ uint32_t *stacks_parents(const struct timeline_run *run, struct arena *arena);
 // Own times by row; changes `parent` to that of contexts. Spans of tracks with a clock of their own are in no lane: their times
 // cannot be added to the others'.
 int64_t *stacks_own_times(const struct timeline_run *run, uint32_t *parent, struct arena *arena);
-// Adds a run's spans. Its self times are those of timeline_nest; executions count in full.
-void stacks_add(const struct stacks *stacks, const struct timeline_run *run, struct contexts *contexts);
+// Adds a run's spans. Its self times are those of timeline_nest; executions count in full. `ret_context`: as of contexts_add; not
+// set where spans are folded.
+void stacks_add(const struct stacks *stacks, const struct timeline_run *run, struct contexts *contexts,
+                uint32_t *ret_context);
 // Of a file whose spans were folded: the tree of run `run_id`, instead of stacks_add. `paths` are those of `stacks`, or the same
 // with other names.
 void stacks_add_folded(const struct stacks *stacks, int64_t run_id, const struct context_paths *paths,

@@ -143,7 +143,7 @@ static enum status find_run(struct reading *reading, const struct pprof_sample *
                             struct error *err)
 {
   static const char batch[] = " batch ";
-  struct slice label = reading->profile.is_own ? pprof_label(sample, "run") : slice_of("");
+  struct slice label = reading->profile.is_own ? pprof_text_of(sample, "run") : slice_of("");
   uint32_t number = interner_at(&reading->run_labels, label.data, label.length);
   if (number == reading->runs.count) {
     struct store_run run = {.epoch_is_unix = reading->profile.time_ns > 0};
@@ -190,17 +190,6 @@ static bool find_path(struct reading *reading, const struct pprof_sample *sample
   return true;
 }
 
-static void take_labels(struct reading *reading, const struct pprof_sample *sample, struct pprof_node *node)
-{
-  struct slice level = pprof_label(sample, "level"), kind = pprof_label(sample, "kind"),
-               category = pprof_label(sample, "category");
-  unsigned number;
-  if (level_from_name(level.data, level.length, &number))
-    node->level = number;
-  node->is_execution = kind_from_name(kind.data, kind.length, &number) && number == XSP_KIND_EXECUTION;
-  node->category = import_slice(reading->import, category);
-}
-
 static enum status add_sample(struct reading *reading, struct run *run, const struct value *value, int64_t count,
                               uint32_t path, struct error *err)
 {
@@ -219,6 +208,11 @@ static enum status add_sample(struct reading *reading, struct run *run, const st
   return STATUS_OK;
 }
 
+static enum status too_many(const struct reading *reading, struct error *err)
+{
+  return import_broken(reading->import, err, 0, "its values add up to more than 64 bits");
+}
+
 static enum status take_value(struct reading *reading, struct run *run, size_t i, int64_t count, uint32_t path,
                               struct pprof_node *node, struct error *err)
 {
@@ -228,7 +222,7 @@ static enum status take_value(struct reading *reading, struct run *run, size_t i
   if (value->role == ROLE_SAMPLE)
     return add_sample(reading, run, value, count, path, err);
   if (__builtin_add_overflow(*sums[value->role], count, sums[value->role]))
-    return import_broken(reading->import, err, 0, "its values add up to more than 64 bits");
+    return too_many(reading, err);
   return STATUS_OK;
 }
 
@@ -249,8 +243,11 @@ static enum status take_sample(void *context, const struct pprof_sample *sample,
     enum role role = reading->values.items[i].role;
     if (role == ROLE_NONE || count <= 0 || (!has_node && role != ROLE_SAMPLE))
       continue;
+    int64_t stands_for = 1;
     if (role == ROLE_SPANS)
-      take_labels(reading, sample, &run->spans.nodes.items[node]);
+      stands_for = pprof_take_labels(reading->import, &run->spans, &run->spans.nodes.items[node], sample);
+    if (__builtin_mul_overflow(count, stands_for, &count))
+      return too_many(reading, err);
     XSP_TRY(take_value(reading, run, i, count, path, has_node ? &run->spans.nodes.items[node] : &none, err));
     has_sample |= role == ROLE_SAMPLE;
     taken++;

@@ -21,7 +21,7 @@ enum { // field numbers
   PROFILE_DEFAULT_SAMPLE_TYPE = 14,
 };
 enum { SAMPLE_LOCATION_ID = 1, SAMPLE_VALUE, SAMPLE_LABEL };
-enum { LABEL_KEY = 1, LABEL_TEXT };
+enum { LABEL_KEY = 1, LABEL_TEXT, LABEL_NUMBER };
 enum { TYPE_TYPE = 1, TYPE_UNIT };
 enum { MAPPING_ID = 1, MAPPING_FILENAME = 5 };
 enum { LOCATION_ID = 1, LOCATION_MAPPING_ID, LOCATION_ADDRESS, LOCATION_LINE };
@@ -40,11 +40,11 @@ struct slice pprof_text(const struct pprof_profile *profile, uint64_t number)
   return number < profile->texts.count ? profile->texts.items[number] : slice_of("");
 }
 
-struct slice pprof_label(const struct pprof_sample *sample, const char *key)
+struct slice pprof_text_of(const struct pprof_sample *sample, const char *key)
 {
-  for (size_t i = 0; i < sample->label_count; i++)
-    if (slice_is(sample->labels[i].key, key))
-      return sample->labels[i].text;
+  for (size_t i = 0; i < sample->labels.count; i++)
+    if (!sample->labels.items[i].is_number && slice_is(sample->labels.items[i].key, key))
+      return sample->labels.items[i].text;
   return slice_of("");
 }
 
@@ -199,14 +199,20 @@ enum status pprof_profile_read(struct pprof_profile *profile, struct error *err)
 // ---- samples ---------------------------------------------------------------------------------------------------------
 static bool add_label(struct pprof_profile *profile, const struct wire_field *message, struct pprof_sample *sample)
 {
-  uint64_t numbers[NUMBERS];
-  if (!read_numbers(message, numbers))
-    return false;
-  if (numbers[LABEL_TEXT] != 0 && sample->label_count < PPROF_LABELS_MOST) {
-    sample->labels[sample->label_count].key = pprof_text(profile, numbers[LABEL_KEY]);
-    sample->labels[sample->label_count++].text = pprof_text(profile, numbers[LABEL_TEXT]);
+  struct pprof_label label = {.key = slice_of(""), .text = slice_of("")};
+  struct wire wire = wire_inside(message);
+  struct wire_field field;
+  while (wire_next(&wire, &field)) {
+    if (wire_is(&field, LABEL_KEY, WIRE_VARINT))
+      label.key = pprof_text(profile, field.value);
+    else if (wire_is(&field, LABEL_TEXT, WIRE_VARINT))
+      label.text = pprof_text(profile, field.value);
+    label.is_number |= wire_is(&field, LABEL_NUMBER, WIRE_VARINT);
+    label.number = wire_is(&field, LABEL_NUMBER, WIRE_VARINT) ? (int64_t)field.value : label.number;
   }
-  return true;
+  if (label.key.length > 0 && sample->labels.count < PPROF_LABELS_MOST)
+    *vector_add(&sample->labels) = label;
+  return wire.problem == NULL;
 }
 
 static bool read_sample(struct pprof_profile *profile, const struct wire_field *message, struct pprof_sample *sample)
@@ -215,7 +221,7 @@ static bool read_sample(struct pprof_profile *profile, const struct wire_field *
   struct wire_field field;
   uint64_t number;
   sample->start = message->start;
-  sample->locations.count = sample->values.count = sample->label_count = 0;
+  sample->locations.count = sample->values.count = sample->labels.count = 0;
   while (wire_next(&wire, &field)) {
     struct wire packed = wire_inside(&field);
     if (field.number == SAMPLE_LABEL) {
@@ -252,6 +258,7 @@ enum status pprof_each_sample(struct pprof_profile *profile, pprof_take *take, v
   }
   vector_done(&sample.locations);
   vector_done(&sample.values);
+  vector_done(&sample.labels);
   return status;
 }
 

@@ -40,15 +40,17 @@ struct pprof_profile {
   struct buf scratch;
 };
 
-#define PPROF_LABELS_MOST 16
+#define PPROF_LABELS_MOST 256 // of a sample; further ones are not read
+struct pprof_label {
+  struct slice key, text;
+  int64_t number;
+  bool is_number; // else a text
+};
 struct pprof_sample { // arrays are used again for the next one
   const char *start;
   VECTOR(uint64_t) locations; // ids, the innermost first
   VECTOR(uint64_t) values;    // int64_t
-  struct {
-    struct slice key, text;
-  } labels[PPROF_LABELS_MOST]; // those with a text
-  size_t label_count;
+  VECTOR(struct pprof_label) labels;
 };
 
 // Reads all but the samples. pprof_profile_done frees, after an error too.
@@ -60,8 +62,8 @@ typedef enum status pprof_take(void *context, const struct pprof_sample *sample,
 enum status pprof_each_sample(struct pprof_profile *profile, pprof_take *take, void *context,
                               struct error *err) MUST_CHECK;
 
-struct slice pprof_text(const struct pprof_profile *profile, uint64_t number); // empty: there is none
-struct slice pprof_label(const struct pprof_sample *sample, const char *key);  // the same
+struct slice pprof_text(const struct pprof_profile *profile, uint64_t number);  // empty: there is none
+struct slice pprof_text_of(const struct pprof_sample *sample, const char *key); // of a label; the same
 enum status pprof_broken(const struct pprof_profile *profile, const char *at, const char *problem, struct error *err);
 
 #endif

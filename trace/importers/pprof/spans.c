@@ -27,6 +27,22 @@ static enum status find_track(struct import *import, struct pprof_spans *spans, 
   return STATUS_OK;
 }
 
+// The file's own number of samples counts, not that of a label.
+static void put_tags(struct import *import, const struct pprof_spans *spans, const struct pprof_node *node,
+                     int64_t span_id)
+{
+  uint32_t samples = import_word(import, "samples");
+  import_tag_int(import, span_id, import_word(import, "count"), node->count);
+  if (node->samples > 0)
+    import_tag_int(import, span_id, samples, node->samples);
+  for (size_t i = node->first_tag; i < node->first_tag + node->tag_count; i++) {
+    struct store_tag tag = spans->tags.items[i];
+    tag.span_id = span_id;
+    if (tag.key != samples || node->samples == 0)
+      import_tag(import, &tag);
+  }
+}
+
 // Its level is that of its label, else that of a range of its name.
 static enum status put_span(struct import *import, struct pprof_spans *spans, const struct pprof_node *node,
                             struct store_span *span, struct error *err)
@@ -39,9 +55,7 @@ static enum status put_span(struct import *import, struct pprof_spans *spans, co
   span->flags = STORE_SPAN_PLACED | (range.is_step ? STORE_SPAN_STEP : 0);
   span->kind = node->is_execution ? XSP_KIND_EXECUTION : XSP_KIND_SYNC;
   XSP_TRY(find_track(import, spans, node->is_execution, &span->track_id, err));
-  import_tag_int(import, span->span_id, import_word(import, "count"), node->count);
-  if (node->samples > 0)
-    import_tag_int(import, span->span_id, import_word(import, "samples"), node->samples);
+  put_tags(import, spans, node, span->span_id);
   import_span_path(import, span->span_id, node->path);
   return import_span(import, span, err);
 }
@@ -88,5 +102,6 @@ enum status pprof_spans_put(struct import *import, struct pprof_spans *spans, st
 void pprof_spans_done(struct pprof_spans *spans)
 {
   vector_done(&spans->nodes);
+  vector_done(&spans->tags);
   map_done(&spans->node_of);
 }

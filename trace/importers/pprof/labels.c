@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// What labels of xsp's own samples have of the spans that they stand for: level, kind, category, and the tags that all these spans
+// have alike. answers/report/exports/pprof.c writes them. Called by pprof.c for each sample of spans.
+#include "importers/pprof/spans.h"
+
+#include "format/level.h"
+#include "importers/text_file.h"
+
+// A label that is a tag; false: it is another one. "real." is before the key of a number that is no whole one, "tag." before a key
+// that another label has.
+static bool read_tag(struct import *import, const struct pprof_label *label, struct store_tag *ret_tag)
+{
+  static const char *const others[] = {"run", "level", "kind", "category"};
+  struct slice key = label->key, rest;
+  *ret_tag = (struct store_tag){.type = STORE_INT, .value.integer = label->number};
+  for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+    if (slice_is(key, others[i]))
+      return false;
+  double real;
+  if (!label->is_number && slice_starts_with(key, "real.") && import_number(label->text, &real, &rest) &&
+      rest.length == 0) {
+    *ret_tag = (struct store_tag){.type = STORE_DOUBLE, .value.real = real};
+    key = slice_after(key, strlen("real."));
+  } else {
+    key = slice_starts_with(key, "tag.") ? slice_after(key, strlen("tag.")) : key;
+    if (!label->is_number)
+      *ret_tag = (struct store_tag){.type = STORE_TEXT, .value.string = import_repaired(import, label->text)};
+  }
+  ret_tag->key = import_repaired(import, key);
+  return ret_tag->key != 0;
+}
+
+static bool has_tag(struct import *import, const struct pprof_sample *sample, const struct store_tag *tag)
+{
+  struct store_tag other;
+  for (size_t i = 0; i < sample->labels.count; i++)
+    if (read_tag(import, &sample->labels.items[i], &other) && other.key == tag->key && other.type == tag->type &&
+        (tag->type == STORE_TEXT ? other.value.string == tag->value.string : other.value.integer == tag->value.integer))
+      return true;
+  return false;
+}
+
+static void keep_common(struct import *import, struct pprof_spans *spans, struct pprof_node *node,
+                        const struct pprof_sample *sample)
+{
+  size_t kept = node->first_tag;
+  for (size_t i = node->first_tag; i < node->first_tag + node->tag_count; i++)
+    if (has_tag(import, sample, &spans->tags.items[i]))
+      spans->tags.items[kept++] = spans->tags.items[i];
+  node->tag_count = kept - node->first_tag;
+}
+
+int64_t pprof_take_labels(struct import *import, struct pprof_spans *spans, struct pprof_node *node,
+                          const struct pprof_sample *sample)
+{
+  struct slice level = pprof_text_of(sample, "level"), kind = pprof_text_of(sample, "kind");
+  uint32_t count = import_word(import, "count");
+  int64_t stands_for = 1;
+  struct store_tag tag;
+  unsigned number;
+  if (level_from_name(level.data, level.length, &number))
+    node->level = number;
+  node->is_execution = kind_from_name(kind.data, kind.length, &number) && number == XSP_KIND_EXECUTION;
+  node->category = import_slice(import, pprof_text_of(sample, "category"));
+  if (node->count > 0)
+    keep_common(import, spans, node, sample);
+  else
+    node->first_tag = spans->tags.count;
+  for (size_t i = 0; i < sample->labels.count; i++) {
+    if (!read_tag(import, &sample->labels.items[i], &tag))
+      continue;
+    if (tag.key == count && tag.type == STORE_INT && tag.value.integer > 0)
+      stands_for = tag.value.integer; // it was an import of sums
+    else if (tag.key != count && node->count == 0)
+      *vector_add(&spans->tags) = tag;
+  }
+  node->tag_count = node->count == 0 ? spans->tags.count - node->first_tag : node->tag_count;
+  return stands_for;
+}
