@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """What of a trace comes back when it is exported and imported again: a table of docs/importers.md, of one trace that has all kinds of
 things. test_import_round_trips.py compares it; its --update writes it."""
+import collections
 import os
 import re
 import tempfile
 
+import formats
 from scripted import UNIX_START, Script, xsp, xsp_json
 
 BEGIN, END = "<!-- round trips: begin -->\n", "<!-- round trips: end -->\n"
@@ -40,6 +42,17 @@ SUMS = {
                " join frame f using (frame_id) group by 1, 2 order by 1, 2",
     "runs": "select levels, batch_size from run order by batch_size",
 }
+
+# All spans and tags of an importer's input. Times of a file without a Unix epoch count from its first span on.
+START = "s.start_ns - case r.epoch when 'unix' then 0 else (select min(f.start_ns) from span f where f.run_id = s.run_id) end"
+SPANS_AND_TAGS = (f"select s.name, s.level, s.kind, s.category, s.tracer, {START} as start, s.duration_ns, p.name as parent from span s"
+                  " join run r using (run_id) left join span p on p.run_id = s.run_id and p.span_id = s.parent_id"
+                  " union all select s.name, t.key, t.value, '', '', 0, 0, '' from span s join tag t using (run_id, span_id)")
+# Of pprof's form: how many spans a name stands for; tags, and those that all spans of a name have with one value.
+COUNTS = ("select s.name, s.level, sum(coalesce(c.value, 1)) as spans from span s left join tag c on c.run_id = s.run_id and"
+          " c.span_id = s.span_id and c.key = 'count' group by 1, 2")
+TAGS = ("select s.name, t.key, t.value, count(distinct s.run_id || ' ' || s.span_id) as spans, (select count(*) from span o where o.name = s.name)"
+        " as all_spans from span s join tag t using (run_id, span_id) where t.key not in ('count', 'samples', 'layer_index') group by 1, 2, 3")
 
 
 def everything():
@@ -94,6 +107,18 @@ def linked():
 def exports():
     """The formats that `xsp help export` lists."""
     return re.findall(r"^  ([a-z-]+) ", xsp("help", "export", check=0).stdout.decode().split("\n\n")[3], re.MULTILINE)
+
+
+def inputs():
+    """The inputs of the fuzz corpora that are traces: (format, path)."""
+    corpora = {"otlp": "otlp_json"}
+    for name in formats.WRITERS:
+        if name not in formats.DESCRIBED:
+            yield from ((name, path) for path in formats.samples(corpora.get(name, name)))
+
+
+def rows_of(path, query):
+    return collections.Counter(tuple(row.values()) for row in xsp_json("sql", path, query, "--json"))
 
 
 def answers(path, queries):

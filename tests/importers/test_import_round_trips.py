@@ -13,6 +13,19 @@ from scripted import temporary_folder, xsp, xsp_json
 STEPS = "select name, count(*) as n from span join observation using (run_id, span_id) group by 1"
 
 
+NO_NAME, PATH = "a span without a name is in no chain of names", "a span with a call path has the name of the path's last frame"
+NO_TEXT = "no annotation has a text of no length"
+NAN, CLOCK = "a number that is NaN is not read", "a track with a clock of its own has no place on a timeline"
+LIMITS = {("otlp/numbers.json", "perfetto"): NAN, ("otlp/numbers.json", "chrome"): NAN, ("otlp/unknown_members", "perfetto"): NO_TEXT,
+          ("otlp/odd.json", "perfetto"): CLOCK, ("otlp/odd.json", "chrome"): CLOCK,
+          ("otlp/plain.json", "perfetto"): "spans of two tracks without a thread's number, of equal times, are one in the other",
+          ("chrome/same_start", "chrome"): "a span of 0 ns where others of no end begin",
+          ("otlp/numbers.json", "pprof"): NO_NAME, ("ort/odd", "pprof"): NO_NAME, ("chrome/any_order", "pprof"): NO_NAME,
+          **{(f"xplane/{name}", "pprof"): PATH for name in ("asynchronous", "loop", "mangled", "paths")}}
+for one, other in (("otlp/odd.json", "otlp-proto/odd.pb"), ("otlp/plain.json", "otlp-proto/plain.pb")):
+    LIMITS.update({(other, export): why for (name, export), why in LIMITS.items() if name == one})
+
+
 class RoundTrips(unittest.TestCase):
     maxDiff = None
 
@@ -61,6 +74,35 @@ class RoundTrips(unittest.TestCase):
                 parents = xsp_json("sql", out, "select p.name as parent, s.basis from span s left join span p using (run_id)"
                                    " where s.name = 'conv' and p.span_id = s.parent_id group by 1, 2", "--json")
                 self.assertEqual(parents, [{"parent": "predict", "basis": "containment"}], arguments)
+
+    def test_inputs_of_each_importer(self):
+        """Spans, parents, tags and times are equal, or LIMITS says why not; pprof has the number of spans, and tags that all of them have."""
+        tried = set()
+        with temporary_folder() as folder:
+            source, file, out = [os.path.join(folder, name) for name in ("in.xsp", "file", "out.xsp")]
+            for name, path in round_trips.inputs():
+                if xsp("import", path, "-o", source, "--force").returncode != 0:
+                    continue
+                tried.add(name)
+                for export in ("otlp", "otlp-proto", "perfetto", "chrome", "pprof"):
+                    with self.subTest(input=f"{name}/{path.name}", export=export):
+                        self.compare(source, file, out, export, is_limit=(f"{name}/{path.name}", export) in LIMITS)
+        self.assertEqual(tried, set(formats.WRITERS) - {*formats.DESCRIBED, "otlp-journal"})  # which is no file of its own
+
+    def compare(self, source, file, out, export, is_limit):
+        xsp("export", source, "--to", export, "-o", file, "--force", check=0)
+        if xsp("import", file, "-o", out, "--force").returncode != 0:
+            self.assertTrue(is_limit)
+            return
+        before, after = (round_trips.rows_of(one, round_trips.COUNTS if export == "pprof" else round_trips.SPANS_AND_TAGS) for one in (source, out))
+        (self.assertNotEqual if is_limit else self.assertEqual)((before - after, after - before), ({}, {}))
+        if export != "pprof" or is_limit:
+            return
+        before, after = (xsp_json("sql", one, round_trips.TAGS, "--json") for one in (source, out))
+        all_have, had, has = ({(row["name"], row["key"], row["value"]) for row in rows if not only or row["spans"] == row["all_spans"]}
+                              for rows, only in ((before, True), (before, False), (after, False)))
+        self.assertLessEqual(all_have, has)
+        self.assertLessEqual(has, had)
 
     def test_parents_of_published_traces(self):
         for path in (("tf", "ikhlestov__GPU_timeline_01.json"), ("torch", "torch1.13_debian12_legacy_autograd_cpu.json")):

@@ -20,7 +20,7 @@ struct importer {
   const char *name;    // "kineto": the value of --format
   const char *summary; // "PyTorch profiler (Kineto) Chrome JSON"
   // How well the beginning of a file (decompressed, at most INPUT_HEAD_BYTES; `is_all`: the file is no longer) fits:
-  // 0 not at all, 1 possible (a generic format), 2 likely, 3 certain. The highest wins, ties by order of the table.
+  // 0 not at all, 1 possible (a generic format), 2 likely, 3 certain, 4 xsp wrote it. The highest wins, ties by order of the table.
   int (*recognize)(struct slice head, bool is_all);
   enum status (*read)(struct import *import, struct error *err);
   // The format that files of this one describe: they have no times and make no run. They are given together with what they

@@ -16,6 +16,9 @@
 static int recognize(struct slice head, bool is_all)
 {
   head = import_json_head(head);
+  if (slice_starts_with(
+          head, "{\"displayTimeUnit\":\"ns\",\"otherData\":{\"tool\":\"xsp\",")) // answers/report/exports/chrome.c
+    return 4; // whatever another program's file, that it was an import of, had in it
   if (slice_starts_with(head, "{"))
     return slice_contains(head, "\"traceEvents\"");
   if (!slice_starts_with(head, "["))
