@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -51,7 +52,8 @@ static void find_program(char path[PATH_MAX])
   for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
     char beside[PATH_MAX];
     int length = snprintf(beside, sizeof beside, "%.*s/%s", (int)(slash - real), real, places[i]);
-    if (length < PATH_MAX && access(beside, X_OK) == 0) {
+    struct stat facts; // lib/xsp of an installation is a folder
+    if (length < PATH_MAX && stat(beside, &facts) == 0 && S_ISREG(facts.st_mode) && access(beside, X_OK) == 0) {
       memcpy(path, beside, (size_t)length + 1);
       return;
     }

@@ -4,12 +4,15 @@ import os
 import pathlib
 import subprocess
 import tempfile
+import sys
 import unittest
 
 from installed import Verbs
+from device_runs import UNSANITIZED
 
 BUILD = pathlib.Path(os.environ["XSP_BUILD"])
 place = None
+SOURCE = pathlib.Path(os.environ["XSP_SOURCE"])
 
 
 def setUpModule():
@@ -32,6 +35,16 @@ class InItsPrefix(Verbs, unittest.TestCase):
 
 
 class ByALink(Verbs, unittest.TestCase):
+    @UNSANITIZED
+    def test_the_library_for_evaluations_finds_the_program(self):
+        library = self.program.parents[1] / "lib" / "libxsp_evaluate.so"
+        done = subprocess.run([sys.executable, "-c", "import xsp\ntry: xsp.evaluate('net.yml')\nexcept xsp.Error as error: print(error)"],
+                              capture_output=True, text=True, check=True, cwd=self.folder,
+                              env={"PATH": "/usr/bin:/bin", "PYTHONPATH": str(SOURCE / "answers/python/src"),
+                                   "XSP_LIBRARY_EVALUATE": str(library)})
+        self.assertIn(" --data: ", done.stdout)  # the verb's own message
+
+
     @property
     def program(self):
         return pathlib.Path(place.name, "bin", "xsp")
