@@ -1,6 +1,6 @@
 # What `cmake --install` and the tarball of `make dist` hold, in one place, so that nothing depends on where it is put:
 #   bin/xsp  lib/libxsp.so*  lib/libxsp_read.so*  lib/libxsp_evaluate.so*  lib/xsp/{xsp-runner, tracers/*.so, xsp_sqlite.so, xsp_python.so}  include/xsp  lib/pkgconfig/xsp.pc  share/
-# (bin/xsp, man pages and completion: programs/CMakeLists.txt.)
+# (bin/xsp, man pages and completion: programs/CMakeLists.txt.) The wheel has libexec/xsp/ in place of lib/ and lib/xsp/ (tools/package_wheel).
 # The same RUNPATH in the build folder and when installed: CMake pads one that it shortens later, and an empty entry is
 # the current directory, where a traced program would then look for libraries.
 install(TARGETS xsp_capture xsp_read xsp_evaluate LIBRARY DESTINATION lib)
@@ -33,7 +33,7 @@ install(FILES ${CMAKE_CURRENT_BINARY_DIR}/xsp.pc ${CMAKE_CURRENT_BINARY_DIR}/xsp
   DESTINATION lib/pkgconfig)
 install(DIRECTORY include/xsp DESTINATION include FILES_MATCHING PATTERN "*.h")
 # Its probing of frameworks shares code that can publish spans.
-set_target_properties(xsp PROPERTIES BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH "$ORIGIN:$ORIGIN/../lib")
+set_target_properties(xsp PROPERTIES BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH "$ORIGIN:$ORIGIN/../lib:$ORIGIN/../libexec/xsp")
 install(TARGETS xsp_python LIBRARY DESTINATION lib/xsp)
 set_target_properties(xsp_python PROPERTIES BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH "$ORIGIN:$ORIGIN/..")
 install(TARGETS xsp_sqlite LIBRARY DESTINATION lib/xsp)

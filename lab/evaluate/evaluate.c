@@ -38,10 +38,10 @@ void xsp_evaluate_free(char *json)
   free(json);
 }
 
-// In the build folder xsp lies next to the library; where it is installed in ../bin.
+// In the build folder xsp lies next to the library; where it is installed in ../bin, from the wheel in ../../bin.
 static void find_program(char path[PATH_MAX])
 {
-  static const char *const places[] = {"xsp", "../bin/xsp"};
+  static const char *const places[] = {"xsp", "../bin/xsp", "../../bin/xsp"};
   const char *own = getenv("XSP_PROGRAM");
   snprintf(path, PATH_MAX, "%s", own != NULL && own[0] != 0 ? own : "xsp"); // the last: in PATH
   Dl_info info;

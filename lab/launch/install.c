@@ -16,7 +16,8 @@ enum status install_find(const char *part, char *path, size_t size, struct error
   program[length] = 0;
   *strrchr(program, '/') = 0; // the kernel's path has neither links nor ".."
   int above = (int)(strrchr(program, '/') != NULL ? strrchr(program, '/') - program : 0);
-  static const char *const places[] = {"/lib/xsp", "/lib"}; // the last one: libxsp.so
+  static const char *const places[] = {"/lib/xsp", "/lib",
+                                       "/libexec/xsp"}; // the second: libxsp.so; the last: the wheel
   for (size_t i = 0; i < 1 + sizeof places / sizeof places[0]; i++) {
     int needed = i == 0 ? snprintf(path, size, "%s/%s", program, part)
                         : snprintf(path, size, "%.*s%s/%s", above, program, places[i - 1], part);

@@ -4,7 +4,6 @@ import ctypes
 import os
 import pathlib
 import shutil
-import sysconfig
 
 VERSION = 1  # of the interface, XSP_READ_VERSION: the least that this package needs
 NULL, INTEGER, REAL, TEXT, BLOB, MIXED = range(6)
@@ -23,22 +22,27 @@ class Column(ctypes.Structure):
                 ("values", ctypes.c_void_p), ("types", ctypes.c_void_p), ("null_count", ctypes.c_uint64)]
 
 
+def in_prefix(prefix):
+    """The wheel's folder, and those of `make install` and Debian's package."""
+    return [prefix / "libexec" / "xsp", prefix / "lib", prefix / "lib" / "xsp"]
+
+
 def candidates(name, variable):
-    """Where a library of xsp may be: named by the user, in the package or where pip puts libraries, next to what xsp loaded into
-    this process or to the program in PATH, in the checkout."""
+    """Where a library of xsp may be: named by the user, in the package or its prefix, next to what xsp loaded into this process or
+    to the program in PATH, in the checkout."""
     if variable in os.environ:
         return [pathlib.Path(os.environ[variable])]
     here = pathlib.Path(__file__).resolve().parent
     program = shutil.which("xsp")
-    folders = [here, here.parent / "lib"]  # the second: pip install --target
-    folders += [pathlib.Path(sysconfig.get_path("data", scheme)) / "lib" for scheme in
-                (sysconfig.get_default_scheme(), sysconfig.get_preferred_scheme("user"))]
+    folders = [here]
+    for prefix in list(here.parents)[:4:3]:  # of `pip install --target`; else it has lib/python3.N/site-packages/xsp
+        folders += in_prefix(prefix)
     for loaded in os.environ.get("LD_PRELOAD", "").split(":"):
         if os.path.basename(loaded).startswith("libxsp.so"):
             folders += [pathlib.Path(loaded).parent, pathlib.Path(loaded).parent / "xsp"]
     if program:
         folder = pathlib.Path(program).resolve().parent
-        folders += [folder.parent / "lib", folder.parent / "lib" / "xsp", folder]
+        folders += [*in_prefix(folder.parent), folder]
     folders += [parent / "build" for parent in here.parents if (parent / "ARCHITECTURE.md").exists()]
     return [folder / name for folder in folders if (folder / name).exists()]
 
