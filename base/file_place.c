@@ -12,6 +12,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+enum status file_place_check(const char *path, bool may_replace, struct error *err)
+{
+  struct stat facts;
+  if (may_replace || lstat(path, &facts) != 0)
+    return STATUS_OK;
+  return error_set(err, STATUS_USE, "the output exists", path, "--force, or another name",
+                   "it is not overwritten unasked");
+}
+
 int file_place_begin(const char *path, char partial[PATH_MAX])
 {
   struct stat facts;

@@ -3,9 +3,14 @@
 #ifndef XSP_BASE_FILE_PLACE_H
 #define XSP_BASE_FILE_PLACE_H
 
+#include "base/error.h"
+
 #include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
+
+// Before the work: STATUS_USE, in the words of all verbs, where `path` exists, even as a link that leads nowhere, and may not be replaced.
+enum status file_place_check(const char *path, bool may_replace, struct error *err) MUST_CHECK;
 
 // Makes `path`.PID.partial, new and empty, with the access that other programs' files have; one of a killed process with this number
 // is removed. Its name goes to `partial`. A descriptor for writing, or -1 with errno.

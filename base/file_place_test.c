@@ -21,6 +21,11 @@ static void a_whole_file_has_its_place(void **state)
   char folder[] = "/tmp/file_place_test_XXXXXX", path[64], text[16];
   assert_non_null(mkdtemp(folder));
   snprintf(path, sizeof path, "%s/file", folder);
+  assert_int_equal(file_place_check(path, false, NULL), STATUS_OK);
+  assert_int_equal(symlink("nothing", path), 0); // which leads nowhere
+  assert_int_equal(file_place_check(path, false, NULL), STATUS_USE);
+  assert_int_equal(file_place_check(path, true, NULL), STATUS_OK);
+  assert_int_equal(unlink(path), 0);
   assert_true(file_place_whole(path, "one", 3, false));
   assert_false(file_place_whole(path, "two", 3, false));
   assert_int_equal(errno, EEXIST);

@@ -49,9 +49,7 @@ enum status data_writer_open(const char *path, bool may_replace, struct data_wri
   struct data_writer *writer = *ret_writer = memory_new(1, sizeof *writer);
   *writer = (struct data_writer){.path = path, .may_replace = may_replace, .offset = sizeof(struct data_file_head)};
   buf_init(&writer->texts, DATA_FILE_TEXT_BYTES_MOST);
-  if (!may_replace && access(path, F_OK) == 0)
-    return error_set(err, STATUS_USE, "the output exists", path, "--force, or another name",
-                     "it is not overwritten unasked");
+  XSP_TRY(file_place_check(path, may_replace, err));
   int file = file_place_begin(path, unfinished);
   if (file < 0) {
     unfinished[0] = 0;

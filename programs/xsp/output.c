@@ -254,9 +254,7 @@ enum status output_file(const char *path, const void *bytes, size_t size_bytes, 
 {
   if (strcmp(path, "-") == 0)
     return fwrite(bytes, 1, size_bytes, stdout) == size_bytes ? output_finish(err) : output_failed(err);
-  if (!may_replace && access(path, F_OK) == 0)
-    return error_set(err, STATUS_USE, "the output exists", path, "--force, or another -o",
-                     "it is not overwritten unasked");
+  XSP_TRY(file_place_check(path, may_replace, err));
   return file_place_whole(path, bytes, size_bytes, may_replace)
              ? STATUS_OK
              : error_set_errno(err, STATUS_SYSTEM, "cannot write the file", path, "another -o");

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // xsp compare: what is slower or faster on side b than on side a, and whether that is certain.
+#include "base/file_place.h"
 #include "base/memory.h"
 #include "base/slice.h"
 #include "programs/xsp/output.h"
@@ -176,9 +177,8 @@ static enum status check_output(const struct invocation *invocation, bool is_his
     return error_set(err, STATUS_USE, "wrong use", format != NULL ? "--to" : "-o",
                      "two of the files; xsp history, for tables and pages of many", "a history has no %s",
                      format != NULL ? "stacks" : "page");
-  if (path != NULL && strcmp(path, "-") != 0 && !invocation_has(invocation, "force") && access(path, F_OK) == 0)
-    return error_set(err, STATUS_USE, "the output exists", path, "--force, or another -o",
-                     "it is not overwritten unasked");
+  if (path != NULL && strcmp(path, "-") != 0)
+    XSP_TRY(file_place_check(path, invocation_has(invocation, "force"), err));
   if ((format != NULL) == (path != NULL) || page_path(invocation) != NULL)
     return STATUS_OK;
   return error_set(err, STATUS_USE, "wrong use", format != NULL ? "--to" : "-o",

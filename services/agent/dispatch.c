@@ -8,13 +8,13 @@
 #include "agent/remote.h"
 #include "base/clock.h"
 #include "base/debug.h"
+#include "base/file_place.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <time.h>
-#include <unistd.h>
 
 #define ROUND_NS 200000000L
 #define PATIENCE_NS                                                                                                    \
@@ -102,10 +102,8 @@ static enum remote_result begin(struct dispatching *dispatching, struct run *run
 {
   const struct dispatch_options *options = dispatching->options;
   enum remote_result result = REMOTE_REFUSED;
-  if (!options->force && access(run->output_path, F_OK) == 0) // before minutes of work
-    error_set(&run->error, STATUS_USE, "the output exists", run->output_path, "--force, or another -o",
-              "it is not overwritten unasked");
-  else if (remote_open(run->agent->url, options->authorization, &run->remote, &run->error) == STATUS_OK)
+  if (file_place_check(run->output_path, options->force, &run->error) == STATUS_OK && // before minutes of work
+      remote_open(run->agent->url, options->authorization, &run->remote, &run->error) == STATUS_OK)
     result = remote_submit(run->remote, &options->submission, &run->error);
   run->state = RUN_GOING;
   DEBUG(agent, "%s, %lld busy of %lld: result %d", run->agent->name, (long long)run->agent->busy,

@@ -116,7 +116,7 @@ class CommandLineTest(ImportTest):
 
     def test_an_existing_output_is_refused_before_anything_is_read(self):
         self.out.write_text("precious")
-        self.refuse(self.folder / "missing.json", "-o", self.out, mentions=["out.xsp", "it exists", "--force"])
+        self.refuse(self.folder / "missing.json", "-o", self.out, mentions=["out.xsp", "the output exists", "--force"])
         xsp("import", self.file(CHROME), "-o", self.out, "--force", check=0)
         self.assertEqual(self.rows("select count(*) from span"), [(2,)])
 

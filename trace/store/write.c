@@ -4,6 +4,7 @@
 // Kill safety: one SQLite transaction from commit to commit, with a rollback journal and without fsync (a killed process
 // loses nothing that it gave to the kernel; only store_finish pays for safety against power loss). Chunks append, so the
 // journal stays small. What fails once fails for good: the file then holds what was committed before.
+#include "base/file_place.h"
 #include "base/input_file.h"
 #include "base/memory.h"
 #include "base/scoped.h"
@@ -246,8 +247,7 @@ enum status store_create(const char *path, bool force, struct store **ret_store,
   struct stat facts;
   if (path[0] == 0)
     return error_set(err, STATUS_USE, what_create, NULL, "-o FILE", "the output's name is empty");
-  if (!force && lstat(path, &facts) == 0) // also a link that leads nowhere
-    return error_set(err, STATUS_USE, what_create, path, "--force, or another name", "it exists");
+  XSP_TRY(file_place_check(path, force, err));
   if (stat(path, &facts) == 0 && !S_ISREG(facts.st_mode))
     return error_set(err, STATUS_USE, what_create, path, "another name", "it is no regular file");
   if (strcmp(path, "-") == 0)

@@ -62,10 +62,7 @@ static enum status check_place(const struct store *store, const char *path, bool
                      "it exists and is not a regular file");
   if (is_source(store, &there))
     return error_set(err, STATUS_USE, "cannot write", path, "another name", "it is the trace that is exported");
-  if (!force)
-    return error_set(err, STATUS_USE, "cannot write", path, "another name, or --force to replace it",
-                     "it exists already");
-  return STATUS_OK;
+  return file_place_check(path, force, err);
 }
 
 static char unfinished[PATH_MAX];

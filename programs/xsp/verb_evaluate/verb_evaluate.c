@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // xsp evaluate: models over labelled data.
+#include "base/file_place.h"
 #include "programs/xsp/isolation_options.h"
 #include "programs/xsp/output.h"
 #include "programs/xsp/publish_options.h"
@@ -11,7 +12,6 @@
 #include "programs/xsp/verb_profile/profile.h"
 
 #include <stdlib.h>
-#include <unistd.h>
 
 static const struct option_description options[] = {
     {"data", 'd', "SET", NULL, 0,
@@ -237,10 +237,8 @@ static enum status fill(const struct invocation *invocation, struct arena *arena
   XSP_TRY(profile_check_libraries(invocation, variants, invocation->argument_count, err));
   if (evaluation->output_path == NULL)
     evaluation->output_path = arena_format(arena, "%s.xsp", models[0].profile.name);
-  bool writes = !invocation_has(invocation, "first-difference");
-  if (writes && !evaluation->force && access(evaluation->output_path, F_OK) == 0) // before minutes of work, not after
-    return error_set(err, STATUS_USE, "the output exists", evaluation->output_path, "--force, or another -o",
-                     "it is not overwritten unasked");
+  if (!invocation_has(invocation, "first-difference")) // before minutes of work, not after
+    XSP_TRY(file_place_check(evaluation->output_path, evaluation->force, err));
   XSP_TRY(read_data(invocation, data, with_masks, arena, set, err));
   return isolation_options(invocation, manifests, set, models, evaluation->model_count, arena, err);
 }

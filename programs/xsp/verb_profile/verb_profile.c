@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // `xsp profile`: options in, experiment, tables out. The measuring is in lab/experiment/model_experiment.c.
+#include "base/file_place.h"
 #include "base/small_file.h"
 #include "launch/launch.h"
 #include "programs/runner/process.h"
@@ -14,7 +15,6 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 static const struct option_description options[] = {
     {"batch", 'b', "N,N,...", "1", 0, "Batch sizes to measure, in this order. A manifest may have others as default."},
@@ -256,9 +256,7 @@ static enum status fill_options(const struct invocation *invocation, struct prof
   profile->force = invocation_has(invocation, "force");
   profile->progress = invocation_has(invocation, "quiet") ? NULL : output_progress;
   profile->warning = output_message;
-  if (!profile->force && access(profile->output_path, F_OK) == 0) // before minutes of work, not after
-    return error_set(err, STATUS_USE, "the output exists", profile->output_path, "--force, or another -o",
-                     "it is not overwritten unasked");
+  XSP_TRY(file_place_check(profile->output_path, profile->force, err)); // before minutes of work, not after
   profile->interrupted = profile->runner.interrupted = output_interruptions();
   return STATUS_OK;
 }

@@ -9,7 +9,6 @@
 
 #include <errno.h>
 #include <math.h>
-#include <unistd.h>
 
 static void put_cell(struct json_writer *json, const struct table_cell *cell)
 {
@@ -85,25 +84,18 @@ static enum status put_all(const struct run_experiment_options *options, const s
   return STATUS_OK;
 }
 
-static enum status is_there(const char *path, struct error *err)
-{
-  return error_set(err, STATUS_USE, "cannot write the summary", path, "--force, or another name", "it exists");
-}
-
 enum status run_json_check(const struct invocation *invocation, struct error *err)
 {
   const char *path = invocation_value(invocation, "json");
-  bool may_write = path == NULL || invocation_has(invocation, "force") || access(path, F_OK) != 0;
-  return may_write ? STATUS_OK : is_there(path, err);
+  return path != NULL ? file_place_check(path, invocation_has(invocation, "force"), err) : STATUS_OK;
 }
 
 static enum status write_file(const char *path, bool may_replace, const struct buf *text, struct error *err)
 {
   if (file_place_whole(path, text->data, text->length, may_replace))
     return STATUS_OK;
-  return errno == EEXIST
-             ? is_there(path, err)
-             : error_set_errno(err, STATUS_SYSTEM, "cannot write the summary", path, "another path for --json");
+  return error_set_errno(err, errno == EEXIST ? STATUS_USE : STATUS_SYSTEM, "cannot write the summary", path,
+                         "another path for --json");
 }
 
 enum status run_json_write(const struct invocation *invocation, const struct run_experiment_options *options,

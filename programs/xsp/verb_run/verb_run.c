@@ -2,6 +2,7 @@
 // `xsp run`: options in, executions, tables on stderr, the program's own exit status out. The running is in lab/launch/execute.c,
 // the repetition in lab/experiment/program_experiment.c. Nothing is written to stdout.
 #include "base/arena.h"
+#include "base/file_place.h"
 #include "experiment/experiment.h"
 #include "launch/launch.h"
 #include "programs/xsp/output.h"
@@ -196,10 +197,7 @@ static enum status fill_output(struct request *request, struct error *err)
   else
     experiment->output_path = file_name_default(experiment->run.command, &request->arena);
   experiment->force = invocation_has(request->invocation, "force");
-  if (!experiment->force && access(experiment->output_path, F_OK) == 0) // before the program runs, not after
-    return error_set(err, STATUS_USE, "the output exists", experiment->output_path, "--force, or another -o",
-                     "it is not overwritten unasked");
-  return STATUS_OK;
+  return file_place_check(experiment->output_path, experiment->force, err); // before the program runs, not after
 }
 
 // As typed, for a person: arguments joined by spaces.
