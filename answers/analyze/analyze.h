@@ -231,6 +231,9 @@ struct statistic {
   int64_t numerator, denominator; // the part that is trimmed, or a percentile
 };                                // private to statistics.c
 bool statistic_parse(const char *text, struct statistic *ret_statistic);
+// STATUS_USE where the request's statistic is none.
+enum status question_statistic_check(const struct analyze_request *request, struct statistic *ret_statistic,
+                                     struct error *err) MUST_CHECK;
 // True for the default, `mean` and `trimmed:F`: whole observations are left out, by their own latency, and every figure is the
 // mean over the others, so that figures add up. False: each figure is the statistic of its own values.
 bool statistic_trims_observations(const struct statistic *statistic);

@@ -107,7 +107,7 @@ enum status analyze_option_read(const char *name, const char *value, struct aren
     if (strchr(option->value_name, '|') != NULL && !text_is_listed(value, option->value_name, '|'))
       return refuse(option, value, err, "none of them");
     memcpy(place, &value, sizeof value);
-    return STATUS_OK;
+    return question_statistic_check(request, &(struct statistic){0}, err);
   case ANALYZE_LIST:
     return read_list(option, value, arena, (char *)request, err);
   default:

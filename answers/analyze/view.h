@@ -218,9 +218,6 @@ enum status view_load(const struct experiment_runs *of, const struct view_choice
 enum status question_start(struct question *question, const struct analysis *analysis,
                            const struct analyze_request *request, struct view *view, struct arena *arena,
                            struct arena *scratch, struct error *err) MUST_CHECK;
-// STATUS_USE where the request's statistic is none.
-enum status question_statistic_check(const struct analyze_request *request, struct statistic *ret_statistic,
-                                     struct error *err) MUST_CHECK;
 const char *question_statistic_name(const struct analyze_request *request); // as answers say it: "trimmed:0.2"
 // Answers one question per experiment of the stores; experiments that lack a level are noted; STATUS_NO if all do.
 enum status question_each(const struct analysis *analysis, struct store *const *stores, size_t store_count,

@@ -87,6 +87,8 @@ enum history_table_kind {
   HISTORY_DEPTH,
   HISTORY_FRAMEWORKS
 };
+// STATUS_USE: a name of history_request.by is no fact. NULL is fine.
+enum status history_by_check(const char *by, struct error *err) MUST_CHECK;
 bool history_table_find(const char *name, enum history_table_kind *ret_kind); // "list", "series", …
 // Of selected records; lives in `arena`. STATUS_USE: request->by names no fact, request->base no host or framework, or
 // request->sort no column.

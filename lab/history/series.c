@@ -44,6 +44,13 @@ static enum status parse_facts(const char *by, struct arena *arena, struct all_s
   return STATUS_OK;
 }
 
+enum status history_by_check(const char *by, struct error *err)
+{
+  struct arena arena SCOPED(arena_done) = {0};
+  struct all_series unused = {0};
+  return by != NULL ? parse_facts(by, &arena, &unused, err) : STATUS_OK;
+}
+
 // Equal where records belong to one series; latencies of other kinds, batch sizes and levels never do.
 static void put_key(const struct all_series *series, const struct history_record *record, struct buf *key)
 {

@@ -74,6 +74,7 @@ static enum status read_request(const struct invocation *invocation, struct comp
   compare_request_init(request);
   analyze->layer = invocation_value(invocation, "layer");
   analyze->statistic = invocation_value(invocation, "stat");
+  XSP_TRY(question_statistic_check(analyze, &(struct statistic){0}, err));
   analyze->cold = invocation_has(invocation, "cold");
   analyze->latency_basis = invocation_value(invocation, "latency-basis");
   request->kind = invocation_value(invocation, "kind");

@@ -54,9 +54,9 @@ static enum status run(const struct invocation *invocation, struct error *err)
 {
   const char *folder = invocation_value(invocation, "output");
   char script[PATH_MAX], trace[PATH_MAX], page[PATH_MAX];
-  if (strcmp(folder, "-") == 0)
+  if (text_is_one_of(folder, "", "-"))
     return error_set(err, STATUS_USE, "wrong use", "-o", "-o FOLDER, or -o ./- for that name",
-                     "the result is not one stream");
+                     folder[0] == 0 ? "the name is empty" : "the result is not one stream");
   if (snprintf(script, sizeof script, "%s/slow_loop.py", folder) >= (int)sizeof script ||
       snprintf(trace, sizeof trace, "%s/slow_loop.xsp", folder) >= (int)sizeof trace ||
       snprintf(page, sizeof page, "%s/slow_loop.html", folder) >= (int)sizeof page)

@@ -131,7 +131,7 @@ class Papers(HistoryTest):
                          {"svg", "title", "style", "rect", "line", "text", "polyline", "circle"})
         for plot, table in {"accuracy": "models", "throughput": "list", "roofline": "depth", "time": "series", "systems": "systems"}.items():
             self.refused(f"--table {table} ", "history", self.files, "--plot", plot, status=1)
-        self.refused("'none'", "history", self.files, "--plot", "none")
+        self.refused("--plot=none", "history", self.files, "--plot", "none")
         self.refused("-o", "history", self.files, "-o", self.folder / "x.svg")
 
 

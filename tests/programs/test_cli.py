@@ -151,6 +151,15 @@ class WrongUseTest(CliTest):
 
     def test_no_input_is_replaced(self):
         for verb in ("import", "merge", "recover"):
+                                           (2, "--runs=x", ("profile", "missing.onnx", "--runs", "x", "-o", out)),
+                                           (2, "--batch=0", ("profile", "missing.onnx", "--batch", "0", "-o", out)),
+                                           (2, "level", ("evaluate", "missing.yml", "--data", "none", "--levels", "Q", "-o", out)),
+                                           (2, "much", ("evaluate", "missing.yml", "--data", "none", "--tolerance", "much", "-o", out)),
+                                           (2, "modus", ("compare", "missing.xsp", "missing.xsp", "--stat", "modus", "-o", out)),
+                                           (2, "modus", ("analyze", "A2", "missing.xsp", "--stat", "modus")),
+                                           (2, "host", ("history", "missing", "--by", "nonsense")),
+                                           (2, "--table=list", ("history", "missing", "--table", "lits")),
+                                           (2, "-o FOLDER", ("demo", "-o", "")),
             with self.subTest(verb):
                 before = self.file.read_bytes()
                 self.fails(2, verb, self.file, "-f", "-o", self.file, mentions=["one of the inputs"])

@@ -116,6 +116,8 @@ static enum status fill_model(const struct invocation *invocation, const char *p
                               struct evaluation_model *model, const struct manifest **ret_manifest, struct error *err)
 {
   struct profile_options *profile = &model->profile;
+  XSP_TRY(profile_runner(invocation, &profile->runner, arena, err)); // wrong use comes first
+  XSP_TRY(option_level_sets(invocation_value(invocation, "levels"), profile->sets, 1, &profile->set_count, err));
   XSP_TRY(profile_model(invocation, path, arena, profile, ret_manifest, err));
   const struct manifest *manifest = *ret_manifest;
   if (manifest == NULL || !has_pictures(manifest))
@@ -131,12 +133,10 @@ static enum status fill_model(const struct invocation *invocation, const char *p
   if (predictor_find(profile->variants[0].predictor)->read_output == NULL)
     return error_set(err, STATUS_INPUT, "cannot evaluate the model", path, "a manifest for another framework",
                      "xsp does not read outputs of %s", profile->variants[0].predictor);
-  XSP_TRY(profile_runner(invocation, &profile->runner, arena, err));
   XSP_TRY(profile_recording(invocation, manifest->device, profile, arena, err));
   profile->runner.interrupted = output_interruptions();
   profile->runner.preprocess = manifest->preprocess;
   profile->runner.postprocess = manifest->postprocess;
-  XSP_TRY(option_level_sets(invocation_value(invocation, "levels"), profile->sets, 1, &profile->set_count, err));
   XSP_TRY(profile_check_levels(invocation, profile, err));
   if (profile->set_count > 1)
     return error_set(err, STATUS_USE, "an evaluation has one level set", "--cuda", "xsp profile, for hardware metrics",
@@ -243,19 +243,18 @@ static enum status fill(const struct invocation *invocation, struct arena *arena
   return isolation_options(invocation, manifests, set, models, evaluation->model_count, arena, err);
 }
 
-static enum status difference(const struct invocation *invocation, const struct evaluation_options *evaluation,
-                              const struct manifest *const *manifests, enum report_format format, struct error *err)
+// Before the models are read.
+static enum status check_difference(const struct invocation *invocation, double *ret_tolerance, struct error *err)
 {
-  double tolerance;
   char *end = NULL;
   const char *text = invocation_value(invocation, "tolerance");
-  tolerance = strtod(text, &end);
-  if (end == text || *end != 0 || !(tolerance >= 0))
+  *ret_tolerance = strtod(text, &end);
+  if (end == text || *end != 0 || !(*ret_tolerance >= 0))
     return error_set(err, STATUS_USE, "wrong use", "--tolerance", "0.0001", "not a number from 0 on: %s", text);
-  if (evaluation->model_count != 2)
+  if (invocation_has(invocation, "first-difference") && invocation->argument_count != 2)
     return error_set(err, STATUS_USE, "wrong use", "--first-difference", "two manifests", "%zu are given",
-                     evaluation->model_count);
-  return evaluate_difference(evaluation, manifests, tolerance, invocation_has(invocation, "items"), format, err);
+                     invocation->argument_count);
+  return STATUS_OK;
 }
 
 static enum status run_here(const struct invocation *invocation, enum report_format format, struct error *err)
@@ -267,9 +266,11 @@ static enum status run_here(const struct invocation *invocation, enum report_for
   struct publisher *publisher = NULL;
   struct span_stream *stream = NULL;
   const struct manifest *manifests[EVALUATION_MODELS_MOST];
+  double tolerance;
+  XSP_TRY(check_difference(invocation, &tolerance, err));
   enum status status = fill(invocation, &arena, &set, &evaluation, manifests, err);
   if (status == STATUS_OK && invocation_has(invocation, "first-difference")) {
-    status = difference(invocation, &evaluation, manifests, format, err);
+    status = evaluate_difference(&evaluation, manifests, tolerance, invocation_has(invocation, "items"), format, err);
     arena_done(&arena);
     return status;
   }

@@ -10,13 +10,13 @@
 
 static const struct option_description options[] = {
     OPTIONS_HISTORY,
-    {"table", 0, "NAME", "list", 0,
+    {"table", 0, "list|series|models|depth|accuracy|latency|frameworks|systems", "list", 0,
      "list: an evaluation a row. series: their latencies over time, a verdict for each. models: accuracy next to "
      "latency and throughput. depth: at the optimal batch size the GPU's share, flops, traffic, bound, thirds. "
      "accuracy: "
      "models over frameworks. latency: batch sizes over frameworks. frameworks: each relative to one. systems: latency "
      "relative to one host's."},
-    {"plot", 0, "NAME", NULL, 0,
+    {"plot", 0, "accuracy|throughput|roofline|systems|batches|time", NULL, 0,
      "Print a plot as SVG instead. accuracy: against latency, with circles by graph size. throughput: accuracy against "
      "throughput. roofline: models at their optimal batch sizes. systems: latencies relative to one host's as a heat "
      "map. "
@@ -63,31 +63,39 @@ static enum status print_plot(const struct invocation *invocation, const struct 
   return STATUS_OK;
 }
 
-static enum status print(const struct invocation *invocation, const struct history *history, int64_t limit,
-                         struct error *err)
+struct printing {
+  struct history_request request;
+  enum report_format format;
+  const char *plot; // NULL: a table
+};
+
+// Before the inputs are read.
+static enum status read_printing(const struct invocation *invocation, struct printing *ret, struct error *err)
+{
+  *ret = (struct printing){.request = {.by = invocation_value(invocation, "by"),
+                                       .sort = invocation_value(invocation, "sort"),
+                                       .base = invocation_value(invocation, "base")},
+                           .plot = invocation_value(invocation, "plot")};
+  XSP_TRY(verb_reader_format(invocation, &ret->format, err));
+  XSP_TRY(invocation_percent(invocation, "threshold", 0, 1e6, &ret->request.limits.least_pct, err));
+  XSP_TRY(invocation_percent(invocation, "same-within", 0, 1e6, &ret->request.limits.same_within_pct, err));
+  if (ret->plot == NULL && invocation_has(invocation, "output"))
+    return error_set(err, STATUS_USE, "wrong use", "-o", "--plot NAME -o OUT, or > OUT", "it is the file of a plot");
+  ret->request.for_programs = ret->format != REPORT_TEXT && ret->format != REPORT_MARKDOWN;
+  return history_by_check(ret->request.by, err);
+}
+
+static enum status print(const struct invocation *invocation, const struct history *history,
+                         const struct printing *printing, struct error *err)
 {
   struct arena arena SCOPED(arena_done) = {0};
   struct table table;
-  enum report_format format;
-  enum history_table_kind kind;
-  struct history_request request = {.by = invocation_value(invocation, "by"),
-                                    .limit = (size_t)limit,
-                                    .sort = invocation_value(invocation, "sort"),
-                                    .base = invocation_value(invocation, "base")};
-  const char *name = invocation_value(invocation, "table"), *plot = invocation_value(invocation, "plot");
-  XSP_TRY(verb_reader_format(invocation, &format, err));
-  XSP_TRY(invocation_percent(invocation, "threshold", 0, 1e6, &request.limits.least_pct, err));
-  XSP_TRY(invocation_percent(invocation, "same-within", 0, 1e6, &request.limits.same_within_pct, err));
-  if (plot != NULL)
-    return print_plot(invocation, history, plot, &request, err);
-  if (invocation_has(invocation, "output"))
-    return error_set(err, STATUS_USE, "wrong use", "-o", "--plot NAME -o OUT, or > OUT", "it is the file of a plot");
-  if (!history_table_find(name, &kind))
-    return error_set(err, STATUS_USE, "wrong use", "--table",
-                     "list, series, models, depth, accuracy, latency, frameworks or systems", "there is no '%s'", name);
-  request.for_programs = format != REPORT_TEXT && format != REPORT_MARKDOWN;
-  XSP_TRY(history_table(history, kind, &request, &arena, &table, err));
-  return output_tables(&table, 1, format, false, err);
+  enum history_table_kind kind = HISTORY_LIST;
+  if (printing->plot != NULL)
+    return print_plot(invocation, history, printing->plot, &printing->request, err);
+  (void)history_table_find(invocation_value(invocation, "table"), &kind); // it is a word of the option
+  XSP_TRY(history_table(history, kind, &printing->request, &arena, &table, err));
+  return output_tables(&table, 1, printing->format, false, err);
 }
 
 // ---- into a database -------------------------------------------------------------------------------------------------
@@ -152,20 +160,24 @@ static enum status check_address(const char *address, struct error *err)
 
 static enum status run(const struct invocation *invocation, struct error *err)
 {
-  const char *address = invocation_value(invocation, "to"), *plot = invocation_value(invocation, "plot");
+  const char *address = invocation_value(invocation, "to");
   if (address != NULL) {
     XSP_TRY(check_address(address, err));
     return store_files(invocation, address, err);
   }
   struct history_inputs inputs;
   struct history history SCOPED(history_done) = {0};
+  struct printing printing;
+  XSP_TRY(read_printing(invocation, &printing, err));
   enum status status = history_inputs_open(invocation, 0, &inputs, err);
-  inputs.in_depth = plot != NULL ? strcmp(plot, "roofline") == 0
-                                 : text_is_one_of(invocation_value(invocation, "table"), "depth", "frameworks");
+  printing.request.limit = (size_t)inputs.limit;
+  inputs.in_depth = printing.plot != NULL
+                        ? strcmp(printing.plot, "roofline") == 0
+                        : text_is_one_of(invocation_value(invocation, "table"), "depth", "frameworks");
   if (status == STATUS_OK)
     status = history_inputs_read(&inputs, &history, NULL, NULL, err);
   if (status == STATUS_OK)
-    status = print(invocation, &history, inputs.limit, err);
+    status = print(invocation, &history, &printing, err);
   if (status == STATUS_OK)
     status = inputs.files.broken.status; // of files that were left out, and named
   history_inputs_close(&inputs);

@@ -208,13 +208,13 @@ static enum status fill_runner(const struct invocation *invocation, struct profi
 {
   struct runner_options *runner = &profile->runner;
   const struct manifest *manifest;
-  XSP_TRY(profile_model(invocation, invocation->arguments[0], arena, profile, &manifest, err));
-  profile->sequential = invocation_has(invocation, "sequential");
-  XSP_TRY(profile_runner(invocation, runner, arena, err));
-  XSP_TRY(profile_recording(invocation, manifest != NULL ? manifest->device : NULL, profile, arena, err));
   int64_t seed = 0;
+  XSP_TRY(profile_runner(invocation, runner, arena, err));
   XSP_TRY(invocation_int64(invocation, "seed", 0, INT64_MAX, &seed, err));
   runner->seed = (uint64_t)seed;
+  XSP_TRY(profile_model(invocation, invocation->arguments[0], arena, profile, &manifest, err));
+  profile->sequential = invocation_has(invocation, "sequential");
+  XSP_TRY(profile_recording(invocation, manifest != NULL ? manifest->device : NULL, profile, arena, err));
   runner->affinity = invocation_value(invocation, "affinity");
   runner->counters = invocation_value(invocation, "counters");
   XSP_TRY(launch_check_span_counters(runner->counters, output_message, err));
@@ -228,13 +228,10 @@ static enum status fill_runner(const struct invocation *invocation, struct profi
   return STATUS_OK;
 }
 
-static enum status fill_options(const struct invocation *invocation, struct profile_options *profile,
-                                struct arena *arena, struct error *err)
+// How many observations, as the command line has it.
+static enum status fill_counts(const struct invocation *invocation, struct profile_options *profile, struct error *err)
 {
-  XSP_TRY(given_level_sets(invocation, profile, err));
-  XSP_TRY(fill_runner(invocation, profile, arena, err));
-  XSP_TRY(profile_check_levels(invocation, profile, err));
-  if (profile->batch_count == 0) // else the manifest has them
+  if (invocation_has(invocation, "batch")) // else a manifest may have them
     XSP_TRY(batch_sizes(invocation, profile, err));
   XSP_TRY(invocation_unsigned(invocation, "runs", 1, 1000000, &profile->runs, err));
   if (invocation_has(invocation, "precision"))
@@ -246,7 +243,18 @@ static enum status fill_options(const struct invocation *invocation, struct prof
   XSP_TRY(invocation_unsigned(invocation, "warmup", 0, 1000000, &profile->warmups, err));
   if (profile->warmups == 0)
     profile->warmups = 1;
-  XSP_TRY(invocation_unsigned(invocation, "cold", 0, 10000, &profile->cold, err));
+  return invocation_unsigned(invocation, "cold", 0, 10000, &profile->cold, err);
+}
+
+static enum status fill_options(const struct invocation *invocation, struct profile_options *profile,
+                                struct arena *arena, struct error *err)
+{
+  XSP_TRY(given_level_sets(invocation, profile, err));
+  XSP_TRY(fill_counts(invocation, profile, err));
+  XSP_TRY(fill_runner(invocation, profile, arena, err));
+  XSP_TRY(profile_check_levels(invocation, profile, err));
+  if (profile->batch_count == 0)
+    XSP_TRY(batch_sizes(invocation, profile, err));
   profile->command = profile_command(arena);
   profile->output_path = invocation_value(invocation, "output");
   if (profile->output_path == NULL)
