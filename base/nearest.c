@@ -36,7 +36,8 @@ static size_t distance_of(const char *a, const char *b)
 
 void nearest_start(struct nearest *nearest, const char *word)
 {
-  *nearest = (struct nearest){.word = word, .distance = least(strlen(word) / 3 + 2, WORD_MAXIMUM)};
+  size_t length = strlen(word); // two letters of three may be any
+  *nearest = (struct nearest){.word = word, .distance = length < 4 ? 2 : least(length / 3 + 2, WORD_MAXIMUM)};
 }
 
 void nearest_offer(struct nearest *nearest, const char *candidate)

@@ -1,19 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 // Options that choose level sets: --levels, --serialize, and --cuda where it asks for metrics. Used by `xsp run` and
 // `xsp profile`.
+#include "base/nearest.h"
 #include "programs/xsp/verb.h"
 #include "tracers/tracers.h"
 
+#include <stdio.h>
 #include <string.h>
+
+static enum status no_level_set(const char *text, size_t length, struct error *err)
+{
+  static const char *const words[] = {"model", "framework", "library", "hardware", "full"};
+  char word[40], advice[160];
+  struct nearest nearest;
+  snprintf(word, sizeof word, "%.*s", (int)length, text);
+  nearest_start(&nearest, word);
+  for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+    nearest_offer(&nearest, words[i]);
+  nearest_advice(&nearest, "",
+                 "levels A, M, L, Lib, K in this order, as in M,M/L; or model, framework, library, hardware, full",
+                 advice, sizeof advice);
+  return error_set(err, STATUS_USE, "not a level set", "--levels", advice, "'%.*s'", (int)length, text);
+}
 
 static enum status add_level_set(const char *text, size_t length, struct level_set *sets, size_t most, size_t *count,
                                  struct error *err)
 {
   struct level_set set;
   if (!level_set_parse(text, length, &set))
-    return error_set(err, STATUS_USE, "not a level set", "--levels",
-                     "levels A, M, L, Lib, K in this order, as in M,M/L; or model, framework, library, hardware, full",
-                     "'%.*s'", (int)length, text);
+    return no_level_set(text, length, err);
   if (set.metrics && !(set.mask & XSP_LEVEL_MASK(XSP_LEVEL_KERNEL)))
     return error_set(err, STATUS_USE, "metrics without kernels", "--levels", "M/L/K+metrics",
                      "'%.*s': hardware metrics are those of kernels", (int)length, text);

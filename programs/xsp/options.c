@@ -104,6 +104,22 @@ static enum status wrong_value(const struct invocation *invocation, const struct
   return option_refused(option->name, value, advice, why, err);
 }
 
+// The option's words are named, the nearest first.
+static enum status wrong_word(const struct invocation *invocation, const struct option_description *option,
+                              const char *value, struct error *err)
+{
+  char words[256], advice[256];
+  struct nearest nearest;
+  nearest_start(&nearest, value);
+  snprintf(words, sizeof words, "%s", option->value_name);
+  for (char *rest = words, *word; (word = strsep(&rest, "|")) != NULL;)
+    nearest_offer(&nearest, word);
+  if (nearest.best == NULL)
+    return wrong_value(invocation, option, value, "its value is none of these", err);
+  snprintf(advice, sizeof advice, "--%s=%s, or another of %s", option->name, nearest.best, option->value_name);
+  return option_refused(option->name, value, advice, "it has no such value", err);
+}
+
 // An option of texts[*at] with its value: what is attached to it, else the next text.
 static enum status add_option(struct invocation *invocation, const struct option_description *option,
                               const char *attached, int count, char **texts, int *at, struct error *err)
@@ -114,7 +130,7 @@ static enum status add_option(struct invocation *invocation, const struct option
     if (value == NULL)
       return wrong_value(invocation, option, NULL, "its value is missing", err);
     if (option_has_words(option) && !text_is_listed(value, option->value_name, '|'))
-      return wrong_value(invocation, option, value, "its value is none of these", err);
+      return wrong_word(invocation, option, value, err);
   }
   invocation->options[invocation->option_count++] =
       (struct invocation_option){option, value, invocation->argument_count};

@@ -199,9 +199,9 @@ static void test_lists(void **state)
 
 static void test_nearest(void **state)
 {
-  static const char *const words[] = {"profile", "analyze", "info", "sql", "export"};
-  static const char *const cases[][2] = {
-      {"prfoile", "profile"}, {"analyse", "analyze"}, {"in", "info"}, {"exprot", "export"}, {"frobnicate", NULL}};
+  static const char *const words[] = {"profile", "analyze", "info", "sql", "export", "on"};
+  static const char *const cases[][2] = {{"prfoile", "profile"}, {"analyse", "analyze"}, {"in", "info"},
+                                         {"exprot", "export"},   {"frobnicate", NULL},   {"top", NULL}};
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
     struct nearest nearest;
     nearest_start(&nearest, cases[i][0]);

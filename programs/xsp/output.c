@@ -122,7 +122,8 @@ static void advise_missing(struct error *err)
   nearest_start(&nearest, name);
   DIR *files SCOPED(scoped_closedir) = opendir(folder[0] != 0 ? folder : ".");
   for (struct dirent *file; files != NULL && (file = readdir(files)) != NULL;) {
-    nearest_offer(&nearest, file->d_name);
+    if (!text_is_one_of(file->d_name, ".", ".."))
+      nearest_offer(&nearest, file->d_name);
     if (nearest.best == file->d_name) // the next call replaces it
       nearest.best = memcpy(best, file->d_name, sizeof best);
   }

@@ -135,6 +135,14 @@ class WrongUseTest(CliTest):
             with self.subTest(name):
                 self.fails(2, "info", self.folder / name, mentions=[f"No such file or directory; try: {advice}\n"])
 
+    def test_the_nearest_word_is_suggested(self):
+        for advice, arguments in (("try: --by=line, or", ("analyze", "lines", self.file, "--by", "lien")),
+                                  ("try: framework, or", ("profile", "net.onnx", "--levels", "framwork")),
+                                  ("try: `xsp help evaluate`", ("evaluate", "net.yml", "--top", "3"))):  # not --on
+            with self.subTest(arguments):
+                self.fails(2, *arguments, mentions=[advice])
+        self.fails(2, "info", "a", cwd=self.folder, mentions=["try: a look at the name"])  # not the folder itself
+
     def test_wrong_use_comes_before_an_output_that_exists(self):
         out = self.folder / "kept.xsp"
         out.touch()
@@ -143,14 +151,6 @@ class WrongUseTest(CliTest):
                                            (2, "--batch=x", ("import", self.file, "--batch", "x", "-o", out)),
                                            (2, "level", ("profile", "missing.onnx", "--levels", "Q", "-o", out)),
                                            (2, "onnxrntime", ("profile", "missing.onnx", "--framework", "onnxrntime", "-o", out)),
-                                           (125, "pytorh", ("run", "-t", "pytorh", "-o", out, "--", "true")),
-                                           (125, "level", ("run", "--levels", "Q", "-o", out, "--", "true"))):
-            with self.subTest(arguments[0]):
-                self.fails(status, *arguments, mentions=[mention])
-        self.assertEqual(out.read_bytes(), b"")
-
-    def test_no_input_is_replaced(self):
-        for verb in ("import", "merge", "recover"):
                                            (2, "--runs=x", ("profile", "missing.onnx", "--runs", "x", "-o", out)),
                                            (2, "--batch=0", ("profile", "missing.onnx", "--batch", "0", "-o", out)),
                                            (2, "level", ("evaluate", "missing.yml", "--data", "none", "--levels", "Q", "-o", out)),
@@ -160,6 +160,14 @@ class WrongUseTest(CliTest):
                                            (2, "host", ("history", "missing", "--by", "nonsense")),
                                            (2, "--table=list", ("history", "missing", "--table", "lits")),
                                            (2, "-o FOLDER", ("demo", "-o", "")),
+                                           (125, "pytorh", ("run", "-t", "pytorh", "-o", out, "--", "true")),
+                                           (125, "level", ("run", "--levels", "Q", "-o", out, "--", "true"))):
+            with self.subTest(arguments[0]):
+                self.fails(status, *arguments, mentions=[mention])
+        self.assertEqual(out.read_bytes(), b"")
+
+    def test_no_input_is_replaced(self):
+        for verb in ("import", "merge", "recover"):
             with self.subTest(verb):
                 before = self.file.read_bytes()
                 self.fails(2, verb, self.file, "-f", "-o", self.file, mentions=["one of the inputs"])
