@@ -25,7 +25,14 @@
 
 #define PROGRESS_EVERY_NS UINT64_C(5000000000) // unless stderr is a terminal
 
-static bool reader_left, is_quiet;
+static bool reader_left, is_quiet, has_progress; // has_progress: on the terminal's last line
+
+static void clear_progress(void)
+{
+  if (has_progress)
+    fputs("\r\033[K", stderr);
+  has_progress = false;
+}
 
 static enum status output_failed(struct error *err)
 {
@@ -99,6 +106,7 @@ void output_message(const char *format, ...)
   struct buf escaped SCOPED(buf_done);
   buf_init(&escaped, MESSAGE_BYTES_MAXIMUM);
   display_escape(&escaped, line, (size_t)length);
+  clear_progress();
   if (buf_text(&escaped, "\n"))
     fwrite(escaped.data, 1, escaped.length, stderr);
 }
@@ -149,6 +157,7 @@ void output_error(const struct error *err)
   line[length++] = '\n';
   static const char name[] = "xsp:"; // begins the line
   size_t colored = output_has_colors() ? sizeof name - 1 : 0;
+  clear_progress();
   if (colored > 0)
     fprintf(stderr, "\033[1;31m%s\033[0m", name);
   fwrite(line + colored, 1, length - colored, stderr);
@@ -172,6 +181,7 @@ void output_progress(const char *text, bool is_last)
   shown_ns = now_ns;
   fprintf(stderr, "%s%s%s", is_terminal ? "\r\033[K" : "", text != NULL ? text : "",
           text == NULL || (is_terminal && !is_last) ? "" : "\n");
+  has_progress = is_terminal && text != NULL && !is_last;
 }
 
 static void show_headway(const char *path, const char *text)

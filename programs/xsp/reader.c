@@ -147,9 +147,12 @@ static enum status open_folder(struct reader_files *files, const char *path, str
   if (count < 0)
     return error_set_errno(err, STATUS_INPUT, "cannot read the folder", path, "xsp analyze T8 FOLDER");
   bool has_files = false;
+  struct output_steps steps = {0};
   enum status status = STATUS_OK;
   for (int i = 0; i < count; i++) {
     const char *name = entries[i]->d_name;
+    steps.path = name;
+    output_headway_step(&steps, (uint64_t)i, (uint64_t)count);
     const char *file = arena_format(&files->arena, "%s%s%s", path, text_ends_with(path, "/") ? "" : "/", name);
     if (status == STATUS_OK && text_ends_with(name, UNFINISHED)) {
       output_message("xsp: %s: left out: it is not finished; xsp recover, or the program that writes it, finishes it",
@@ -161,6 +164,7 @@ static enum status open_folder(struct reader_files *files, const char *path, str
     }
     free(entries[i]);
   }
+  output_headway_end(&steps.headway);
   free(entries);
   if (status == STATUS_OK && !has_files)
     return error_set(err, STATUS_INPUT, "cannot analyze the folder", path, "xsp profile MODEL -o FOLDER/NAME.xsp",
@@ -171,9 +175,12 @@ static enum status open_folder(struct reader_files *files, const char *path, str
 static enum status open_files(const char *const *paths, size_t path_count, bool are_many,
                               const struct reader_detail *detail, struct reader_files *ret_files, struct error *err)
 {
+  struct output_steps steps = {0};
   for (size_t i = 0; i < path_count; i++) {
     struct stat facts;
     struct store *store = NULL;
+    steps.path = paths[i];
+    output_headway_step(&steps, i, path_count);
     if (!are_many) {
       XSP_TRY(open_detailed(paths[i], detail, &store, err));
       *vector_add(&ret_files->stores) = store;
@@ -184,6 +191,7 @@ static enum status open_files(const char *const *paths, size_t path_count, bool 
       XSP_TRY(open_or_leave_out(ret_files, paths[i], detail, err));
     }
   }
+  output_headway_end(&steps.headway);
   if (ret_files->count > 0)
     return STATUS_OK;
   if (ret_files->left_out.count == 1)
