@@ -1,17 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """Files that an earlier xsp wrote: docs/compatibility.md promises that this one reads them. formats/N.xsp.gz has leveled() of
 scripted.py as the first xsp of format N wrote it; a new format adds its own, and none is ever made again."""
+import contextlib
 import gzip
 import json
 import os
 import pathlib
 import re
+import sqlite3
 import unittest
 
 from scripted import temporary_folder, xsp
 
 SOURCE = pathlib.Path(os.environ["XSP_SOURCE"])
 FORMATS = sorted((SOURCE / "tests/store/formats").glob("*.xsp.gz"))
+# What format 1 got after its first files, without a number of its own.
+LATER = [*(f"drop table {table}" for table in ("workload", "evaluation", "output", "frame", "context")),
+         *(f"alter table track drop column {column}" for column in ("rank", "local_rank", "world_size"))]
 
 
 class EarlierFiles(unittest.TestCase):
@@ -26,6 +31,13 @@ class EarlierFiles(unittest.TestCase):
                 trace = self.folder / path.name.removesuffix(".gz")
                 trace.write_bytes(gzip.decompress(path.read_bytes()))
                 yield trace
+        first = self.folder / "first.xsp"
+        first.write_bytes((self.folder / "1.xsp").read_bytes())
+        with contextlib.closing(sqlite3.connect(first, isolation_level=None)) as data:
+            for statement in LATER:
+                data.execute(statement)
+        with self.subTest(first.name):
+            yield first
 
     def json(self, *arguments):
         return json.loads(xsp(*arguments, "--json", check=0).stdout)
@@ -47,8 +59,8 @@ class EarlierFiles(unittest.TestCase):
 
     def test_they_go_on(self):
         for trace in self.each():
-            for arguments in (("report", trace, "-o", "page.html"), ("export", trace, "--to", "perfetto", "-o", "trace.pftrace"),
-                              ("merge", trace, "-o", "merged.xsp"), ("compare", trace, trace), ("recover", trace, "-o", "again.xsp")):
+            for arguments in (("report", trace, "-fo", "page.html"), ("export", trace, "--to", "perfetto", "-fo", "trace.pftrace"),
+                              ("merge", trace, "-fo", "merged.xsp"), ("compare", trace, trace), ("recover", trace, "-fo", "again.xsp")):
                 xsp(*arguments, check=0, cwd=self.folder)
             self.assertEqual(self.json("analyze", "A1", self.folder / "again.xsp")["rows"], self.json("analyze", "A1", trace)["rows"])
 
