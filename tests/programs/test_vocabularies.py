@@ -156,6 +156,17 @@ class Verbs(unittest.TestCase):
         self.assertEqual(table["json"][1], set(self.options) - {"demo", "help"})
         self.assertEqual(table["force"][1], table["output"][1])
 
+    def test_pages_use_options_that_there_are(self):
+        """In commands of README and docs/; docs/howto/ adds an option."""
+        found = 0
+        for page in ("README.md", *sorted(str(path.relative_to(SOURCE)) for folder in ("docs", "docs/studies")
+                                          for path in (SOURCE / folder).glob("*.md"))):
+            for verb, rest in re.findall(rf"\bxsp ({'|'.join(self.options)})\b([^`\n]*)", source(page).replace("\\\n", " ")):
+                named = re.findall(r"(?<![\w-])--([a-z-]+)", re.split(r" -- | # |[|;&]", rest)[0])
+                self.assertEqual(set(named) - set(self.options[verb]), set(), (page, verb, rest))
+                found += len(named)
+        self.assertGreater(found, 300)
+
     def test_earlier_names_are_taken(self):
         self.assertRegex(scripted.xsp("history", "missing.xsp", "--limit", "x", text=True).stderr, "--top=x")
         self.assertRegex(scripted.xsp("data", "generate", "out.xspd", "--items", "x", text=True).stderr, "--count=x")
