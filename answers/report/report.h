@@ -60,12 +60,13 @@ enum status report_otlp_requests(struct store *store, bool is_json, const struct
 
 // Spans of a run that goes on, as they were recorded: they have no parents but recorded ones, and no basis, so that readers
 // find their parents. What is known of the run only at its end comes with the last part, for which run_goes_on is false. It must
-// have a span: servers keep no request without one.
+// have a span: servers keep no request without one. The levels, too, come then, unless has_levels.
 struct report_otlp_part {
   int64_t run_id;
   struct store_place from, to;
   int64_t step_count; // of the parts before; 0 at first
-  bool run_goes_on;
+  bool run_goes_on, has_levels;
+  bool has_no_file_notes; // the last part of another run of the file has them
 };
 enum status report_otlp_part(struct store *store, struct report_otlp_part *part, const struct report_otlp_sink *sink,
                              struct error *err) MUST_CHECK;

@@ -71,13 +71,13 @@ enum status lane_observe(struct lane *lane, struct store *store, struct store_ru
 }
 
 enum status lane_hand_on(struct lane *lane, struct store *store, const struct store_run *run,
-                         struct lane_watcher *watcher, struct error *err)
+                         const struct lane_watcher *watcher, struct error *err)
 {
-  if (watcher->hand_on == NULL || progress_now_s() - watcher->handed_on_s < HAND_ON_EVERY_S)
+  if (watcher->hand_on == NULL || progress_now_s() - lane->handed_on_s < HAND_ON_EVERY_S)
     return STATUS_OK;
   XSP_TRY(collect_commit(lane->session, store, err));
   watcher->hand_on(watcher->context, store, run->run_id);
-  watcher->handed_on_s = progress_now_s();
+  lane->handed_on_s = progress_now_s();
   return STATUS_OK;
 }
 

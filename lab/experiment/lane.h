@@ -11,13 +11,13 @@ struct lane {
   struct collect_session *session;
   struct collect_counts counted; // totals already assigned to runs
   struct counters counters;      // of the run that is measured
+  double handed_on_s;            // progress_now_s of the last time that lane_hand_on did; 0: none yet
 };
 
 // Who gets spans while a lane is measured, if `hand_on` is not NULL. It returns whether more waits, which it gets at the next call.
 struct lane_watcher {
   bool (*hand_on)(void *context, struct store *store, int64_t run_id);
   void *context;
-  double handed_on_s; // progress_now_s of the last call; 0: none yet
 };
 
 // Starts the runner and waits until its model is open. `tracers`: XSP_TRACERS or NULL.
@@ -34,7 +34,7 @@ enum status lane_drain(struct lane *lane, struct store *store, struct store_run 
 // Twice a second, commits and hands on what was drained. Before an inference: so one always follows, whose spans come with what is
 // known at the end. Calls hand_on once: what it says still waits comes with the next call.
 enum status lane_hand_on(struct lane *lane, struct store *store, const struct store_run *run,
-                         struct lane_watcher *watcher, struct error *err) MUST_CHECK;
+                         const struct lane_watcher *watcher, struct error *err) MUST_CHECK;
 // A framework that holds its layers back until the end of a profile publishes them now, into `run`.
 enum status lane_flush(struct lane *lane, struct store *store, struct store_run *run, struct error *err) MUST_CHECK;
 // What is left in the session when its runner is closed.

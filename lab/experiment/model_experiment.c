@@ -34,6 +34,8 @@ struct experiment {
   struct progress progress;
   double committed_s;
   unsigned next_look; // with a precision: counted observations at which latencies are looked at again
+  struct model_windows windows[PROFILE_VARIANTS_MAXIMUM]; // of variants
+  struct lane_watcher watcher;
   bool has_measured, has_committed;
 };
 
@@ -170,13 +172,32 @@ static enum status commit(struct experiment *experiment, struct error *err)
   return STATUS_OK;
 }
 
+static unsigned repetitions(const struct profile_options *options) // at most
+{
+  return options->warmups + (options->precision_pct > 0 ? options->runs_most : options->runs);
+}
+
+// Layers are complete before anybody gets them.
+static bool hand_on(void *context, struct store *store, int64_t run_id)
+{
+  struct experiment *experiment = context;
+  const struct lane_watcher *watcher = &experiment->options->watcher;
+  size_t variant = variant_of(experiment, (size_t)(run_id - 1) % experiment->lane_count);
+  return model_spans_tag_windows(&experiment->windows[variant], store, run_id, NULL) == STATUS_OK &&
+         watcher->hand_on(watcher->context, store, run_id);
+}
+
 static enum status observe(void *context, size_t lane, size_t batch, unsigned repetition, struct error *err)
 {
   struct experiment *experiment = context;
   const struct profile_options *options = experiment->options;
   struct store_run *run = run_of(experiment, lane, batch);
   enum runner_inference kind = repetition < options->warmups ? INFERENCE_WARMUP : INFERENCE_COUNTED;
-  enum status status = lane_observe(&experiment->lanes[lane], experiment->store, run, kind, err);
+  if (repetition + 1 == repetitions(options))
+    experiment->lanes[lane].handed_on_s = 0; // now, since the rest of the run goes at the end of the experiment
+  enum status status = lane_hand_on(&experiment->lanes[lane], experiment->store, run, &experiment->watcher, err);
+  if (status == STATUS_OK)
+    status = lane_observe(&experiment->lanes[lane], experiment->store, run, kind, err);
   XSP_TRY(blame(experiment, lane, status, err));
   experiment->has_measured = true;
   char levels[LEVEL_SET_TEXT_SIZE];
@@ -201,11 +222,6 @@ static bool is_over(const void *context)
 {
   const struct experiment *experiment = context;
   return *experiment->options->interrupted != 0;
-}
-
-static unsigned repetitions(const struct profile_options *options) // at most
-{
-  return options->warmups + (options->precision_pct > 0 ? options->runs_most : options->runs);
 }
 
 static enum status is_enough(void *context, size_t batch, unsigned repetition, bool *ret_is_enough, struct error *err)
@@ -258,6 +274,8 @@ static enum status measure(struct experiment *experiment, struct span_of_lanes l
   }
   for (size_t lane = lanes.first; lane < lanes.first + lanes.count; lane += options->set_count) {
     size_t variant = variant_of(experiment, lane);
+    model_spans_read_windows(&experiment->windows[variant], predictor_find(options->variants[variant].predictor),
+                             options->runner.model_path);
     XSP_TRY(model_experiment_add(experiment->store, options, variant, experiment_id_of(variant),
                                  &experiment->result->found[variant], err));
   }
@@ -336,10 +354,7 @@ static enum status measure_all(struct experiment *experiment, struct error *err)
   result->observations = experiment->progress.done;
   result->planned = experiment->progress.total;
   XSP_TRY(finish_runs(experiment, err));
-  for (size_t variant = 0; variant < options->variant_count; variant++)
-    XSP_TRY(model_spans_tag_windows(experiment->store, experiment_id_of(variant),
-                                    predictor_find(options->variants[variant].predictor), options->runner.model_path,
-                                    err));
+  XSP_TRY(model_spans_tag_all(experiment->windows, experiment->store, err));
   if (options->variant_count == 1)
     XSP_TRY(note_run(experiment->store, 0, &result->found[0], err));
   if (options->runner.call_paths != NULL)
@@ -358,7 +373,9 @@ enum status experiment_profile(const struct profile_options *options, struct pro
                                struct error *err)
 {
   *ret_result = (struct profile_result){0};
-  struct experiment experiment = {.options = options, .result = ret_result};
+  struct experiment experiment = {.options = options,
+                                  .result = ret_result,
+                                  .watcher = {options->watcher.hand_on == NULL ? NULL : hand_on, &experiment}};
   experiment.lane_count = options->variant_count * options->set_count;
   experiment.lanes = memory_new(experiment.lane_count, sizeof *experiment.lanes);
   experiment.runs = memory_new(experiment.lane_count * options->batch_count, sizeof *experiment.runs);
@@ -375,6 +392,8 @@ enum status experiment_profile(const struct profile_options *options, struct pro
     ret_result->store = experiment.store;
   else
     record_give_up(experiment.store, experiment.has_measured, experiment.has_committed, options->warning);
+  for (size_t i = 0; i < options->variant_count; i++)
+    model_spans_windows_done(&experiment.windows[i]);
   free(experiment.lanes);
   free(experiment.runs);
   return status;

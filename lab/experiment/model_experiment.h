@@ -5,6 +5,7 @@
 #define XSP_EXPERIMENT_MODEL_EXPERIMENT_H
 
 #include "base/message.h"
+#include "experiment/lane.h"
 #include "experiment/noise.h"
 #include "experiment/peaks.h"
 #include "experiment/progress.h"
@@ -41,6 +42,7 @@ struct profile_options {
   bool force;
   progress_fn progress;                     // may be NULL
   message_fn warning;                       // what the user must see
+  struct lane_watcher watcher;              // of each lane
   const volatile sig_atomic_t *interrupted; // set by the caller's signal handler: stop after the present observation
 };
 

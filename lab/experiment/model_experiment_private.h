@@ -3,6 +3,8 @@
 #ifndef XSP_EXPERIMENT_MODEL_EXPERIMENT_PRIVATE_H
 #define XSP_EXPERIMENT_MODEL_EXPERIMENT_PRIVATE_H
 
+#include "base/arena.h"
+#include "base/map.h"
 #include "experiment/model_experiment.h"
 
 #include <math.h>
@@ -33,9 +35,21 @@ static inline double model_spans_wider(double reach_pct, double other_pct)
 {
   return isnan(reach_pct) || reach_pct > other_pct ? reach_pct : other_pct;
 }
-// Gives the layers of all runs of the experiment the tags kernel_shape, group, size and mode, where the model's file has an
-// operator of their name. A file that cannot be read has none, nor has a predictor without `windows`.
-enum status model_spans_tag_windows(struct store *store, int64_t experiment_id, const struct predictor *predictor,
-                                    const char *model_path, struct error *err) MUST_CHECK;
+// What a model's file has of its operators, and which layers have it. Starts as {0}.
+struct model_windows {
+  struct arena arena;
+  struct operator_window *list;
+  size_t count;
+  struct map looked_at; // by run id: how many of its spans
+};
+// A file that cannot be read has none, nor has a predictor without `windows`.
+void model_spans_read_windows(struct model_windows *windows, const struct predictor *predictor, const char *model_path);
+// Gives the run's layers that came since the last call the tags kernel_shape, group, size, mode and source_layers, where there is an
+// operator of their name.
+enum status model_spans_tag_windows(struct model_windows *windows, struct store *store, int64_t run_id,
+                                    struct error *err) MUST_CHECK;
+// The same of all runs; windows[i] is that of the experiment with id i + 1.
+enum status model_spans_tag_all(struct model_windows *windows, struct store *store, struct error *err) MUST_CHECK;
+void model_spans_windows_done(struct model_windows *windows);
 
 #endif

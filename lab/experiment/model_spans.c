@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads a finished capture of models before it is correlated: xsp's own share of each run, and windows of the model's file
-// as tags of its layers. Called by model_experiment.c.
+// Reads a capture of models before it is correlated: xsp's own share of each run; windows of the model's file become tags of
+// layers. Called by model_experiment.c.
 #include "experiment/model_experiment_private.h"
 
 #include "analyze/analyze.h"
-#include "base/map.h"
+#include "base/vector.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -151,41 +151,78 @@ static size_t make_tags(struct store *store, const struct operator_window *windo
   return count;
 }
 
-static enum status tag_run(struct store *store, int64_t run_id, const struct map *names,
-                           const struct operator_window *windows, struct error *err)
+struct named_layer { // that gets tags
+  int64_t span_id;
+  uint32_t name;
+  uint64_t window; // its number, from 1
+};
+struct look {
+  const struct map *names;
+  size_t row; // the next one
+  VECTOR(struct named_layer) layers;
+};
+
+static enum status look_at(void *context, size_t first_row, const struct store_spans *spans,
+                           const struct store_derived *derived, struct error *err)
 {
-  const uint32_t columns = STORE_BIT(STORE_SPAN_ID) | STORE_BIT(STORE_NAME) | STORE_BIT(STORE_LEVEL);
-  struct arena arena SCOPED(arena_done) = {0};
-  struct store_spans spans;
-  XSP_TRY(store_load_spans(store, run_id, columns, &arena, &spans, err));
-  for (size_t i = 0; i < spans.count; i++) {
-    const uint64_t *number = spans.level[i] == XSP_LEVEL_LAYER ? map_find(names, map_number(spans.name[i])) : NULL;
-    struct store_tag tags[5];
-    size_t count =
-        number == NULL ? 0 : make_tags(store, &windows[*number - 1], store_text(store, spans.name[i], NULL), tags);
-    for (size_t k = 0; k < count; k++)
-      tags[k].span_id = spans.span_id[i];
-    if (count > 0)
-      XSP_TRY(store_add_tags(store, run_id, tags, count, err));
+  struct look *look = context;
+  for (size_t i = look->row > first_row ? look->row - first_row : 0; i < spans->count; i++) {
+    const uint64_t *number =
+        spans->level[i] == XSP_LEVEL_LAYER ? map_find(look->names, map_number(spans->name[i])) : NULL;
+    if (number != NULL)
+      *vector_add(&look->layers) = (struct named_layer){spans->span_id[i], spans->name[i], *number};
   }
+  look->row = first_row + spans->count;
   return STATUS_OK;
 }
 
-enum status model_spans_tag_windows(struct store *store, int64_t experiment_id, const struct predictor *predictor,
-                                    const char *model_path, struct error *err)
+static enum status tag_layer(const struct model_windows *windows, struct store *store, int64_t run_id,
+                             const struct named_layer *layer, struct error *err)
+{
+  struct store_tag tags[5];
+  size_t count = make_tags(store, &windows->list[layer->window - 1], store_text(store, layer->name, NULL), tags);
+  for (size_t i = 0; i < count; i++)
+    tags[i].span_id = layer->span_id;
+  return count == 0 ? STATUS_OK : store_add_tags(store, run_id, tags, count, err);
+}
+
+void model_spans_read_windows(struct model_windows *windows, const struct predictor *predictor, const char *model_path)
+{
+  if (predictor->windows != NULL) // damage: reported by the framework itself
+    (void)predictor->windows(model_path, &windows->arena, &windows->list, &windows->count);
+}
+
+enum status model_spans_tag_windows(struct model_windows *windows, struct store *store, int64_t run_id,
+                                    struct error *err)
+{
+  const uint32_t columns = STORE_BIT(STORE_SPAN_ID) | STORE_BIT(STORE_NAME) | STORE_BIT(STORE_LEVEL);
+  struct map names SCOPED(map_done) = {0};
+  map_names(store, windows->list, windows->count, &names);
+  if (names.count == 0)
+    return STATUS_OK;
+  uint64_t *row = map_at(&windows->looked_at, map_number((uint64_t)run_id), NULL);
+  struct look look = {.names = &names, .row = *row};
+  enum status status = store_walk_spans_from(store, run_id, columns, look.row, SIZE_MAX, look_at, &look, err);
+  for (size_t i = 0; i < look.layers.count && status == STATUS_OK; i++)
+    status = tag_layer(windows, store, run_id, &look.layers.items[i], err);
+  *row = look.row;
+  vector_done(&look.layers);
+  return status;
+}
+
+enum status model_spans_tag_all(struct model_windows *windows, struct store *store, struct error *err)
 {
   struct arena arena SCOPED(arena_done) = {0};
-  struct map names SCOPED(map_done) = {0};
-  struct operator_window *windows;
   struct store_run *runs;
-  size_t window_count, run_count = 0;
-  if (predictor->windows == NULL)
-    return STATUS_OK;
-  (void)predictor->windows(model_path, &arena, &windows, &window_count); // damage: reported by the framework itself
-  map_names(store, windows, window_count, &names);
-  enum status status = names.count == 0 ? STATUS_OK : store_runs(store, &arena, &runs, &run_count, err);
-  for (size_t i = 0; status == STATUS_OK && i < run_count; i++)
-    if (runs[i].experiment_id == experiment_id)
-      status = tag_run(store, runs[i].run_id, &names, windows, err);
-  return status;
+  size_t count = 0;
+  XSP_TRY(store_runs(store, &arena, &runs, &count, err));
+  for (size_t i = 0; i < count; i++)
+    XSP_TRY(model_spans_tag_windows(&windows[runs[i].experiment_id - experiment_id_of(0)], store, runs[i].run_id, err));
+  return STATUS_OK;
+}
+
+void model_spans_windows_done(struct model_windows *windows)
+{
+  map_done(&windows->looked_at);
+  arena_done(&windows->arena);
 }

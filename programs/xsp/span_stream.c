@@ -12,18 +12,31 @@
 
 #define PART_ROWS ((size_t)32768) // spans that one call hands on, unless a single drain has more
 
-struct span_stream {
-  struct publish_stream *sending;
+struct streamed_run {
   struct report_otlp_part part;      // the next one; `from` is how far the spans went
   struct store_place place;          // of the last drain
   VECTOR(struct store_place) places; // of drains that were not handed on
-  bool has_failed;                   // nothing is handed on any more
+};
+struct span_stream {
+  struct publish_stream *sending;
+  VECTOR(struct streamed_run) runs;
+  bool has_levels, has_sent;
+  bool has_failed; // nothing is handed on any more
 };
 
-static void drop_places(struct span_stream *stream, size_t count)
+// NULL: none of its spans came.
+static struct streamed_run *find_run(struct span_stream *stream, int64_t run_id)
 {
-  stream->places.count -= count;
-  memmove(stream->places.items, stream->places.items + count, stream->places.count * sizeof *stream->places.items);
+  for (size_t i = stream->runs.count; i-- > 0;)
+    if (stream->runs.items[i].part.run_id == run_id)
+      return &stream->runs.items[i];
+  return NULL;
+}
+
+static void drop_places(struct streamed_run *run, size_t count)
+{
+  run->places.count -= count;
+  memmove(run->places.items, run->places.items + count, run->places.count * sizeof *run->places.items);
 }
 
 // Since tags and messages come with their span in one drain, a part ends where a drain ended.
@@ -35,25 +48,29 @@ bool span_stream_hand_on(void *context, struct store *store, int64_t run_id)
   bool is_wanted = publish_stream_wants(stream->sending);
   if (stream->has_failed || store_place(store, run_id, &place, NULL) != STATUS_OK)
     return false;
-  if (place.spans != stream->place.spans)
-    *vector_add(&stream->places) = stream->place = place;
-  if (!is_wanted || stream->places.count == 0)
+  struct streamed_run *run = find_run(stream, run_id);
+  if (run == NULL) {
+    run = vector_add(&stream->runs);
+    run->part = (struct report_otlp_part){.run_id = run_id, .run_goes_on = true, .has_levels = stream->has_levels};
+  }
+  if (place.spans != run->place.spans)
+    *vector_add(&run->places) = run->place = place;
+  if (!is_wanted || run->places.count == 0)
     return false;
   size_t last = 0;
-  while (last + 1 < stream->places.count && stream->places.items[last + 1].spans - stream->part.from.spans <= PART_ROWS)
+  while (last + 1 < run->places.count && run->places.items[last + 1].spans - run->part.from.spans <= PART_ROWS)
     last++;
-  stream->part.run_id = run_id;
-  stream->part.run_goes_on = true;
-  stream->part.to = stream->places.items[last];
-  stream->has_failed = report_otlp_part(store, &stream->part, &sink, NULL) != STATUS_OK;
+  run->part.to = run->places.items[last];
+  stream->has_failed = report_otlp_part(store, &run->part, &sink, NULL) != STATUS_OK;
   if (stream->has_failed)
     return false;
-  stream->part.from = stream->part.to;
-  drop_places(stream, last + 1);
-  return stream->places.count > 0;
+  stream->has_sent = true;
+  run->part.from = run->part.to;
+  drop_places(run, last + 1);
+  return run->places.count > 0;
 }
 
-enum status span_stream_open(const struct invocation *invocation, struct publisher *publisher,
+enum status span_stream_open(const struct invocation *invocation, struct publisher *publisher, bool has_levels,
                              struct span_stream **ret_stream, struct error *err)
 {
   struct publish_options options;
@@ -63,6 +80,7 @@ enum status span_stream_open(const struct invocation *invocation, struct publish
   if (publisher == NULL || (caller != NULL && caller[0] != 0))
     return STATUS_OK;
   struct span_stream *stream = *ret_stream = memory_new(1, sizeof *stream);
+  stream->has_levels = has_levels;
   XSP_TRY(publish_options_read(invocation, &options, err));
   return publish_stream_open(&options, &stream->sending, err);
 }
@@ -74,34 +92,45 @@ void span_stream_close(struct span_stream *stream)
   if (stream == NULL)
     return;
   publish_stream_close(stream->sending, &result, &err);
-  vector_done(&stream->places);
+  for (size_t i = 0; i < stream->runs.count; i++)
+    vector_done(&stream->runs.items[i].places);
+  vector_done(&stream->runs);
   free(stream);
 }
 
 // ---- the end ---------------------------------------------------------------------------------------------------------
 struct rest {
+  struct span_stream *stream;
   struct store *store;
-  struct report_otlp_part part;
 };
 
 static enum status fill_rest(void *context, const struct report_otlp_sink *sink, struct error *err)
 {
-  struct rest *rest = context;
-  struct report_otlp_part *part = &rest->part;
-  part->to = (struct store_place){INT64_MAX, INT64_MAX, INT64_MAX};
-  part->run_goes_on = false;
-  return report_otlp_part(rest->store, part, sink, err);
+  const struct rest *rest = context;
+  struct arena arena SCOPED(arena_done) = {0};
+  struct store_run *runs;
+  size_t count = 0;
+  XSP_TRY(store_runs(rest->store, &arena, &runs, &count, err));
+  for (size_t i = 0; i < count; i++) {
+    const struct streamed_run *run = find_run(rest->stream, runs[i].run_id);
+    struct report_otlp_part part = run != NULL ? run->part : (struct report_otlp_part){.run_id = runs[i].run_id};
+    part.to = (struct store_place){INT64_MAX, INT64_MAX, INT64_MAX};
+    part.run_goes_on = false;
+    part.has_no_file_notes = i > 0;
+    XSP_TRY(report_otlp_part(rest->store, &part, sink, err));
+  }
+  return STATUS_OK;
 }
 
 void span_stream_after(struct span_stream *stream, struct publisher *publisher, struct store *store)
 {
   struct publish_result before;
   struct error err;
-  if (stream == NULL || store == NULL || stream->part.from.spans == 0) {
+  if (stream == NULL || store == NULL || !stream->has_sent) {
     publish_options_after(publisher, store);
     return;
   }
-  struct rest rest = {store, stream->part};
+  struct rest rest = {stream, store};
   publish_stream_close(stream->sending, &before, &err);
   stream->sending = NULL;
   if (err.status != STATUS_OK)

@@ -93,19 +93,22 @@ class PageTest(AgentTest):
             self.wait_for_state(self.agent_process, job["id"], "cancelled")
 
     def test_times_at_levels_of_a_device(self):
-        """A profile: levels and a device are chosen; what is of data is not asked for."""
+        """A profile: levels and a device are chosen; what is of data is not asked for. Its spans go to a server while it runs."""
+        server = self.enterContext(Server(self.enterContext(temporary_folder())))
         for key, value in (("verb", "profile"), ("device", "cpu")):
             self.page.select_option(f"#{key}", value)
         self.assertEqual([self.page.evaluate("(id) => document.getElementById(id).disabled", key) for key in ("data", "limit", "scenarios", "metrics")], [True, True, True, False])
         self.assertFalse(self.page.is_visible("#metrics"))  # there is no GPU
         self.page.fill("#batch", "1,2")
         self.page.fill("#levels", "M,M/L")
+        self.page.fill("#spans", server.about["url"])
         for box in self.page.query_selector_all("#models input"):
             box.set_checked(box.get_attribute("value") == "net==1.0")
         self.page.click("#start > button")
         self.page.wait_for_selector("#results tbody tr:nth-child(2)")
         self.assertEqual([(row["model"], row["batch size"]) for row in self.results()], [("net", "1"), ("net", "2")])
         job, = self.agent_process.ask("GET", "/evaluations")[2]["evaluations"]
+        self.assertEqual(self.page.evaluate("(id) => localStorage.getItem(`spans ${id}`)", job["id"]), f"{server.about['url']}/live")
         path = self.folder / "trace.xsp"
         path.write_bytes(self.agent_process.ask("GET", f"/evaluations/{job['id']}/file")[2])
         rows = scripted.xsp_json("sql", path, "select distinct levels from run order by 1", "--json")

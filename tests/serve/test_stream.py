@@ -51,6 +51,11 @@ OTHERS = ("select run_id, span_id, key, value from tag order by 1, 2, 3, 4",
           "select key, value from note where run_id = 1 and key not like 'import%' order by 1, 2",
           "select name, command, framework, created_ns from experiment",
           "select run_id, observation, span_id, start_ns, duration_ns, warmup from observation order by 1, 2")
+BY_RUN = (*(f"select r.levels, r.batch_size, {columns} using (run_id) order by 1, 2, 3, 4" for columns in (
+    "s.span_id, s.parent_id, s.basis, s.level, s.kind, s.name, s.start_ns, s.duration_ns, s.self_ns, s.depth, s.observation from run r join span s",
+    "span_id, key, value from run r join tag", "o.observation, o.span_id, o.duration_ns, o.warmup from run r join observation o",
+    "key, value from run r join note")), "select levels, batch_size, dropped_count, own_pct from run order by 1, 2", OTHERS[4],
+    "select key, value from note where run_id = 0 and key not like 'import%' order by 1, 2")
 
 
 @unittest.skipIf(os.environ.get("XSP_SANITIZE"), "an instrumented libxsp.so cannot be preloaded into programs")
@@ -134,6 +139,31 @@ class Stream(PublishedRun, LiveTest):
         spans, = xsp_json("sql", self.output, "select count(*) as n from span", "--json")
         self.assertIn(f"published {spans['n']} spans", errors)
         self.assert_same(server, ("A1", "A2", "L0"))
+
+    def test_a_leveled_experiment(self):
+        """Of two level sets while it measures; of two batch sizes, which the file has in the same order by level set."""
+        server = self.server()
+        agents.make_machine(self.parent)
+        command = [XSP, "profile", self.parent / "models/net.onnx", "-q", "--levels", "M,M/L", "--batch", "1,2", "-o", self.output]
+        more = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE, "text": True, "env": {**agents.ENVIRONMENT, **self.environment, "XSP_PEAKS": "skip"}}
+        process = subprocess.Popen([*command, "--runs", "1000000", "--publish", server.about["url"]], **more)
+        self.addCleanup(process.kill)
+        self.shown(server, lambda document: {run["levels"] for run in document["runs"] if run["recorded"] > 20} == {"M", "M/L"})
+        self.assertIsNone(process.poll())
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=600)
+        self.assertEqual(server.stop()[0], 0)
+        first, = files(self.folder)
+        again = self.server()
+        done = subprocess.run([*command, "-f", "--runs", "300", "--publish", again.about["url"]], timeout=600, check=True, **more)
+        self.assertEqual(again.stop()[0], 0)
+        spans, = xsp_json("sql", self.output, "select count(*) as n from span", "--json")
+        self.assertIn(f"published {spans['n']} spans", done.stderr)
+        file, = (path for path in files(self.folder) if path != first)
+        for question in BY_RUN:
+            self.assertEqual(xsp_json("sql", file, question, "--json"), xsp_json("sql", self.output, question, "--json"), question)
+        for analysis in ("A1", "A2", "L0"):
+            self.assertEqual(*(xsp_json("analyze", analysis, path, "--json") for path in (file, self.output)))
 
     def test_a_server_that_comes_late(self):
         port = unused_port()

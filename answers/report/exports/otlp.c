@@ -369,8 +369,9 @@ static enum status write_part(struct writer *writer, struct report_otlp_part *pa
                               struct error *err)
 {
   writer->is_recorded = true;
-  writer->has_file_notes = part->run_goes_on;
+  writer->has_file_notes = part->run_goes_on || part->has_no_file_notes;
   writer->is_first = !part->run_goes_on;
+  writer->facts.has_levels = part->has_levels;
   writer->first_row = part->from.spans;
   writer->end_row = part->to.spans;
   writer->step_count = part->step_count;

@@ -31,6 +31,7 @@ struct otlp_facts {
   bool has_own_trace;   // spans without a trace
   bool has_many_traces; // two spans have different ones, or one has none and one does
   bool run_goes_on;     // what is known only at its end is missing
+  bool has_levels;      // of one that goes on: those of its row stay
   uint8_t own_trace[16];
 };
 

@@ -54,7 +54,7 @@ static void put_run(struct otlp_out *out, const struct otlp_facts *facts)
   char levels[LEVEL_SET_TEXT_SIZE];
   level_set_format(run->levels, levels);
   otlp_put_int(out, OTLP_RESOURCE_ATTRIBUTES, OTLP_RUN, run->run_id);
-  if (!facts->run_goes_on)
+  if (!facts->run_goes_on || facts->has_levels)
     otlp_put_text(out, OTLP_RESOURCE_ATTRIBUTES, OTLP_LEVELS, levels);
   if (run->batch_size > 0)
     otlp_put_int(out, OTLP_RESOURCE_ATTRIBUTES, OTLP_BATCH_SIZE, run->batch_size);

@@ -23,7 +23,6 @@ struct running {
   struct progress progress;
   size_t item_count;
   bool has_measured, has_committed;
-  struct lane_watcher watcher;
   int64_t next_run_id; // of scenarios; the models' own runs have the ids of their experiments
   // of the model
   const struct evaluation_model *model;
@@ -136,7 +135,7 @@ static enum status infer_all(struct running *running, struct error *err)
   for (unsigned i = 0; i < options->warmups; i++)
     XSP_TRY(infer_readable(running, 0, INFERENCE_WARMUP, err));
   for (size_t first = 0; first < running->item_count && !*options->interrupted; first += batch) {
-    XSP_TRY(lane_hand_on(&running->lane, running->store, &running->run, &running->watcher, err));
+    XSP_TRY(lane_hand_on(&running->lane, running->store, &running->run, &running->options->watcher, err));
     XSP_TRY(infer_readable(running, first, INFERENCE_COUNTED, err));
     running->has_measured = true;
     running->result->item_count = first + batch < running->item_count ? first + batch : running->item_count;
@@ -170,7 +169,7 @@ static enum status infer_again(struct running *running, struct error *err)
     first = first < running->item_count ? first : 0;
     size_t unreadable = SIZE_MAX;
     struct error why = {0};
-    XSP_TRY(lane_hand_on(&running->lane, running->store, &running->run, &running->watcher, err));
+    XSP_TRY(lane_hand_on(&running->lane, running->store, &running->run, &running->options->watcher, err));
     enum status status = infer(running, first, INFERENCE_COUNTED, &unreadable, &why);
     if (unreadable != SIZE_MAX) {
       char line[2 * sizeof why];
@@ -305,6 +304,7 @@ static enum status evaluate_model(struct running *running, size_t number, struct
     status = measure_scenarios(running, err);
   if (status == STATUS_OK)
     status = end(running, err);
+  running->has_committed |= running->lane.handed_on_s > 0;
   lane_close(&running->lane);
   if (status != STATUS_OK && running->options->model_count > 1) {
     char prefix[128];
@@ -356,7 +356,7 @@ enum status evaluation_run(const struct evaluation_options *options, struct eval
                            struct error *err)
 {
   size_t all = options->set->count;
-  struct running running = {.options = options, .evaluation = ret_evaluation, .watcher = options->watcher};
+  struct running running = {.options = options, .evaluation = ret_evaluation};
   *ret_evaluation = (struct evaluation){0};
   running.next_run_id = (int64_t)options->model_count + 1;
   running.outputs.is_kept = options->keep_outputs;
@@ -375,8 +375,7 @@ enum status evaluation_run(const struct evaluation_options *options, struct eval
   if (status == STATUS_OK)
     ret_evaluation->store = running.store;
   else
-    record_give_up(running.store, running.has_measured, running.has_committed || running.watcher.handed_on_s > 0,
-                   options->warning);
+    record_give_up(running.store, running.has_measured, running.has_committed, options->warning);
   return status;
 }
 

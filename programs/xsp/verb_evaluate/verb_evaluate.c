@@ -277,9 +277,9 @@ static enum status run_here(const struct invocation *invocation, enum report_for
   if (status == STATUS_OK)
     status = publish_options(invocation, &publisher, err);
   if (status == STATUS_OK && evaluation.model_count == 1 && evaluation.scenario_count == 0)
-    status = span_stream_open(invocation, publisher, &stream, err);
+    status = span_stream_open(invocation, publisher, true, &stream, err);
   if (status == STATUS_OK) {
-    evaluation.watcher = (struct lane_watcher){stream == NULL ? NULL : span_stream_hand_on, stream, 0};
+    evaluation.watcher = (struct lane_watcher){stream == NULL ? NULL : span_stream_hand_on, stream};
     output_watch_interruptions();
     status = evaluation_run(&evaluation, &result, err);
   }

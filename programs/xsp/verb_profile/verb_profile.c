@@ -7,6 +7,7 @@
 #include "programs/xsp/output.h"
 #include "programs/xsp/publish_options.h"
 #include "programs/xsp/reader.h"
+#include "programs/xsp/span_stream.h"
 #include "programs/xsp/verb_agent/agents.h"
 #include "programs/xsp/verb_profile/profile.h"
 
@@ -70,7 +71,7 @@ static const struct option_description options[] = {
      "Do not measure first what the CPUs can do at best (a quarter of a second), which rooflines need; also by the "
      "environment variable XSP_PEAKS=skip."},
     {"timeout", 0, "SECONDS", "0", 0, "Kill a runner that does not answer for so long; 0: wait for ever."},
-    OPTIONS_PUBLISH("When the file is complete, also send its spans"),
+    OPTIONS_PUBLISH("Send the spans too, to an xsp serve while it measures, else when the file is complete,"),
     OPTIONS_ON_AGENTS("Measure", "MODEL is a name then, NAME or NAME==1.0."),
     {0},
 };
@@ -295,10 +296,14 @@ static enum status run_here(const struct invocation *invocation, enum report_for
   struct profile_result result = {0};
   struct peaks peaks;
   struct publisher *publisher = NULL;
+  struct span_stream *stream = NULL;
   enum status status = fill_options(invocation, &profile, &arena, err);
   if (status == STATUS_OK)
     status = publish_options(invocation, &publisher, err);
+  if (status == STATUS_OK)
+    status = span_stream_open(invocation, publisher, true, &stream, err);
   if (status == STATUS_OK) {
+    profile.watcher = (struct lane_watcher){stream == NULL ? NULL : span_stream_hand_on, stream};
     profile.peaks = measure_peaks(invocation, &peaks) ? &peaks : NULL;
     output_watch_interruptions();
     status = experiment_profile(&profile, &result, err);
@@ -306,7 +311,8 @@ static enum status run_here(const struct invocation *invocation, enum report_for
   if (status == STATUS_OK)
     status = profile_print(&profile, &result, format, !invocation_has(invocation, "quiet"), err);
   if (status == STATUS_OK)
-    publish_options_after(publisher, result.store);
+    span_stream_after(stream, publisher, result.store);
+  span_stream_close(stream);
   publish_close(publisher);
   store_close(result.store);
   arena_done(&arena);

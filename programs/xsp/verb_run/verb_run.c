@@ -293,7 +293,7 @@ static enum status fill(struct request *request, struct error *err)
   experiment->run.hands_trace = request->publisher != NULL; // else the server never gets the program's span
   if (experiment->set_count * experiment->runs + experiment->warmups == 1 && !experiment->resolve &&
       !experiment->aggregate && experiment->run.flight_recorder_bytes == 0)
-    XSP_TRY(span_stream_open(request->invocation, request->publisher, &request->stream, err));
+    XSP_TRY(span_stream_open(request->invocation, request->publisher, false, &request->stream, err));
   experiment->run.hand_on = request->stream == NULL ? NULL : span_stream_hand_on;
   experiment->run.hand_on_context = request->stream;
   return run_control(request->invocation, request->publisher, experiment, &request->arena, &request->control, err);

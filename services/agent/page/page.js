@@ -107,7 +107,7 @@ const start = async (event) => {
     if (job.models.length === 0) throw new Error("choose a model");
     const {id} = await ask("evaluations", {method: "POST", headers: {"Content-Type": "application/json"}, body: JSON.stringify(job)});
     started.set(id, job.models.map((model) => model.split("==")[0]).join(", "));
-    const is_streamed = job.publish && !is_profile && job.models.length === 1 && scenarios.length === 0; // docs/publish.md
+    const is_streamed = job.publish && (is_profile || (job.models.length === 1 && scenarios.length === 0)); // docs/publish.md
     if (is_streamed) localStorage.setItem(`spans ${id}`, new URL("/live", job.publish).href);
     await look();
   } catch (error) {
