@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds a container's root file system: a folder as it is, or an OCI image layout, whose layers are unpacked once for each manifest.
+// Finds a container's root file system: a folder as it is, an OCI image layout, whose layers are unpacked once for each manifest, or a
+// Dockerfile.
 #include "isolation/isolation.h"
 
 #include "assets/checksum.h"
-#include "base/cache.h"
-#include "base/folder.h"
 #include "base/root.h"
 #include "base/scoped.h"
 #include "base/slice.h"
+#include "isolation/build.h"
+#include "isolation/image_cache.h"
 #include "isolation/layer.h"
 #include "isolation/layout.h"
 #include "isolation/tar.h"
@@ -23,8 +24,6 @@
 #include <unistd.h>
 
 #define INDEXES_MOST 4 // an index may name another one
-
-static const struct cache image_cache = {"unpacked images", "XSP_IMAGE_CACHE", "images"};
 
 static bool has(const char *folder, const char *name)
 {
@@ -137,43 +136,25 @@ static enum status unpack_layer(const struct place *image, const struct layout_b
   return isolation_layer_unpack(file, name, root, err);
 }
 
-static enum status unpack(const struct place *image, const struct layout *layout, const char *part, struct arena *arena,
+struct unpacking {
+  const struct place *image;
+  const struct layout *layout;
+  message_fn message;
+};
+
+static enum status unpack(const void *context, const char *root, const char *part, struct arena *arena,
                           struct error *err)
 {
-  folder_remove_tree(part); // what a killed process left
-  int root SCOPED(scoped_close) = mkdir(part, 0755) == 0 ? open(part, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
-  if (root < 0)
-    return cache_no_place(&image_cache, part, err);
-  for (size_t i = 0; i < layout->layer_count; i++)
-    XSP_TRY(unpack_layer(image, &layout->layers[i], root, arena, err));
+  const struct unpacking *unpacking = context;
+  int folder SCOPED(scoped_close) = open(part, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (folder < 0)
+    return error_set_errno(err, STATUS_SYSTEM, "cannot unpack the container", part, NULL);
+  if (unpacking->message != NULL)
+    unpacking->message("xsp: unpacking %zu layers of %s into %s", unpacking->layout->layer_count,
+                       unpacking->image->name, root);
+  for (size_t i = 0; i < unpacking->layout->layer_count; i++)
+    XSP_TRY(unpack_layer(unpacking->image, &unpacking->layout->layers[i], folder, arena, err));
   return STATUS_OK;
-}
-
-static enum status find_unpacked(const struct place *image, const struct layout_blob *manifest,
-                                 const struct layout *layout, message_fn message, struct arena *arena,
-                                 const char **ret_root, struct error *err)
-{
-  const char *cache = NULL;
-  XSP_TRY(cache_folder(&image_cache, arena, &cache, err));
-  const char *root = arena_format(arena, "%s/%s", cache, manifest->hex), *part = arena_format(arena, "%s.part", root);
-  int lock SCOPED(scoped_close) = -1;
-  *ret_root = root;
-  XSP_TRY(cache_make_folders(&image_cache, cache, 0700, err));
-  XSP_TRY(cache_lock(&image_cache, arena_format(arena, "%s.lock", root), message, "waiting for another xsp to unpack",
-                     &lock, err));
-  enum status status = STATUS_OK;
-  if (access(root, F_OK) == 0) {
-    status = cache_check_owner(&image_cache, root, err);
-  } else {
-    if (message != NULL)
-      message("xsp: unpacking %zu layers of %s into %s", layout->layer_count, image->name, root);
-    status = unpack(image, layout, part, arena, err);
-    if (status == STATUS_OK && rename(part, root) != 0)
-      status = cache_no_place(&image_cache, root, err);
-    if (status != STATUS_OK)
-      folder_remove_tree(part);
-  }
-  return status;
 }
 
 // ---- the container -----------------------------------------------------------------------------------------------------
@@ -186,9 +167,11 @@ static enum status open_image(const char *folder, message_fn message, struct are
   const struct place image = {open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC), folder};
   if (image.folder < 0)
     return error_set_errno(err, STATUS_INPUT, "cannot use the container", folder, "another folder");
+  const struct unpacking unpacking = {&image, &layout, message};
+  const struct image_maker maker = {unpack, &unpacking};
   enum status status = find_manifest(&image, arena, &manifest, &layout, err);
   if (status == STATUS_OK)
-    status = find_unpacked(&image, &manifest, &layout, message, arena, &isolation->root, err);
+    status = isolation_image_keep(manifest.hex, &maker, message, arena, &isolation->root, err);
   close(image.folder);
   isolation->digest = arena_format(arena, "sha256:%s", manifest.hex);
   return status;
@@ -202,18 +185,14 @@ enum status isolation_open_container(const char *folder, message_fn message, str
   isolation->container = folder;
   if (real == NULL)
     return error_set_errno(err, STATUS_INPUT, "cannot use the container", folder, "another folder");
-  if (stat(real, &facts) == 0 && S_ISREG(facts.st_mode)) // as a Dockerfile: builders fetch, and run what they fetched
-    return error_set(err, STATUS_INPUT, "cannot use the container", folder,
-                     "build it first, `buildah build -t net -f FILE && buildah push net oci:images/net`, then "
-                     "--container images/net",
-                     "it is a file, and xsp builds no images");
-  if (has(real, "oci-layout")) {
+  if (stat(real, &facts) == 0 && S_ISREG(facts.st_mode))
+    XSP_TRY(isolation_build(real, message, arena, isolation, err));
+  else if (has(real, "oci-layout"))
     XSP_TRY(open_image(real, message, arena, isolation, err));
-  } else {
-    if (!has(real, "usr") && !has(real, "lib") && !has(real, "bin"))
-      return wrong(folder, "it has neither oci-layout nor usr, lib or bin", err);
+  else if (!has(real, "usr") && !has(real, "lib") && !has(real, "bin"))
+    return wrong(folder, "it has neither oci-layout nor usr, lib or bin", err);
+  else
     isolation->root = real;
-  }
   if (strpbrk(isolation->root, ":,\\") != NULL)
     return wrong(isolation->root, "its path has a colon, a comma or a backslash", err);
   return STATUS_OK;

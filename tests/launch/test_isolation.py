@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """xsp evaluate --isolate: with a real runc, on the host's files and in containers. Figures are those of the same evaluation without it;
 limits, what is out of reach, what is left behind, and images that are not to be trusted."""
+import hashlib
 import io
 import json
 import os
@@ -441,6 +442,39 @@ class InContainers(IsolationTest):
         self.evaluate("--container", root, **library, output="folder.xsp")
         self.assertEqual(self.differences("image.xsp", "folder.xsp"), {"command", "os", "container", "container_digest"})
 
+    def test_a_dockerfile(self):
+        """Built once, by a stand-in for a builder that checks what it is asked for: no real one runs here."""
+        self.manifest()
+        library = {"XSP_LIBRARY_ONNXRUNTIME": FRAMEWORK_IN_IT}
+        self.evaluate("--container", layout(self.folder / "image", system_layer("A built system"), framework_layer()), **library)
+        cache, tools, file = self.folder / "cache", self.folder / "tools", self.folder.resolve() / "Dockerfile"
+        root, = (path for path in cache.iterdir() if path.is_dir())
+        file.write_text("FROM debian:12\n")
+        tools.mkdir()
+        (tools / "runc").symlink_to(shutil.which("runc", path=os.environ["PATH"] + ":/usr/sbin"))
+        self.assertIn("no builder here", self.evaluate("--container", file, status=3, PATH=str(tools), **library).stderr)
+        builder = tools / "buildah"
+        builder.write_text(f"""#!/bin/sh
+[ "$# $1 $2 $3 $4" = "6 build --file {file} --output" ] || exit 1
+[ -d "$6" ] && [ -z "$(ls -A "$6")" ] || exit 2
+folder=${{5#type=local,dest=}}
+[ "$folder" != "$5" ] && [ -d "$folder" ] && [ -z "$(ls -A "$folder")" ] || exit 3
+grep -q debian "$3" || {{ echo "no such stage" >&2; exit 4; }}
+cp -a "{root}/." "$folder"
+echo once >> "{self.folder}/builds"
+""")
+        builder.chmod(0o755)
+        path = f"{tools}:{os.environ['PATH']}"
+        for _ in range(2):
+            self.evaluate("--container", file, PATH=path, **library)
+        self.assertEqual((self.folder / "builds").read_text(), "once\n")
+        facts = self.facts("isolated.xsp")
+        digest = hashlib.sha256(file.read_bytes()).hexdigest()
+        self.assertEqual((facts["os"], facts["container"], facts["container_digest"]), ("A built system", str(file), f"sha256:{digest}"))
+        file.write_text("FROM nothing\n")
+        self.assertIn("no such stage", self.evaluate("--container", file, status=3, PATH=path, **library).stderr)
+        self.assertEqual({place.name for place in cache.iterdir() if place.is_dir()}, {root.name, digest})
+
     def test_facts_are_those_of_the_container(self):
         """Where links of the container lead to the host's files, and where there are pipes and absurd sizes."""
         self.manifest()
@@ -513,8 +547,6 @@ class InContainers(IsolationTest):
     def test_a_missing_image(self):
         self.manifest(container={each: {"cpu": "net:1"} for each in ("amd64", "arm64")})
         self.assertRegex(self.evaluate("--isolate", status=2, XSP_IMAGES=str(self.folder)).stderr, "container: net:1: .*/net_1 is missing")
-        (self.folder / "Dockerfile").write_text("FROM debian:12\n")
-        self.assertIn("buildah build", self.evaluate("--container", self.folder / "Dockerfile", status=2).stderr)
         self.assertIn("neither oci-layout nor", self.evaluate("--container", self.folder, status=2).stderr)
 
     def test_an_image_for_another_device(self):
