@@ -242,6 +242,20 @@ class MetricsTest(RocmTest):
         row, = json.loads(done.stdout)["rows"]
         self.assertEqual((row["count"], row["flops"]), (MODES["ranges"], MODES["ranges"] * sum(self.FLOPS.values()) * self.SMALL))
 
+    def test_a_group_of_counters_an_observation(self):
+        """Of a model in xsp's runner, which is one process: its inferences complete the metrics."""
+        self.start((XSP, "run", "-f", "-t", "rocm", "--levels", "M/K+metrics", "--model-range", "aten::observe", "-o", self.out, "--"),
+                   "like-observations", self.environment("1.0.0", ""))
+        rows = self.sql("select s.span_id as id, key from span s join tag using (run_id, span_id) where s.category = 'kernel' and key in "
+                        "('flops_single', 'flops_half', 'flops_double', 'flops_tensor', 'achieved_occupancy_pct') order by s.start_ns, key")
+        found = [[row["key"] for row in rows if row["id"] == number] for number in dict.fromkeys(row["id"] for row in rows)]
+        first, second = ["flops_half", "flops_single"], ["achieved_occupancy_pct", "flops_double", "flops_tensor"]
+        self.assertEqual(found, [first, second, first])
+        self.assertEqual([self.said.count(f"2 executions complete them, this is number {number}") for number in (1, 2)], [1, 1])
+        done = subprocess.run([XSP, "analyze", "A10", "--json", self.out], check=True, stdout=subprocess.PIPE)
+        row, = json.loads(done.stdout)["rows"]
+        self.assertEqual(row["flops"], sum(self.FLOPS.values()) * self.SMALL)
+
     def test_flops_of_one_execution_are_not_shown_as_all(self):
         self.run_with()
         done = subprocess.run([XSP, "analyze", "A10", "--json", self.out], check=True, stdout=subprocess.PIPE)

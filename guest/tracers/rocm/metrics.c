@@ -3,6 +3,7 @@
 // configurations that need more than one pass. Runs with metrics have no times in any statistic, so threads may wait here.
 #include "tracers/rocm/metrics.h"
 
+#include "base/scoped.h"
 #include "tracers/rocm/agents.h"
 
 #include <pthread.h>
@@ -49,9 +50,11 @@ static const struct rocm_metric of_xsp[] = {
 
 static struct gpu {
   bool is_planned;  // under the lock
-  bool has_metrics; // atomic
-  struct rocm_id config;
-  struct rocm_metric_plan plan; // constant once has_metrics is set
+  uint32_t said;    // groups, by bits; under the lock
+  bool has_metrics; // atomic; what follows is constant once it is set
+  size_t groups;
+  struct rocm_id configs[METRICS_MOST]; // of groups
+  struct rocm_metric_plan plan;
 } gpus[AGENTS_GPUS_MOST];
 static pthread_mutex_t planning = PTHREAD_MUTEX_INITIALIZER;
 static struct rocm rocm;
@@ -103,13 +106,15 @@ static int note_counters(struct rocm_id agent, struct rocm_id *counters, size_t 
   return ROCM_OK;
 }
 
-// True: they take one pass; the configuration is the caller's.
-static bool configure(struct rocm_id agent, const struct rocm_metric_plan *plan, struct rocm_id *ret_config)
+// True: the group takes one pass; the configuration is the caller's.
+static bool configure(struct rocm_id agent, const struct rocm_metric_plan *plan, size_t group,
+                      struct rocm_id *ret_config)
 {
   struct rocm_id counters[METRICS_MOST * METRIC_TERMS_MOST];
   size_t count = 0;
   for (size_t i = 0; i < plan->count; i++)
-    for (const struct rocm_metric_term *term = plan->metrics[i].terms; is_term(&plan->metrics[i], term); term++)
+    for (const struct rocm_metric_term *term = plan->metrics[i].terms;
+         plan->group_of[i] == group && is_term(&plan->metrics[i], term); term++)
       if (term->id.handle != 0)
         counters[count++] = term->id;
   *ret_config = (struct rocm_id){0};
@@ -124,69 +129,70 @@ static void say_left_out(int32_t gpu, const struct rocm_metric *metric)
   wish.say(line);
 }
 
-// Into groups of one pass each, in their order; `ret_plan` gets that of the execution. Returns how many there are.
-static size_t divide(int32_t gpu, struct rocm_id agent, const struct rocm_metric_plan *all,
-                     struct rocm_metric_plan *ret_plan)
+// Into groups of one pass each, in their order. Returns how many there are.
+static size_t divide(int32_t gpu, struct rocm_id agent, struct rocm_metric_plan *plan)
 {
-  uint32_t group_of[METRICS_MOST] = {0};
-  uint32_t groups = 0;
+  size_t groups = 0;
   for (bool is_any = true; is_any; groups += is_any) {
-    struct rocm_metric_plan group = {.count = 0};
     is_any = false;
-    for (size_t i = 0; i < all->count; i++) {
+    for (size_t i = 0; i < plan->count; i++) {
       struct rocm_id config;
-      if (group_of[i] != 0 || !is_there(&all->metrics[i]))
+      if (plan->group_of[i] != 0 || !is_there(&plan->metrics[i]))
         continue;
-      add(&group, all->metrics[i]);
-      if (!configure(agent, &group, &config)) {
-        group.count--;
-        continue;
+      plan->group_of[i] = (uint8_t)(groups + 1);
+      if (configure(agent, plan, groups + 1, &config)) {
+        rocm.drop_config(config);
+        is_any = true;
+      } else {
+        plan->group_of[i] = 0;
       }
-      rocm.drop_config(config);
-      group_of[i] = groups + 1;
-      is_any = true;
     }
   }
-  for (size_t i = 0; i < all->count; i++)
-    if (group_of[i] == 0)
-      say_left_out(gpu, &all->metrics[i]);
-    else if (group_of[i] == wish.execution % groups + 1)
-      add(ret_plan, all->metrics[i]);
+  for (size_t i = 0; i < plan->count; i++)
+    if (plan->group_of[i] == 0)
+      say_left_out(gpu, &plan->metrics[i]);
   return groups;
 }
 
+// Of flops; 0: one group has all.
 static uint32_t precisions_of(const struct rocm_metric_plan *plan)
 {
   uint32_t count = 0;
+  uint8_t group = 0;
+  bool is_one = true;
   for (size_t i = 0; i < plan->count; i++)
-    count += strncmp(plan->metrics[i].tag, "flops_", 6) == 0 && is_there(&plan->metrics[i]);
-  return count;
+    if (strncmp(plan->metrics[i].tag, "flops_", 6) == 0 && is_there(&plan->metrics[i])) {
+      is_one &= count++ == 0 || group == plan->group_of[i];
+      group = plan->group_of[i];
+    }
+  return is_one ? 0 : count;
 }
 
-static void say_plan(int32_t gpu, const struct rocm_metric_plan *plan, size_t groups)
+static void say_group(int32_t number, struct gpu *gpu, size_t group)
 {
   char line[512];
-  size_t length = (size_t)snprintf(line, sizeof line, "GPU %d: metrics of each kernel:", gpu);
-  for (size_t i = 0; i < plan->count && length < sizeof line; i++)
-    length += (size_t)snprintf(line + length, sizeof line - length, " %s", plan->metrics[i].tag);
-  if (groups > 1 && length < sizeof line)
-    snprintf(line + length, sizeof line - length, "; %zu executions complete them, this is number %zu", groups,
-             wish.execution % groups + 1);
+  size_t length = (size_t)snprintf(line, sizeof line, "GPU %d: metrics of each kernel:", number);
+  for (size_t i = 0; i < gpu->plan.count && length < sizeof line; i++)
+    if (gpu->plan.group_of[i] == group)
+      length += (size_t)snprintf(line + length, sizeof line - length, " %s", gpu->plan.metrics[i].tag);
+  if (gpu->groups > 1 && length < sizeof line)
+    snprintf(line + length, sizeof line - length, "; %zu executions complete them, this is number %zu", gpu->groups,
+             group);
+  gpu->said |= UINT32_C(1) << (group - 1);
   wish.say(line);
 }
 
 static void make_plan(int32_t number, struct rocm_id agent, struct gpu *gpu)
 {
-  struct rocm_metric_plan all = {.count = 0};
   gpu->is_planned = true;
-  add_wished(&all);
-  rocm.each_counter(agent, note_counters, &all);
-  size_t groups = divide(number, agent, &all, &gpu->plan);
-  if (groups == 0 || !configure(agent, &gpu->plan, &gpu->config))
-    return;
-  gpu->plan.precisions = precisions_of(&all) > precisions_of(&gpu->plan) ? precisions_of(&all) : 0;
-  say_plan(number, &gpu->plan, groups);
-  __atomic_store_n(&gpu->has_metrics, true, __ATOMIC_RELEASE);
+  add_wished(&gpu->plan);
+  rocm.each_counter(agent, note_counters, &gpu->plan);
+  gpu->groups = divide(number, agent, &gpu->plan);
+  for (size_t i = 0; i < gpu->groups; i++)
+    if (!configure(agent, &gpu->plan, i + 1, &gpu->configs[i]))
+      return;
+  gpu->plan.precisions = precisions_of(&gpu->plan);
+  __atomic_store_n(&gpu->has_metrics, gpu->groups > 0, __ATOMIC_RELEASE);
 }
 
 static struct gpu *gpu_of(struct rocm_id agent)
@@ -202,12 +208,17 @@ static void begin_dispatch(struct rocm_dispatch dispatch, struct rocm_id *ret_co
   struct gpu *gpu = gpu_of(dispatch.info.agent);
   if (gpu == NULL)
     return;
-  pthread_mutex_lock(&planning);
+  int32_t number = rocm_agent_gpu(dispatch.info.agent);
+  SCOPED_LOCK(&planning);
   if (!gpu->is_planned)
-    make_plan(rocm_agent_gpu(dispatch.info.agent), dispatch.info.agent, gpu);
-  pthread_mutex_unlock(&planning);
-  if (rocm_metrics_are_of(dispatch.info.agent))
-    *ret_config = gpu->config;
+    make_plan(number, dispatch.info.agent, gpu);
+  if (!rocm_metrics_are_of(dispatch.info.agent))
+    return;
+  size_t group = __atomic_load_n(&wish.execution, __ATOMIC_RELAXED) % gpu->groups + 1;
+  if ((gpu->said & UINT32_C(1) << (group - 1)) == 0)
+    say_group(number, gpu, group);
+  *ret_config = gpu->configs[group - 1];
+  *ret_user_data = group;
 }
 
 // A counter has a value for each of its instances.
@@ -228,7 +239,12 @@ static void end_dispatch(struct rocm_dispatch dispatch, struct rocm_counter_valu
         if (term->id.handle == counter.handle)
           sums[m] += values[i].value * term->factor;
   }
-  wish.publish(&dispatch, &gpu->plan, sums);
+  wish.publish(&dispatch, &gpu->plan, user_data, sums);
+}
+
+void rocm_metrics_next(void)
+{
+  __atomic_add_fetch(&wish.execution, 1, __ATOMIC_RELAXED);
 }
 
 bool rocm_metrics_start(const struct rocm *used, struct rocm_id context, const struct metrics_wish *wished, char *why,

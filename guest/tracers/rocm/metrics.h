@@ -17,24 +17,29 @@ struct rocm_metric { // the sum of what it counts
     struct rocm_id id;   // 0: the GPU does not have it
   } terms[METRIC_TERMS_MOST];
 };
-// What one execution of the program counts on one GPU: a single pass.
+// What is counted on one GPU. A group is a single pass; each execution of the program counts one.
 struct rocm_metric_plan {
   struct rocm_metric metrics[METRICS_MOST];
   size_t count;
-  uint32_t precisions; // in which the GPU counts flops, if not all are here; else 0
+  uint8_t group_of[METRICS_MOST]; // from 1; 0: left out
+  uint32_t precisions;            // in which the GPU counts flops; 0: one group has all
 };
 
 struct metrics_wish {
   const char *names; // of counters, with '+' between them; "xsp" among them; NULL: "xsp". Stays
-  size_t execution;  // from 0: where the counters need several passes, each execution has one
+  size_t
+      execution; // from 0: where the counters need several passes, each execution has one. rocm_metrics_next counts on
   void (*say)(const char *line);
   // On any thread: a kernel has ended.
-  void (*publish)(const struct rocm_dispatch *dispatch, const struct rocm_metric_plan *plan, const double *values);
+  void (*publish)(const struct rocm_dispatch *dispatch, const struct rocm_metric_plan *plan, size_t group,
+                  const double *values);
 };
 
 // While rocprofiler-sdk is being configured. False: `why`; kernels are recorded as ever.
 bool rocm_metrics_start(const struct rocm *rocm, struct rocm_id context, const struct metrics_wish *wish, char *why,
                         size_t why_size);
+// The next kernels are of another execution, as after each inference of a model. Any thread.
+void rocm_metrics_next(void);
 // Whether kernels of this GPU are given to `publish`. Any thread.
 bool rocm_metrics_are_of(struct rocm_id agent);
 

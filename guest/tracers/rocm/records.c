@@ -303,7 +303,7 @@ static size_t read_buffer(const struct rocm *rocm, const struct buffer *buffer, 
 }
 
 void rocm_records_publish_measured(const struct rocm_dispatch *dispatch, const struct rocm_metric_plan *plan,
-                                   const double *values)
+                                   size_t group, const double *values)
 {
   if (dispatch->start == 0 || dispatch->end < dispatch->start) {
     count_unreadable();
@@ -312,7 +312,8 @@ void rocm_records_publish_measured(const struct rocm_dispatch *dispatch, const s
   SCOPED_LOCK(&publishing);
   struct xsp_span span = execute_kernel(&dispatch->info, dispatch->start, dispatch->end, dispatch->correlation_id);
   for (size_t i = 0; i < plan->count; i++)
-    device_kernel_tag_metric(&span, plan->metrics[i].tag, values[i]);
+    if (plan->group_of[i] == group)
+      device_kernel_tag_metric(&span, plan->metrics[i].tag, values[i]);
   if (plan->precisions > 0)
     xsp_span_tag_int(&span, "flops_precisions", plan->precisions);
 }

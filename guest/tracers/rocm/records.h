@@ -20,9 +20,9 @@ void rocm_records_copy(const struct rocm_header *header, uint8_t *bytes, size_t 
 // stay the caller's. One thread.
 void rocm_records_publish(const struct rocm *rocm, struct buffer *const *buffers, uint32_t count);
 
-// A kernel with the plan's metrics, as metrics.h has it. Any thread; waits for others. For runs with metrics only.
+// A kernel with the metrics of a group, as metrics.h has it. Any thread; waits for others. For runs with metrics only.
 void rocm_records_publish_measured(const struct rocm_dispatch *dispatch, const struct rocm_metric_plan *plan,
-                                   const double *values);
+                                   size_t group, const double *values);
 
 extern struct rocm_record_counts { // atomic
   uint64_t unreadable;             // shorter than their kind, or end before they start

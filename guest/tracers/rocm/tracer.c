@@ -234,6 +234,7 @@ static void flush(void)
   if (recording == getpid()) {
     rocm_samples_ask();
     device_worker_flush();
+    rocm_metrics_next();
   }
 }
 

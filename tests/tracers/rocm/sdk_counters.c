@@ -74,6 +74,7 @@ void sdk_begin_dispatch(struct simulated_work *work)
   if (dispatch_callback)
     dispatch_callback(dispatch_of(work), &config, &user_data, NULL);
   work->config = config.handle;
+  work->user_data = user_data;
 }
 
 // Of all instances together: 4 bytes read and 2 written by each thread, a wave for 64.
@@ -97,7 +98,7 @@ void sdk_end_dispatch(const struct simulated_work *work)
                                                     .value = value_of(config->counters[i], threads) /
                                                              counters[config->counters[i] - 1].instances};
   if (work->config != 0 && values_callback)
-    values_callback(dispatch_of(work), values, count, 0, NULL);
+    values_callback(dispatch_of(work), values, count, work->user_data, NULL);
 }
 
 // ---- what tools call

@@ -48,6 +48,7 @@ struct simulated_work { // of the device
   uint64_t start_ns, end_ns;
   uint64_t correlation_id, thread_id; // of the call that enqueued it; set by `enqueue`
   uint64_t config;                    // which counters are counted; set by `enqueue`
+  uint64_t user_data;                 // of the tool
 };
 
 // Exported by the simulated librocprofiler-sdk as `simulator_profiler`.

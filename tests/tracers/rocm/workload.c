@@ -314,15 +314,15 @@ static int forks(unsigned count, bool is_first)
   return status != 0 ? 3 : many(count);
 }
 
-// Observations, as xsp's runner makes them, each with one kernel more than the one before and with a flush at its end; then the
-// program is killed, so that nothing is published later.
-static int observations(unsigned count)
+// Observations, as xsp's runner makes them, each with a flush at its end, and with one kernel more than the one before, if it `grows`;
+// then the program is killed, so that nothing is published later.
+static int observations(unsigned count, bool grows)
 {
   void (*flush)(void) = (void (*)(void))dlsym(RTLD_DEFAULT, "xsp_tracers_flush"); // NULL: not traced
   struct kernel relu = find_kernel("relu");
   for (unsigned i = 0; i < count; i++) {
     roctxRangePushA("aten::observe");
-    for (unsigned kernel = 0; kernel <= i; kernel++)
+    for (unsigned kernel = 0; kernel <= (grows ? i : 0); kernel++)
       launch(relu, small, NULL);
     must(hipDeviceSynchronize(), "hipDeviceSynchronize");
     if (flush)
@@ -371,8 +371,8 @@ int main(int argument_count, char **arguments)
     return graph(count, strcmp(mode, "graph-with-event") == 0, strcmp(mode, "graph-with-failures") == 0);
   if (strcmp(mode, "open-ranges") == 0)
     return open_ranges(count);
-  if (strcmp(mode, "observations") == 0)
-    return observations(count);
+  if (strcmp(mode, "observations") == 0 || strcmp(mode, "like-observations") == 0)
+    return observations(count, strcmp(mode, "observations") == 0);
   if (strcmp(mode, "errors") == 0)
     return errors(count);
   if (strcmp(mode, "fork") == 0 || strcmp(mode, "fork-first") == 0)
