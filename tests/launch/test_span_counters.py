@@ -85,6 +85,9 @@ class SpanCounters(unittest.TestCase):
         self.assertIn("system_calls", done.stderr)
         self.assertEqual(set(self.counted("os", "calls")["calls"]), {"cpu_ns", "page_faults", "context_switches"})
         self.assertIn("not counted", self.run_xsp("os", "calls").stderr)
+        checked = subprocess.run([*self.around, XSP, "check"], capture_output=True, text=True, check=True, timeout=600).stdout
+        fact, = (line for line in checked.splitlines() if line.startswith("system calls"))
+        self.assertIn("mount -t tracefs", fact)
 
     def test_none_by_default(self):
         subprocess.run([XSP, "run", "-q", "-f", "-o", self.out, "--", PROGRAMS / "test-counted"], check=True,

@@ -89,7 +89,7 @@ static void put_system_calls(struct buf *out, unsigned width)
   if (launch_check_span_counters("system_calls", NULL, &err) == STATUS_OK)
     put_fact(out, "system calls", width, "can be counted within spans (--counters)");
   else
-    put_fact(out, "system calls", width, "not counted by --counters: %s", err.why);
+    put_fact(out, "system calls", width, "not counted by --counters: %s; try: %s", err.why, err.advice);
 }
 
 static void put_cpus(struct buf *out, unsigned width)
