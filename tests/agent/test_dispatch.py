@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """xsp evaluate --registry: agents that satisfy constraints, all of them or the least busy one."""
+import glob
 import json
+import os
+import pathlib
 import signal
 import subprocess
+import sysconfig
 import unittest
 
 from agents import ENVIRONMENT, manifest
@@ -50,6 +54,20 @@ class Choice(DispatchTest):
         self.assertIn("no model other", self.evaluate("net>=2", "other", status=3).stderr.replace("net>=2", "other"))
         for constraints in ("memory", "memory=x", "size>=3", "arch>=3", "framework", "framework=onnxruntime>=x", "gpus~=3"):
             self.assertIn(constraints, self.evaluate("--on", constraints, status=2).stderr)
+
+    def test_a_gpu(self):
+        """Simulated: stand-ins for NVML and for ONNX Runtime's provider of CUDA, which computes on the CPU."""
+        programs = pathlib.Path(os.environ["XSP_BUILD"]) / "test-programs"
+        real, = glob.glob(sysconfig.get_path("purelib") + "/onnxruntime/capi/libonnxruntime.so.*")
+        self.agents("one")
+        self.agents("two", environment={**ENVIRONMENT, "XSP_LIBRARY_NVML": str(programs / "libcudnn.so.9"), "XSP_STAND_IN_GPU_NAMES": "Simulated",
+                                        "XSP_LIBRARY_ONNXRUNTIME": str(programs / "libonnxruntime_stand_in.so"), "XSP_STAND_IN_OF": real,
+                                        "XSP_STAND_IN_LOG": str(self.folder / "log")})
+        row, = json.loads(self.evaluate("--on", "gpus>=1,gpu=simulated", "--device", "gpu", "-o", "gpu.xsp").stdout)["rows"]
+        self.assertEqual(row["agent"], "two")
+        self.assertEqual(xsp_json("sql", self.folder / "gpu.xsp", "select value from system where key in ('device', 'gpu') order by key", "--json"),
+                         [{"value": "CUDAExecutionProvider"}, {"value": "Simulated"}])
+        self.assertIn("append cuda", (self.folder / "log").read_text())
 
     def test_the_least_busy_one(self):
         one, = self.agents("one", environment={**ENVIRONMENT, "XSP_STOP": "evaluate"})
