@@ -47,8 +47,8 @@ static enum status run(const char *builder, const char *file, const char *part, 
   struct slice line = child_last_line((struct slice){text.bytes, text.length});
   enum status status = STATUS_OK;
   if (failure != 0 || how != 0)
-    status = error_set(err, STATUS_SYSTEM, what, file, "mend the file, or another builder in PATH", "%s failed: %.*s",
-                       builder, (int)line.length, line.data != NULL ? line.data : "");
+    status = error_set(err, STATUS_SYSTEM, what, file, "mend the file, or another builder in PATH; Docker needs buildx",
+                       "%s failed: %.*s", builder, (int)line.length, line.data != NULL ? line.data : "");
   free(text.bytes);
   return status;
 }

@@ -21,8 +21,7 @@
        NULL,                                                                                                           \
        false,                                                                                                          \
        "The file system: an OCI image layout, a root file system, or a Dockerfile, which buildah, podman or docker "   \
-       "builds. Default: with XSP_IMAGES the image in that folder which the manifest names for this machine, else "    \
-       "the "                                                                                                          \
+       "builds. Default: with XSP_IMAGES what that folder has under the name that the manifest gives, else the "       \
        "host's."},                                                                                                     \
       {"cpus", 0, "N", NULL, 0, "At most N seconds of CPU time each second."},                                         \
       {"memory", 0, "BYTES", NULL, 0, "Kill it when it needs more."},                                                  \
