@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """xsp evaluate --registry: agents that satisfy constraints, all of them or the least busy one."""
 import glob
+import gzip
 import json
 import os
 import pathlib
@@ -11,7 +12,7 @@ import unittest
 
 from agents import ENVIRONMENT, manifest
 from dispatch_case import DispatchTest
-from scripted import TIMEOUT_S, xsp, xsp_json
+from scripted import TIMEOUT_S, XSP, xsp, xsp_json
 from server import Server, stopped_child, wait_for
 
 
@@ -130,6 +131,29 @@ class Choice(DispatchTest):
             self.profile("--levels", "M/L", "--runs", 2, "--publish", f"http://127.0.0.1:{server.port}")
             file = wait_for(lambda: [file for file in (self.folder / "profiles").glob("*.xsp")], "a file of the server")[0]
             self.assertEqual(xsp_json("sql", file, "select count(*) > 5 as n from span where level = 'layer'", "--json"), [{"n": 1}])
+
+    def test_a_profile_is_seen_while_it_runs(self):
+        """Its spans at each level set on the server's live page, and the place of one that waits."""
+        def start(name, *options):
+            process = subprocess.Popen([XSP.resolve(), "profile", "net", "--registry", self.registry.url, "-o", name, "-f", *options], cwd=self.folder,
+                                       stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+            self.addCleanup(process.kill)
+            return process
+
+        def live_levels():
+            status, _, body = server.ask(None, path="/live/parts/document?after=0", method="GET")
+            return {run["levels"] for run in json.loads(gzip.decompress(body))["runs"]} if status == 200 else set()
+
+        self.agents("one")
+        with Server(self.folder / "live") as server:
+            runs = start("runs.xsp", "--levels", "M,M/L", "--runs", "1000000", "--publish", server.about["url"])
+            wait_for(lambda: live_levels() == {"M", "M/L"}, "spans of both level sets")
+            waits = start("waits.xsp")
+            self.assertTrue(any("one: waits, place 1 in its queue" in line for line in waits.stderr))
+            self.wait_for_busy(one=2)
+            for process in (waits, runs):
+                process.send_signal(signal.SIGINT)
+                process.communicate(timeout=TIMEOUT_S)
 
     def test_a_wrong_profile(self):
         self.agents("one")
