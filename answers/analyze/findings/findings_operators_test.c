@@ -415,6 +415,49 @@ static void test_f63_is_silent_about_a_small_tensor(void **unused)
   assert_int_equal(ask_rule("F63"), 0);
 }
 
+// hot = one_hot(ids, classes) at line 17; hot.float() at 18; what computes at 19, by `module`, or by the line itself. `at_20` then.
+static size_t one_hot_lines(const char *module, const char *product, const char *at_20)
+{
+  fixture_run(&fixture, "M/L", 1);
+  uint32_t main = python(0, "main", FILE_OF, 40), line = python(main, "Tagger.forward", FILE_OF, 19);
+  uint32_t caller = module != NULL ? python(line, module, TORCH "nn/modules/linear.py", 134) : line;
+  int64_t at = step(MS);
+  operator_at(python(main, "Tagger.forward", FILE_OF, 17), "aten::one_hot", at, 40 * US);
+  operator_at(python(main, "Tagger.forward", FILE_OF, 18), "aten::to", at + 100 * US, 20 * US);
+  operator_at(caller, product, at + 200 * US, 100 * US);
+  backward_at(caller, strcmp(product, "aten::mul") == 0 ? "MulBackward0" : "MmBackward0", at + 300 * US, 100 * US);
+  uint32_t after = python(main, "Tagger.forward", FILE_OF, 20);
+  operator_at(after, at_20, at + 600 * US, 50 * US);
+  return ask_rule("F63");
+}
+
+static void test_f63_of_a_product_in_another_line(void **unused)
+{
+  (void)unused;
+  assert_int_equal(one_hot_lines(NULL, "aten::matmul", "aten::relu"), 1);
+  ASSERT_NEAR(found_number(0, "line"), 17);
+  ASSERT_NEAR(found_number(0, "saving_ms"), 0.26);
+}
+
+// It may multiply the batch.
+static void test_f63_is_silent_about_a_layer_in_another_line(void **unused)
+{
+  (void)unused;
+  assert_int_equal(one_hot_lines("Linear.forward", "aten::linear", "aten::relu"), 0);
+}
+
+static void test_f63_is_silent_about_a_product_after_other_work(void **unused)
+{
+  (void)unused;
+  assert_int_equal(one_hot_lines(NULL, "aten::mul", "aten::matmul"), 0);
+}
+
+static void test_f63_is_silent_about_a_target(void **unused)
+{
+  (void)unused;
+  assert_int_equal(one_hot_lines(NULL, "aten::matmul", "aten::cross_entropy_loss"), 0);
+}
+
 // ---- which findings remain ---------------------------------------------------------------------------------------------
 static void test_least_gain(void **unused)
 {
@@ -459,6 +502,10 @@ int main(void)
       TEST(test_f63_of_a_linear_layer),
       TEST(test_f63_is_silent_where_nothing_multiplies),
       TEST(test_f63_is_silent_about_a_small_tensor),
+      TEST(test_f63_of_a_product_in_another_line),
+      TEST(test_f63_is_silent_about_a_layer_in_another_line),
+      TEST(test_f63_is_silent_about_a_product_after_other_work),
+      TEST(test_f63_is_silent_about_a_target),
       TEST(test_least_gain),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
