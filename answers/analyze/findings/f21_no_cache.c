@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // F21, decoding without a cache: successive calls of a model have one position more each, so that each computes all earlier ones
-// again. By the signatures of the calls: "input_ids=int64[1,128]".
+// again. By the signatures of the calls: "input_ids=int64[1,128]", or of an encoder and a decoder "src=int64[1,64],tgt=int64[1,7]".
 #include "analyze/findings/busiest_line.h"
 #include "analyze/findings/rules.h"
 #include "analyze/findings/shared.h"
@@ -17,7 +17,7 @@ struct dimensions {
   bool are_of_ids; // of integers
 };
 
-// Of the first tensor of a signature. False: it has none.
+// Of the next tensor of a signature, or of a part of one. False: it has none.
 static bool read_dimensions(const char *text, struct dimensions *ret)
 {
   const char *at = text != NULL ? strchr(text, '[') : NULL;
@@ -37,6 +37,11 @@ static bool read_dimensions(const char *text, struct dimensions *ret)
   return at != NULL && *at == ']' && ret->count > 1;
 }
 
+static bool are_equal(const struct dimensions *a, const struct dimensions *b)
+{
+  return a->count == b->count && memcmp(a->sizes, b->sizes, a->count * sizeof *a->sizes) == 0;
+}
+
 // The positions of `after`, if it is `before` with one position more; else 0.
 static int64_t grown(const struct dimensions *before, const struct dimensions *after)
 {
@@ -47,6 +52,28 @@ static int64_t grown(const struct dimensions *before, const struct dimensions *a
       at = i;
     }
   return differ == 1 && at > 0 && after->sizes[at] == before->sizes[at] + 1 ? after->sizes[at] : 0;
+}
+
+// Of the token ids of a decoder, after an encoder's input of several positions: a call with a cache has one. Masks and numbers of positions
+// grow with a cache, too.
+static bool read_decoder(const char *text, const struct dimensions *first, struct dimensions *ret)
+{
+  const char *end = text != NULL ? strchr(text, ']') : NULL;
+  while (end != NULL && first->sizes[first->count - 1] > 1) {
+    const char *start = end + 1, *type = strchr(start, '[');
+    end = type != NULL ? strchr(type, ']') : NULL;
+    if (end == NULL || !read_dimensions(start, ret) || !ret->are_of_ids)
+      continue;
+    static const char *const others[] = {"mask", "position", "cache", "length"};
+    bool is_other = false;
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+      const char *found = strstr(start, others[i]);
+      is_other |= found != NULL && found < type;
+    }
+    if (!is_other)
+      return true;
+  }
+  return false;
 }
 
 struct growing {                 // calls that have one position more than the one before
@@ -93,7 +120,7 @@ static enum status add(struct findings *findings, const struct growing *growing,
       "new token each",
       growing->count, observations, (long long)growing->most);
   finding->advice = "keep the keys and values of earlier positions: use_cache=True of generate(), or past_key_values "
-                    "from call to call";
+                    "from call to call; call an encoder once (encoder_outputs)";
   finding->confidence = growing->of_ids == growing->count ? CONFIDENCE_HIGH : CONFIDENCE_MEDIUM; // sorted batches
   finding_number(finding, "calls", growing->count);
   finding_number(finding, "positions_least", (double)growing->least);
@@ -108,20 +135,24 @@ static enum status find(struct findings *findings, struct error *err)
   size_t count;
   struct growing growing = {.least = INT64_MAX}, generation = growing;
   double least = findings_threshold(findings, "no_cache-calls");
-  struct dimensions before = {.count = 0}, dimensions;
+  struct dimensions before = {.count = 0}, dimensions, decoder_before = {.count = 0}, decoder;
   XSP_TRY(findings_places(findings, &places, err));
   XSP_TRY(findings_signatures(findings, &calls, &count, err));
   if (count == 0)
     return findings_lack(findings, err, "its observations have no signatures");
   for (size_t i = 0; i < count; i++) {
     bool has_any = read_dimensions(calls[i].text, &dimensions);
+    bool has_decoder = has_any && read_decoder(calls[i].text, &dimensions, &decoder);
     int64_t positions = has_any && i > 0 ? grown(&before, &dimensions) : 0;
+    bool is_decoders = positions == 0 && has_decoder && i > 0 && are_equal(&before, &dimensions);
+    positions = is_decoders ? grown(&decoder_before, &decoder) : positions;
     if (positions == 0) {
       add_generation(&growing, &generation, least);
       generation = (struct growing){.least = INT64_MAX};
     } else
-      add_call(&generation, calls[i].ms, positions, dimensions.are_of_ids);
+      add_call(&generation, calls[i].ms, positions, is_decoders || dimensions.are_of_ids);
     before = has_any ? dimensions : (struct dimensions){.count = 0};
+    decoder_before = has_decoder ? decoder : (struct dimensions){.count = 0};
   }
   add_generation(&growing, &generation, least);
   if (growing.count > 0 &&

@@ -74,6 +74,46 @@ static void test_f21_is_silent_with_a_cache(void **unused)
   assert_int_equal(ask_rule("F21"), 0);
 }
 
+// Of an encoder, whose input stays, and a decoder. `format`: has the position.
+static size_t decoding_with(const char *format)
+{
+  char signatures[9][96];
+  const char *all[9];
+  for (int i = 0; i < 9; i++) {
+    snprintf(signatures[i], sizeof signatures[i], format, 10 + i);
+    all[i] = signatures[i];
+  }
+  calls(all, 9);
+  return ask_rule("F21");
+}
+
+static void test_f21_of_a_decoder(void **unused)
+{
+  (void)unused;
+  assert_int_equal(decoding_with("input_ids=int64[2,96], decoder_input_ids=int64[2,%d]"), 1);
+  assert_non_null(strstr(found_text(0, "title"), "up to 18"));
+  assert_string_equal(found_text(0, "confidence"), "high");
+}
+
+static void test_f21_of_a_decoder_by_position(void **unused)
+{
+  (void)unused;
+  assert_int_equal(decoding_with("float32[2,96,64], mask=bool[2,96], int64[2,%d]"), 1);
+}
+
+static void test_f21_is_silent_about_numbers_that_grow_with_a_cache(void **unused)
+{
+  static const char *const formats[] = {"ids=int64[1,1], attention_mask=int64[1,%d]", "ids=int64[1,1], int64[1,%d]",
+                                        "x=int64[1,96], attention_mask=int64[1,%d]",
+                                        "ids=int64[1,96], decoder_position_ids=int64[1,%d]",
+                                        "ids=int64[1,96], past=float32[1,8,%d]"};
+  for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++) {
+    findings_test_done(unused);
+    findings_test_start(unused);
+    assert_int_equal(decoding_with(formats[i]), 0);
+  }
+}
+
 // Two epochs over batches that are sorted by their lengths.
 static void test_f21_is_silent_about_few_calls_in_a_row(void **unused)
 {
@@ -309,6 +349,9 @@ int main(void)
       TEST(test_f21),
       TEST(test_f21_is_less_sure_without_token_ids),
       TEST(test_f21_names_the_line_that_calls_the_model),
+      TEST(test_f21_of_a_decoder),
+      TEST(test_f21_of_a_decoder_by_position),
+      TEST(test_f21_is_silent_about_numbers_that_grow_with_a_cache),
       TEST(test_f21_is_silent_with_a_cache),
       TEST(test_f21_is_silent_about_few_calls_in_a_row),
       TEST(test_f22),
