@@ -466,21 +466,15 @@ enum line_of { OF_THIS_MACHINE, OF_ANOTHER, OF_A_CHANGED_FILE, OF_A_SERVER };
 // Asks about a program whose twelfth line collects garbage.
 static bool title_has_line(enum line_of of)
 {
-  const char *folder = getenv("TMPDIR");
+  const char *path = source_of("\n\n\n\n\n\n\n\n\n\n\n  gc.collect() \n");
   struct utsname names;
-  char path[4096], other[sizeof names.nodename + 1];
-  snprintf(path, sizeof path, "%s/xsp-source-line-XXXXXX.py", folder != NULL ? folder : "/tmp");
-  FILE *file = fdopen(mkstemps(path, 3), "w");
-  assert_non_null(file);
-  fputs("\n\n\n\n\n\n\n\n\n\n\n  gc.collect() \n", file);
-  fclose(file);
+  char other[sizeof names.nodename + 1];
   uname(&names);
   snprintf(other, sizeof other, "%sx", names.nodename);
   fixture.created_ns = of == OF_A_CHANGED_FILE ? 1 : INT64_MAX;
   fixture.request.reads_source = of != OF_A_SERVER;
   own_code_of(of == OF_ANOTHER ? other : names.nodename, path, 5, 5);
   assert_int_equal(ask_rule("F29"), 1);
-  unlink(path);
   const char *title = found_text(0, "title");
   return strcmp(title + strlen(title) - strlen(": gc.collect()"), ": gc.collect()") == 0;
 }

@@ -2,10 +2,14 @@
 // Test support for the tests of rules; see test_findings.h.
 #include "analyze/findings/test_findings.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct fixture fixture;
 static bool is_ready;
+static char source_path[4096];
 
 int findings_test_start(void **unused)
 {
@@ -17,7 +21,23 @@ int findings_test_start(void **unused)
 int findings_test_done(void **unused)
 {
   fixture_done(&fixture);
+  if (source_path[0] != 0)
+    unlink(source_path);
+  source_path[0] = 0;
   return 0;
+}
+
+const char *source_of(const char *text)
+{
+  const char *folder = getenv("TMPDIR");
+  snprintf(source_path, sizeof source_path, "%s/xsp-source-XXXXXX.py", folder != NULL ? folder : "/tmp");
+  FILE *file = fdopen(mkstemps(source_path, 3), "w");
+  assert_non_null(file);
+  fputs(text, file);
+  fclose(file);
+  fixture.created_ns = INT64_MAX;
+  fixture.request.reads_source = true;
+  return source_path;
 }
 
 size_t ask_rule(const char *rule)

@@ -21,6 +21,8 @@ int findings_test_start(void **unused);
 int findings_test_done(void **unused);
 #define TEST(function) cmocka_unit_test_setup_teardown(function, findings_test_start, findings_test_done)
 
+// Writes a source that rules may read: a file of this machine, until the test ends. Returns its path.
+const char *source_of(const char *text);
 // How many findings the rule has. The first question finishes the experiment: write all of it before.
 size_t ask_rule(const char *rule);
 const char *found_text(size_t row, const char *key); // "(null)" for null
