@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // F22, double precision: a model is called with tensors of float64, so that it computes in double precision: half as fast, with
-// twice the memory traffic. Or it converts to it itself, by samples in PyTorch's code for it.
+// twice the memory traffic. Or it converts to it itself, by samples in PyTorch's code for it; or NumPy computes its inputs so, which
+// then become float32.
 #include "analyze/findings/busiest_line.h"
 #include "analyze/findings/own_lines.h"
 #include "analyze/findings/rules.h"
@@ -43,13 +44,15 @@ static enum status add(struct findings *findings, double times, struct error *er
 }
 
 // ---- conversions within the model ------------------------------------------------------------------------------------
-enum double_kind { DOUBLE_NONE, DOUBLE_COMPUTES, DOUBLE_CONVERTS }; // kinds of lines
+enum double_kind { DOUBLE_NONE, DOUBLE_COMPUTES, DOUBLE_CONVERTS, DOUBLE_OF_NUMPY, DOUBLE_KINDS }; // kinds of lines
 
 struct doubles { // samples of main threads in the loop
   struct store_call_paths paths;
   struct work_paths work_paths;
   struct own_lines lines;
-  double all_ns, double_ns, by_line_ns[DOUBLE_CONVERTS + 1]; // double_ns: with backward passes, which no line calls
+  double all_ns, double_ns,
+      by_line_ns[DOUBLE_KINDS]; // double_ns: of PyTorch, with backward passes, which no line calls
+  bool narrows;                 // NumPy makes float32 of float64
 };
 
 // "void at::native::AVX512::serial_vec_log_softmax_lastdim_range<double>(double const*, double*, …)".
@@ -65,6 +68,29 @@ static bool computes_in_double(const struct store_frame *frame)
   for (size_t i = 0; is_double && i < sizeof others / sizeof others[0]; i++)
     is_other |= strstr(frame->name, others[i]) != NULL;
   return is_double && !is_other;
+}
+
+// NumPy's loops over arrays: "DOUBLE_multiply_X86_V3", "_aligned_contig_cast_ubyte_to_double". As of PyTorch, no sums and products.
+static bool is_numpys_double(const struct store_frame *frame)
+{
+  return strncmp(frame->name, "DOUBLE_", 7) == 0
+             ? strstr(frame->name, "matmul") == NULL && strstr(frame->name, "dot") == NULL &&
+                   strstr(frame->name, "_sum") == NULL
+             : strstr(frame->name, "_to_double") != NULL || strstr(frame->name, "_double_to_") != NULL;
+}
+
+static void add_numpys(struct doubles *doubles, uint32_t context_id, uint32_t own, double ns)
+{
+  const struct store_frame *frame = &doubles->paths.frames[doubles->paths.contexts[context_id - 1].frame_id - 1];
+  if (own == 0 || frame->name == NULL || frame->module == NULL || strstr(frame->module, "/_multiarray_umath") == NULL ||
+      !is_numpys_double(frame))
+    return;
+  if (strstr(frame->name, "double_to_float") != NULL) { // alone it may be of random numbers
+    doubles->narrows = true;
+    return;
+  }
+  own_lines_add(&doubles->lines, own, DOUBLE_OF_NUMPY, ns);
+  doubles->by_line_ns[DOUBLE_OF_NUMPY] += ns;
 }
 
 static void add_sample(void *data, uint32_t context_id, double ns)
@@ -84,6 +110,7 @@ static void add_sample(void *data, uint32_t context_id, double ns)
   }
   doubles->all_ns += ns;
   doubles->double_ns += is_double || converts ? ns : 0;
+  add_numpys(doubles, context_id, own, ns);
   if ((!is_double && !converts) || is_backward || own == 0)
     return;
   enum double_kind kind = converts ? DOUBLE_CONVERTS : DOUBLE_COMPUTES;
@@ -103,11 +130,10 @@ static bool has_factorizations(const struct places *places)
   return false;
 }
 
-static void add_within(struct findings *findings, const struct doubles *doubles)
+static void add_line(struct findings *findings, const struct doubles *doubles, enum double_kind kind, double share)
 {
-  double share = doubles->double_ns / doubles->all_ns;
-  enum double_kind kind = doubles->by_line_ns[DOUBLE_CONVERTS] > 0 ? DOUBLE_CONVERTS : DOUBLE_COMPUTES;
   const struct own_line *line = own_lines_main(&doubles->lines, kind, doubles->by_line_ns[kind]);
+  bool is_numpys = kind == DOUBLE_OF_NUMPY;
   if (line == NULL || !(100 * share >= findings_threshold(findings, "float64-computing")))
     return;
   struct finding *finding = findings_add(findings);
@@ -118,12 +144,24 @@ static void add_within(struct findings *findings, const struct doubles *doubles)
   finding->saving_basis = "half of the time in float64, by samples: single precision moves half the bytes and computes "
                           "twice as fast; without conversions even more";
   finding->title = arena_format(findings->question->arena,
-                                "%s has PyTorch compute in float64 (double precision) for %.3g %% of the loop",
-                                findings_name(findings, finding->context), 100 * share);
-  finding->advice = "leave out .double(), and constants or arrays of NumPy in float64; float32 is precise enough for "
-                    "softmax, losses and norms";
+                                "%s has %s compute in float64 (double precision) for %.3g %% of the loop%s",
+                                findings_name(findings, finding->context), is_numpys ? "NumPy" : "PyTorch", 100 * share,
+                                is_numpys ? ", and then makes float32 of it" : "");
+  finding->advice = is_numpys
+                        ? "convert first: x.astype(np.float32), or np.divide(x, 255, dtype=np.float32); constants as "
+                          "arrays of float32 (np.array([0.5], np.float32)), since those of float64 widen the result"
+                        : "leave out .double(), and constants or arrays of NumPy in float64; float32 is precise enough "
+                          "for softmax, losses and norms";
   finding->threshold = findings_threshold_of(findings, "float64-computing");
   finding->confidence = CONFIDENCE_MEDIUM;
+}
+
+static void add_within(struct findings *findings, const struct doubles *doubles)
+{
+  add_line(findings, doubles, doubles->by_line_ns[DOUBLE_CONVERTS] > 0 ? DOUBLE_CONVERTS : DOUBLE_COMPUTES,
+           doubles->double_ns / doubles->all_ns);
+  if (doubles->narrows && findings->places->total.operators.ns > 0)
+    add_line(findings, doubles, DOUBLE_OF_NUMPY, doubles->by_line_ns[DOUBLE_OF_NUMPY] / doubles->all_ns);
 }
 
 static enum status find_within(struct findings *findings, bool has_signatures, struct error *err)
@@ -161,6 +199,7 @@ const struct finding_rule finding_f22 = {
     .title = "double precision",
     .thresholds = {{"float64-share", "%", 50,
                     "of the observations that are called with tensors of float64, at least; or"},
-                   {"float64-computing", "%", 10, "time in PyTorch's code for it, of the main thread's in the loop"}},
+                   {"float64-computing", "%", 10,
+                    "time in PyTorch's or NumPy's code for it, of the main thread's in the loop"}},
     .find = find,
 };

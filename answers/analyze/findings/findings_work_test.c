@@ -860,6 +860,57 @@ static void test_float64_beside_a_factorization_is_none(void **unused)
   assert_int_equal(softmax_beside("aten::linalg_solve_ex", softmax, LIBTORCH), 0);
 }
 
+// In each step NumPy computes at main's line 18, and in one of them makes other numbers of it. `has_model`: operators run.
+static size_t input_in(const char *loop, const char *cast, bool has_model)
+{
+  uint32_t steps = start_on("elsewhere", 8), main_thread = fixture.thread, main = fixture.context_id;
+  fixture.thread = steps;
+  fixture.context_id = fixture_frame(&fixture, main, XSP_FRAME_FRAMEWORK, "aten::mul", NULL, 0);
+  for (int i = 0; i < 20 && has_model; i++)
+    fixture_span(&fixture, XSP_LEVEL_LAYER, "aten::mul", i * STEP + 5 * MS, US);
+  fixture.thread = main_thread;
+  uint32_t prepare = python(main, "prepare", FILE_OF, 18);
+  fixture.context_id = native(prepare, loop, NUMPY);
+  samples_of_steps(1);
+  fixture.context_id = native(python(main, "prepare", FILE_OF, 19), cast, NUMPY);
+  fixture_sample(&fixture, SAMPLE_CPU, 9 * MS, MS / 2);
+  return ask_rule("F22");
+}
+
+static void test_input_in_float64(void **unused)
+{
+  (void)unused;
+  assert_int_equal(input_in("DOUBLE_subtract_X86_V3", "_aligned_contig_cast_double_to_float", true), 1);
+  ASSERT_NEAR(found_number(0, "line"), 18);
+  ASSERT_NEAR(found_number(0, "saving_pct"), 50. * 20 / 180.5);
+}
+
+// Random numbers, which are made in float64.
+static void test_float64_that_only_becomes_float32_is_none(void **unused)
+{
+  (void)unused;
+  static const char cast[] = "_aligned_contig_cast_double_to_float";
+  assert_int_equal(input_in(cast, cast, true), 0);
+}
+
+static void test_input_in_float64_that_stays_is_none(void **unused)
+{
+  (void)unused;
+  assert_int_equal(input_in("DOUBLE_subtract_X86_V3", "_aligned_contig_cast_double_to_long", true), 0);
+}
+
+static void test_sums_of_numpy_in_float64_are_none(void **unused)
+{
+  (void)unused;
+  assert_int_equal(input_in("DOUBLE_pairwise_sum", "_aligned_contig_cast_double_to_float", true), 0);
+}
+
+static void test_float64_without_a_model_is_none(void **unused)
+{
+  (void)unused;
+  assert_int_equal(input_in("DOUBLE_subtract_X86_V3", "_aligned_contig_cast_double_to_float", false), 0);
+}
+
 static void test_float64_of_numpy_is_none(void **unused)
 {
   (void)unused;
@@ -880,6 +931,11 @@ int main(void)
       TEST(test_sums_in_float64_are_none),
       TEST(test_float64_beside_a_factorization_is_none),
       TEST(test_float64_of_numpy_is_none),
+      TEST(test_input_in_float64),
+      TEST(test_input_in_float64_that_stays_is_none),
+      TEST(test_float64_that_only_becomes_float32_is_none),
+      TEST(test_sums_of_numpy_in_float64_are_none),
+      TEST(test_float64_without_a_model_is_none),
       TEST(test_products_in_float16),
       TEST(test_products_in_bfloat16),
       TEST(test_products_with_vectors_in_float16_are_none),
