@@ -785,6 +785,60 @@ static void test_tracing_by_pytorch(void **unused)
   assert_non_null(strstr(found_text(0, "title"), "traced and compiled"));
 }
 
+// Its layers are made anew.
+static void test_models_quantized_in_each_step(void **unused)
+{
+  (void)unused;
+  start();
+  uint32_t answer = python(fixture.context_id, "answer", FILE_OF, 12);
+  uint32_t convert = python(answer, "quantize_dynamic", SITE "torch/ao/quantization/quantize.py", 500);
+  fixture.context_id = python(convert, "Linear.__init__", SITE "torch/nn/modules/linear.py", 105);
+  samples_of_steps(2);
+  assert_int_equal(ask_rule("F29"), 1);
+  assert_non_null(strstr(found_text(0, "title"), "quantizes"));
+  ASSERT_NEAR(found_number(0, "line"), 12);
+}
+
+// Layers that learn to be quantized round in each step.
+static void test_rounding_in_each_step_is_no_conversion(void **unused)
+{
+  static const struct {
+    const char *function, *file;
+  } rounding[] = {{"FakeQuantize.forward", SITE "torch/ao/quantization/fake_quantize.py"},
+                  {"quantize_per_tensor", SITE "torch/ao/quantization/fx/_decomposed.py"}};
+  for (size_t i = 0; i < sizeof rounding / sizeof rounding[0]; i++) {
+    findings_test_done(unused);
+    findings_test_start(unused);
+    assert_int_equal(work_of(rounding[i].function, rounding[i].file, 2), 0);
+  }
+}
+
+static void test_models_moved_in_each_step(void **unused)
+{
+  (void)unused;
+  assert_int_equal(work_of("Module._apply", SITE "torch/nn/modules/module.py", 2), 1);
+  assert_non_null(strstr(found_text(0, "title"), "moves a model"));
+}
+
+static void test_a_profiler_in_each_step(void **unused)
+{
+  (void)unused;
+  assert_int_equal(work_of("profile._parse_kineto_results", SITE "torch/autograd/profiler.py", 2), 1);
+  assert_non_null(strstr(found_text(0, "title"), "profiler"));
+}
+
+static void test_a_range_is_no_profiler(void **unused)
+{
+  (void)unused;
+  assert_int_equal(work_of("record_function.__enter__", SITE "torch/autograd/profiler.py", 2), 0);
+}
+
+static void test_applying_a_function_moves_nothing(void **unused)
+{
+  (void)unused;
+  assert_int_equal(work_of("Module.apply", SITE "torch/nn/modules/module.py", 2), 0);
+}
+
 // ---- F22, by samples -------------------------------------------------------------------------------------------------
 #define LIBTORCH SITE "torch/lib/libtorch_cpu.so"
 
@@ -924,6 +978,12 @@ int main(void)
       TEST(test_a_few_states_are_none),
       TEST(test_tensors_as_text),
       TEST(test_tracing_by_pytorch),
+      TEST(test_models_quantized_in_each_step),
+      TEST(test_rounding_in_each_step_is_no_conversion),
+      TEST(test_models_moved_in_each_step),
+      TEST(test_applying_a_function_moves_nothing),
+      TEST(test_a_profiler_in_each_step),
+      TEST(test_a_range_is_no_profiler),
       TEST(test_softmax_in_float64),
       TEST(test_softmax_in_float64_beside_other_operators),
       TEST(test_floats_added_up_in_float64_are_none),

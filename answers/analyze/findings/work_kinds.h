@@ -5,7 +5,7 @@
 
 #include "correlate/correlate.h"
 
-#define WORK_PATTERNS_MOST 8
+#define WORK_PATTERNS_MOST 12
 
 struct work_kind {
   const char *key, *title; // title: "%s" is the function of the program; NULL: F29 is not about it
@@ -27,15 +27,15 @@ enum { // places in work_kinds[]; what is not named is found by its frames
   WORK_READS,   // of numbers
   WORK_OUTPUTS, // whole arrays, and waits that measure: what the program must have
   WORK_TRANSFERS,
-  WORK_MODEL = 21,
+  WORK_MODEL = 22,
   WORK_COMPILATION,
   WORK_EAGER_KERAS,
   WORK_EAGER,
   WORK_TOKENIZER,
-  WORK_DECODING = 27,
-  WORK_STATES = 31,
+  WORK_DECODING = 28,
+  WORK_STATES = 32,
   WORK_TEXT,
-  WORK_JAX_RANDOM = 35, // the last ones: all others count before them
+  WORK_JAX_RANDOM = 38, // the last ones: all others count before them
   WORK_JAX_EAGER,
   WORK_JAX_CALLS,
   WORK_KINDS
