@@ -181,8 +181,9 @@ static void test_f6_is_silent_about_a_first_epoch_of_an_eager_iterator(void **un
   assert_int_equal(ask_rule("F6"), 0);
 }
 
-// Steps of a graph of TensorFlow's, whose operator waits on a thread of the pipeline. With a generator, its line has the time.
-static void iterator_of_a_graph(int waits, bool has_generator)
+// Steps of a graph of TensorFlow's, whose operator waits on a thread of the pipeline. With a function of the program, its line has the time.
+enum input { NATIVE_INPUT, GENERATOR, NUMPY_FUNCTION };
+static void iterator_of_a_graph(int waits, enum input input)
 {
   uint32_t steps = start_with(5), pipeline = thread(9);
   for (int i = 0; i < 20; i++) {
@@ -194,19 +195,22 @@ static void iterator_of_a_graph(int waits, bool has_generator)
     fixture.thread = steps;
     fixture_span(&fixture, XSP_LEVEL_LAYER, "MatMul", i * STEP + 5 * MS, 5 * MS);
   }
-  if (!has_generator)
+  if (input == NATIVE_INPUT)
     return;
   fixture.thread = pipeline;
   uint32_t call = python(0, "FuncRegistry.__call__", SITE "tensorflow/python/ops/script_ops.py", 214);
-  uint32_t next = python(call, "generator_py_func", SITE "tensorflow/python/data/ops/from_generator_op.py", 198);
+  uint32_t next = input == NUMPY_FUNCTION
+                      ? call
+                      : python(call, "generator_py_func", SITE "tensorflow/python/data/ops/from_generator_op.py", 198);
   fixture.context_id = python(next, "rows", "/home/me/data.py", 24);
-  samples_of_steps(5);
+  for (int i = 0; i < 20; i++) // while the step waits
+    fixture_sample(&fixture, SAMPLE_CPU, i * STEP + 4 * MS, 5 * MS);
 }
 
 static void test_f6_of_an_iterator(void **unused)
 {
   (void)unused;
-  iterator_of_a_graph(20, false);
+  iterator_of_a_graph(20, NATIVE_INPUT);
   assert_int_equal(ask_rule("F6"), 1);
   ASSERT_NEAR(found_number(0, "saving_ms"), 5);
   ASSERT_NEAR(found_number(0, "line"), 30); // main, which calls the step
@@ -216,14 +220,23 @@ static void test_f6_of_an_iterator(void **unused)
 static void test_f6_is_silent_about_a_first_epoch(void **unused)
 {
   (void)unused;
-  iterator_of_a_graph(9, false);
+  iterator_of_a_graph(9, NATIVE_INPUT);
   assert_int_equal(ask_rule("F6"), 0);
 }
 
 static void test_f6_of_a_generator(void **unused)
 {
   (void)unused;
-  iterator_of_a_graph(20, true);
+  iterator_of_a_graph(20, GENERATOR);
+  assert_int_equal(ask_rule("F6"), 1);
+  assert_string_equal(found_text(0, "file"), "/home/me/data.py");
+  ASSERT_NEAR(found_number(0, "line"), 24);
+}
+
+static void test_f6_of_a_function_of_numpy(void **unused)
+{
+  (void)unused;
+  iterator_of_a_graph(20, NUMPY_FUNCTION);
   assert_int_equal(ask_rule("F6"), 1);
   assert_string_equal(found_text(0, "file"), "/home/me/data.py");
   ASSERT_NEAR(found_number(0, "line"), 24);
@@ -233,7 +246,7 @@ static void test_f6_of_a_generator(void **unused)
 static void test_f6_names_no_function_of_the_step(void **unused)
 {
   (void)unused;
-  iterator_of_a_graph(20, false);
+  iterator_of_a_graph(20, NATIVE_INPUT);
   fixture.thread = thread(9);
   uint32_t call = python(0, "FuncRegistry.__call__", SITE "tensorflow/python/ops/script_ops.py", 214);
   fixture.context_id = python(call, "metric", "/home/me/model.py", 7);
@@ -332,6 +345,7 @@ int main(void)
       TEST(test_f6_is_silent_about_a_first_epoch_of_an_eager_iterator),
       TEST(test_f6_of_an_iterator),
       TEST(test_f6_is_silent_about_a_first_epoch),
+      TEST(test_f6_of_a_function_of_numpy),
       TEST(test_f6_of_a_generator),
       TEST(test_f6_names_no_function_of_the_step),
       TEST(test_f6_is_silent_about_a_fast_loader),

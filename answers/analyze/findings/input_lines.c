@@ -2,9 +2,13 @@
 // Adds up the samples of what PyTorch's data loaders call, by line of the data set's code. Called by F6.
 #include "analyze/findings/input_lines.h"
 
+#include "analyze/causes/loaders.h"
 #include "analyze/findings/shared.h"
 #include "analyze/findings/work_paths.h"
 #include "analyze/run_columns.h"
+#include "base/saturate.h"
+#include "base/sorted.h"
+#include "base/vector.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -14,10 +18,16 @@ struct input_path { // what is known of a context
   uint32_t own;     // the data set's innermost line; 0: it is in no loader, or the loader's own code
   uint8_t kind;     // of work below that line
   bool is_known;
-  bool is_loader; // it is in a loader
-  bool resizes;   // below the own line it makes pictures smaller
-  bool is_bare;   // in no other Python code than PyTorch's, as where the data set is tensors
+  bool is_loader;   // it is in a loader
+  bool resizes;     // below the own line it makes pictures smaller
+  bool is_bare;     // in no other Python code than PyTorch's, as where the data set is tensors
+  bool is_callback; // of a loader, if it runs while one is waited for; else of a step
 };
+
+struct wait { // for an iterator of TensorFlow
+  int64_t start_ns, end_ns;
+};
+typedef VECTOR(struct wait) wait_vector;
 
 struct adding {
   struct store_call_paths paths;
@@ -29,6 +39,21 @@ struct adding {
 static bool is_elsewhere(const struct store_frame *frame)
 {
   return frame->kind == XSP_FRAME_PYTHON && frame->file != NULL && strstr(frame->file, "/torch/") == NULL;
+}
+
+// TensorFlow calls a function of the program on a thread of its own: tf.numpy_function or tf.py_function, as the map of a data set does.
+static bool is_callback(const struct adding *adding, const struct own_lines *lines, uint32_t context_id)
+{
+  const struct store_frame *frame = own_lines_frame(lines, context_id);
+  if (frame->kind != XSP_FRAME_PYTHON || frame->file == NULL || frame->name == NULL ||
+      !findings_matches(frame->file, "*/tensorflow/python/ops/script_ops.py", false) ||
+      !findings_matches(frame->name, "*__call__", false))
+    return false;
+  for (uint32_t id = (uint32_t)adding->paths.contexts[context_id - 1].parent_id; id != 0;
+       id = (uint32_t)adding->paths.contexts[id - 1].parent_id)
+    if (own_lines_frame(lines, id)->kind == XSP_FRAME_PYTHON)
+      return false;
+  return true;
 }
 
 // Between the loader's frame and the sample's end.
@@ -44,9 +69,11 @@ static const struct input_path *path_of(struct adding *adding, const struct own_
   bool is_bare = true, resizes = false;
   for (uint32_t id = context_id; id != 0; id = (uint32_t)adding->paths.contexts[id - 1].parent_id) {
     const struct store_frame *frame = own_lines_frame(lines, id);
-    unsigned found = work_paths_kind(&adding->work_paths, id);
+    bool calls_back = is_callback(adding, lines, id);
+    unsigned found = calls_back ? WORK_INPUT : work_paths_kind(&adding->work_paths, id);
     if (found == WORK_INPUT && own != 0) {
-      *path = (struct input_path){.own = own, .kind = kind, .is_known = true, .is_loader = true, .resizes = resizes};
+      *path = (struct input_path){
+          .own = own, .kind = kind, .is_known = true, .is_loader = true, .resizes = resizes, .is_callback = calls_back};
       return path;
     }
     is_bare &= !is_elsewhere(frame);
@@ -64,13 +91,44 @@ static const struct input_path *path_of(struct adding *adding, const struct own_
   return path;
 }
 
-static void add_samples(struct adding *adding, struct input_lines *lines, const struct store_samples *samples)
+SORTED_BY(compare_waits, struct wait, RISING(start_ns))
+
+static enum status load_waits(struct findings *findings, const struct view_run *run, struct arena *arena,
+                              wait_vector *ret, struct error *err)
+{
+  struct run_columns columns;
+  XSP_TRY(run_columns_load(findings->question, run,
+                           STORE_BIT(STORE_NAME) | STORE_BIT(STORE_START_NS) | STORE_BIT(STORE_DURATION_NS), arena,
+                           &columns, err));
+  struct map known SCOPED(map_done) = {0};
+  struct loaders_found found = {.has_other = false};
+  for (uint32_t row = 0; row < columns.spans.count; row++)
+    if (finding_time_names_loader(&known, columns.store, columns.spans.name[row], &found))
+      *vector_add(ret) = (struct wait){columns.spans.start_ns[row],
+                                       saturate_add(columns.spans.start_ns[row], columns.spans.duration_ns[row])};
+  vector_sort(ret, compare_waits);
+  int64_t end_ns = INT64_MIN; // of those before: they may overlap
+  for (size_t i = 0; i < ret->count; i++) {
+    end_ns = ret->items[i].end_ns > end_ns ? ret->items[i].end_ns : end_ns;
+    ret->items[i].end_ns = end_ns;
+  }
+  return STATUS_OK;
+}
+
+static bool is_waited_for(const wait_vector *waits, int64_t time_ns)
+{
+  size_t after = PARTITION_POINT(i, 0, waits->count, waits->items[i].start_ns <= time_ns);
+  return after > 0 && time_ns <= waits->items[after - 1].end_ns;
+}
+
+static void add_samples(struct adding *adding, struct input_lines *lines, const wait_vector *waits,
+                        const struct store_samples *samples)
 {
   for (size_t i = 0; i < samples->count; i++) {
     const struct input_path *path =
         samples->context_id[i] != 0 ? path_of(adding, &lines->lines, samples->context_id[i]) : NULL;
     double ns = (double)samples->duration_ns[i];
-    if (path == NULL)
+    if (path == NULL || (path->is_callback && !is_waited_for(waits, samples->time_ns[i])))
       continue;
     lines->loader_ns += path->is_loader ? ns : 0;
     lines->bare_ns += path->is_bare ? ns : 0;
@@ -127,8 +185,10 @@ enum status input_lines_load(struct findings *findings, struct input_lines *ret_
   for (size_t i = 0; i < findings->set->run_count; i++) {
     struct arena arena SCOPED(arena_done) = {0};
     struct store_samples samples;
+    wait_vector waits SCOPED(vector_end) = {0};
     XSP_TRY(store_load_samples(store, findings->set->runs[i]->run->run_id, &arena, &samples, err));
-    add_samples(adding, ret_lines, &samples);
+    XSP_TRY(load_waits(findings, findings->set->runs[i], &arena, &waits, err));
+    add_samples(adding, ret_lines, &waits, &samples);
     XSP_TRY(count_processes(store, findings->set->runs[i], &samples, &arena, &ret_lines->processes, err));
   }
   ret_lines->main = own_lines_main(&ret_lines->lines, 0, ret_lines->all_ns);
