@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// F26 to F28, F58, F60 and F63 over programs with known answers: operators that could be fewer or others. Each names its fault with its
+// F26 to F28, F58, F60, F63 and F68 over programs with known answers: operators that could be fewer or others. Each names its fault with its
 // line, and is silent about the same program without.
 #include "analyze/findings/test_operators.h"
 
@@ -458,6 +458,73 @@ static void test_f63_is_silent_about_a_target(void **unused)
   assert_int_equal(one_hot_lines(NULL, "aten::matmul", "aten::cross_entropy_loss"), 0);
 }
 
+// ---- F68 -------------------------------------------------------------------------------------------------------------
+// Two steps of 1 ms: scores, a sort at line 9, and two operators at line 10, of which the second may be of what calls the function.
+static size_t sorting(const char *file, int64_t us, const char *taken, const char *then, bool in_caller)
+{
+  fixture_run(&fixture, "M/L", 1);
+  uint32_t main = python(0, "main", FILE_OF, 40);
+  for (int i = 0; i < 2; i++) {
+    int64_t at = step(MS);
+    operator_at(python(main, "search", file, 8), "aten::slice", at, US);
+    operator_at(python(main, "search", file, 8), "aten::matmul", at + 10 * US, 100 * US);
+    uint32_t line = python(main, "search", file, 9);
+    operator_at(line, "aten::argsort", at + 200 * US, us * US);
+    operator_at(fixture.context_id, "aten::sort", at + 201 * US, (us - 1) * US);
+    operator_at(python(main, "search", file, 10), taken, at + 400 * US, US);
+    operator_at(in_caller ? python(0, "main", FILE_OF, 41) : python(main, "search", file, 10), then, at + 500 * US,
+                10 * US);
+  }
+  return ask_rule("F68");
+}
+
+static void test_f68(void **unused)
+{
+  (void)unused;
+  assert_int_equal(sorting(FILE_OF, 100, "aten::slice", "aten::index", false), 1);
+  ASSERT_NEAR(found_number(0, "line"), 9);
+  ASSERT_NEAR(found_number(0, "saving_ms"), 0.1);
+}
+
+// The k-th largest as a limit.
+static void test_f68_of_a_limit(void **unused)
+{
+  (void)unused;
+  assert_int_equal(sorting(FILE_OF, 100, "aten::select", "aten::lt", false), 1);
+}
+
+static void test_f68_of_what_a_caller_uses(void **unused)
+{
+  (void)unused;
+  assert_int_equal(sorting(FILE_OF, 100, "aten::select", "aten::add", true), 1);
+}
+
+static void test_f68_is_silent_below_its_share(void **unused)
+{
+  (void)unused;
+  assert_int_equal(sorting(FILE_OF, 99, "aten::slice", "aten::index", false), 0);
+}
+
+static void test_f68_is_silent_about_installed_code(void **unused)
+{
+  (void)unused;
+  assert_int_equal(sorting(TORCH "functional.py", 100, "aten::slice", "aten::index", false), 0);
+}
+
+// Sampling by cumulated probabilities.
+static void test_f68_is_silent_where_all_are_used(void **unused)
+{
+  (void)unused;
+  assert_int_equal(sorting(FILE_OF, 100, "aten::softmax", "aten::slice", false), 0);
+}
+
+// Differences of neighbours.
+static void test_f68_is_silent_where_the_order_counts(void **unused)
+{
+  (void)unused;
+  assert_int_equal(sorting(FILE_OF, 100, "aten::slice", "aten::sub", false), 0);
+}
+
 // ---- which findings remain ---------------------------------------------------------------------------------------------
 static void test_least_gain(void **unused)
 {
@@ -506,6 +573,13 @@ int main(void)
       TEST(test_f63_is_silent_about_a_layer_in_another_line),
       TEST(test_f63_is_silent_about_a_product_after_other_work),
       TEST(test_f63_is_silent_about_a_target),
+      TEST(test_f68),
+      TEST(test_f68_of_a_limit),
+      TEST(test_f68_of_what_a_caller_uses),
+      TEST(test_f68_is_silent_below_its_share),
+      TEST(test_f68_is_silent_about_installed_code),
+      TEST(test_f68_is_silent_where_all_are_used),
+      TEST(test_f68_is_silent_where_the_order_counts),
       TEST(test_least_gain),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

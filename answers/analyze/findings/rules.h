@@ -59,6 +59,7 @@
   X(f63)                                                                                                               \
   X(f64)                                                                                                               \
   X(f65)                                                                                                               \
+  X(f68)                                                                                                               \
   /* the next one goes above this line */
 
 #define DECLARE(name) extern const struct finding_rule finding_##name;
