@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the operators that a program calls in their order. Called by F68.
+// Reads the operators that a program calls in their order. Called by F68 and F69.
 #include "analyze/findings/called.h"
 
 #include "analyze/run_columns.h"

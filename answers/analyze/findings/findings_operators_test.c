@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// F26 to F28, F58, F60, F63 and F68 over programs with known answers: operators that could be fewer or others. Each names its fault with its
+// F26 to F28, F58, F60, F63, F68 and F69 over programs with known answers: operators that could be fewer or others. Each names its fault with its
 // line, and is silent about the same program without.
 #include "analyze/findings/test_operators.h"
 
 #include <string.h>
+#include <sys/utsname.h>
 
 // ---- F26 -------------------------------------------------------------------------------------------------------------
 // `fill_us`: of the backward pass, that clears the gradient.
@@ -525,6 +526,94 @@ static void test_f68_is_silent_where_the_order_counts(void **unused)
   assert_int_equal(sorting(FILE_OF, 100, "aten::slice", "aten::sub", false), 0);
 }
 
+// ---- F69 -------------------------------------------------------------------------------------------------------------
+// Operators named so at line 2 of the source, the last one at line `last`.
+static size_t pairs(const char *source, const char *const *names, size_t count, int64_t last)
+{
+  struct utsname host;
+  uname(&host);
+  const struct store_system_value system[] = {{.key = "host", .text = host.nodename}};
+  const char *path = source_of(source);
+  fixture_experiment_on(&fixture, "train", system, 1);
+  fixture_run(&fixture, "M/L", 1);
+  uint32_t main = python(0, "main", path, 40), line = python(main, "nearest", path, 2);
+  int64_t at = step(MS);
+  operator_at(python(main, "nearest", path, 1), "aten::mul", at, US);
+  for (size_t i = 0; i < count; i++) {
+    uint32_t caller = i + 1 < count ? line : python(main, "nearest", path, last);
+    if (strcmp(names[i], "aten::pow") == 0)
+      caller = python(caller, "wrapped", TORCH "_tensor.py", 36);
+    operator_at(caller, names[i], at + ((int64_t)i + 1) * 100 * US, 50 * US);
+  }
+  return ask_rule("F69");
+}
+
+static const char *const squares[] = {"aten::unsqueeze", "aten::unsqueeze", "aten::sub", "aten::pow", "aten::sum"};
+
+static void test_f69(void **unused)
+{
+  static const char *const sources[] = {"\nd = ((a[:, None] - self.b[None]) ** 2).sum(-1)\n",
+                                        "\nreturn torch.pow(a.unsqueeze(1) - b.unsqueeze(0), 2).sum(2)",
+                                        "\n  d = (a[:, None, :] - b[i][None, :, :]).pow(2).sum(-1)  # all\n"};
+  for (size_t i = 0; i < sizeof sources / sizeof sources[0]; i++) {
+    findings_test_done(unused);
+    findings_test_start(unused);
+    assert_int_equal(pairs(sources[i], squares, 5, 2), 1);
+    ASSERT_NEAR(found_number(0, "line"), 2);
+    ASSERT_NEAR(found_number(0, "saving_ms"), 0.25);
+  }
+}
+
+static void test_f69_of_norms(void **unused)
+{
+  (void)unused;
+  static const char *const names[] = {"aten::unsqueeze", "aten::unsqueeze", "aten::expand", "aten::sub",
+                                      "aten::linalg_vector_norm"};
+  assert_int_equal(pairs("\n(a[:, None] - b[None]).norm(dim=-1)\n", names, 5, 2), 1);
+}
+
+static void test_f69_of_cosines(void **unused)
+{
+  (void)unused;
+  static const char *const names[] = {"aten::unsqueeze", "aten::unsqueeze", "aten::slice", "aten::cosine_similarity"};
+  assert_int_equal(pairs("\ns = F.cosine_similarity(a[:, None], b[None], dim=-1)\n", names, 4, 2), 1);
+}
+
+// The mean of each channel.
+static void test_f69_is_silent_about_one_broadcast(void **unused)
+{
+  static const char *const sources[] = {"\nv = ((x - mean[:, :, None, None]) ** 2).sum(-1)\n", "\n", "",
+                                        "\ns = F.cosine_similarity(a[:, None], b, dim=None)\n"};
+  for (size_t i = 0; i < sizeof sources / sizeof sources[0]; i++) {
+    findings_test_done(unused);
+    findings_test_start(unused);
+    assert_int_equal(pairs(sources[i], squares, 5, 2), 0);
+  }
+}
+
+// Divided by a variance.
+static void test_f69_is_silent_about_other_functions(void **unused)
+{
+  (void)unused;
+  static const char *const names[] = {"aten::unsqueeze", "aten::unsqueeze", "aten::sub",
+                                      "aten::pow",       "aten::div",       "aten::sum"};
+  assert_int_equal(pairs("\n((a[:, None] - b[None]) ** 2 / v).sum(-1)\n", names, 6, 2), 0);
+}
+
+// The differences may be needed.
+static void test_f69_is_silent_where_another_line_adds_up(void **unused)
+{
+  (void)unused;
+  assert_int_equal(pairs("\ns = (a[:, None] - b[None]) ** 2\n", squares, 5, 3), 0);
+}
+
+static void test_f69_is_silent_below_its_share(void **unused)
+{
+  (void)unused;
+  static const char *const names[] = {"aten::unsqueeze", "aten::unsqueeze", "aten::cosine_similarity"};
+  assert_int_equal(pairs("\ns = F.cosine_similarity(a[:, None], b[None], dim=-1)\n", names, 3, 2), 0);
+}
+
 // ---- which findings remain ---------------------------------------------------------------------------------------------
 static void test_least_gain(void **unused)
 {
@@ -580,6 +669,13 @@ int main(void)
       TEST(test_f68_is_silent_about_installed_code),
       TEST(test_f68_is_silent_where_all_are_used),
       TEST(test_f68_is_silent_where_the_order_counts),
+      TEST(test_f69),
+      TEST(test_f69_of_norms),
+      TEST(test_f69_of_cosines),
+      TEST(test_f69_is_silent_about_one_broadcast),
+      TEST(test_f69_is_silent_about_other_functions),
+      TEST(test_f69_is_silent_where_another_line_adds_up),
+      TEST(test_f69_is_silent_below_its_share),
       TEST(test_least_gain),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

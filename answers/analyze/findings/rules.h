@@ -60,6 +60,7 @@
   X(f64)                                                                                                               \
   X(f65)                                                                                                               \
   X(f68)                                                                                                               \
+  X(f69)                                                                                                               \
   /* the next one goes above this line */
 
 #define DECLARE(name) extern const struct finding_rule finding_##name;

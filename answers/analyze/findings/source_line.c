@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads one line of the program's source. Called by F29 and the first sentence. The name comes from a trace: only a regular file *.py is
+// Reads the program's source. Called by F29, F69 and the first sentence. The name comes from a trace: only a regular file *.py is
 // read, only where the trace was recorded on this machine, and only if the request allows it, which a server's never does.
 #include "analyze/findings/source_line.h"
 
@@ -9,29 +9,37 @@
 
 #define FILE_BYTES_MOST ((size_t)512 << 10)
 
-static struct slice line_of(struct slice text, int64_t line)
+struct slice findings_line_of(struct slice source, int64_t line)
 {
-  struct slice found = {text.data, 0};
+  struct slice found = {source.data, 0};
   for (; line > 0; line--)
-    if (!slice_cut(&text, '\n', &found))
+    if (!slice_cut(&source, '\n', &found))
       return (struct slice){NULL, 0};
   return found;
 }
 
-const char *findings_source_line(struct findings *findings, const char *file, int64_t line)
+bool findings_source(struct findings *findings, const char *file, struct buf *ret_text)
 {
   const struct question *question = findings->question;
   const struct store_experiment *experiment = question->view->experiment;
-  struct buf text SCOPED(buf_done) = {0};
   struct error err;
   struct stat facts;
   bool is_here;
-  buf_init(&text, FILE_BYTES_MOST);
-  if (!question->request->reads_source || file == NULL || file[0] != '/' || !text_ends_with(file, ".py") ||
-      stat(file, &facts) != 0 || clock_ns_of(facts.st_mtim) > experiment->created_ns ||
-      analyze_is_here(question->view->store, experiment->system_id, question->scratch, &is_here, &err) != STATUS_OK ||
-      !is_here || input_file_read(file, "cannot read the source", &text, NULL) != STATUS_OK || text.length == 0)
+  buf_init(ret_text, FILE_BYTES_MOST);
+  return question->request->reads_source && file != NULL && file[0] == '/' && text_ends_with(file, ".py") &&
+         stat(file, &facts) == 0 && clock_ns_of(facts.st_mtim) <= experiment->created_ns &&
+         analyze_is_here(question->view->store, experiment->system_id, question->scratch, &is_here, &err) ==
+             STATUS_OK &&
+         is_here && input_file_read(file, "cannot read the source", ret_text, NULL) == STATUS_OK &&
+         ret_text->length > 0;
+}
+
+const char *findings_source_line(struct findings *findings, const char *file, int64_t line)
+{
+  struct buf text SCOPED(buf_done) = {0};
+  if (!findings_source(findings, file, &text))
     return NULL;
-  struct slice found = slice_trim(line_of((struct slice){text.data, text.length}, line));
-  return found.length > 0 ? findings_name(findings, arena_copy(question->arena, found.data, found.length)) : NULL;
+  struct slice found = slice_trim(findings_line_of((struct slice){text.data, text.length}, line));
+  return found.length > 0 ? findings_name(findings, arena_copy(findings->question->arena, found.data, found.length))
+                          : NULL;
 }

@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// A line of the program's source, for the title of a finding that has no better name for what the line does.
+// The program's source: a line of it for the title of a finding that has no better name for what the line does, or its loops.
 #ifndef XSP_ANALYZE_FINDINGS_SOURCE_LINE_H
 #define XSP_ANALYZE_FINDINGS_SOURCE_LINE_H
 
 #include "analyze/findings/findings.h"
+#include "base/buf.h"
+#include "base/slice.h"
 
-// The text of the line, without blanks around it, shortened. NULL: the request does not allow it, the trace is of another machine, or
-// the file is no Python source, is gone, or was changed after the recording began.
+// The whole file; the caller frees `text`. False: the request does not allow it, the trace is of another machine, or the file is no Python
+// source, is gone, or was changed after the recording began.
+bool findings_source(struct findings *findings, const char *file, struct buf *ret_text);
+struct slice findings_line_of(struct slice source, int64_t line); // from 1; of length 0: there is none
+// The text of the line, without blanks around it, shortened; NULL, as above.
 const char *findings_source_line(struct findings *findings, const char *file, int64_t line);
 
 #endif
