@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // F2, small kernels: a Python function, or a range, that gathers many kernels which take little time each; where nothing was
 // recorded at the kernel level, operators. Of nested ones it is the innermost that gathers enough of them.
+#include "analyze/findings/own_lines.h"
+#include "analyze/findings/row_loop.h"
 #include "analyze/findings/rules.h"
 #include "analyze/findings/shared.h"
+#include "analyze/findings/source_line.h"
 #include "analyze/flops/flops.h"
 
 #include <math.h>
@@ -10,6 +13,7 @@
 #include <xsp/call_path.h>
 
 #define SEQUENCE_MOST 2 // operators of a call that are no sequence yet; one call in each observation may run one more
+#define REPEATED 16     // calls of one operator at one place, per observation: a loop runs them
 #define LOOP_LEAST 10   // in times of `small_kernels-count`: so many make two operators in turn a loop
 #define LOOP_MOST 1.8   // as often as the commonest: two in turn, and a few more of one
 
@@ -22,6 +26,7 @@ struct small_kernels {
   double *most;      // by function, as `gathered`: units of the place that has most of them
   double *most_made; // the same, without views: writing an element, mask[i, j] = 1, makes several at its place
   double *forward;   // the same, added up: units of no backward pass
+  double *rows;      // by function, as `most`: products of a loop whose iterations do not need each other
   double least_count, most_us;
   bool runs_graphs; // of a framework that is no PyTorch
   bool is_xlas;     // which has fused what it could
@@ -46,6 +51,8 @@ static bool is_fusable(const struct small_kernels *small, uint32_t function)
   const struct place *unit = &places->functions[function];
   uint32_t caller = unit->parent;
   if (places->has_devices || unit->frame_kind == XSP_FRAME_PYTHON || unit->frame_kind == XSP_FRAME_NATIVE)
+    return true;
+  if (small->rows[function] > 0)
     return true;
   if (small->is_xlas || flops_class(unit->name) == FLOPS_PRODUCTS || findings_is_compiled(unit))
     return false;
@@ -79,6 +86,19 @@ static double bound_ns(const struct places *places, uint32_t function, const str
                              : usual_ns(places, &figures->operators) + figures->operators.lead_ns;
 }
 
+static const char *advice_of(const struct small_kernels *small, uint32_t function)
+{
+  const struct places *places = small->places;
+  double most = small->most[function == PLACE_NONE ? places->function_count : function] / places->observations;
+  if (places->has_devices)
+    return "fuse them: torch.compile or the framework's fused operator; or launch them as one graph (CUDA graphs)";
+  if (most >= REPEATED)
+    return "in place of a loop over rows, heads or items, compute the whole batch at once (bmm, broadcasting, "
+           "padding); "
+           "else fuse them: torch.compile, or the framework's fused operator";
+  return "fuse them: torch.compile, or the framework's fused operator";
+}
+
 static void add(struct small_kernels *small, uint32_t function, const struct place_figures *figures)
 {
   struct findings *findings = small->findings;
@@ -90,6 +110,7 @@ static void add(struct small_kernels *small, uint32_t function, const struct pla
   if (function != PLACE_NONE) {
     finding_at_place(findings, finding, places->functions[function].function);
     finding_spans_in_function(finding, function);
+    finding->context = own_lines_function(findings, finding->context); // of a comprehension
   }
   finding->time_ms = findings_per_observation_ms(findings, units->ns);
   finding->share_pct =
@@ -105,9 +126,7 @@ static void add(struct small_kernels *small, uint32_t function, const struct pla
       findings->question->arena, "%s runs %.0f small %s %s, of %s %s", findings_name(findings, finding->context), count,
       places->has_kernels ? "kernels" : "operators", findings_per_observation(findings),
       findings_time(findings, mean_us / 1e3), places->has_kernels ? "on average" : "typically");
-  finding->advice = places->has_devices ? "fuse them: torch.compile or the framework's fused operator; or launch them "
-                                          "as one graph (CUDA graphs)"
-                                        : "fuse them: torch.compile, or the framework's fused operator";
+  finding->advice = advice_of(small, function);
   finding->threshold =
       findings_threshold_of(findings, places->has_kernels ? "small_kernels-mean" : "small_kernels-operator");
   finding->confidence = places->is_folded ? CONFIDENCE_LOW : places->has_kernels ? CONFIDENCE_HIGH : CONFIDENCE_MEDIUM;
@@ -128,12 +147,48 @@ static bool is_sequence(const struct small_kernels *small, uint32_t function, co
 {
   size_t at = function == PLACE_NONE ? small->places->function_count : function;
   double most = small->most[at], made = small->most_made[at];
+  if (small->rows[at] >= REPEATED * small->places->observations)
+    return true;
   bool is_loop = units->count / small->places->observations >= LOOP_LEAST * small->least_count;
   if (!small->places->has_devices && small->forward[at] / small->places->observations < small->least_count)
     return false; // a loss of a few operators has as many backward ones
   return small->places->has_devices || !small->places->has_python ||
          units->count - small->places->observations > SEQUENCE_MOST * most ||
          (is_loop && (units->count >= LOOP_MOST * most || (made > 0 && units->count > SEQUENCE_MOST * made)));
+}
+
+static bool is_comprehension(const struct place *function)
+{
+  static const char *const names[] = {"*<listcomp>", "*<genexpr>"}; // a function of its own until Python 3.11
+  return findings_name_matches(function->name, names, sizeof names / sizeof names[0]);
+}
+
+// Products that a line calls for one row, head or item after the other, though none needs the one before: a batch can take their
+// place, as the source shows.
+static void find_rows(struct small_kernels *small)
+{
+  const struct places *places = small->places;
+  struct map known SCOPED(map_done) = {0}; // by file and line
+  for (uint32_t i = 0; i < places->count; i++) {
+    const struct place *place = &places->all[i];
+    double count = place->own.operators.count;
+    uint32_t source = count >= REPEATED * places->observations && flops_class(place->name) == FLOPS_PRODUCTS
+                          ? place_in_source(places->all, i)
+                          : PLACE_NONE;
+    if (source == PLACE_NONE || places->all[source].frame_kind != XSP_FRAME_PYTHON ||
+        place_is_installed(&places->all[source]))
+      continue;
+    const struct place *line = &places->all[source];
+    bool is_new;
+    uint64_t *is_free = map_at(&known, (struct map_key){(uintptr_t)line->file, (uint64_t)line->line + 1}, &is_new);
+    if (is_new) {
+      struct buf text SCOPED(buf_done) = {0};
+      *is_free =
+          is_comprehension(line) || (findings_source(small->findings, line->file, &text) &&
+                                     findings_loop_is_independent((struct slice){text.data, text.length}, line->line));
+    }
+    small->rows[place->function] += *is_free != 0 ? count : 0;
+  }
 }
 
 // Adds up the children before their parents: functions come after their callers.
@@ -151,6 +206,7 @@ static void hand_up(struct small_kernels *small, uint32_t function, const struct
     uint32_t at = parent == PLACE_NONE ? (uint32_t)places->function_count : parent;
     place_figures_add(&small->gathered[at], figures);
     small->most[at] = fmax(small->most[at], small->most[function]);
+    small->rows[at] += small->rows[function];
     small->forward[at] += small->forward[function];
     small->most_made[at] = fmax(small->most_made[at], small->most_made[function]);
   }
@@ -170,6 +226,10 @@ static enum status find(struct findings *findings, struct error *err)
   small.gathered = arena_alloc_array(findings->question->scratch, places->function_count + 1, sizeof *small.gathered);
   small.most = arena_alloc_array(findings->question->scratch, places->function_count + 1, sizeof *small.most);
   small.forward = arena_alloc_array(findings->question->scratch, places->function_count + 1, sizeof(double));
+  small.rows = arena_alloc_array(findings->question->scratch, places->function_count + 1, sizeof(double));
+  if (!places->has_devices &&
+      findings->set->observation_count > 1) // a program that is one observation has loops over its requests
+    find_rows(&small);
   small.most_made = arena_alloc_array(findings->question->scratch, places->function_count + 1, sizeof(double));
   small.gathered[places->function_count] = places->top;
   small.forward[places->function_count] = units_of(places, &places->top)->count;

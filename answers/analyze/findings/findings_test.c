@@ -300,6 +300,7 @@ static void test_f2_of_what_the_program_calls(void **unused)
   (void)unused;
   small_called("operator", 12, 4);
   assert_int_equal(ask_rule("F2"), 1);
+  assert_null(strstr(found_text(0, "advice"), "loop"));
 }
 
 // A loop over parameters, such as an average of them: a multiplication and an addition each.
@@ -308,6 +309,7 @@ static void test_f2_of_two_operators_in_a_loop(void **unused)
   (void)unused;
   small_called("operator", 101, 2);
   assert_int_equal(ask_rule("F2"), 1);
+  assert_non_null(strstr(found_text(0, "advice"), "loop"));
   assert_string_equal(found_text(0, "context"), "predict");
 }
 

@@ -479,6 +479,41 @@ static bool title_has_line(enum line_of of)
   return strcmp(title + strlen(title) - strlen(": gc.collect()"), ": gc.collect()") == 0;
 }
 
+// Asks F2 about a program whose third line, in `function`, has a layer of a library multiply 20 times a step.
+static size_t products_in_loop(const char *source, const char *function)
+{
+  const char *path = source_of(source);
+  struct utsname names;
+  uname(&names);
+  fixture.thread = start_on(names.nodename, 0);
+  uint32_t layer = python(python(0, function, path, 3), "Linear.forward", SITE "torch/nn/modules/linear.py", 134);
+  fixture.context_id = fixture_frame(&fixture, layer, XSP_FRAME_FRAMEWORK, "aten::linear", NULL, 0);
+  for (int i = 0; i < 20 * 20; i++)
+    fixture_span(&fixture, XSP_LEVEL_LAYER, "aten::linear", i / 20 * STEP + i % 20 * 100 * US, 5 * US);
+  return ask_rule("F2");
+}
+
+static void test_products_of_rows(void **unused)
+{
+  (void)unused;
+  assert_int_equal(products_in_loop("def forward(x):\n  for row in x:\n    out.append(first(row))\n", "forward"), 1);
+  ASSERT_NEAR(found_number(0, "line"), 3);
+  assert_non_null(strstr(found_text(0, "advice"), "whole batch"));
+}
+
+static void test_products_of_a_comprehension(void **unused)
+{
+  (void)unused;
+  assert_int_equal(products_in_loop("\n\n[first(row) for row in x]\n", "forward.<locals>.<listcomp>"), 1);
+  assert_string_equal(found_text(0, "context"), "forward");
+}
+
+static void test_products_of_a_recurrence_are_none(void **unused)
+{
+  (void)unused;
+  assert_int_equal(products_in_loop("def forward(x):\n  for row in x:\n    h = first(row + h)\n", "forward"), 0);
+}
+
 static void test_own_code_has_its_source(void **unused)
 {
   (void)unused;
@@ -1032,6 +1067,9 @@ int main(void)
       TEST(test_a_sleep),
       TEST(test_predict_again_and_again),
       TEST(test_own_code_beside_the_model),
+      TEST(test_products_of_rows),
+      TEST(test_products_of_a_comprehension),
+      TEST(test_products_of_a_recurrence_are_none),
       TEST(test_own_code_has_its_source),
       TEST(test_own_code_of_another_machine_has_none),
       TEST(test_own_code_of_a_changed_file_has_none),

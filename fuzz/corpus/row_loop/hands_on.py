@@ -1,0 +1,5 @@
+for x in y:
+    h = cell(x,
+             h)
+    out[i] = h
+    t += "a\"b"

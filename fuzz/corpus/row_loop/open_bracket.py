@@ -1,0 +1,4 @@
+if a:
+  while b:
+    for c in d:
+      e = (\
