@@ -736,6 +736,37 @@ static void test_the_line_of_layers_with_call_paths(void **unused)
   assert_non_null(strstr(cause, "\"file\":\"" FILE_OF "\",\"line\":12"));
 }
 
+// main calls a model at line 30 for one row each, in 100 observations, of which line 5 of forward() takes most.
+static const char *single_rows(int64_t operator_us)
+{
+  fixture_experiment(&fixture, "train");
+  fixture_run(&fixture, "A/M/L", 1);
+  uint32_t call = python(python(0, "main", FILE_OF, 30), "Module._call_impl", SITE "torch/nn/modules/module.py", 1798);
+  uint32_t forward = python(call, "Net.forward", FILE_OF, 5);
+  for (int i = 0; i < 100; i++) {
+    int64_t at = fixture.now_ns;
+    fixture.context_id = 0;
+    fixture_model(&fixture, 2 * operator_us * US, false);
+    fixture_int(&fixture, fixture.span_id, "batch_size", 1);
+    fixture.context_id = fixture_frame(&fixture, forward, XSP_FRAME_FRAMEWORK, "aten::addmm", NULL, 0);
+    fixture_span(&fixture, XSP_LEVEL_LAYER, "aten::addmm", at, operator_us * US);
+    fixture_span(&fixture, XSP_LEVEL_LAYER, "aten::addmm", at + operator_us * US, operator_us * US - US);
+  }
+  return first_sentence();
+}
+
+static void test_the_line_that_calls_a_model_for_single_rows(void **unused)
+{
+  (void)unused;
+  assert_non_null(strstr(single_rows(50), "100 calls of one row each, train.py:30"));
+}
+
+static void test_the_line_of_large_layers_in_single_rows(void **unused)
+{
+  (void)unused;
+  assert_non_null(strstr(single_rows(150), "100 calls of one row each, train.py:5"));
+}
+
 // ---- F57 -------------------------------------------------------------------------------------------------------------
 static size_t samples_in(const char *function)
 {
@@ -1091,6 +1122,8 @@ int main(void)
       TEST(test_the_line_outside_of_layers),
       TEST(test_the_line_of_layers_without_call_paths),
       TEST(test_the_line_of_layers_with_call_paths),
+      TEST(test_the_line_that_calls_a_model_for_single_rows),
+      TEST(test_the_line_of_large_layers_in_single_rows),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

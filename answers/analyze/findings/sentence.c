@@ -14,6 +14,7 @@
 
 #define LEAST_FINDING_PCT 5 // smaller ones are no first sentence
 #define CALLS_OF_ONE_LEAST 100
+#define SMALL_OPERATORS_NS 100000 // of calls with one row, on average: calling them is most of it
 
 static const char *base_of(const char *file)
 {
@@ -64,13 +65,24 @@ static const char *main_operator(struct findings *findings)
   return found;
 }
 
+static bool has_single_rows(const struct findings *findings)
+{
+  return findings->set->batch_size == 1 && findings->set->observation_count >= CALLS_OF_ONE_LEAST;
+}
+
+// What to change then is how the model is called, not a line within it.
+static bool calls_too_often(const struct findings *findings)
+{
+  const struct place_units *operators = &findings->places->total.operators;
+  return has_single_rows(findings) && operators->ns < SMALL_OPERATORS_NS * operators->count;
+}
+
 // ", in 2000 calls of one row each": small calls are mostly overhead, which the time of layers does not show.
 static const char *rows_text(struct findings *findings)
 {
-  bool has_one = findings->set->batch_size == 1 && findings->set->observation_count >= CALLS_OF_ONE_LEAST;
-  return has_one ? arena_format(findings->question->arena, ", in %zu calls of one row each",
-                                findings->set->observation_count)
-                 : "";
+  return has_single_rows(findings) ? arena_format(findings->question->arena, ", in %zu calls of one row each",
+                                                  findings->set->observation_count)
+                                   : "";
 }
 
 // Most of the loop is in no layer: says so first, with the line that samples give.
@@ -137,7 +149,7 @@ static enum status describe(struct findings *findings, struct first_sentence *se
   sentence->text = arena_format(arena, "%sthe model's layers take %.3g %% of the %s%s%s%s", begin, pct,
                                 is_of_program(findings) ? "loop" : "time", name != NULL ? ", most in " : "",
                                 name != NULL ? findings_name(findings, name) : "", rows_text(findings));
-  uint32_t place = findings_busiest_place(findings);
+  uint32_t place = calls_too_often(findings) ? findings_busiest_call(findings) : findings_busiest_place(findings);
   if (place != PLACE_NONE)
     put_place(findings, sentence, findings_keep(findings, findings->places->all[place].file),
               findings->places->all[place].line);
