@@ -41,7 +41,7 @@ enum { RUNTIME_VERSION = 1, RUNTIME_FREE_THREADED = 2, RUNTIME_WORDS = 64 };
 static const struct {
   uint8_t thread, frame; // where its part begins
 } described[] = {{19, 28}, {22, 31}, {22, 39}};
-enum { THREAD_BYTES = 0, THREAD_FRAME = 4 };
+enum { THREAD_BYTES = 0, THREAD_FRAME = 4, THREAD_BYTES_MOST = 4096 }; // the first two are words of the part
 enum { FRAME_BACK = 1, FRAME_CODE = 2, FRAME_INSTRUCTION = 3, FRAME_OWNER = 5 };
 enum { NEWEST_MINOR = 13 + sizeof described / sizeof *described - 1 };
 
@@ -55,6 +55,8 @@ static bool read_runtime(const char *runtime, struct interpreter *python)
     return false;
   const uint64_t *thread = &words[described[python->minor - 13].thread];
   const uint64_t *frame = &words[described[python->minor - 13].frame];
+  if (thread[THREAD_BYTES] > THREAD_BYTES_MOST || thread[THREAD_FRAME] >= thread[THREAD_BYTES])
+    return false;
   python->thread_bytes = (uint32_t)thread[THREAD_BYTES];
   python->thread_frame = (uint32_t)thread[THREAD_FRAME];
   python->control_frame = NO_OFFSET;
