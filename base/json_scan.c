@@ -140,8 +140,9 @@ const char *json_scan_long_number(struct json_scan *scan, const char *at)
     at++;
   if (scan->takes_nonfinite && nonfinite_word(at) != NULL)
     return scan_nonfinite(scan, at);
+  bool may_be_nan = scan->takes_nonfinite && *at == 'n' && at + 1 >= scan->end;
   if (!is_digit(*at))
-    return json_scan_short(scan, at, "a digit was expected");
+    return json_scan_short(scan, may_be_nan ? scan->end : at, "a digit was expected");
   if (*at == '0')
     at++;
   else
