@@ -76,6 +76,17 @@ class RangesTest(unittest.TestCase):
         self.assertEqual([(row["service"], row["name"], row["count"], row["p50_ms"]) for row in self.rows()],
                          [("shop", "GET /", 3, 20), ("stock", "GET /", 1, 5)])
 
+    def test_children_on_no_thread_are_no_time_of_their_parents(self):
+        """What several cover at once counts once, and what comes after the parent's end not at all."""
+        times = {"GET /": (0, 100, None), "read": (10, 40, 1), "write": (30, 60, 1), "log": (90, 130, 1), "disk": (15, 20, 2)}
+        spans = [{"traceId": "1" * 32, "spanId": f"{number:016x}", "name": name, "startTimeUnixNano": str(UNIX_START + start * MS),
+                  "endTimeUnixNano": str(UNIX_START + end * MS), **({"parentSpanId": f"{parent:016x}"} if parent else {})}
+                 for number, (name, (start, end, parent)) in enumerate(times.items(), 1)]
+        source = self.path.with_suffix(".json")
+        source.write_text(json.dumps({"resourceSpans": [{"scopeSpans": [{"spans": spans}]}]}))
+        xsp("import", source, "-o", self.path, check=0)
+        self.assertEqual({row["name"]: row["self_ms"] for row in self.rows()}, {"GET /": 40, "read": 25, "write": 30, "log": 40, "disk": 5})
+
     def test_the_summary_of_a_file_without_models_has_them(self):
         """No dead end: neither an error nor advice that does not suit a service."""
         self.services()

@@ -4,10 +4,18 @@
 #include "analyze/a_list.h"
 #include "analyze/experiments.h"
 #include "base/interner.h"
+#include "base/memory.h"
+#include "base/scoped.h"
 #include "base/sorted.h"
 #include "base/vector.h"
 
+#include <stdlib.h>
 #include <string.h>
+
+#define COLUMNS                                                                                                        \
+  (STORE_BIT(STORE_SPAN_ID) | STORE_BIT(STORE_PARENT_ID) | STORE_BIT(STORE_TRACK_ID) | STORE_BIT(STORE_START_NS) |     \
+   STORE_BIT(STORE_NAME) | STORE_BIT(STORE_LEVEL) | STORE_BIT(STORE_CATEGORY) | STORE_BIT(STORE_DURATION_NS) |         \
+   STORE_BIT(STORE_FLAGS) | STORE_BIT(STORE_SELF_NS))
 
 struct named {
   uint32_t name;
@@ -16,6 +24,10 @@ struct named {
   double total_ns, self_ns;
   VECTOR(double) ns; // of each span
 };
+struct untracked { // a span on no thread
+  int64_t span_id, parent_id, start_ns, end_ns;
+  size_t named; // its place; SIZE_MAX: it has no row
+};
 struct ranges {
   struct question *question;
   uint32_t program;    // string id of the category of processes; 0: there is none
@@ -23,6 +35,7 @@ struct ranges {
   size_t service_number;
   struct map places; // by service, name and level
   VECTOR(struct named) items;
+  VECTOR(struct untracked) untracked; // of the run that is read
 };
 
 static enum status visit(void *context, size_t first_row, const struct store_spans *spans,
@@ -32,8 +45,15 @@ static enum status visit(void *context, size_t first_row, const struct store_spa
   for (size_t i = 0; i < spans->count; i++) {
     unsigned level = spans->level[i];
     bool is_program = of->program != 0 && spans->category[i] == of->program;
-    if ((level != XSP_LEVEL_APPLICATION && level != XSP_LEVEL_LIBRARY) || is_program ||
-        (spans->flags[i] & STORE_SPAN_OPEN) != 0)
+    struct untracked *untracked = NULL;
+    if ((spans->flags[i] & STORE_SPAN_OPEN) != 0)
+      continue;
+    if (spans->track_id[i] == 0) {
+      untracked = vector_add(&of->untracked);
+      *untracked = (struct untracked){spans->span_id[i], derived->parent_id[i], spans->start_ns[i],
+                                      spans->start_ns[i] + spans->duration_ns[i], SIZE_MAX};
+    }
+    if ((level != XSP_LEVEL_APPLICATION && level != XSP_LEVEL_LIBRARY) || is_program)
       continue;
     bool is_new = false;
     struct map_key key = {of->service_number * XSP_LEVEL_COUNT + level, spans->name[i]};
@@ -43,11 +63,48 @@ static enum status visit(void *context, size_t first_row, const struct store_spa
       *vector_add(&of->items) = (struct named){.name = spans->name[i], .level = level, .service = of->service};
     }
     struct named *named = &of->items.items[*place];
+    if (untracked != NULL)
+      untracked->named = *place;
     named->total_ns += (double)spans->duration_ns[i];
     named->self_ns += (double)derived->self_ns[i];
     *vector_add(&named->ns) = (double)spans->duration_ns[i];
   }
   return STATUS_OK;
+}
+
+SORTED_BY(by_id, struct untracked, RISING(span_id))
+SORTED_BY(by_parent, struct untracked, RISING(parent_id) ?: RISING(start_ns))
+
+// Self times leave out what is nested on a track. Of spans on no thread, as those of services, children are taken off by
+// their named parents, what several cover at once only once.
+static void take_children_off(struct ranges *of)
+{
+  size_t count = of->untracked.count;
+  struct untracked *children = of->untracked.items;
+  struct untracked *parents SCOPED(scoped_free) = memory_new(count + 1, sizeof *parents), *parent = NULL;
+  int64_t reach_ns = 0;
+  if (count > 0)
+    memcpy(parents, children, count * sizeof *parents);
+  qsort(parents, count, sizeof *parents, by_id);
+  vector_sort(&of->untracked, by_parent);
+  for (size_t i = 0; i < count; i++) {
+    const struct untracked *child = &children[i];
+    if (i == 0 || child->parent_id != children[i - 1].parent_id) {
+      size_t place = PARTITION_POINT(k, 0, count, parents[k].span_id < child->parent_id);
+      bool has_row = place < count && parents[place].span_id == child->parent_id && parents[place].named != SIZE_MAX;
+      parent = has_row ? &parents[place] : NULL;
+      reach_ns = parent != NULL ? parent->start_ns : 0;
+    }
+    if (parent == NULL)
+      continue;
+    int64_t from_ns = child->start_ns > reach_ns ? child->start_ns : reach_ns;
+    int64_t to_ns = child->end_ns < parent->end_ns ? child->end_ns : parent->end_ns;
+    if (to_ns > from_ns) {
+      of->items.items[parent->named].self_ns -= (double)(to_ns - from_ns);
+      reach_ns = to_ns;
+    }
+  }
+  of->untracked.count = 0;
 }
 
 static enum status find_service(struct ranges *of, const struct view_run *run, struct error *err)
@@ -79,10 +136,8 @@ static enum status read_runs(struct ranges *of, struct error *err)
     XSP_TRY(find_service(of, run, err));
     bool is_same = deepest == NULL || level_set_equal(run->run->levels, deepest->run->levels);
     if (is_same || of->service != NULL)
-      XSP_TRY(store_walk_spans(view->store, run->run->run_id,
-                               STORE_BIT(STORE_NAME) | STORE_BIT(STORE_LEVEL) | STORE_BIT(STORE_CATEGORY) |
-                                   STORE_BIT(STORE_DURATION_NS) | STORE_BIT(STORE_FLAGS) | STORE_BIT(STORE_SELF_NS),
-                               visit, of, err));
+      XSP_TRY(store_walk_spans(view->store, run->run->run_id, COLUMNS, visit, of, err));
+    take_children_off(of);
     for (size_t j = 0; j < view->set_count; j++)
       for (size_t k = 0; k < view->sets[j].run_count; k++)
         if (view->sets[j].runs[k] == run && (is_same || of->service != NULL))
@@ -134,6 +189,7 @@ static enum status answer(struct question *question, struct error *err)
   for (size_t i = 0; i < of.items.count; i++)
     vector_done(&of.items.items[i].ns);
   vector_done(&of.items);
+  vector_done(&of.untracked);
   map_done(&of.places);
   return status;
 }
