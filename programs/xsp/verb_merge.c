@@ -18,6 +18,8 @@
 struct journal_file {
   const char *folder, *path; // in TMPDIR, ours alone
   FILE *file;
+  struct output_steps steps; // of the input that is read, in spans
+  uint64_t spans, all_spans;
 };
 
 static enum status cannot_write(const struct journal_file *journal, struct error *err)
@@ -32,6 +34,8 @@ static enum status put(void *context, struct buf *request, size_t span_count, st
   const struct slice body = {request->data, request->length};
   if (request->failed)
     return error_set(err, STATUS_MEMORY, "cannot merge", journal->path, NULL, "a part of a run is too large");
+  journal->spans += span_count;
+  output_headway_span(&journal->steps, journal->spans, journal->all_spans);
   const struct otlp_journal_head head = otlp_journal_head_of(OTLP_PROTOBUF, body);
   return fwrite(&head, sizeof head, 1, journal->file) == 1 && fwrite(body.data, body.length, 1, journal->file) == 1
              ? STATUS_OK
@@ -78,12 +82,24 @@ static enum status name_losses(struct store *store, const char *path, struct err
   return STATUS_OK;
 }
 
+static enum status count_span(void *context, const struct store_cell *cells, size_t count, struct error *err)
+{
+  *(uint64_t *)context = (uint64_t)cells[0].integer;
+  return STATUS_OK;
+}
+
 static enum status add_file(struct journal_file *journal, const char *path, struct error *err)
 {
   const struct report_otlp_sink sink = {put, journal};
   struct store *store = NULL;
+  const struct store_query_sink count = {.context = &journal->all_spans, .row = count_span};
   XSP_TRY(verb_reader_open(path, &store, err));
-  enum status status = report_otlp_requests(store, false, &sink, err);
+  journal->steps = (struct output_steps){.path = path};
+  journal->spans = 0;
+  enum status status = store_query(store, "select count(*) from span", &count, err);
+  if (status == STATUS_OK)
+    status = report_otlp_requests(store, false, &sink, err);
+  output_headway_end(&journal->steps.headway);
   if (status == STATUS_OK)
     status = name_losses(store, path, err);
   store_close(store);
