@@ -12,7 +12,7 @@ import unittest
 import strangers
 import trace_reader
 from call_paths import span_paths
-from scripted import temporary_folder, xsp, xsp_json
+from scripted import STEP, temporary_folder, xsp, xsp_json
 
 FOLDER = trace_reader.data_folder()
 BY_OPERATOR = """select l.name, sum(e.duration_ns) as ns, count(*) as count from span e
@@ -959,7 +959,7 @@ class Strangers(WithFolder):
         export.write(self.path, page_size=512)
         with open(self.path, "rb") as file:
             content = file.read()
-        for length in [*range(0, 130, 13), *range(130, len(content), 211)]:
+        for length in [*range(0, 130, 13), *range(130, len(content), 211 * STEP)]:
             with open(self.path, "wb") as file:
                 file.write(content[:length])
             with self.subTest(length):
@@ -972,7 +972,7 @@ class Strangers(WithFolder):
             content = file.read()
         out, generator = os.path.join(self.folder, "flip.xsp"), random.Random(4)
         outcomes = set()
-        for turn in range(150):
+        for turn in range(0, 150, STEP):
             broken = bytearray(content)
             for _ in range(generator.choice((1, 1, 4, 30))):
                 broken[generator.randrange(100 if turn % 5 == 0 else len(broken))] = generator.randrange(256)

@@ -11,6 +11,7 @@ XSP = BUILD / "xsp"
 MAKE_TRACE = BUILD / "test-programs" / "make_trace"
 UNIX_START = 1_700_000_000_000_000_000
 TIMEOUT_S = 600
+STEP = int(os.environ.get("XSP_TEST_STEP", 1))  # of hundreds of starts of xsp, each how many-th is made
 
 
 def field(value):
