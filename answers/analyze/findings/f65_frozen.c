@@ -1,241 +1,375 @@
 // SPDX-License-Identifier: Apache-2.0
-// F65, frozen layers: the backward pass goes on through layers whose parameters no optimizer updates. Their gradients are never cleared:
-// in each step PyTorch adds to them, where it sets those that the optimizer has cleared.
+// F65, frozen layers: the backward pass goes on through layers whose parameters no optimizer updates afterwards. Either their gradients
+// are never cleared, so that in each step PyTorch adds to them, where it sets those that the optimizer has cleared; or they are cleared
+// before the step that would use them, as a generator's are after a discriminator's pass; or the optimizer updates fewer parameters than
+// have gradients.
+#include "analyze/findings/backward_passes.h"
 #include "analyze/findings/rules.h"
 #include "analyze/findings/shared.h"
-#include "base/saturate.h"
 
+#include <math.h>
 #include <string.h>
 #include <xsp/call_path.h>
 
-#define GRADIENT "torch::autograd::AccumulateGrad"
-#define AROUND "autograd::engine::evaluate_function: " GRADIENT
 #define MOST_PART 0.8   // of the time, at the line that calls these layers
 #define STEADY_PART 0.9 // of the steps with a backward pass, with the same numbers of parameters
+#define PASSED_PART 0.5 // of the time of layers below which others are trained: they also pass gradients on
+#define SURPLUS_LEAST 2 // parameters with gradients, more than are updated
 
-struct pass { // the backward pass of an observation
-  size_t passes;
-  size_t set, added;  // gradients of parameters
-  size_t zeroed;      // tensors, in place
-  int64_t set_end_ns; // of the last one that is set: what follows is for the others
-  int64_t end_ns;
+enum reason { NEVER_CLEARED, CLEARED_BEFORE, NOT_UPDATED, REASONS };
+struct wasted {         // for one reason
+  double *ns;           // by place
+  struct map trains;    // by key_of(): calls of functions that also call layers that are trained
+  double all_ns;        // also of gradients, which have the place of backward()
+  double parameters;    // whose gradients are for nothing, in a pass
+  double steps, steady; // that have a backward pass; that are like most of them
+  bool is_used;         // some step uses these gradients after all
+  uint32_t call;        // of backward(), as a place; PLACE_NONE
+  uint32_t before;      // CLEARED_BEFORE: the last place that a step needs; PLACE_NONE
 };
 struct frozen {
   const struct places *places;
-  uint32_t gradient, around, add, zero, foreach_zero, backward, wrapper; // strings
-  double *ns;                                                            // by place: after the gradients that are set
-  bool *trains;                                            // by function: it also calls layers that are trained
-  double all_ns, observations, steps, steady_steps, added; // steps: with a backward pass
-  bool is_cleared; // in a later step no gradient was added to, or as many were zeroed
-  uint32_t call;   // of backward(), as a place; PLACE_NONE
+  struct wasted wasted[REASONS];
+  double observations;
+  uint32_t *visited; // by function: the last group of passes that did
+  uint32_t group;
 };
 
-static bool is_added(const struct frozen *frozen, const struct run_columns *columns, uint32_t row)
+// A function as one line calls it.
+static struct map_key key_of(const struct place *place)
 {
-  uint32_t parent =
-      columns->spans.name[row] == frozen->add ? run_columns_row(columns, columns->derived.parent_id[row]) : ROW_NONE;
-  return parent != ROW_NONE && columns->spans.name[parent] == frozen->gradient;
+  return (struct map_key){(uint64_t)place->parent + 1, (uint64_t)place->function + 1};
 }
 
-// As Optimizer.zero_grad(set_to_none=False) and p.grad.zero_() do, not within another operator. One that takes a list may have any number.
-static size_t zeroed(const struct frozen *frozen, const struct run_columns *columns, uint32_t row)
+static void add_time(struct wasted *wasted, const struct backward_part *part, double share)
 {
-  const struct store_spans *spans = &columns->spans;
-  bool is_list = spans->name[row] == frozen->foreach_zero;
-  if (!is_list && spans->name[row] != frozen->zero)
-    return 0;
-  for (uint32_t at = run_columns_row(columns, columns->derived.parent_id[row]); at != ROW_NONE;
-       at = run_columns_row(columns, columns->derived.parent_id[at])) {
-    const char *name = store_text(columns->store, spans->name[at], NULL);
-    if (strncmp(name, "aten::", 6) == 0 || findings_is_backward(name))
-      return 0;
-  }
-  return is_list ? UINT32_MAX : 1;
+  wasted->all_ns += share * part->ns;
+  if (part->place == PLACE_NONE)
+    return;
+  if (part->kind != PART_OTHER)
+    wasted->call = part->place;
+  else
+    wasted->ns[part->place] += share * part->ns;
 }
 
-static void count_gradients(const struct frozen *frozen, const struct run_columns *columns, struct pass *passes)
+static void add_times(struct wasted *wasted, const struct backward_passes *passes, size_t first, size_t end,
+                      double share)
 {
-  const struct store_spans *spans = &columns->spans;
-  uint32_t observation;
-  for (uint32_t row = 0; row < spans->count; row++) {
-    if (!run_columns_observation(columns, row, &observation))
-      continue;
-    struct pass *pass = &passes[observation];
-    pass->passes += spans->level[row] == XSP_LEVEL_APPLICATION && spans->category[row] == frozen->backward;
-    pass->added += is_added(frozen, columns, row);
-    pass->set += spans->name[row] == frozen->gradient;
-    pass->zeroed += zeroed(frozen, columns, row);
-  }
-  for (size_t i = 0; i < columns->run->observation_count; i++)
-    passes[i].set -= passes[i].added < passes[i].set ? passes[i].added : passes[i].set;
+  for (size_t i = first; i < end; i++)
+    add_time(wasted, &passes->parts.items[i], share);
 }
 
-// `was_added`: by row of a gradient.
-static void find_ends(const struct frozen *frozen, const struct run_columns *columns, const bool *was_added,
-                      struct pass *passes)
+static void mark_trained(const struct frozen *frozen, struct wasted *wasted, const struct backward_passes *passes,
+                         size_t first, size_t end)
 {
-  const struct store_spans *spans = &columns->spans;
-  uint32_t observation;
-  for (uint32_t row = 0; row < spans->count; row++) {
-    if (!run_columns_observation(columns, row, &observation) || spans->name[row] != frozen->gradient || was_added[row])
-      continue;
-    int64_t end_ns = saturate_add(spans->start_ns[row], spans->duration_ns[row]);
-    struct pass *pass = &passes[observation];
-    pass->set_end_ns = end_ns > pass->set_end_ns ? end_ns : pass->set_end_ns;
-  }
+  const struct place *all = frozen->places->all;
+  for (size_t i = first; i < end; i++)
+    for (uint32_t at = passes->parts.items[i].place; at != PLACE_NONE && passes->parts.items[i].kind == PART_OTHER;
+         at = all[at].parent)
+      *map_at(&wasted->trains, key_of(&all[at]), NULL) = true;
 }
 
-static bool is_mixed(const struct pass *pass)
+// ---- gradients that are never cleared ---------------------------------------------------------------------------------------
+static bool is_mixed(const struct backward_pass *pass)
 {
-  return pass->passes == 1 && pass->set > 0 && pass->added > 0;
+  return pass->is_single && pass->set > 0 && pass->added > 0;
 }
 
-// The one that most steps are like; any, where no kind has most.
-static const struct pass *usual_pass(const struct pass *passes, size_t count)
+// Those of a generator and a discriminator may have equal numbers.
+static bool are_alike(const struct backward_pass *a, const struct backward_pass *b)
 {
-  const struct pass *usual = passes;
+  return a->set == b->set && a->added == b->added && a->place == b->place;
+}
+
+// The one that most steps are like, of which `counts` is true; any, where no kind has most. NULL: there is none.
+static const struct backward_pass *usual_pass(const struct backward_passes *passes,
+                                              bool (*counts)(const struct backward_pass *))
+{
+  const struct backward_pass *usual = NULL;
   size_t votes = 0;
-  for (size_t i = 1; i < count; i++) {
-    bool is_like = passes[i].set == usual->set && passes[i].added == usual->added;
-    if (!is_mixed(&passes[i]))
+  for (size_t i = 0; i < passes->passes.count; i++) {
+    const struct backward_pass *pass = &passes->passes.items[i];
+    if (pass->observation == 0 || !counts(pass)) // in the first one all are set
       continue;
-    usual = votes == 0 ? &passes[i] : usual;
-    votes = votes == 0 || is_like ? votes + 1 : votes - 1;
+    usual = votes == 0 ? pass : usual;
+    votes = votes == 0 || are_alike(pass, usual) ? votes + 1 : votes - 1;
   }
   return usual;
 }
 
-static void count_steps(struct frozen *frozen, const struct pass *passes, size_t count)
+// What leads to gradients that are added up to. Below those that are set nothing needs it.
+static void add_never_cleared(const struct frozen *frozen, struct wasted *wasted, const struct backward_passes *passes,
+                              const struct backward_pass *pass)
 {
-  const struct pass *usual = usual_pass(passes, count);
-  for (size_t i = 1; i < count; i++) { // in the first one all are set
-    bool is_steady = is_mixed(&passes[i]) && passes[i].set == usual->set && passes[i].added == usual->added;
-    frozen->observations++;
-    frozen->steps += passes[i].passes > 0;
-    frozen->steady_steps += is_steady;
-    frozen->added = is_steady ? (double)passes[i].added : frozen->added;
-    frozen->is_cleared |= passes[i].zeroed >= usual->added || (passes[i].passes > 0 && passes[i].added == 0);
+  size_t first = pass->first;
+  for (size_t i = pass->first; i < pass->last_set; i++) {
+    uint8_t kind = passes->parts.items[i].kind;
+    if (kind == PART_ADDED)
+      add_times(wasted, passes, first, i + 1, PASSED_PART);
+    else if (kind == PART_SET)
+      mark_trained(frozen, wasted, passes, first, i);
+    first = kind != PART_OTHER ? i + 1 : first;
+  }
+  add_times(wasted, passes, pass->last_set, pass->end, 1);
+}
+
+static void judge_clearing(const struct frozen *frozen, struct wasted *wasted, const struct backward_passes *passes)
+{
+  const struct backward_pass *usual = usual_pass(passes, is_mixed);
+  for (size_t i = 1; i < passes->run->observation_count && usual != NULL; i++) {
+    wasted->steps += passes->passes_of[i] > 0;
+    wasted->is_used |= passes->zeroed[i] >= usual->added;
+  }
+  for (size_t i = 0; i < passes->passes.count && usual != NULL; i++) {
+    const struct backward_pass *pass = &passes->passes.items[i];
+    if (pass->observation == 0)
+      continue;
+    bool is_steady = is_mixed(pass) && are_alike(pass, usual);
+    wasted->steady += is_steady;
+    wasted->parameters = is_steady ? (double)pass->added : wasted->parameters;
+    wasted->is_used |= pass->is_single && pass->added == 0;
+    if (is_mixed(pass))
+      add_never_cleared(frozen, wasted, passes, pass);
   }
 }
 
-static void add_times(struct frozen *frozen, const struct run_columns *columns, const struct pass *passes,
-                      const uint32_t *place_of)
+// ---- gradients that are cleared before a step would use them ------------------------------------------------------------------
+static bool is_visited(const struct frozen *frozen, const struct backward_part *part)
 {
-  const struct store_spans *spans = &columns->spans;
+  return part->kind == PART_OTHER && part->place != PLACE_NONE &&
+         frozen->visited[frozen->places->all[part->place].function] == frozen->group;
+}
+
+// The part after the last one that gradients of the step need. A later pass that goes through functions of an earlier one needs no more
+// than these, and what they set.
+static size_t needed_of(const struct frozen *frozen, const struct backward_passes *passes,
+                        const struct backward_pass *pass)
+{
+  size_t needed = pass->last_set;
+  for (size_t k = needed; k < pass->end; k++)
+    needed = is_visited(frozen, &passes->parts.items[k]) ? k + 1 : needed;
+  while (needed < pass->end && passes->parts.items[needed].kind != PART_OTHER)
+    needed++;
+  return needed;
+}
+
+static size_t gradients_of(const struct backward_passes *passes, size_t first, size_t end)
+{
+  size_t count = 0;
+  for (size_t i = first; i < end; i++)
+    count += passes->parts.items[i].kind != PART_OTHER;
+  return count;
+}
+
+// Passes between two steps.
+static void add_group(struct frozen *frozen, struct wasted *wasted, const struct backward_passes *passes, size_t first,
+                      size_t end)
+{
   const struct place *all = frozen->places->all;
-  uint32_t observation;
-  for (uint32_t row = 0; row < spans->count; row++) {
-    if (spans->category[row] != frozen->wrapper || place_of[row] == PLACE_NONE ||
-        !run_columns_observation(columns, row, &observation) || !is_mixed(&passes[observation]))
+  frozen->group++;
+  for (size_t i = first; i < end; i++) {
+    const struct backward_pass *pass = &passes->passes.items[i];
+    size_t needed = needed_of(frozen, passes, pass), count = gradients_of(passes, needed, pass->end);
+    uint32_t before = PLACE_NONE;
+    for (size_t k = pass->first; k < needed; k++) {
+      const struct backward_part *part = &passes->parts.items[k];
+      before = part->kind == PART_OTHER ? part->place : before;
+      if (part->kind == PART_OTHER && part->place != PLACE_NONE)
+        frozen->visited[all[part->place].function] = frozen->group;
+    }
+    if (count == 0)
       continue;
-    bool is_gradient = spans->name[row] == frozen->around; // at the line of backward()
-    if (is_gradient)
-      frozen->call = place_of[row];
-    for (uint32_t at = place_of[row];
-         at != PLACE_NONE && !is_gradient && spans->start_ns[row] < passes[observation].set_end_ns; at = all[at].parent)
-      frozen->trains[all[at].function] = true;
-    if (spans->start_ns[row] < passes[observation].set_end_ns)
-      continue;
-    frozen->all_ns += (double)spans->duration_ns[row];
-    frozen->ns[place_of[row]] += is_gradient ? 0 : (double)spans->duration_ns[row];
+    wasted->before = before;
+    wasted->parameters = fmax(wasted->parameters, (double)count);
+    mark_trained(frozen, wasted, passes, pass->first, needed);
+    add_times(wasted, passes, needed, pass->end, 1);
   }
 }
 
-static enum status add_run(struct findings *findings, size_t run_index, struct frozen *frozen, struct error *err)
+static void judge_updates(struct frozen *frozen, struct wasted *wasted, const struct backward_passes *passes)
 {
-  const uint32_t wanted =
-      STORE_BIT(STORE_CATEGORY) | STORE_BIT(STORE_NAME) | STORE_BIT(STORE_START_NS) | STORE_BIT(STORE_DURATION_NS);
-  struct arena arena SCOPED(arena_done) = {0};
-  const struct view_run *run = findings->set->runs[run_index];
-  struct run_columns columns;
-  XSP_TRY(run_columns_load(findings->question, run, wanted, &arena, &columns, err));
-  const struct store_spans *spans = &columns.spans;
-  struct pass *passes = arena_alloc_array(&arena, run->observation_count + 1, sizeof *passes);
-  bool *was_added = arena_alloc_array(&arena, spans->count + 1, sizeof *was_added);
-  for (uint32_t row = 0; row < spans->count; row++)
-    if (is_added(frozen, &columns, row))
-      was_added[run_columns_row(&columns, columns.derived.parent_id[row])] = true;
-  count_gradients(frozen, &columns, passes);
-  find_ends(frozen, &columns, was_added, passes);
-  count_steps(frozen, passes, run->observation_count);
-  add_times(frozen, &columns, passes, frozen->places->runs[run_index].place_of);
-  return STATUS_OK;
+  size_t first = 0, set = 0;
+  for (size_t i = 0; i < passes->passes.count; i++) {
+    const struct backward_pass *pass = &passes->passes.items[i];
+    set += pass->set;
+    if (!(pass->updated > 0))
+      continue;
+    bool is_counted = passes->passes.items[first].observation > 0;
+    wasted->steps += is_counted;
+    if (is_counted && (double)set == pass->updated) {
+      wasted->steady++;
+      add_group(frozen, wasted, passes, first, i + 1);
+    }
+    first = i + 1;
+    set = 0;
+  }
 }
 
-// The innermost line of the program that has most of the time, in a function that calls what is trained, too; else in any.
-static uint32_t line_of(const struct frozen *frozen, struct arena *scratch)
+// ---- fewer updates than gradients --------------------------------------------------------------------------------------------
+static bool has_surplus(const struct backward_pass *pass)
+{
+  return pass->is_single && pass->added == 0 && pass->updated > 0 && (double)pass->set >= pass->updated + SURPLUS_LEAST;
+}
+
+// Gradients are there in the order of the layers, from the last one on: those of a head come first.
+static void judge_surplus(const struct frozen *frozen, struct wasted *wasted, const struct backward_passes *passes)
+{
+  const struct backward_pass *usual = usual_pass(passes, has_surplus);
+  for (size_t i = 0; i < passes->passes.count && usual != NULL; i++) {
+    const struct backward_pass *pass = &passes->passes.items[i];
+    bool is_steady = has_surplus(pass) && are_alike(pass, usual) && pass->updated == usual->updated;
+    wasted->steps += pass->observation > 0;
+    wasted->is_used |= pass->updated > usual->updated;
+    if (!is_steady || pass->observation == 0)
+      continue;
+    wasted->steady++;
+    wasted->parameters = (double)pass->set - pass->updated;
+    size_t needed = pass->first;
+    for (size_t set = 0; needed < pass->end && (double)set < pass->updated; needed++)
+      set += passes->parts.items[needed].kind == PART_SET;
+    mark_trained(frozen, wasted, passes, pass->first, needed);
+    add_times(wasted, passes, needed, pass->end, 1);
+  }
+}
+
+// ---- what it says ------------------------------------------------------------------------------------------------------------
+// The innermost line of the program that has most of the time, in a call of a function that also calls what is trained; else in any.
+static uint32_t line_of(const struct frozen *frozen, const struct wasted *wasted, struct arena *scratch,
+                        uint32_t *ret_inner)
 {
   const struct place *all = frozen->places->all;
   double *ns = arena_alloc_array(scratch, frozen->places->count + 1, sizeof *ns);
   uint32_t found = PLACE_NONE, any = PLACE_NONE;
-  memcpy(ns, frozen->ns, frozen->places->count * sizeof *ns);
+  memcpy(ns, wasted->ns, frozen->places->count * sizeof *ns);
   for (uint32_t i = (uint32_t)frozen->places->count; i-- > 0;) { // what is called comes after its callers
     if (all[i].parent != PLACE_NONE)
       ns[all[i].parent] += ns[i];
     bool is_own = all[i].frame_kind == XSP_FRAME_PYTHON && !place_is_installed(&all[i]);
-    if (!is_own || ns[i] < MOST_PART * frozen->all_ns)
+    if (!is_own || ns[i] < MOST_PART * wasted->all_ns)
       continue;
     any = any == PLACE_NONE ? i : any;
-    found = found == PLACE_NONE && frozen->trains[all[i].function] ? i : found;
+    found = found == PLACE_NONE && map_find(&wasted->trains, key_of(&all[i])) != NULL ? i : found;
+  }
+  *ret_inner = PLACE_NONE;
+  for (uint32_t i = any + 1; any != PLACE_NONE && any == found && i < frozen->places->count; i++) {
+    uint32_t caller = all[i].parent != PLACE_NONE ? place_in_source(all, all[i].parent) : PLACE_NONE;
+    bool is_own = all[i].frame_kind == XSP_FRAME_PYTHON && !place_is_installed(&all[i]);
+    if (is_own && caller == found && (*ret_inner == PLACE_NONE || ns[i] > ns[*ret_inner]))
+      *ret_inner = i; // several lines of a function that it calls
   }
   return found != PLACE_NONE ? found : any;
 }
 
-static void add(struct findings *findings, const struct frozen *frozen, double ms)
+// The line that hands on to what is not needed, such as D(fake), in the function that also calls that.
+static uint32_t line_before(const struct frozen *frozen, const struct wasted *wasted, uint32_t line)
 {
+  const struct place *all = frozen->places->all;
+  uint32_t at = line != PLACE_NONE ? wasted->before : PLACE_NONE;
+  while (at != PLACE_NONE && all[at].function != all[line].function)
+    at = all[at].parent;
+  return at;
+}
+
+static void add_line(struct findings *findings, struct finding *finding, const char *what, uint32_t place)
+{
+  const struct place *at = place != PLACE_NONE ? &findings->places->all[place] : NULL;
+  const char *slash = at != NULL && at->file != NULL ? strrchr(at->file, '/') : NULL;
+  if (at != NULL && at->file != NULL)
+    finding->title = arena_format(findings->question->arena, "%s (%s %s:%lld)", finding->title, what,
+                                  slash != NULL ? slash + 1 : at->file, (long long)at->line);
+}
+
+static const char *title_of(enum reason reason)
+{
+  switch (reason) {
+  case CLEARED_BEFORE:
+    return "a backward pass goes on through layers that the optimizer's step does not update (no detach()), for %s %s: "
+           "gradients of %.0f parameters are cleared before they are used";
+  case NOT_UPDATED:
+    return "the backward pass goes on through layers that no optimizer updates, for %s %s: gradients of %.0f "
+           "parameters are never used";
+  default:
+    return "the backward pass goes on through layers that no optimizer updates, for %s %s: gradients of %.0f "
+           "parameters are never cleared";
+  }
+}
+
+static void add(struct findings *findings, const struct frozen *frozen, enum reason reason, double ms)
+{
+  const struct wasted *wasted = &frozen->wasted[reason];
+  const struct place *all = frozen->places->all;
   struct finding *finding = findings_add(findings);
-  uint32_t line = line_of(frozen, findings->question->scratch);
-  uint32_t call = frozen->call != PLACE_NONE ? place_in_source(frozen->places->all, frozen->call) : PLACE_NONE;
+  uint32_t inner, line = line_of(frozen, wasted, findings->question->scratch, &inner);
+  uint32_t call = wasted->call != PLACE_NONE ? place_in_source(all, wasted->call) : PLACE_NONE;
+  uint32_t before = line_before(frozen, wasted, line);
   if (line != PLACE_NONE)
-    finding_at_place(findings, finding, line);
+    finding_at_place(findings, finding, before != PLACE_NONE ? before : line);
   finding->context = "the backward pass";
   finding->time_ms = finding->saving_ms = ms;
   finding->share_pct = analyze_share_pct(ms, findings->loop_ms);
-  finding->saving_basis = "time of the backward pass after the last gradient that is cleared in each step";
-  finding->title = arena_format(findings->question->arena,
-                                "the backward pass goes on through layers that no optimizer updates, for %s %s: "
-                                "gradients of %.0f parameters are never cleared",
-                                findings_time(findings, ms), findings_per_observation(findings), frozen->added);
-  if (call != PLACE_NONE && frozen->places->all[call].file != NULL) {
-    const char *slash = strrchr(frozen->places->all[call].file, '/');
-    finding->title = arena_format(findings->question->arena, "%s (backward() at %s:%lld)", finding->title,
-                                  slash != NULL ? slash + 1 : frozen->places->all[call].file,
-                                  (long long)frozen->places->all[call].line);
-  }
-  finding->advice = "freeze these layers: requires_grad_(False) for their parameters, or call them within "
-                    "torch.no_grad(); if they should learn, give them to the optimizer";
+  finding->saving_basis =
+      "time of the backward pass after the last gradient that a step uses; and half of it for layers "
+      "that are not trained, but pass gradients on";
+  finding->title = arena_format(findings->question->arena, title_of(reason), findings_time(findings, ms),
+                                findings_per_observation(findings), wasted->parameters);
+  add_line(findings, finding, "they are called at", before != PLACE_NONE ? line : inner);
+  add_line(findings, finding, "backward() at", call);
+  finding->advice = reason == CLEARED_BEFORE
+                        ? "detach() what these layers hand on, such as a generator's pictures for its discriminator's "
+                          "step, or call them within torch.no_grad() there"
+                        : "freeze these layers: requires_grad_(False) for their parameters, or call them within "
+                          "torch.no_grad(); if they should learn, give them to the optimizer";
   finding->confidence = CONFIDENCE_MEDIUM;
-  finding_number(finding, "parameters", frozen->added);
+  finding_number(finding, "parameters", wasted->parameters);
+}
+
+static enum status judge_run(struct findings *findings, size_t run_index, struct frozen *frozen, struct error *err)
+{
+  struct backward_passes passes;
+  XSP_TRY(findings_passes_load(findings, frozen->places, run_index, &passes, err));
+  judge_clearing(frozen, &frozen->wasted[NEVER_CLEARED], &passes);
+  if (passes.are_updates_known) {
+    judge_updates(frozen, &frozen->wasted[CLEARED_BEFORE], &passes);
+    judge_surplus(frozen, &frozen->wasted[NOT_UPDATED], &passes);
+  }
+  frozen->observations += (double)passes.run->observation_count - 1;
+  findings_passes_done(&passes);
+  return STATUS_OK;
+}
+
+static enum status find_reasons(struct findings *findings, struct frozen *frozen, struct error *err)
+{
+  struct arena *scratch = findings->question->scratch;
+  XSP_TRY(findings_places(findings, &frozen->places, err));
+  if (frozen->places->is_folded || frozen->places->has_devices)
+    return STATUS_OK;
+  for (size_t i = 0; i < REASONS; i++) {
+    struct wasted *wasted = &frozen->wasted[i];
+    wasted->call = wasted->before = PLACE_NONE;
+    wasted->ns = arena_alloc_array(scratch, frozen->places->count + 1, sizeof *wasted->ns);
+  }
+  frozen->visited = arena_alloc_array(scratch, frozen->places->function_count + 1, sizeof *frozen->visited);
+  for (size_t i = 0; i < findings->set->run_count; i++)
+    XSP_TRY(judge_run(findings, i, frozen, err));
+  for (int reason = 0; reason < REASONS; reason++) {
+    const struct wasted *wasted = &frozen->wasted[reason];
+    double ms = wasted->steady > 0 ? wasted->all_ns / 1e6 / frozen->observations : 0;
+    if (wasted->is_used || wasted->steady < STEADY_PART * wasted->steps ||
+        !(analyze_share_pct(ms, findings->loop_ms) >= findings_threshold(findings, "frozen-share")))
+      continue;
+    add(findings, frozen, (enum reason)reason, ms);
+    break;
+  }
+  return STATUS_OK;
 }
 
 static enum status find(struct findings *findings, struct error *err)
 {
-  struct store *store = findings->question->view->store;
-  struct frozen frozen = {.call = PLACE_NONE};
-  if (!store_find_string(store, GRADIENT, strlen(GRADIENT), &frozen.gradient) ||
-      !store_find_string(store, AROUND, strlen(AROUND), &frozen.around) ||
-      !store_find_string(store, "backward", 8, &frozen.backward))
-    return findings_lack(findings, err, "it has no backward passes of PyTorch");
-  if (!store_find_string(store, "aten::add_", 10, &frozen.add))
-    return STATUS_OK;
-  if (!store_find_string(store, "aten::zero_", 11, &frozen.zero))
-    frozen.zero = UINT32_MAX;
-  if (!store_find_string(store, "aten::_foreach_zero_", 20, &frozen.foreach_zero))
-    frozen.foreach_zero = UINT32_MAX;
-  frozen.wrapper = run_columns_category(store, "wrapper");
-  XSP_TRY(findings_places(findings, &frozen.places, err));
-  if (frozen.places->is_folded || frozen.places->has_devices)
-    return STATUS_OK;
-  frozen.ns = arena_alloc_array(findings->question->scratch, frozen.places->count + 1, sizeof *frozen.ns);
-  frozen.trains =
-      arena_alloc_array(findings->question->scratch, frozen.places->function_count + 1, sizeof *frozen.trains);
-  for (size_t i = 0; i < findings->set->run_count; i++)
-    XSP_TRY(add_run(findings, i, &frozen, err));
-  double ms = frozen.steady_steps > 0 ? frozen.all_ns / 1e6 / frozen.observations : 0;
-  if (!frozen.is_cleared && frozen.steady_steps >= STEADY_PART * frozen.steps &&
-      analyze_share_pct(ms, findings->loop_ms) >= findings_threshold(findings, "frozen-share"))
-    add(findings, &frozen, ms);
-  return STATUS_OK;
+  struct frozen frozen = {.group = 0};
+  enum status status = find_reasons(findings, &frozen, err);
+  for (size_t i = 0; i < REASONS; i++)
+    map_done(&frozen.wasted[i].trains);
+  return status;
 }
 
 const struct finding_rule finding_f65 = {
