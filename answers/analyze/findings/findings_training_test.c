@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// F65 where optimizers update fewer parameters than have gradients, over training programs with known answers.
+// F65 where optimizers update fewer parameters than have gradients, and F66, over training programs with known answers.
 #include "analyze/findings/test_operators.h"
 
 #include <string.h>
@@ -194,6 +194,57 @@ static void test_f65_of_layers_above(void **unused)
   ASSERT_NEAR(found_number(0, "saving_ms"), 0.055);
 }
 
+// ---- F66 -------------------------------------------------------------------------------------------------------------
+// Steps of 1 ms and more. In the first one 10 µs of a line, in each further one `us` more; the backward pass takes `rest_us` more.
+static size_t grown(int steps, int64_t us, int64_t rest_us, int64_t backward_us)
+{
+  fixture_run(&fixture, "M/L", 1);
+  uint32_t line = main_at(33);
+  for (int i = 0; i < steps; i++) {
+    int64_t at = step(MS + i * (us + rest_us) * US);
+    operator_at(line, "aten::cat", at, (10 + i * us) * US);
+    part(main_at(29), "autograd::engine::evaluate_function: MmBackward0", at + 600 * US, 100 + i * rest_us);
+    backward_at(main_at(29), "MmBackward0", at + 600 * US, 10 * US);
+    if (backward_us > 0)
+      part(line, CONVOLUTION, at + 500 * US, backward_us);
+  }
+  return ask_rule("F66");
+}
+
+static void test_f66(void **unused)
+{
+  (void)unused;
+  assert_int_equal(grown(26, 10, 0, 0), 1);
+  ASSERT_NEAR(found_number(0, "line"), 33);
+  assert_non_null(strstr(found_text(0, "title"), "40 µs a step in the first fifth")); // but the first step
+  assert_non_null(strstr(found_text(0, "title"), "0.24 ms in the last"));
+  ASSERT_NEAR(found_number(0, "saving_ms"), 0.1);
+}
+
+static void test_f66_is_silent_about_equal_work(void **unused)
+{
+  (void)unused;
+  assert_int_equal(grown(26, 0, 0, 0), 0);
+}
+
+static void test_f66_is_silent_about_few_steps(void **unused)
+{
+  (void)unused;
+  assert_int_equal(grown(20, 10, 0, 0), 0);
+}
+
+static void test_f66_is_silent_where_all_grows(void **unused)
+{
+  (void)unused;
+  assert_int_equal(grown(26, 10, 10, 0), 0);
+}
+
+static void test_f66_is_silent_about_layers(void **unused)
+{
+  (void)unused;
+  assert_int_equal(grown(26, 10, 0, 50), 0);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -206,6 +257,11 @@ int main(void)
       TEST(test_f65_where_all_gradients_are_cleared),
       TEST(test_f65_is_silent_where_all_are_updated),
       TEST(test_f65_of_layers_above),
+      TEST(test_f66),
+      TEST(test_f66_is_silent_about_equal_work),
+      TEST(test_f66_is_silent_about_few_steps),
+      TEST(test_f66_is_silent_where_all_grows),
+      TEST(test_f66_is_silent_about_layers),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -59,6 +59,7 @@
   X(f63)                                                                                                               \
   X(f64)                                                                                                               \
   X(f65)                                                                                                               \
+  X(f66)                                                                                                               \
   X(f68)                                                                                                               \
   X(f69)                                                                                                               \
   /* the next one goes above this line */
