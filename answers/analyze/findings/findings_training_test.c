@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// F65 where optimizers update fewer parameters than have gradients, and F66, over training programs with known answers.
+// F65 where optimizers update fewer parameters than have gradients, F66 and F67, over training programs with known answers.
 #include "analyze/findings/test_operators.h"
 
 #include <string.h>
@@ -245,6 +245,141 @@ static void test_f66_is_silent_about_layers(void **unused)
   assert_int_equal(grown(26, 10, 0, 50), 0);
 }
 
+// ---- F67 -------------------------------------------------------------------------------------------------------------
+struct rows {
+  int calls, passes, batch;
+  int64_t call_us;
+  const char *each; // an operator after each call
+};
+
+static size_t rows(const struct rows *how)
+{
+  fixture_run(&fixture, "A/M/L", how->batch);
+  for (int i = 0; i < 3; i++) {
+    int64_t at = step(400 * MS);
+    fixture.context_id = 0;
+    for (int k = 0; k < how->passes; k++)
+      fixture_span_in(&fixture, XSP_LEVEL_APPLICATION, "backward", "backward", at + (k * 24 + 23) * MS, MS);
+    for (int k = 0; k < how->calls; k++) {
+      int64_t call = at + k * 24 * MS;
+      fixture.context_id = 0;
+      fixture_span_in(&fixture, XSP_LEVEL_APPLICATION, "forward", "Net", call, how->call_us * US);
+      operator_at(python(main_at(24), "Net.forward", FILE_OF, 9), "aten::addmm", call, 100 * US);
+      operator_at(main_at(25), how->each != NULL ? how->each : "aten::mse_loss", call + 22 * MS, US);
+    }
+  }
+  return ask_rule("F67");
+}
+
+static void test_f67(void **unused)
+{
+  (void)unused;
+  assert_int_equal(rows(&(struct rows){8, 1, 1, 2000, "aten::mse_loss"}), 1);
+  assert_non_null(strstr(found_text(0, "title"), "8 times"));
+  ASSERT_NEAR(found_number(0, "time_ms"), 17);
+  ASSERT_NEAR(found_number(0, "saving_ms"), 17 * 7. / 8);
+}
+
+static void test_f67_with_a_backward_pass_for_each(void **unused)
+{
+  (void)unused;
+  assert_int_equal(rows(&(struct rows){8, 8, 1, 2000, "aten::item"}), 1); // the loss
+  assert_non_null(strstr(found_text(0, "title"), "a backward pass for each"));
+}
+
+static void test_f67_is_silent_about_few_calls(void **unused)
+{
+  (void)unused;
+  assert_int_equal(rows(&(struct rows){7, 1, 1, 2000, "aten::mse_loss"}), 0);
+}
+
+static void test_f67_is_silent_about_batches(void **unused)
+{
+  (void)unused;
+  assert_int_equal(rows(&(struct rows){8, 8, 2, 2000, "aten::mse_loss"}), 0);
+}
+
+// Gradients of a large model are accumulated over rows for want of memory.
+static void test_f67_is_silent_about_long_calls(void **unused)
+{
+  (void)unused;
+  assert_int_equal(rows(&(struct rows){8, 8, 1, 20000, "aten::mse_loss"}), 0);
+}
+
+static void test_f67_is_silent_about_a_policy(void **unused)
+{
+  (void)unused;
+  assert_int_equal(rows(&(struct rows){8, 1, 1, 2000, "aten::multinomial"}), 0);
+}
+
+static void test_f67_is_silent_about_actions_that_are_read(void **unused)
+{
+  (void)unused;
+  assert_int_equal(rows(&(struct rows){8, 1, 1, 2000, "aten::item"}), 0);
+}
+
+static void test_f67_of_a_pass_for_each_output(void **unused)
+{
+  (void)unused;
+  assert_int_equal(rows(&(struct rows){.calls = 2, .passes = 16, .batch = 32, .call_us = 2000}), 1);
+  ASSERT_NEAR(found_number(0, "time_ms"), 16);
+  ASSERT_NEAR(found_number(0, "saving_ms"), 15);
+}
+
+static void test_f67_is_silent_about_few_passes(void **unused)
+{
+  (void)unused;
+  assert_int_equal(rows(&(struct rows){.calls = 2, .passes = 15, .batch = 32, .call_us = 2000}), 0);
+}
+
+// Steps of 5 ms, after each of which `each` runs.
+static size_t steps_of_one(int count, int batch, const char *each, const char *loader)
+{
+  fixture_run(&fixture, "A/M/L", batch);
+  for (int i = 0; i < count; i++) {
+    int64_t at = step(5 * MS);
+    fixture.context_id = 0;
+    fixture_span_in(&fixture, XSP_LEVEL_APPLICATION, loader, loader, at, 10 * US);
+    fixture_span_in(&fixture, XSP_LEVEL_APPLICATION, "forward", "Net", at + 10 * US, MS);
+    fixture_span_in(&fixture, XSP_LEVEL_APPLICATION, "backward", "backward", at + 2 * MS, MS);
+    operator_at(python(main_at(24), "Net.forward", FILE_OF, 9), "aten::addmm", at + 20 * US, 100 * US);
+    operator_at(main_at(25), each, at + 4 * MS, US);
+  }
+  return ask_rule("F67");
+}
+
+static void test_f67_of_steps_that_learn_from_one_row(void **unused)
+{
+  (void)unused;
+  assert_int_equal(steps_of_one(200, 1, "aten::mse_loss", "data"), 1);
+  ASSERT_NEAR(found_number(0, "saving_ms"), 5 * 7. / 8);
+}
+
+static void test_f67_is_silent_about_few_steps(void **unused)
+{
+  (void)unused;
+  assert_int_equal(steps_of_one(199, 1, "aten::mse_loss", "data"), 0);
+}
+
+static void test_f67_is_silent_about_steps_of_batches(void **unused)
+{
+  (void)unused;
+  assert_int_equal(steps_of_one(200, 2, "aten::mse_loss", "data"), 0);
+}
+
+static void test_f67_is_silent_about_a_policy_that_learns_from_each_action(void **unused)
+{
+  (void)unused;
+  assert_int_equal(steps_of_one(200, 1, "aten::multinomial", "data"), 0);
+}
+
+// Of one picture, or one series.
+static void test_f67_is_silent_about_one_row_in_all(void **unused)
+{
+  (void)unused;
+  assert_int_equal(steps_of_one(200, 1, "aten::mse_loss", "other"), 0);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -262,6 +397,20 @@ int main(void)
       TEST(test_f66_is_silent_about_few_steps),
       TEST(test_f66_is_silent_where_all_grows),
       TEST(test_f66_is_silent_about_layers),
+      TEST(test_f67),
+      TEST(test_f67_with_a_backward_pass_for_each),
+      TEST(test_f67_is_silent_about_few_calls),
+      TEST(test_f67_is_silent_about_batches),
+      TEST(test_f67_is_silent_about_long_calls),
+      TEST(test_f67_is_silent_about_a_policy),
+      TEST(test_f67_is_silent_about_actions_that_are_read),
+      TEST(test_f67_of_a_pass_for_each_output),
+      TEST(test_f67_is_silent_about_few_passes),
+      TEST(test_f67_of_steps_that_learn_from_one_row),
+      TEST(test_f67_is_silent_about_few_steps),
+      TEST(test_f67_is_silent_about_steps_of_batches),
+      TEST(test_f67_is_silent_about_a_policy_that_learns_from_each_action),
+      TEST(test_f67_is_silent_about_one_row_in_all),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

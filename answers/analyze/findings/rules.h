@@ -60,6 +60,7 @@
   X(f64)                                                                                                               \
   X(f65)                                                                                                               \
   X(f66)                                                                                                               \
+  X(f67)                                                                                                               \
   X(f68)                                                                                                               \
   X(f69)                                                                                                               \
   /* the next one goes above this line */
