@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// F58, recurrent cells: a line of the program calls an LSTM's or GRU's cell for each position. Each call runs a dozen small operators,
-// forward and backward; nn.LSTM and its like take the whole sequence.
+// F58, recurrent cells: a line of the program calls an LSTM's or GRU's cell for each position, or nn.LSTM and its like for one position
+// at a time. Each call runs a dozen small operators, forward and backward; nn.LSTM takes the whole sequence.
 #include "analyze/findings/rules.h"
 #include "analyze/findings/shared.h"
 #include "base/slice.h"
@@ -15,22 +15,37 @@ struct cells {      // by line of the program: source place
   const char *name;
 };
 
-static bool is_cell(const char *name)
+static bool is_layer(const char *name)
 {
-  return text_is_one_of(name, "aten::lstm_cell", "aten::gru_cell", "aten::rnn_tanh_cell", "aten::rnn_relu_cell");
+  return text_is_one_of(name, "aten::lstm", "aten::gru", "aten::rnn_tanh", "aten::rnn_relu");
 }
 
-// Operators of decoders, which choose each position's input by the output of the one before.
+static bool is_cell(const char *name)
+{
+  return is_layer(name) ||
+         text_is_one_of(name, "aten::lstm_cell", "aten::gru_cell", "aten::rnn_tanh_cell", "aten::rnn_relu_cell");
+}
+
+static bool is_module(const char *name)
+{
+  return strstr(name, "Cell.forward") != NULL || text_is_one_of(name, "LSTM.forward", "GRU.forward", "RNN.forward");
+}
+
+// Operators of decoders and models of worlds, which choose each position's input by the output of the one before, or look by it at
+// something else.
 static bool is_feedback(const char *name)
 {
-  return text_is_one_of(name, "aten::multinomial", "aten::argmax", "aten::topk", "aten::embedding");
+  static const char *const names[] = {"aten::multinomial", "aten::argmax",  "aten::topk",
+                                      "aten::embedding",   "aten::softmax", "aten::bmm",
+                                      "*attention*",       "aten::normal*", "aten::rand*"};
+  return findings_name_matches(name, names, sizeof names / sizeof names[0]);
 }
 
 // A cell, or below one, or below its module, where its backward operators are.
 static bool is_in_cell(const struct places *places, uint32_t place, uint32_t source)
 {
   for (; place != PLACE_NONE && place != source; place = places->all[place].parent)
-    if (is_cell(places->all[place].name) || strstr(places->all[place].name, "Cell.forward") != NULL)
+    if (is_cell(places->all[place].name) || is_module(places->all[place].name))
       return true;
   return false;
 }
@@ -72,9 +87,10 @@ static void add(struct findings *findings, uint32_t source, const struct cells *
   finding->saving_ms = finding->time_ms * CELLS_PART;
   finding->saving_basis =
       "five sixths of the time of the cells, forward and backward, as if one operator took all positions";
-  finding->title =
-      arena_format(findings->question->arena, "%s calls a recurrent cell (%s) %.0f times %s, position by position",
-                   findings_name(findings, finding->context), cells->name, count, findings_per_observation(findings));
+  finding->title = arena_format(findings->question->arena, "%s calls a recurrent %s (%s) %.0f times %s, %s",
+                                findings_name(findings, finding->context), is_layer(cells->name) ? "layer" : "cell",
+                                cells->name, count, findings_per_observation(findings),
+                                is_layer(cells->name) ? "for a piece of the sequence each" : "position by position");
   finding->advice =
       "nn.LSTM, nn.GRU or nn.RNN over the whole sequence, unless a position needs the output of the one before: one "
       "operator, whose products take all positions at once where they can; or torch.compile the loop";

@@ -224,6 +224,42 @@ static void test_f58_is_silent_about_a_decoder(void **unused)
   assert_int_equal(ask_rule("F58"), 0);
 }
 
+// nn.GRU for one position at a time; `each`: an operator beside it.
+static size_t pieces(const char *each)
+{
+  fixture_run(&fixture, "M/L", 1);
+  uint32_t forward = python(0, "forward", FILE_OF, 24);
+  uint32_t layer = python(forward, "GRU.forward", TORCH "nn/modules/rnn.py", 1300);
+  int64_t at = step(4 * MS);
+  for (int i = 0; i < 32; i++) {
+    operator_at(layer, "aten::gru", at + i * 20 * US, 10 * US);
+    operator_at(forward, each, at + i * 20 * US + 10 * US, 10 * US);
+  }
+  backward_at(layer, "AddmmBackward0", at + 2 * MS, 160 * US);
+  return ask_rule("F58");
+}
+
+static void test_f58_of_layers_for_one_position(void **unused)
+{
+  (void)unused;
+  assert_int_equal(pieces("aten::select"), 1);
+  ASSERT_NEAR(found_number(0, "line"), 24);
+  ASSERT_NEAR(found_number(0, "time_ms"), 0.48);
+  assert_non_null(strstr(found_text(0, "title"), "a piece of the sequence"));
+}
+
+static void test_f58_is_silent_about_attention(void **unused)
+{
+  (void)unused;
+  assert_int_equal(pieces("aten::softmax"), 0);
+}
+
+static void test_f58_is_silent_about_models_of_worlds(void **unused)
+{
+  (void)unused;
+  assert_int_equal(pieces("aten::normal_"), 0);
+}
+
 // ---- F60 -------------------------------------------------------------------------------------------------------------
 static void product_at(uint32_t caller, const char *name, int64_t at)
 {
@@ -643,6 +679,9 @@ int main(void)
       TEST(test_f58),
       TEST(test_f58_is_silent_about_few_positions),
       TEST(test_f58_is_silent_about_a_decoder),
+      TEST(test_f58_of_layers_for_one_position),
+      TEST(test_f58_is_silent_about_attention),
+      TEST(test_f58_is_silent_about_models_of_worlds),
       TEST(test_f60),
       TEST(test_f60_is_silent_below_its_share),
       TEST(test_f60_is_silent_about_installed_code),
