@@ -286,6 +286,7 @@ static void test_names_of_native_code(void **state)
       {"foo()", "foo (libtorch_python)"},
       {"std::function<void ()>::operator()() const", "std::function<void ()>::operator() (libtorch_python)"},
       {"void my_operator(int)", "my_operator (libtorch_python)"},
+      {"ufunc_generic_fastcall", "NumPy's arithmetic on arrays (libtorch_python)"},
   };
   const int count = sizeof names / sizeof names[0];
   start();

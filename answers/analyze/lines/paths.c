@@ -160,7 +160,8 @@ static const char *readable_name(const struct store_frame *frame, struct arena *
                     around[] = "torch::autograd::TypeError_to_NotImplemented_<&";
   static const char *const known[][2] = {{"PyArray_bf_getbuffer", "numpy.asarray() of an array of JAX"},
                                          {"PyArray::BlockUntilReady", "block_until_ready()"},
-                                         {"PjitFunction_tp_vectorcall", "a function under jax.jit"}};
+                                         {"PjitFunction_tp_vectorcall", "a function under jax.jit"},
+                                         {"ufunc_generic_fastcall", "NumPy's arithmetic on arrays"}};
   size_t length;
   for (size_t i = 0; frame->kind == XSP_FRAME_NATIVE && i < sizeof known / sizeof known[0]; i++)
     if (strstr(frame->name, known[i][0]) != NULL)
