@@ -758,13 +758,13 @@ static const char *single_rows(int64_t operator_us)
 static void test_the_line_that_calls_a_model_for_single_rows(void **unused)
 {
   (void)unused;
-  assert_non_null(strstr(single_rows(50), "100 calls of one row each, train.py:30"));
+  assert_non_null(strstr(single_rows(50), "100 calls of one row each, no batches, train.py:30"));
 }
 
 static void test_the_line_of_large_layers_in_single_rows(void **unused)
 {
   (void)unused;
-  assert_non_null(strstr(single_rows(150), "100 calls of one row each, train.py:5"));
+  assert_non_null(strstr(single_rows(150), "100 calls of one row each, no batches, train.py:5"));
 }
 
 // ---- F57 -------------------------------------------------------------------------------------------------------------

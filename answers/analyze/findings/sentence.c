@@ -77,12 +77,13 @@ static bool calls_too_often(const struct findings *findings)
   return has_single_rows(findings) && operators->ns < SMALL_OPERATORS_NS * operators->count;
 }
 
-// ", in 2000 calls of one row each": small calls are mostly overhead, which the time of layers does not show.
+// ", in 2000 calls of one row each, no batches": small calls are mostly overhead, which the time of layers does not show.
 static const char *rows_text(struct findings *findings)
 {
-  return has_single_rows(findings) ? arena_format(findings->question->arena, ", in %zu calls of one row each",
-                                                  findings->set->observation_count)
-                                   : "";
+  return has_single_rows(findings)
+             ? arena_format(findings->question->arena, ", in %zu calls of one row each, no batches",
+                            findings->set->observation_count)
+             : "";
 }
 
 // Most of the loop is in no layer: says so first, with the line that samples give.
