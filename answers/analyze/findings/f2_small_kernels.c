@@ -14,8 +14,10 @@
 
 #define SEQUENCE_MOST 2 // operators of a call that are no sequence yet; one call in each observation may run one more
 #define REPEATED 16     // calls of one operator at one place, per observation: a loop runs them
-#define LOOP_LEAST 10   // in times of `small_kernels-count`: so many make two operators in turn a loop
-#define LOOP_MOST 1.8   // as often as the commonest: two in turn, and a few more of one
+#define ROWS_LEAST                                                                                                     \
+  32 // of each operator that a loop over rows runs; a network may have as many equal layers as REPEATED
+#define LOOP_LEAST 10 // in times of `small_kernels-count`: so many make two operators in turn a loop
+#define LOOP_MOST 1.8 // as often as the commonest: two in turn, and a few more of one
 
 struct small_kernels {
   struct findings *findings;
@@ -26,7 +28,8 @@ struct small_kernels {
   double *most;      // by function, as `gathered`: units of the place that has most of them
   double *most_made; // the same, without views: writing an element, mask[i, j] = 1, makes several at its place
   double *forward;   // the same, added up: units of no backward pass
-  double *rows;      // by function, as `most`: products of a loop whose iterations do not need each other
+  double *rows;      // by function, as `most`: operators of a loop whose iterations do not need each other
+  bool *is_row;      // by function: such a loop calls it
   double least_count, most_us;
   bool runs_graphs; // of a framework that is no PyTorch
   bool is_xlas;     // which has fused what it could
@@ -147,7 +150,7 @@ static bool is_sequence(const struct small_kernels *small, uint32_t function, co
 {
   size_t at = function == PLACE_NONE ? small->places->function_count : function;
   double most = small->most[at], made = small->most_made[at];
-  if (small->rows[at] >= REPEATED * small->places->observations)
+  if (small->rows[at] >= ROWS_LEAST * small->places->observations)
     return true;
   bool is_loop = units->count / small->places->observations >= LOOP_LEAST * small->least_count;
   if (!small->places->has_devices && small->forward[at] / small->places->observations < small->least_count)
@@ -163,31 +166,72 @@ static bool is_comprehension(const struct place *function)
   return findings_name_matches(function->name, names, sizeof names / sizeof names[0]);
 }
 
-// Products that a line calls for one row, head or item after the other, though none needs the one before: a batch can take their
-// place, as the source shows.
+// By file and line in `known`, 0: its loop's iterations need each other, or nothing is known of it.
+static bool is_free_line(struct small_kernels *small, struct map *known, const struct place *line)
+{
+  bool is_new;
+  uint64_t *is_free = map_at(known, (struct map_key){(uintptr_t)line->file, (uint64_t)line->line + 1}, &is_new);
+  if (is_new) {
+    struct buf text SCOPED(buf_done) = {0};
+    *is_free =
+        is_comprehension(line) || (findings_source(small->findings, line->file, &text) &&
+                                   findings_loop_is_independent((struct slice){text.data, text.length}, line->line));
+  }
+  return *is_free != 0;
+}
+
+struct row_place {      // by place
+  double least;         // calls of the operator that is called least often there, with what it calls; 0: there is none
+  bool has_product;     // among these
+  bool is_below_model;  // a model calls it, or is in training: then it is in an observation
+  bool is_loop, is_row; // a line that runs rows; below one
+};
+
+static void sum_rows(const struct places *places, struct row_place *rows)
+{
+  bool trains = false;
+  for (uint32_t i = 0; i < places->count; i++)
+    trains |= findings_is_backward(places->all[i].name) && places->all[i].own.operators.count > 0;
+  for (uint32_t i = 0; i < places->count; i++) {
+    uint32_t parent = places->all[i].parent;
+    rows[i].is_below_model =
+        trains || (parent != PLACE_NONE && (rows[parent].is_below_model || place_is_glue(&places->all[parent])));
+  }
+  for (uint32_t i = (uint32_t)places->count; i-- > 0;) { // what is called comes after its callers
+    const struct place *place = &places->all[i];
+    double count = is_of_backward_pass(place) ? 0 : place->own.operators.count;
+    if (count > 0) {
+      rows[i].least = rows[i].least > 0 ? fmin(rows[i].least, count) : count;
+      rows[i].has_product |= flops_class(place->name) == FLOPS_PRODUCTS;
+    }
+    if (place->parent == PLACE_NONE || rows[i].least == 0)
+      continue;
+    struct row_place *parent = &rows[place->parent];
+    parent->least = parent->least > 0 ? fmin(parent->least, rows[i].least) : rows[i].least;
+    parent->has_product |= rows[i].has_product;
+  }
+}
+
+// Operators, with products, that a line of the model runs for one row, head or item after the other, though none needs the one before: a
+// batch can take their place, as the source shows. All of them run for each row: what runs less often is around another loop.
 static void find_rows(struct small_kernels *small)
 {
   const struct places *places = small->places;
-  struct map known SCOPED(map_done) = {0}; // by file and line
+  struct map known SCOPED(map_done) = {0};
+  struct row_place *rows = arena_alloc_array(small->findings->question->scratch, places->count + 1, sizeof *rows);
+  sum_rows(places, rows);
   for (uint32_t i = 0; i < places->count; i++) {
     const struct place *place = &places->all[i];
-    double count = place->own.operators.count;
-    uint32_t source = count >= REPEATED * places->observations && flops_class(place->name) == FLOPS_PRODUCTS
-                          ? place_in_source(places->all, i)
-                          : PLACE_NONE;
-    if (source == PLACE_NONE || places->all[source].frame_kind != XSP_FRAME_PYTHON ||
-        place_is_installed(&places->all[source]))
-      continue;
-    const struct place *line = &places->all[source];
-    bool is_new;
-    uint64_t *is_free = map_at(&known, (struct map_key){(uintptr_t)line->file, (uint64_t)line->line + 1}, &is_new);
-    if (is_new) {
-      struct buf text SCOPED(buf_done) = {0};
-      *is_free =
-          is_comprehension(line) || (findings_source(small->findings, line->file, &text) &&
-                                     findings_loop_is_independent((struct slice){text.data, text.length}, line->line));
-    }
-    small->rows[place->function] += *is_free != 0 ? count : 0;
+    const struct row_place *parent = place->parent != PLACE_NONE ? &rows[place->parent] : NULL;
+    rows[i].is_row = parent != NULL && (parent->is_row || parent->is_loop);
+    bool is_own = place->frame_kind == XSP_FRAME_PYTHON && !place_is_installed(place);
+    if (rows[i].is_row && is_own)
+      small->is_row[place->function] = true;
+    else if (rows[i].is_row)
+      small->rows[place->function] += is_of_backward_pass(place) ? 0 : place->own.operators.count;
+    else
+      rows[i].is_loop = is_own && rows[i].has_product && rows[i].is_below_model &&
+                        rows[i].least >= ROWS_LEAST * places->observations && is_free_line(small, &known, place);
   }
 }
 
@@ -197,8 +241,8 @@ static void hand_up(struct small_kernels *small, uint32_t function, const struct
   const struct places *places = small->places;
   const struct place_units *units = units_of(places, figures);
   bool is_top = function == PLACE_NONE;
-  if ((is_top || gathers(places, &places->functions[function])) && is_sequence(small, function, units) &&
-      units->count / places->observations >= small->least_count &&
+  if ((is_top || (gathers(places, &places->functions[function]) && !small->is_row[function])) &&
+      is_sequence(small, function, units) && units->count / places->observations >= small->least_count &&
       usual_ns(places, units) / units->count < small->most_us * 1e3)
     add(small, function, figures);
   else if (!is_top) {
@@ -227,6 +271,7 @@ static enum status find(struct findings *findings, struct error *err)
   small.most = arena_alloc_array(findings->question->scratch, places->function_count + 1, sizeof *small.most);
   small.forward = arena_alloc_array(findings->question->scratch, places->function_count + 1, sizeof(double));
   small.rows = arena_alloc_array(findings->question->scratch, places->function_count + 1, sizeof(double));
+  small.is_row = arena_alloc_array(findings->question->scratch, places->function_count + 1, sizeof(bool));
   if (!places->has_devices &&
       findings->set->observation_count > 1) // a program that is one observation has loops over its requests
     find_rows(&small);

@@ -479,39 +479,69 @@ static bool title_has_line(enum line_of of)
   return strcmp(title + strlen(title) - strlen(": gc.collect()"), ": gc.collect()") == 0;
 }
 
-// Asks F2 about a program whose third line, in `function`, has a layer of a library multiply 20 times a step.
-static size_t products_in_loop(const char *source, const char *function)
+// Asks F2 about a program whose third line, in `function`, has a layer of a library multiply 40 times a step. `model`: it is called by one.
+// `own`: by way of a module of the program. `others`: operators besides, at that line.
+static size_t products_in_loop(const char *source, const char *function, bool model, bool own, int others)
 {
   const char *path = source_of(source);
   struct utsname names;
   uname(&names);
   fixture.thread = start_on(names.nodename, 0);
-  uint32_t layer = python(python(0, function, path, 3), "Linear.forward", SITE "torch/nn/modules/linear.py", 134);
-  fixture.context_id = fixture_frame(&fixture, layer, XSP_FRAME_FRAMEWORK, "aten::linear", NULL, 0);
-  for (int i = 0; i < 20 * 20; i++)
-    fixture_span(&fixture, XSP_LEVEL_LAYER, "aten::linear", i / 20 * STEP + i % 20 * 100 * US, 5 * US);
+  static const char call[] = SITE "torch/nn/modules/module.py";
+  uint32_t main = python(0, "main", FILE_OF, 50);
+  uint32_t line = python(model ? python(main, "Module._call_impl", call, 1798) : main, function, path, 3);
+  uint32_t layer = own ? python(python(line, "Module._call_impl", call, 1798), "Scorer.forward", FILE_OF, 7) : line;
+  uint32_t forward = python(layer, "Linear.forward", SITE "torch/nn/modules/linear.py", 134);
+  for (int i = 0; i < 20 * (40 + others); i++) {
+    bool is_other = i % (40 + others) >= 40;
+    const char *name = is_other ? "aten::stack" : "aten::linear";
+    fixture.context_id = fixture_frame(&fixture, is_other ? line : forward, XSP_FRAME_FRAMEWORK, name, NULL, 0);
+    fixture_span(&fixture, XSP_LEVEL_LAYER, name, i / (40 + others) * STEP + i % (40 + others) * 100 * US, 5 * US);
+  }
   return ask_rule("F2");
 }
 
+static const char rows_source[] = "def forward(x):\n  for row in x:\n    out.append(first(row))\n";
+
 static void test_products_of_rows(void **unused)
 {
-  (void)unused;
-  assert_int_equal(products_in_loop("def forward(x):\n  for row in x:\n    out.append(first(row))\n", "forward"), 1);
-  ASSERT_NEAR(found_number(0, "line"), 3);
-  assert_non_null(strstr(found_text(0, "advice"), "whole batch"));
+  for (int own = 0; own < 2; own++) {
+    findings_test_done(unused);
+    findings_test_start(unused);
+    assert_int_equal(products_in_loop(rows_source, "forward", true, own == 1, 0), 1);
+    ASSERT_NEAR(found_number(0, "line"), 3);
+    assert_string_equal(found_text(0, "context"), "forward");
+    assert_non_null(strstr(found_text(0, "advice"), "whole batch"));
+  }
 }
 
 static void test_products_of_a_comprehension(void **unused)
 {
   (void)unused;
-  assert_int_equal(products_in_loop("\n\n[first(row) for row in x]\n", "forward.<locals>.<listcomp>"), 1);
+  assert_int_equal(products_in_loop("\n\n[first(row) for row in x]\n", "forward.<locals>.<listcomp>", true, false, 0),
+                   1);
   assert_string_equal(found_text(0, "context"), "forward");
 }
 
 static void test_products_of_a_recurrence_are_none(void **unused)
 {
   (void)unused;
-  assert_int_equal(products_in_loop("def forward(x):\n  for row in x:\n    h = first(row + h)\n", "forward"), 0);
+  static const char source[] = "def forward(x):\n  for row in x:\n    h = first(row + h)\n";
+  assert_int_equal(products_in_loop(source, "forward", true, false, 0), 0);
+}
+
+// A model of many equal layers.
+static void test_products_of_requests_are_none(void **unused)
+{
+  (void)unused;
+  assert_int_equal(products_in_loop(rows_source, "main", false, false, 0), 0);
+}
+
+// Of a few items each, each of which has a loop.
+static void test_products_of_few_items_are_none(void **unused)
+{
+  (void)unused;
+  assert_int_equal(products_in_loop(rows_source, "forward", true, true, 2), 0);
 }
 
 static void test_own_code_has_its_source(void **unused)
@@ -1101,6 +1131,8 @@ int main(void)
       TEST(test_products_of_rows),
       TEST(test_products_of_a_comprehension),
       TEST(test_products_of_a_recurrence_are_none),
+      TEST(test_products_of_requests_are_none),
+      TEST(test_products_of_few_items_are_none),
       TEST(test_own_code_has_its_source),
       TEST(test_own_code_of_another_machine_has_none),
       TEST(test_own_code_of_a_changed_file_has_none),
