@@ -450,6 +450,18 @@ static void test_own_code_beside_the_model(void **unused)
   ASSERT_NEAR(found_number(0, "saving_ms"), 5);
 }
 
+// The answer of a server is written to its client; own_code's path is that of `update` (train.py:12).
+static void test_writing_an_answer_is_none(void **unused)
+{
+  (void)unused;
+  own_code(5, 0);
+  fixture.context_id =
+      python(fixture.context_id, "BaseHTTPRequestHandler.end_headers", "/usr/lib/python3.11/http/server.py", 547);
+  for (int i = 0; i < 20; i++)
+    fixture_sample(&fixture, SAMPLE_IO, (i * 10 + 9) * MS, 4 * MS);
+  assert_int_equal(ask_rule("F29"), 0);
+}
+
 // As os.system(), which is no function of Python's.
 static void test_waits_for_processes_in_each_step(void **unused)
 {
@@ -1133,6 +1145,7 @@ int main(void)
       TEST(test_products_of_a_recurrence_are_none),
       TEST(test_products_of_requests_are_none),
       TEST(test_products_of_few_items_are_none),
+      TEST(test_writing_an_answer_is_none),
       TEST(test_own_code_has_its_source),
       TEST(test_own_code_of_another_machine_has_none),
       TEST(test_own_code_of_a_changed_file_has_none),

@@ -196,6 +196,7 @@ const struct work_kind work_kinds[WORK_KINDS] = {
      "ask in the program itself (a package, files in /proc), less often, or one program that stays",
      {"*/subprocess.py"},
      {NULL}},
+    {"answer", NULL, NULL, {"*/http/server.py", "*/socketserver.py"}, {"*end_headers", "_SocketWriter.write"}},
     {"profiler",
      "%s starts and ends a profiler again and again",
      "profile a few steps only, and leave the profiler out of what serves or trains",
