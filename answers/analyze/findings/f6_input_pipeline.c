@@ -98,9 +98,10 @@ static struct finding *add(struct findings *findings, const struct places *place
                                 "of its processes, as if all data were there"
                               : "time in the loader while no device works, as if all data were there";
   finding->title =
-      arena_format(findings->question->arena, "%s takes %s %s, %.3g %% of the time",
+      arena_format(findings->question->arena, "%s takes %s %s, %.3g %% of the time%s",
                    is_tensorflows(parts) ? "the input pipeline (tf.data)" : "the data loader",
-                   findings_time(findings, loader_ms), findings_per_observation(findings), finding->share_pct);
+                   findings_time(findings, loader_ms), findings_per_observation(findings), finding->share_pct,
+                   findings_has_single_rows(findings) ? ", for batches of one row" : "");
   finding->advice =
       "load ahead in a few processes that stay (num_workers, at most the processors; persistent_workers=True); "
       "decode once, before training";
@@ -112,6 +113,9 @@ static struct finding *add(struct findings *findings, const struct places *place
     finding->advice = "load ahead and on all processors: map(…, num_parallel_calls=tf.data.AUTOTUNE), "
                       "prefetch(tf.data.AUTOTUNE); keep "
                       "what does not change with cache(); arrays by from_tensor_slices(), not from_generator()";
+  if (findings_has_single_rows(findings))
+    finding->advice =
+        arena_format(findings->question->arena, "make larger batches (batch_size=, .batch(n)); %s", finding->advice);
   say_line(findings, lines, finding);
   finding->threshold = findings_threshold_of(findings, least_of(parts, lines));
   finding->confidence = CONFIDENCE_HIGH;

@@ -152,6 +152,24 @@ static void test_f6_between_predictions(void **unused)
   ASSERT_NEAR(found_number(0, "saving_ms"), 4 * 19 / 20.0); // before the first one is before the loop
 }
 
+// A hundred predictions, each of which waits for its row.
+static void test_f6_of_batches_of_one_row(void **unused)
+{
+  (void)unused;
+  fixture_experiment(&fixture, "predict");
+  fixture_run(&fixture, "A/M/L", 1);
+  for (int i = 0; i < 100; i++) {
+    fixture_span(&fixture, XSP_LEVEL_LAYER, "IteratorGetNext", i * 10 * MS, 4 * MS);
+    fixture_span(&fixture, XSP_LEVEL_LAYER, "MatMul", i * 10 * MS + 5 * MS, 5 * MS);
+    fixture.now_ns = i * 10 * MS + 5 * MS;
+    fixture_model(&fixture, 5 * MS, false);
+    fixture_int(&fixture, fixture.span_id, "batch_size", 1);
+  }
+  assert_int_equal(ask_rule("F6"), 1);
+  assert_non_null(strstr(found_text(0, "title"), "batches of one row"));
+  assert_non_null(strstr(found_text(0, "advice"), "larger batches"));
+}
+
 // TensorFlow is there beside, and the loader is PyTorch's.
 static void test_f6_beside_an_iterator(void **unused)
 {
@@ -346,6 +364,7 @@ int main(void)
       TEST(test_f6_of_an_iterator),
       TEST(test_f6_is_silent_about_a_first_epoch),
       TEST(test_f6_of_a_function_of_numpy),
+      TEST(test_f6_of_batches_of_one_row),
       TEST(test_f6_of_a_generator),
       TEST(test_f6_names_no_function_of_the_step),
       TEST(test_f6_is_silent_about_a_fast_loader),

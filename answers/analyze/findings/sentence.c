@@ -12,8 +12,7 @@
 #include <math.h>
 #include <string.h>
 
-#define LEAST_FINDING_PCT 5 // smaller ones are no first sentence
-#define CALLS_OF_ONE_LEAST 100
+#define LEAST_FINDING_PCT 5       // smaller ones are no first sentence
 #define SMALL_OPERATORS_NS 100000 // of calls with one row, on average: calling them is most of it
 
 static const char *base_of(const char *file)
@@ -65,22 +64,17 @@ static const char *main_operator(struct findings *findings)
   return found;
 }
 
-static bool has_single_rows(const struct findings *findings)
-{
-  return findings->set->batch_size == 1 && findings->set->observation_count >= CALLS_OF_ONE_LEAST;
-}
-
 // What to change then is how the model is called, not a line within it.
 static bool calls_too_often(const struct findings *findings)
 {
   const struct place_units *operators = &findings->places->total.operators;
-  return has_single_rows(findings) && operators->ns < SMALL_OPERATORS_NS * operators->count;
+  return findings_has_single_rows(findings) && operators->ns < SMALL_OPERATORS_NS * operators->count;
 }
 
 // ", in 2000 calls of one row each, no batches": small calls are mostly overhead, which the time of layers does not show.
 static const char *rows_text(struct findings *findings)
 {
-  return has_single_rows(findings)
+  return findings_has_single_rows(findings)
              ? arena_format(findings->question->arena, ", in %zu calls of one row each, no batches",
                             findings->set->observation_count)
              : "";

@@ -11,6 +11,8 @@
 #include <string.h>
 #include <xsp/call_path.h>
 
+#define SINGLE_ROWS_LEAST 100
+
 void tally_add(struct findings *findings, struct tally *tally, uint32_t place, double ns)
 {
   if (tally->ns == NULL)
@@ -226,4 +228,9 @@ double findings_mean_loop_ms(const struct findings *findings)
   for (size_t i = 0; i < set->observation_count; i++)
     sum_ms += set->latencies_ms[i];
   return findings->loop_ms - findings->latency_ms + sum_ms / (double)set->observation_count;
+}
+
+bool findings_has_single_rows(const struct findings *findings)
+{
+  return findings->set->batch_size == 1 && findings->set->observation_count >= SINGLE_ROWS_LEAST;
 }
