@@ -462,6 +462,19 @@ static void test_writing_an_answer_is_none(void **unused)
   assert_int_equal(ask_rule("F29"), 0);
 }
 
+// asyncio.run(main()) with nothing to do.
+static void test_an_idle_event_loop_is_none(void **unused)
+{
+  (void)unused;
+  own_code(5, 0);
+  uint32_t loop =
+      python(fixture.context_id, "BaseEventLoop._run_once", "/usr/lib/python3.11/asyncio/base_events.py", 1884);
+  fixture.context_id = python(loop, "EpollSelector.select", "/usr/lib/python3.11/selectors.py", 468);
+  for (int i = 0; i < 20; i++)
+    fixture_sample(&fixture, SAMPLE_IO, (i * 10 + 9) * MS, 4 * MS);
+  assert_int_equal(ask_rule("F29"), 0);
+}
+
 // As os.system(), which is no function of Python's.
 static void test_waits_for_processes_in_each_step(void **unused)
 {
@@ -1146,6 +1159,7 @@ int main(void)
       TEST(test_products_of_requests_are_none),
       TEST(test_products_of_few_items_are_none),
       TEST(test_writing_an_answer_is_none),
+      TEST(test_an_idle_event_loop_is_none),
       TEST(test_own_code_has_its_source),
       TEST(test_own_code_of_another_machine_has_none),
       TEST(test_own_code_of_a_changed_file_has_none),

@@ -197,6 +197,7 @@ const struct work_kind work_kinds[WORK_KINDS] = {
      {"*/subprocess.py"},
      {NULL}},
     {"answer", NULL, NULL, {"*/http/server.py", "*/socketserver.py"}, {"*end_headers", "_SocketWriter.write"}},
+    {"idle", NULL, NULL, {"*/selectors.py"}, {NULL}}, // of an event loop or a server
     {"profiler",
      "%s starts and ends a profiler again and again",
      "profile a few steps only, and leave the profiler out of what serves or trains",

@@ -35,7 +35,7 @@ enum { // places in work_kinds[]; what is not named is found by its frames
   WORK_DECODING = 28,
   WORK_STATES = 32,
   WORK_TEXT,
-  WORK_JAX_RANDOM = 39, // the last ones: all others count before them
+  WORK_JAX_RANDOM = 40, // the last ones: all others count before them
   WORK_JAX_EAGER,
   WORK_JAX_CALLS,
   WORK_KINDS
