@@ -272,6 +272,20 @@ enum status byte_source_read(struct byte_source *source, char *to, size_t room, 
   return layer_read(source->top, to, room, ret_got, err);
 }
 
+uint64_t byte_source_pass_over(struct byte_source *source, uint64_t bytes)
+{
+  struct byte_layer *plain = source->top;
+  uint64_t buffered = plain->length - plain->at;
+  if (!source->is_regular || source->is_compressed || bytes <= buffered)
+    return 0;
+  off_t at = lseek(source->fd, 0, SEEK_CUR);
+  if (at < 0 || (uint64_t)at > source->size || bytes - buffered > source->size - (uint64_t)at ||
+      lseek(source->fd, (off_t)(bytes - buffered), SEEK_CUR) < 0)
+    return 0;
+  plain->at = plain->length;
+  return bytes;
+}
+
 void byte_source_close(struct byte_source *source)
 {
   layer_free(source->top);

@@ -33,6 +33,8 @@ enum status byte_source_open(const char *path, uint64_t limit_bytes, struct byte
 // Fills `to` up to `room` bytes; fewer only at the end of the file. STATUS_INPUT: broken or truncated compression.
 enum status byte_source_read(struct byte_source *source, char *to, size_t room, size_t *ret_got,
                              struct error *err) MUST_CHECK;
+// Passes over `bytes` without reading them, or over none: how many.
+uint64_t byte_source_pass_over(struct byte_source *source, uint64_t bytes);
 void byte_source_close(struct byte_source *source); // {0} with fd -1, and closed ones, are fine
 
 // ---- read_ahead.c: a thread that reads a bounded number of bytes ahead, so that decompression runs next to parsing

@@ -46,20 +46,21 @@ enum status import_wire_length(struct import *import, uint64_t end, uint64_t *re
   return offset <= end && *ret_length <= end - offset ? STATUS_OK : import_broken(import, err, offset, "%s", longer);
 }
 
+enum status import_wire_pass_over(struct import *import, uint64_t bytes, struct error *err)
+{
+  XSP_TRY(input_pass_over(import->input, &bytes, err));
+  XSP_TRY(import_wire_need_all(import, bytes, err));
+  import->input->at += bytes;
+  return STATUS_OK;
+}
+
 enum status import_wire_skip(struct import *import, uint64_t key, uint64_t end, struct error *err)
 {
   struct input *input = import->input;
   uint64_t length = 0;
   if ((key & 7) == WIRE_BYTES && key >> 3 != 0) {
     XSP_TRY(import_wire_length(import, end, &length, err));
-    while (length > (uint64_t)(input->end - input->at) && !input->is_last) {
-      length -= (uint64_t)(input->end - input->at);
-      input->at = input->end;
-      XSP_TRY(input_more(input, err));
-    }
-    XSP_TRY(import_wire_need_all(import, length, err));
-    input->at += length;
-    return STATUS_OK;
+    return import_wire_pass_over(import, length, err);
   }
   XSP_TRY(import_wire_need(import, WIRE_NUMBER_BYTES, err));
   struct wire wire = {input->at, input->end, NULL};

@@ -23,6 +23,8 @@ enum status import_wire_need_all(struct import *import, uint64_t bytes, struct e
 enum status import_wire_number(struct import *import, uint64_t *ret_number, struct error *err) MUST_CHECK;
 // The length of a field, which fits into the message up to the offset `end`.
 enum status import_wire_length(struct import *import, uint64_t end, uint64_t *ret_length, struct error *err) MUST_CHECK;
+// The next `bytes` bytes, however many.
+enum status import_wire_pass_over(struct import *import, uint64_t bytes, struct error *err) MUST_CHECK;
 // A field that is not read, after its key: its value is passed over however long it is.
 enum status import_wire_skip(struct import *import, uint64_t key, uint64_t end, struct error *err) MUST_CHECK;
 // The message up to `end` goes on there.

@@ -181,6 +181,20 @@ enum status input_rewind(struct input *input, struct error *err)
   return fill_first(input, err);
 }
 
+enum status input_pass_over(struct input *input, uint64_t *bytes, struct error *err)
+{
+  struct input_private *own = input->private_;
+  while (*bytes > (uint64_t)(input->end - input->at) && !input->is_last) {
+    *bytes -= (uint64_t)(input->end - input->at);
+    input->at = input->end;
+    uint64_t passed = own->ahead == NULL ? byte_source_pass_over(&own->source, *bytes) : 0;
+    *bytes -= passed;
+    input->end_offset += passed;
+    XSP_TRY(input_more(input, err));
+  }
+  return STATUS_OK;
+}
+
 enum status input_whole(struct input *input, struct slice *ret_whole, struct error *err)
 {
   while (!input->is_last)

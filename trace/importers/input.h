@@ -53,6 +53,9 @@ static inline uint64_t input_offset(const struct input *input, const char *at)
 {
   return input->end_offset - (uint64_t)(input->end - at);
 }
+// Passes over *bytes, as far as they lie before the end: what is left of them is in the window, or not in the file. Of a regular file
+// that is not compressed they are not read.
+enum status input_pass_over(struct input *input, uint64_t *bytes, struct error *err) MUST_CHECK;
 // From here on a thread of its own decompresses a little ahead of what is asked for; rewinding ends it. Does nothing where
 // the file is not compressed or comes through a pipe (which may keep the thread waiting), or no thread can be had.
 void input_read_ahead(struct input *input);

@@ -345,6 +345,42 @@ static void test_rewind(void **state)
 }
 
 // Closed or rewound while the other thread is at work.
+static void count_windows(void *context, const char *file, uint64_t done_bytes, uint64_t size_bytes)
+{
+  (void)file, (void)done_bytes, (void)size_bytes;
+  ++*(unsigned *)context;
+}
+
+// What is passed over of a plain file is not read.
+static void test_pass_over(void **state)
+{
+  (void)state;
+  for (int is_packed = 0; is_packed < 2; is_packed++) {
+    struct error error = {0};
+    struct input input;
+    struct bytes plain = counting(8000000);
+    save(is_packed ? gzip(plain) : plain);
+    ok(input_open_window(path, UINT64_MAX, 4096, &input, &error), &error);
+    uint64_t bytes = 8;
+    unsigned windows = 0;
+    input.progress = count_windows;
+    input.progress_context = &windows;
+    ok(input_pass_over(&input, &bytes, &error), &error);
+    assert_int_equal(bytes, 8); // they are in the window
+    bytes = 7000000;
+    ok(input_pass_over(&input, &bytes, &error), &error);
+    assert_int_equal(input_offset(&input, input.at) + bytes, 7000000);
+    if (!is_packed)
+      assert_in_range(windows, 1, 2);
+    ok(input_more(&input, &error), &error);
+    assert_memory_equal(input.at + bytes, "06acfc0 ", 8);
+    bytes = 2000000;
+    ok(input_pass_over(&input, &bytes, &error), &error);
+    assert_true(input.is_last && bytes > 900000);
+    input_close(&input);
+  }
+}
+
 static void test_leave_early(void **state)
 {
   (void)state;
@@ -442,6 +478,7 @@ int main(void)
       cmocka_unit_test(test_longest_element), cmocka_unit_test(test_rewind),
       cmocka_unit_test(test_leave_early),     cmocka_unit_test(test_pipe),
       cmocka_unit_test(test_as_file),         cmocka_unit_test(test_windows_that_stay),
+      cmocka_unit_test(test_pass_over),
   };
   return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

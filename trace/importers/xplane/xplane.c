@@ -40,19 +40,6 @@ static enum status next_field(struct xplane *x, uint64_t end, bool *ret_is_field
   return import_wire_skip(import, key, end, err);
 }
 
-static enum status pass_over(struct xplane *x, uint64_t length, struct error *err)
-{
-  struct input *input = x->import->input;
-  while (length > (uint64_t)(input->end - input->at) && !input->is_last) {
-    length -= (uint64_t)(input->end - input->at);
-    input->at = input->end;
-    XSP_TRY(input_more(input, err));
-  }
-  XSP_TRY(import_wire_need_all(x->import, length, err));
-  input->at += length;
-  return STATUS_OK;
-}
-
 // A field's bytes, in the window until the next field is read.
 static enum status take(struct xplane *x, uint64_t length, struct slice *ret_bytes, struct error *err)
 {
@@ -99,12 +86,12 @@ static enum status read_line_field(struct xplane *x, struct xplane_line *line, c
   if (field->number == LINE_EVENTS) {
     ++*events;
     if (x->pass == PASS_NAMES || is_derived(line))
-      return pass_over(x, field->value, err);
+      return import_wire_pass_over(x->import, field->value, err);
     XSP_TRY(take(x, field->value, &bytes, err));
     return xplane_read_event(x, line, bytes, err);
   }
   if (field->number != LINE_NAME && (field->number != LINE_SHOWN_NAME || line->name.length > 0))
-    return pass_over(x, field->value, err);
+    return import_wire_pass_over(x->import, field->value, err);
   XSP_TRY(take(x, field->value, &bytes, err));
   line->name = xplane_text(x, interner_at(&x->texts, bytes.data, bytes.length));
   return STATUS_OK;
@@ -195,7 +182,7 @@ static enum status read_plane(struct xplane *x, uint64_t end, struct error *err)
     else if (x->pass == PASS_NAMES && field.number != PLANE_LINES && field.number <= PLANE_STATS)
       XSP_TRY(read_name_field(x, &field, err));
     else
-      XSP_TRY(pass_over(x, field.value, err));
+      XSP_TRY(import_wire_pass_over(x->import, field.value, err));
   }
   x->plane++;
   return STATUS_OK;
@@ -238,7 +225,7 @@ static enum status walk(struct xplane *x, enum xplane_pass pass, struct error *e
     else if (pass == PASS_NAMES && field.number <= SPACE_HOSTS)
       XSP_TRY(read_remark(x, &field, err));
     else
-      XSP_TRY(pass_over(x, field.value, err));
+      XSP_TRY(import_wire_pass_over(x->import, field.value, err));
   }
 }
 
