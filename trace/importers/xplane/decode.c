@@ -202,6 +202,9 @@ enum status xplane_read_event(struct xplane *x, struct xplane_line *line, struct
   struct wire_field field;
   uint64_t numbers[EVENT_DURATION + 1] = {0};
   bool is_sum = false;
+  read_short_numbers(&wire, numbers); // its name is mostly the first of them
+  if (x->pass == PASS_SPANS && line->plane->kind == PLANE_HOST && xplane_skips(x, line, numbers[EVENT_NAME]))
+    return STATUS_OK;
   for (;;) {
     read_short_numbers(&wire, numbers);
     read_short_stats(x, line, &wire, &event);
@@ -230,6 +233,7 @@ enum status xplane_read_event(struct xplane *x, struct xplane_line *line, struct
   event.shown = xplane_text(x, event.name->text);
   if (x->pass == PASS_SURVEY)
     return xplane_survey_event(x, line->plane, &event) ? STATUS_OK : STATUS_NO;
-  return line->plane->kind == PLANE_DEVICE ? xplane_device_event(x, line, &event, err)
-                                           : xplane_host_event(x, line, &event, err);
+  if (line->plane->kind == PLANE_DEVICE)
+    return xplane_device_event(x, line, &event, err);
+  return xplane_skips(x, line, numbers[EVENT_NAME]) ? STATUS_OK : xplane_host_event(x, line, &event, err);
 }

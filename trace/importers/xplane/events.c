@@ -197,13 +197,17 @@ static enum status add_operation(struct xplane *x, const struct xplane_line *lin
 
 // ---- other events ----------------------------------------------------------------------------------------------------
 
-static const char *why_left_out(const struct xplane_event *event)
+bool xplane_skips(struct xplane *x, const struct xplane_line *line, uint64_t number)
 {
   static const char *const reasons[] = {[CLASS_END] = "end of an operation",
                                         [CLASS_PYTHON] = "Python frame",
                                         [CLASS_MARK] = "mark of a thread pool",
                                         [CLASS_OPERATION] = NULL};
-  return reasons[event->name->class];
+  uint32_t place = xplane_place(&line->plane->events, number);
+  const char *reason = place != 0 ? reasons[x->event_names.items[place - 1].class] : NULL;
+  if (reason != NULL)
+    import_skip(x->import, reason);
+  return reason != NULL;
 }
 
 // A pass of XLA's compiler is a range, told from others by the thread on which it compiles.
@@ -240,11 +244,6 @@ enum status xplane_host_event(struct xplane *x, struct xplane_line *line, const 
                               struct error *err)
 {
   uint32_t run, operation;
-  const char *reason = why_left_out(event);
-  if (reason != NULL) {
-    import_skip(x->import, reason);
-    return STATUS_OK;
-  }
   bool is_operation = xplane_run_of(x, line->plane, event, &run, &operation);
   if (is_operation && x->device_count > 0) {
     struct xplane_line of_device = *line;

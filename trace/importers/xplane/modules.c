@@ -7,13 +7,21 @@
 
 #include <stdlib.h>
 
-const struct xplane_instruction *xplane_instruction_find(const struct xplane *x, const struct xplane_run *run,
+// Modules run one operation after the other: the last module of a name is mostly the next one's.
+const struct xplane_instruction *xplane_instruction_find(struct xplane *x, const struct xplane_run *run,
                                                          uint32_t operation)
 {
   if (run->module == 0)
     return NULL;
+  if (operation < x->known.count && x->known.items[operation].a == run->module)
+    return &x->instructions.items[x->known.items[operation].b];
   const uint64_t *place = map_find(&x->instruction_at, (struct map_key){run->module, operation});
-  return place != NULL ? &x->instructions.items[*place - 1] : NULL;
+  if (place == NULL)
+    return NULL;
+  while (x->known.count <= operation)
+    (void)vector_add(&x->known);
+  x->known.items[operation] = (struct map_key){run->module, *place - 1};
+  return &x->instructions.items[*place - 1];
 }
 
 // ---- names of loops, branches and calls ------------------------------------------------------------------------------

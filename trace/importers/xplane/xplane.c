@@ -279,6 +279,7 @@ static enum status read_file(struct import *import, struct error *err)
   vector_done(&x.modules);
   vector_done(&x.module_order);
   vector_done(&x.instructions);
+  vector_done(&x.known);
   vector_done(&x.control_names);
   vector_done(&x.runs);
   vector_done(&x.steps);

@@ -218,16 +218,15 @@ struct xplane {
   size_t plane;                       // that is being read
   VECTOR(struct xplane_event_name) event_names;
   VECTOR(struct xplane_stat_name) stat_names;
-  bool has_start;
-  uint32_t host_count; // of the file
-  uint32_t host;       // text, of the only one
-  bool has_steps;      // that the program marked
+  bool has_start, has_steps; // has_steps: that the program marked
+  uint32_t host_count, host; // of the file; text, of the only one
 
   VECTOR(struct xplane_module) modules;
   VECTOR(uint32_t) module_order; // by name, program
   struct map module_at;          // {name + 1, program} → modules + 1
   VECTOR(struct xplane_instruction) instructions;
   struct map instruction_at;      // {module + 1, name} → instructions + 1
+  VECTOR(struct map_key) known;   // by name, what was found last: {module + 1, place}
   VECTOR(uint32_t) control_names; // texts, sorted once the names are read
 
   struct map group_at;    // {place in instructions + 1, device} → text of its group, "0,2", + 1
@@ -330,7 +329,7 @@ void xplane_modules_end(struct xplane *x);                                      
 const struct xplane_module *xplane_module_find(const struct xplane *x, uint32_t name, int64_t program_id);
 size_t xplane_modules_named(const struct xplane *x, uint32_t name); // the first, in module_order
 // NULL: not known, as for modules that the file does not describe.
-const struct xplane_instruction *xplane_instruction_find(const struct xplane *x, const struct xplane_run *run,
+const struct xplane_instruction *xplane_instruction_find(struct xplane *x, const struct xplane_run *run,
                                                          uint32_t operation);
 bool xplane_is_control(const struct xplane *x, uint32_t operation);
 
@@ -377,11 +376,12 @@ static inline int64_t xplane_control_span(const struct xplane *x, size_t control
 void xplane_events_start(struct xplane *x);
 uint32_t xplane_string(struct xplane *x, uint32_t text); // of import_string
 enum status xplane_track(struct xplane *x, struct xplane_line *line, struct error *err) MUST_CHECK;
+// Whether an event of this name becomes nothing, and is counted. The second pass read it as a whole.
+bool xplane_skips(struct xplane *x, const struct xplane_line *line, uint64_t number);
 enum status xplane_host_event(struct xplane *x, struct xplane_line *line, const struct xplane_event *event,
                               struct error *err) MUST_CHECK;
 enum status xplane_device_event(struct xplane *x, struct xplane_line *line, const struct xplane_event *event,
                                 struct error *err) MUST_CHECK;
-
 enum status xplane_device_line_end(struct xplane *x, struct xplane_line *line, struct error *err) MUST_CHECK;
 
 // ---- started.c: asynchronous operations of a TPU
