@@ -256,7 +256,9 @@ enum status reader_part_column(struct reader *reader, const struct reader_series
                                const struct reader_part *part, unsigned column, void *ret_values, struct error *err)
 {
   size_t size = part->row_count * chunk_type_size(store_series_kinds[series->name].columns[column].type);
-  if (part->slot[column].block == NULL && reader->cached_bytes + size > READER_KEPT_BYTES)
+  // Correlate reads few columns twice: to decode them again costs less than memory that is new.
+  size_t kept_bytes = reader->is_writer ? 0 : READER_KEPT_BYTES;
+  if (part->slot[column].block == NULL && reader->cached_bytes + size > kept_bytes)
     return decode_chunk(reader, series, part, column, false, ret_values, err);
   struct block *block; // several analyses read the same columns
   XSP_TRY(reader_pin(reader, series, &series->parts[part - series->parts], column, &block, err));
