@@ -14,11 +14,12 @@ STEPS = "select name, count(*) as n from span join observation using (run_id, sp
 
 
 NO_NAME, PATH = "a span without a name is in no chain of names", "a span with a call path has the name of the path's last frame"
+NO_THREAD = "spans of two tracks without a process and a thread, of equal times, are one in the other"
 NO_TEXT = "no annotation has a text of no length"
 NAN, CLOCK = "a number that is NaN is not read", "a track with a clock of its own has no place on a timeline"
 LIMITS = {("otlp/numbers.json", "perfetto"): NAN, ("otlp/numbers.json", "chrome"): NAN, ("otlp/unknown_members", "perfetto"): NO_TEXT,
           ("otlp/odd.json", "perfetto"): CLOCK, ("otlp/odd.json", "chrome"): CLOCK,
-          ("otlp/plain.json", "perfetto"): "spans of two tracks without a thread's number, of equal times, are one in the other",
+          ("otlp/plain.json", "perfetto"): NO_THREAD, ("pprof/tags", "perfetto"): NO_THREAD,  # the latter has two runs
           ("chrome/same_start", "chrome"): "a span of 0 ns where others of no end begin",
           ("otlp/numbers.json", "pprof"): NO_NAME, ("ort/odd", "pprof"): NO_NAME, ("chrome/any_order", "pprof"): NO_NAME,
           **{(f"xplane/{name}", "pprof"): PATH for name in ("asynchronous", "loop", "mangled", "paths")}}
