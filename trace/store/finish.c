@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -103,8 +104,8 @@ enum status store_finish(struct store *store, struct error *err)
   store->is_writing = false;
   remove_empty_journal(store->partial_path);
   enum status status = store->is_temporary ? STATUS_OK : sync_and_rename(store, err);
-  close(store->lock_file);
-  store->lock_file = -1;
+  flock(store->lock_file, LOCK_UN); // open until the end: closing it would give back SQLite's own lock of the file
+  store->is_finished = true;
   if (store->is_temporary) // open, it needs no name any more, and no death of this process leaves it
     partial_remove(store->partial_path);
   unfinished_forget(&store->unfinished);
@@ -121,7 +122,7 @@ static void close_handle(struct store *store)
   pending_free(store);
   strings_done(&store->strings);
   store_call_paths_done(&store->call_paths);
-  if (store->lock_file >= 0)
+  if (store->lock_file >= 0) // after SQLite's descriptor of the file
     close(store->lock_file);
   free(store->path);
   unfinished_forget(&store->unfinished);
@@ -140,7 +141,7 @@ void store_discard(struct store *store)
 {
   if (store == NULL)
     return;
-  if (store->lock_file >= 0 && store->partial_path != NULL) // ours: the lock says so
+  if (store->lock_file >= 0 && !store->is_finished && store->partial_path != NULL) // ours: the lock says so
     partial_remove(store->partial_path);
   close_handle(store);
 }

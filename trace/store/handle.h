@@ -64,9 +64,10 @@ struct store {
   char *path;                   // what the user named
   char *partial_path;           // the file while it is written: path + ".partial", or a temporary one; else NULL
   char *aside_path;             // where a killed writer's partial file was found and renamed; else NULL
-  int lock_file;                // held while writing; -1
+  int lock_file;                // locked while writing, open until the database is closed; -1
   struct unfinished unfinished; // its .partial file
   bool is_writing;
+  bool is_finished;  // .partial is no more, or stays where it could not be renamed
   bool is_temporary; // its file loses its name when it is finished; `path` is only what messages name
   bool may_replace;  // --force: what has the name `path` by the end
   bool has_failed;   // sticky: what the file lacks cannot be made good

@@ -2,6 +2,7 @@
 // Writes files and reads them back: every column, every value type, several runs, parts that grow over commits.
 #include "store/store.h"
 
+#include <fcntl.h>
 #include <limits.h>
 #include <math.h>
 #include <setjmp.h>
@@ -9,6 +10,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -131,6 +134,29 @@ static void test_spans_survive_commits_and_finish(void **state)
   check_spans(store, 2, at / 2);
   check_spans(store, 3, 0);
   store_close(store);
+}
+
+// The lock under which SQLite reads on is still there for others: closing any descriptor of a file gives back its process's locks.
+static void test_a_finished_file_is_locked(void **state)
+{
+  (void)state;
+  struct store *store;
+  OK(store_create(path, false, &store, err));
+  add_spans(store, 1, 0, 10);
+  OK(store_finish(store, err));
+  pid_t child = fork();
+  if (child == 0) {
+    struct flock lock = {.l_type = F_WRLCK};
+    int file = open(path, O_RDWR);
+    bool is_written = flock(file, LOCK_SH | LOCK_NB) != 0; // no longer: readers and a later writer may have it
+    _exit(fcntl(file, F_GETLK, &lock) != 0 || is_written ? 2 : lock.l_type == F_UNLCK);
+  }
+  int status = -1;
+  assert_int_equal(waitpid(child, &status, 0), child);
+  assert_int_equal(status, 0);
+  check_spans(store, 1, 10);
+  store_discard(store); // its file is finished
+  assert_int_equal(access(path, F_OK), 0);
 }
 
 static void test_extreme_integers_survive(void **state)
@@ -605,6 +631,7 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_teardown(test_spans_survive_commits_and_finish, clear_folder),
+      cmocka_unit_test_teardown(test_a_finished_file_is_locked, clear_folder),
       cmocka_unit_test_teardown(test_extreme_integers_survive, clear_folder),
       cmocka_unit_test_teardown(test_tags_keep_type_and_bits, clear_folder),
       cmocka_unit_test_teardown(test_tags_of_some_keys_come_alone_and_in_order, clear_folder),
