@@ -8,6 +8,7 @@
 
 #define SCHEMA_APPLICATION_ID 0x58535031 // "XSP1", in the SQLite header
 #define SCHEMA_PAGE_BYTES 8192
+#define SCHEMA_ROW_BYTES 1024 // what schema_image has room for in the row of an object
 
 #define SCHEMA_OBJECTS 20
 struct schema_object {      // of the file's own schema

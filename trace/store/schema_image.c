@@ -3,6 +3,7 @@
 //
 //      page 1: header (100 bytes), a leaf with a row for each object of the schema; a page for each object: an empty leaf
 //
+// Nothing here asks whether the rows have room: schema_image_test.c does, once for all files.
 // Only SQLite reads a file: what is written here is a few lines of its format that never changes (sqlite.org/fileformat.html).
 #include "base/memory.h"
 #include "store/schema.h"
@@ -16,7 +17,6 @@
 #define LEAF_OF_TABLE 0x0d
 #define TYPE_OF_BYTE 1 // how a record names the type of a value: an integer of one byte
 #define TYPE_OF_TEXT(length) (2 * (length) + 13)
-#define ROW_BYTES_MOST 1024
 
 static void put_16(uint8_t *to, size_t value)
 {
@@ -69,7 +69,7 @@ static void put_leaf(uint8_t *to, bool is_index, size_t rows, size_t rows_begin)
 }
 
 // type, name, tbl_name, rootpage, sql: first the types of all, then the values.
-static size_t make_record(const struct schema_object *object, uint8_t page, uint8_t ret_record[ROW_BYTES_MOST])
+static size_t make_record(const struct schema_object *object, uint8_t page, uint8_t ret_record[SCHEMA_ROW_BYTES])
 {
   const char *kind = strcmp(object->name, object->table) == 0 ? "table" : "index";
   uint8_t *at = ret_record + 1;
@@ -91,7 +91,7 @@ void *schema_image(size_t *ret_size)
   size_t begin = SCHEMA_PAGE_BYTES; // of the rows: they fill the page from its end
   put_header(image);
   for (size_t i = 0; i < SCHEMA_OBJECTS; i++) {
-    uint8_t head[4], record[ROW_BYTES_MOST];
+    uint8_t head[4], record[SCHEMA_ROW_BYTES];
     const size_t size = make_record(&schema_objects[i], (uint8_t)(i + 2), record);
     const size_t head_size = (size_t)(put_number(put_number(head, size), i + 1) - head);
     begin -= head_size + size;

@@ -13,6 +13,24 @@
 
 #define EXEC(db, sql) assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK)
 
+// A row: its size and number, the record's head (its size, four types of at most two bytes, that of the page), the values. Page 1: the
+// file's head, the leaf's, places, rows.
+static void test_all_has_room(void **state)
+{
+  (void)state;
+  size_t page = 100 + 8;
+  for (size_t i = 0; i < SCHEMA_OBJECTS; i++) {
+    const struct schema_object *object = &schema_objects[i];
+    size_t record = 1 + 4 * 2 + 1 + strlen("table") + strlen(object->name) + strlen(object->table) + 1 +
+                    (object->sql != NULL ? strlen(object->sql) : 0);
+    if (record > SCHEMA_ROW_BYTES)
+      fail_msg("%s takes %zu bytes", object->name, record);
+    page += 2 + 2 + 1 + record;
+  }
+  if (page > SCHEMA_PAGE_BYTES)
+    fail_msg("the schema takes %zu bytes", page);
+}
+
 static void put_rows(sqlite3 *db, const char *sql, FILE *out)
 {
   sqlite3_stmt *statement = NULL;
@@ -103,6 +121,9 @@ static void test_as_sqlite_makes_it(void **state)
 
 int main(void)
 {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_as_sqlite_makes_it)};
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_all_has_room),
+      cmocka_unit_test(test_as_sqlite_makes_it),
+  };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
