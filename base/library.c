@@ -159,8 +159,9 @@ enum status library_open(const struct library_names *names, const char *given, s
     given = from_environment;
   if (given != NULL)
     return open_given(&search, given, err);
-  // Without packages to be looked into first, the loader's own search finds it, too.
-  for (const char *const *soname = names->sonames; *soname != NULL && names->package_glob != NULL; soname++)
+  // The loader's own search finds a single name, too, where no packages are to be looked into first.
+  const bool is_single = names->package_glob == NULL && (names->sonames[0] == NULL || names->sonames[1] == NULL);
+  for (const char *const *soname = names->sonames; *soname != NULL && !is_single; soname++)
     if (open_path(&search, *soname, RTLD_NOLOAD, "already loaded"))
       return STATUS_OK;
   if (names->package_glob != NULL && python_visit(visit_packages, note_missed, &search))

@@ -64,6 +64,18 @@ static void what_is_loaded_comes_first(void **state)
   assert_string_equal(library.route, "already loaded");
 }
 
+// Of several names, that which the process has: a second library next to it would have data of its own.
+static void what_is_loaded_comes_before_other_names(void **state)
+{
+  struct library_names either = names;
+  either.package_glob = NULL;
+  either.sonames = (const char *const[]){"libutil.so.1", "libc.so.6", NULL};
+  struct library library;
+  assert_null(dlopen("libutil.so.1", RTLD_NOW | RTLD_NOLOAD));
+  assert_int_equal(library_open(&either, NULL, &library, NULL), STATUS_OK);
+  assert_string_equal(library.route, "already loaded");
+}
+
 // Copies a small library of the system to where a Python package would have it.
 static void make_environment(char *folder)
 {
@@ -149,6 +161,7 @@ int main(void)
       cmocka_unit_test_setup(the_active_python_environment_is_looked_into, clean),
       cmocka_unit_test_setup(a_given_folder_is_looked_into, clean),
       cmocka_unit_test_setup(the_error_names_all_places, clean),
+      cmocka_unit_test_setup(what_is_loaded_comes_before_other_names, clean), // before libutil is
       cmocka_unit_test_setup(the_system_comes_last, clean),
       cmocka_unit_test_setup(what_is_loaded_comes_first, clean),
   };
