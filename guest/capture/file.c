@@ -158,7 +158,7 @@ int capture_file_return(void *memory, uint64_t from, uint64_t bytes)
 
 void *capture_file_map(const char *path, size_t bytes)
 {
-  int file = open(path, FILE_FLAGS);
+  int file = open(path, FILE_FLAGS | O_NONBLOCK); // xsp may have a lease on it for an instant
   if (file < 0)
     return NULL;
   struct stat status;

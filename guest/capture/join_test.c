@@ -2,9 +2,12 @@
 // A tracer that its vendor's door loads: started once whatever number of threads it joins from, with the options that
 // XSP_TRACERS keeps for it, stopped at exit in the process that started it.
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -100,6 +103,40 @@ static void test_without_session(void **state)
   assert_int_equal(xsp_tracer_join(NULL), -EINVAL);
 }
 
+// A traced program does not wait for who has a lease on the session, which may be stopped.
+static void test_leased(void **state)
+{
+  char directory[] = "/tmp/xsp-join-XXXXXX", name[64];
+  int ready[2], status = -1;
+  char given = false;
+  sigset_t opened;
+  sigemptyset(&opened);
+  sigaddset(&opened, SIGURG);
+  assert_non_null(mkdtemp(directory));
+  snprintf(name, sizeof name, "%s/session", directory);
+  assert_int_equal(pipe(ready), 0);
+  pid_t holder = fork();
+  if (holder == 0) {
+    int file = open(name, O_RDWR | O_CREAT, 0600);
+    sigprocmask(SIG_BLOCK, &opened, NULL);
+    given = fcntl(file, F_SETSIG, SIGURG) == 0 && fcntl(file, F_SETLEASE, F_WRLCK) == 0;
+    (void)!write(ready[1], &given, 1);
+    _exit(!given || sigwaitinfo(&opened, NULL) != SIGURG);
+  }
+  assert_int_equal(read(ready[0], &given, 1), 1);
+  pid_t child = fork();
+  if (child == 0)
+    _exit(-xsp_attach(directory));
+  assert_int_equal(waitpid(child, &status, 0), child);
+  kill(holder, SIGKILL);
+  assert_int_equal(waitpid(holder, NULL, 0), holder);
+  assert_int_equal(WEXITSTATUS(status), given ? EWOULDBLOCK : EPROTO); // some file systems of containers give none
+  close(ready[0]);
+  close(ready[1]);
+  unlink(name);
+  rmdir(directory);
+}
+
 int main(void)
 {
   unsetenv("XSP_SESSION");
@@ -107,6 +144,7 @@ int main(void)
   if (shared == MAP_FAILED)
     return 1;
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_leased), // before a join has failed in this process
       cmocka_unit_test(test_without_session),
       cmocka_unit_test(test_awaited),
       cmocka_unit_test(test_unknown_option),

@@ -62,6 +62,13 @@ enum status collect_place_open(const char *directory, const char *what, char *re
 int collect_place_file(int folder, const char *name, int flags, struct stat *ret_facts)
 {
   int file = regular_file_open(folder, name, flags, ret_facts);
+  if (file < 0 &&
+      errno == EWOULDBLOCK) { // another xsp asks whether it is alone: an open that waits sees the end of that
+    int waited = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW);
+    if (waited >= 0)
+      close(waited);
+    file = regular_file_open(folder, name, flags, ret_facts);
+  }
   if (file < 0 || ret_facts->st_uid == geteuid())
     return file;
   close(file);
@@ -111,8 +118,8 @@ bool collect_place_is_locked(int file)
   return fcntl(file, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
 }
 
-// The kernel gives a lease for writing to the only one that has a file. Who opens it in this instant waits for its end, and xsp gets
-// a signal that nobody sees.
+// The kernel gives a lease for writing to the only one that has a file. Who opens the file between the two calls gets EWOULDBLOCK, or
+// waits, and xsp gets a signal that nobody sees. A traced program does not wait, as xsp may be stopped here (capture_file_map).
 bool collect_place_is_alone(int file)
 {
   if (fcntl(file, F_SETSIG, SIGURG) != 0 || fcntl(file, F_SETLEASE, F_WRLCK) != 0)

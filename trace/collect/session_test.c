@@ -2,6 +2,7 @@
 // Session folders: made privately, refused when broken, locked, adopted where a dead collector stopped, removed.
 #include "collect/collect.h"
 
+#include "collect/place.h"
 #include "format/session_clock.h"
 #include "tests/collect/hand_writer.h"
 
@@ -233,6 +234,40 @@ static void test_alone(void **state)
   collect_close(session, true);
 }
 
+// Who opens a session in the instant in which its collector asks whether it is alone gets it then: here the one lasts until the other.
+static void test_open_meanwhile(void **state)
+{
+  int ready[2];
+  char given = false;
+  struct stat facts;
+  sigset_t opened;
+  sigemptyset(&opened);
+  sigaddset(&opened, SIGURG);
+  assert_int_equal(pipe(ready), 0);
+  pid_t child = fork();
+  if (child == 0) {
+    char name[128];
+    snprintf(name, sizeof name, "%s/session", folder);
+    int file = open(name, O_RDWR | O_CREAT, 0600);
+    sigprocmask(SIG_BLOCK, &opened, NULL);
+    given = fcntl(file, F_SETSIG, SIGURG) == 0 && fcntl(file, F_SETLEASE, F_WRLCK) == 0;
+    (void)!write(ready[1], &given, 1);
+    if (given)
+      sigwaitinfo(&opened, NULL);
+    _exit(given && fcntl(file, F_SETLEASE, F_UNLCK) != 0);
+  }
+  assert_int_equal(read(ready[0], &given, 1), 1);
+  int place = open(folder, O_RDONLY | O_DIRECTORY), status = -1;
+  int file = collect_place_file(place, "session", O_RDONLY, &facts);
+  assert_int_equal(waitpid(child, &status, 0), child);
+  assert_int_equal(status, 0);
+  assert_true(file >= 0);
+  close(file);
+  close(place);
+  close(ready[0]);
+  close(ready[1]);
+}
+
 static void test_adopt_refuses(void **state)
 {
   assert_non_null(strstr(refused("/no/such/folder"), "No such file"));
@@ -400,6 +435,7 @@ int main(void)
       cmocka_unit_test_setup_teardown(test_list, setup, teardown),
       cmocka_unit_test_setup_teardown(test_child_outlives_the_collector, setup, teardown),
       cmocka_unit_test_setup_teardown(test_alone, setup, teardown),
+      cmocka_unit_test_setup_teardown(test_open_meanwhile, setup, teardown),
       cmocka_unit_test_setup_teardown(test_adopt_refuses, setup, teardown),
       cmocka_unit_test_setup_teardown(test_adopt_goes_on, setup, teardown),
       cmocka_unit_test_setup_teardown(test_known_spans_are_left_out, setup, teardown),
