@@ -26,7 +26,8 @@ struct import_options {
   unsigned threads;        // 1: everything on the caller's thread; 0: as many as pay (2)
   const struct import_given *given;    // one for each file; NULL: nothing is given
   const volatile sig_atomic_t *cancel; // not 0: stop soon, with STATUS_SYSTEM "it was interrupted"; NULL: never
-  // NULL, or called on the caller's thread while a regular file is read: how much of it, as it lies there.
+  // NULL, or called while a regular file is read: how much of it, as it lies there. On one thread at a time, not always the
+  // caller's; nothing else prints until the import ends.
   void (*progress)(void *context, const char *path, uint64_t done_bytes, uint64_t size_bytes);
   void *progress_context;
 };
@@ -51,7 +52,7 @@ struct import_file { // what became of one file
 // Reads the files one by one into `store` (open for writing, nothing in it yet), as one experiment: one run a file
 // (OTLP files bring their own runs and experiments). Does not correlate, does not finish the store.
 // STATUS_INPUT with file, offset and reason where a file is broken; what is then in the store is to be discarded.
-// Results live in `arena`. Threads: called from one; with threads != 1 a second one writes the store meanwhile and is
+// Results live in `arena`. Threads: called from one; with threads != 1 others read and write the store meanwhile, which are
 // gone on return.
 enum status import_files(const char *const *paths, size_t count, const struct import_options *options,
                          struct store *store, struct arena *arena, struct import_file **ret_files,

@@ -125,7 +125,8 @@ static const struct option_description options[] = {
     {"limit-bytes", 0, "N", NULL, 0,
      "Refuse files of more than N bytes after decompression; K, M, G and T multiply by 1024. Default 4G."},
     {"threads", 0, "N", NULL, 0,
-     "1: read, write and find parents on one thread. 2: on several, parents of a million spans or more. Without it: 2."},
+     "1: read, write and find parents on one thread. 2: read and write on several, which also find the parents of a "
+     "million spans or more. Without it: 2."},
     OPTION_FORCE,
     {"json", 0, NULL, NULL, 0, "Print the account as JSON."},
     {0},
