@@ -30,24 +30,33 @@ static bool read_tag(struct import *import, const struct pprof_label *label, str
   return ret_tag->key != 0;
 }
 
-static bool has_tag(struct import *import, const struct pprof_sample *sample, const struct store_tag *tag)
+static bool has_tag(const struct pprof_spans *spans, const struct store_tag *tag)
 {
-  struct store_tag other;
-  for (size_t i = 0; i < sample->labels.count; i++)
-    if (read_tag(import, &sample->labels.items[i], &other) && other.key == tag->key && other.type == tag->type &&
-        (tag->type == STORE_TEXT ? other.value.string == tag->value.string : other.value.integer == tag->value.integer))
+  for (size_t i = 0; i < spans->read.count; i++) {
+    const struct store_tag *other = &spans->read.items[i];
+    if (other->key == tag->key && other->type == tag->type &&
+        (tag->type == STORE_TEXT ? other->value.string == tag->value.string
+                                 : other->value.integer == tag->value.integer))
       return true;
+  }
   return false;
 }
 
-static void keep_common(struct import *import, struct pprof_spans *spans, struct pprof_node *node,
-                        const struct pprof_sample *sample)
+static void keep_common(struct pprof_spans *spans, struct pprof_node *node)
 {
   size_t kept = node->first_tag;
   for (size_t i = node->first_tag; i < node->first_tag + node->tag_count; i++)
-    if (has_tag(import, sample, &spans->tags.items[i]))
+    if (has_tag(spans, &spans->tags.items[i]))
       spans->tags.items[kept++] = spans->tags.items[i];
   node->tag_count = kept - node->first_tag;
+}
+
+static void keep_all(struct pprof_spans *spans, struct pprof_node *node)
+{
+  node->first_tag = spans->tags.count;
+  node->tag_count = spans->read.count;
+  for (size_t i = 0; i < spans->read.count; i++)
+    *vector_add(&spans->tags) = spans->read.items[i];
 }
 
 int64_t pprof_take_labels(struct import *import, struct pprof_spans *spans, struct pprof_node *node,
@@ -62,18 +71,18 @@ int64_t pprof_take_labels(struct import *import, struct pprof_spans *spans, stru
     node->level = number;
   node->is_execution = kind_from_name(kind.data, kind.length, &number) && number == XSP_KIND_EXECUTION;
   node->category = import_slice(import, pprof_text_of(sample, "category"));
-  if (node->count > 0)
-    keep_common(import, spans, node, sample);
-  else
-    node->first_tag = spans->tags.count;
+  spans->read.count = 0;
   for (size_t i = 0; i < sample->labels.count; i++) {
     if (!read_tag(import, &sample->labels.items[i], &tag))
       continue;
     if (tag.key == count && tag.type == STORE_INT && tag.value.integer > 0)
       stands_for = tag.value.integer; // it was an import of sums
-    else if (tag.key != count && node->count == 0)
-      *vector_add(&spans->tags) = tag;
+    else if (tag.key != count)
+      *vector_add(&spans->read) = tag;
   }
-  node->tag_count = node->count == 0 ? spans->tags.count - node->first_tag : node->tag_count;
+  if (node->count > 0)
+    keep_common(spans, node);
+  else
+    keep_all(spans, node);
   return stands_for;
 }

@@ -103,5 +103,6 @@ void pprof_spans_done(struct pprof_spans *spans)
 {
   vector_done(&spans->nodes);
   vector_done(&spans->tags);
+  vector_done(&spans->read);
   map_done(&spans->node_of);
 }

@@ -19,8 +19,8 @@ struct pprof_node { // of the tree of contexts, after the one above it
 enum { PPROF_SPANS, PPROF_EXECUTIONS, PPROF_TRACKS };
 struct pprof_spans { // of one run
   VECTOR(struct pprof_node) nodes;
-  struct map node_of; // by the one above and its path
-  VECTOR(struct store_tag) tags;
+  struct map node_of;                  // by the one above and its path
+  VECTOR(struct store_tag) tags, read; // of nodes; of the sample that is being taken
   uint32_t track_id[PPROF_TRACKS];
 };
 
