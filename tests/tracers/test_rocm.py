@@ -271,6 +271,10 @@ class MetricsTest(RocmTest):
         self.assertIn("GPU 0 has no metric TOO_MUCH: the counter needs several passes", self.said)
         self.assertIn("GPU 0 has no metric NOTHING: it does not have the counter", self.said)
 
+    def test_each_configuration_is_made_once(self):
+        """Of an SDK that makes none again which was destroyed."""
+        self.assertEqual({key for _, key in self.run_with(":metrics=SQ_WAVES+TOO_MUCH", faults="config-again")}, {"SQ_WAVES"})
+
     def test_without_metrics(self):
         """Kernels are recorded as ever, and one line says why they have no metrics."""
         for options, version, faults, line in (("", "0.6.0", "", "rocprofiler-sdk 1.0"), ("", "1.0.0", "no-counting", "error 38"),

@@ -129,19 +129,22 @@ static void say_left_out(int32_t gpu, const struct rocm_metric *metric)
   wish.say(line);
 }
 
-// Into groups of one pass each, in their order. Returns how many there are.
-static size_t divide(int32_t gpu, struct rocm_id agent, struct rocm_metric_plan *plan)
+// Into groups of one pass each, in their order, with a configuration for each: that of the counters which it had before goes once
+// there is one with a further metric's, so that none is asked for twice.
+static void divide(int32_t number, struct rocm_id agent, struct gpu *gpu)
 {
-  size_t groups = 0;
-  for (bool is_any = true; is_any; groups += is_any) {
+  struct rocm_metric_plan *plan = &gpu->plan;
+  for (bool is_any = true; is_any; gpu->groups += is_any) {
     is_any = false;
     for (size_t i = 0; i < plan->count; i++) {
       struct rocm_id config;
       if (plan->group_of[i] != 0 || !is_there(&plan->metrics[i]))
         continue;
-      plan->group_of[i] = (uint8_t)(groups + 1);
-      if (configure(agent, plan, groups + 1, &config)) {
-        rocm.drop_config(config);
+      plan->group_of[i] = (uint8_t)(gpu->groups + 1);
+      if (configure(agent, plan, gpu->groups + 1, &config)) {
+        if (is_any)
+          rocm.drop_config(gpu->configs[gpu->groups]);
+        gpu->configs[gpu->groups] = config;
         is_any = true;
       } else {
         plan->group_of[i] = 0;
@@ -150,8 +153,7 @@ static size_t divide(int32_t gpu, struct rocm_id agent, struct rocm_metric_plan 
   }
   for (size_t i = 0; i < plan->count; i++)
     if (plan->group_of[i] == 0)
-      say_left_out(gpu, &plan->metrics[i]);
-  return groups;
+      say_left_out(number, &plan->metrics[i]);
 }
 
 // Of flops; 0: one group has all.
@@ -187,10 +189,7 @@ static void make_plan(int32_t number, struct rocm_id agent, struct gpu *gpu)
   gpu->is_planned = true;
   add_wished(&gpu->plan);
   rocm.each_counter(agent, note_counters, &gpu->plan);
-  gpu->groups = divide(number, agent, &gpu->plan);
-  for (size_t i = 0; i < gpu->groups; i++)
-    if (!configure(agent, &gpu->plan, i + 1, &gpu->configs[i]))
-      return;
+  divide(number, agent, gpu);
   gpu->plan.precisions = precisions_of(&gpu->plan);
   __atomic_store_n(&gpu->has_metrics, gpu->groups > 0, __ATOMIC_RELEASE);
 }

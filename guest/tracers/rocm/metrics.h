@@ -27,8 +27,8 @@ struct rocm_metric_plan {
 
 struct metrics_wish {
   const char *names; // of counters, with '+' between them; "xsp" among them; NULL: "xsp". Stays
-  size_t
-      execution; // from 0: where the counters need several passes, each execution has one. rocm_metrics_next counts on
+  // From 0: where the counters need several passes, each execution has one. rocm_metrics_next counts on.
+  size_t execution;
   void (*say)(const char *line);
   // On any thread: a kernel has ended.
   void (*publish)(const struct rocm_dispatch *dispatch, const struct rocm_metric_plan *plan, size_t group,

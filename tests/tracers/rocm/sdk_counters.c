@@ -135,6 +135,18 @@ int rocprofiler_query_counter_info(struct rocm_id counter, int version, void *re
   return ROCM_OK;
 }
 
+static bool was_destroyed(const struct rocm_id *ids, size_t count)
+{
+  bool is_one = false;
+  for (size_t place = 1; place < CONFIGS_MOST; place++) {
+    bool is_same = !configs[place].is_used && configs[place].count == count && count > 0;
+    for (size_t i = 0; i < count && is_same; i++)
+      is_same = configs[place].counters[i] == ids[i].handle;
+    is_one |= is_same;
+  }
+  return is_one;
+}
+
 int rocprofiler_create_counter_config(struct rocm_id agent, struct rocm_id *ids, size_t count, struct rocm_id *config)
 {
   unsigned cost[BLOCKS] = {0};
@@ -149,7 +161,7 @@ int rocprofiler_create_counter_config(struct rocm_id agent, struct rocm_id *ids,
   while (place < CONFIGS_MOST && configs[place].is_used)
     place++;
   if (agent.handle <= CPU_AGENT || agent.handle > CPU_AGENT + GPUS || config->handle != 0 || !fits ||
-      place == CONFIGS_MOST)
+      place == CONFIGS_MOST || (fault("config-again") && was_destroyed(ids, count)))
     return 37; // more than the hardware has, of 1.0
   configs[place] = (struct config){.is_used = true, .count = count};
   for (size_t i = 0; i < count; i++)
