@@ -196,6 +196,7 @@ static enum status observe(void *context, size_t lane, size_t batch, unsigned re
   if (repetition + 1 == repetitions(options))
     experiment->lanes[lane].handed_on_s = 0; // now, since the rest of the run goes at the end of the experiment
   enum status status = lane_hand_on(&experiment->lanes[lane], experiment->store, run, &experiment->watcher, err);
+  experiment->has_committed |= experiment->lanes[lane].handed_on_s > 0;
   if (status == STATUS_OK)
     status = lane_observe(&experiment->lanes[lane], experiment->store, run, kind, err);
   XSP_TRY(blame(experiment, lane, status, err));
@@ -205,9 +206,8 @@ static enum status observe(void *context, size_t lane, size_t batch, unsigned re
   progress_step(&experiment->progress,
                 options->variant_count > 1 ? options->variants[variant_of(experiment, lane)].predictor : NULL,
                 run->batch_size, levels);
-  if (progress_now_s() - experiment->committed_s < COMMIT_EVERY_S)
-    return STATUS_OK;
-  return blame(experiment, lane, commit(experiment, err), err);
+  bool is_due = progress_now_s() - experiment->committed_s >= COMMIT_EVERY_S;
+  return is_due ? blame(experiment, lane, commit(experiment, err), err) : STATUS_OK;
 }
 
 static enum status end(void *context, size_t lane, size_t batch, struct error *err)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`xsp profile` as a whole, on scripted models whose truth is known: level sets, overhead, interleaving, containment."""
 import collections
+import http.server
 import json
 import os
 import pathlib
@@ -33,9 +34,9 @@ batch-factor 0.25
 """
 
 
-def xsp(*arguments, status=0, env=None):
+def xsp(*arguments, status=0, env=None, **options):
     result = subprocess.run([XSP, *map(str, arguments)], capture_output=True, text=True, timeout=600,
-                            env={**os.environ, **(env or {})})
+                            env={**os.environ, **(env or {})}, **options)
     if result.returncode != status:
         raise AssertionError(f"xsp {arguments}: status {result.returncode}, not {status}\n{result.stderr}")
     return result
@@ -263,6 +264,22 @@ class ProfileTest(unittest.TestCase):
             self.assertGreater(info["experiments"][0]["runs"][0]["spans"]["model"], 0)
             partial.unlink()
         self.assertEqual(list(self.folder.glob("out*")), [])
+
+    def test_a_full_disk_after_a_part_was_published(self):
+        """What the server was given is in the partial file, which cannot grow any more, and is named."""
+        program = predictor_programs.program(self.folder)
+        program.write_text(program.read_text().replace("count += 1", """count += 1
+        if count == 3:
+            import resource
+            stat = open(f"/proc/{os.getppid()}/stat").read()
+            resource.prlimit(int(stat.rpartition(")")[2].split()[1]), resource.RLIMIT_FSIZE, (1, 1))  # the runner's parent
+            os._exit(7)"""))
+        with http.server.HTTPServer(("127.0.0.1", 0), http.server.BaseHTTPRequestHandler) as server:  # answers nothing
+            result = xsp("profile", program, "--dim", "mask.1=1", "--levels", "M", "--publish", f"http://127.0.0.1:{server.server_port}",
+                         "--publish-timeout", 1, "-o", self.output, status=2, env={"XDG_STATE_HOME": str(self.folder)},
+                         preexec_fn=lambda: signal.signal(signal.SIGXFSZ, signal.SIG_IGN))  # such a write fails as on a full disk
+        self.assertIn("out.xsp.partial", result.stderr)
+        xsp("info", self.output.with_name("out.xsp.partial"))
 
     def test_hang_is_bounded(self):
         result = xsp("profile", self.model(MODEL + "fault hang at 1\n"), "--timeout", 1, "-o", self.output, status=3)
