@@ -25,5 +25,5 @@ enum status install_find(const char *part, char *path, size_t size, struct error
       return STATUS_OK;
   }
   return error_set(err, STATUS_SYSTEM, "a part of xsp is missing", part, "reinstall xsp",
-                   "it is neither in %s nor in %.*s/lib/xsp", program, above, program);
+                   "it is neither in %s nor in lib/xsp, lib or libexec/xsp beside that", program);
 }

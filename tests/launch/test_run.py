@@ -56,6 +56,16 @@ class RunTest(unittest.TestCase):
                                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **more)
 
 
+class Parts(RunTest):
+    def test_a_missing_part_names_where_it_was_looked_for(self):
+        alone = shutil.copy(XSP, self.folder / "xsp")
+        (self.folder / "libxsp.so.0").symlink_to(BUILD / "libxsp.so.0")
+        done = subprocess.run([alone, "profile", "net.onnx"], capture_output=True, text=True, timeout=WAIT_S)
+        self.assertEqual(done.returncode, 3, done.stderr)
+        for place in (str(self.folder.resolve()), "libexec/xsp"):
+            self.assertIn(place, done.stderr)
+
+
 class Guests(unittest.TestCase):
     def test_each_ends_as_without_xsp(self):
         with tempfile.TemporaryDirectory() as folder:
