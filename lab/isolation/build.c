@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -18,7 +19,7 @@
 static const char what[] = "cannot build the container";
 
 struct building {
-  const char *file;
+  const char *file, *hex; // the checksum of its content
   message_fn message;
 };
 
@@ -53,6 +54,16 @@ static enum status run(const char *builder, const char *file, const char *part, 
   return status;
 }
 
+// What was built is kept under the checksum: it must be of the content that the builder read.
+static enum status require_unchanged(const struct building *building, struct error *err)
+{
+  char hex[CHECKSUM_TEXT_SIZE];
+  XSP_TRY(checksum_of_file(building->file, hex, err));
+  return strcmp(hex, building->hex) == 0
+             ? STATUS_OK
+             : error_set(err, STATUS_INPUT, what, building->file, "run xsp again", "it changed while it was built");
+}
+
 // All of them have the same options for it.
 static enum status build(const void *context, const char *root, const char *part, struct arena *arena,
                          struct error *err)
@@ -64,7 +75,8 @@ static enum status build(const void *context, const char *root, const char *part
     if (child_find(builders[i], path)) {
       if (building->message != NULL)
         building->message("xsp: building %s by %s into %s", building->file, builders[i], root);
-      return run(builders[i], building->file, part, arena, err);
+      XSP_TRY(run(builders[i], building->file, part, arena, err));
+      return require_unchanged(building, err);
     }
   return error_set(err, STATUS_SYSTEM, what, building->file,
                    "apt-get install buildah; or build it elsewhere, and --container FOLDER (docs/isolation.md)",
@@ -74,9 +86,9 @@ static enum status build(const void *context, const char *root, const char *part
 enum status isolation_build(const char *file, message_fn message, struct arena *arena, struct isolation *isolation,
                             struct error *err)
 {
-  const struct building building = {file, message};
-  const struct image_maker maker = {build, &building};
   char hex[CHECKSUM_TEXT_SIZE];
+  const struct building building = {file, hex, message};
+  const struct image_maker maker = {build, &building};
   XSP_TRY(checksum_of_file(file, hex, err));
   isolation->digest = arena_format(arena, "sha256:%s", hex);
   return isolation_image_keep(hex, &maker, message, arena, &isolation->root, err);

@@ -4,6 +4,7 @@
 #include "isolation/isolation.h"
 
 #include "assets/checksum.h"
+#include "base/input_file.h"
 #include "base/root.h"
 #include "base/scoped.h"
 #include "base/slice.h"
@@ -177,6 +178,17 @@ static enum status open_image(const char *folder, message_fn message, struct are
   return status;
 }
 
+// A builder's message on an archive would say nothing of what was meant.
+static enum status require_text(const char *file, struct error *err)
+{
+  char head[1024];
+  FILE *stream SCOPED(scoped_fclose) = NULL;
+  XSP_TRY(input_file_stream(file, INPUT_FILE_REGULAR, "cannot use the container", &stream, err));
+  return memchr(head, 0, fread(head, 1, sizeof head, stream)) == NULL
+             ? STATUS_OK
+             : wrong(file, "it is neither a folder nor a Dockerfile", err);
+}
+
 enum status isolation_open_container(const char *folder, message_fn message, struct arena *arena,
                                      struct isolation *isolation, struct error *err)
 {
@@ -185,14 +197,16 @@ enum status isolation_open_container(const char *folder, message_fn message, str
   isolation->container = folder;
   if (real == NULL)
     return error_set_errno(err, STATUS_INPUT, "cannot use the container", folder, "another folder");
-  if (stat(real, &facts) == 0 && S_ISREG(facts.st_mode))
+  if (stat(real, &facts) == 0 && S_ISREG(facts.st_mode)) {
+    XSP_TRY(require_text(real, err));
     XSP_TRY(isolation_build(real, message, arena, isolation, err));
-  else if (has(real, "oci-layout"))
+  } else if (has(real, "oci-layout")) {
     XSP_TRY(open_image(real, message, arena, isolation, err));
-  else if (!has(real, "usr") && !has(real, "lib") && !has(real, "bin"))
+  } else if (!has(real, "usr") && !has(real, "lib") && !has(real, "bin")) {
     return wrong(folder, "it has neither oci-layout nor usr, lib or bin", err);
-  else
+  } else {
     isolation->root = real;
+  }
   if (strpbrk(isolation->root, ":,\\") != NULL)
     return wrong(isolation->root, "its path has a colon, a comma or a backslash", err);
   return STATUS_OK;

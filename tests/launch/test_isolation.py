@@ -473,6 +473,12 @@ echo once >> "{self.folder}/builds"
         self.assertEqual((facts["os"], facts["container"], facts["container_digest"]), ("A built system", str(file), f"sha256:{digest}"))
         file.write_text("FROM nothing\n")
         self.assertIn("no such stage", self.evaluate("--container", file, status=3, PATH=path, **library).stderr)
+        file.write_text("FROM debian:13\n")
+        builder.write_text(builder.read_text() + 'echo "# saved meanwhile" >> "$3"\n')
+        self.assertIn("changed", self.evaluate("--container", file, status=2, PATH=path, **library).stderr)
+        archive = self.folder / "image.sif"
+        archive.write_bytes(b"#!/usr/bin/env run-singularity\n\0SIF_MAGIC")
+        self.assertIn("OCI image layout", self.evaluate("--container", archive, status=2, PATH=path, **library).stderr)
         self.assertEqual({place.name for place in cache.iterdir() if place.is_dir()}, {root.name, digest})
 
     def test_facts_are_those_of_the_container(self):
