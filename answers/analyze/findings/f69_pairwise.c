@@ -52,11 +52,109 @@ static struct slice operand(struct slice text, size_t at, int step)
   return step > 0 ? (struct slice){text.data + at, from - at + 1} : (struct slice){text.data + from, at - from};
 }
 
+// The new dimension is the last one: x[..., None], x[:, :, None], x.unsqueeze(-1). What is added up along it are elements.
+static bool has_new_last_axis(struct slice text)
+{
+  size_t from = 0, parts = 1;
+  bool has_dots = false, is_last = slice_contains(text, "unsqueeze(-1");
+  for (size_t i = 0; i < text.length; i++) {
+    struct slice part = slice_trim((struct slice){text.data + from, i - from});
+    bool begins = text.data[i] == '[', ends = text.data[i] == ']';
+    has_dots = !begins && (has_dots || slice_is(part, "..."));
+    is_last |= ends && (slice_is(part, "None") || slice_ends_with(part, "newaxis")) && (has_dots || parts > 2);
+    parts = begins ? 1 : parts + (text.data[i] == ',');
+    from = begins || text.data[i] == ',' ? i + 1 : from;
+  }
+  return is_last;
+}
+
+// Of a call's arguments, up to its closing bracket: the one that is named so, or has this place.
+static struct slice dimension_of(struct slice text, size_t place)
+{
+  struct slice found = {NULL, 0};
+  size_t from = 0, index = 0;
+  int depth = 0;
+  for (size_t i = 0; i < text.length && depth >= 0; i++) {
+    int change = depth_of(text.data[i]);
+    if (depth + change < 0 || (depth == 0 && text.data[i] == ',')) {
+      struct slice part = slice_trim((struct slice){text.data + from, i - from});
+      if (slice_starts_with(part, "dim=") || slice_starts_with(part, "axis="))
+        found = slice_after(part, part.data[0] == 'd' ? 4 : 5);
+      else if (index == place)
+        found = part;
+      index++;
+      from = i + 1;
+    }
+    depth += change;
+  }
+  return depth < 0 ? found : (struct slice){NULL, 0};
+}
+
+static bool has_one_of_pairs(struct slice first, struct slice second) // a[:, None] with b[None]: three dimensions
+{
+  return (slice_contains(first, "[:, None") || slice_contains(first, "[:,None") ||
+          slice_contains(first, "unsqueeze(1)")) &&
+         (slice_contains(second, "[None") || slice_contains(second, "unsqueeze(0)"));
+}
+
+static bool is_last(struct slice dimension, struct slice left, struct slice right)
+{
+  return slice_is(dimension, "-1") ||
+         (slice_is(dimension, "2") && (has_one_of_pairs(left, right) || has_one_of_pairs(right, left)));
+}
+
+// Where the bracket around begins or ends; the text's length: nowhere.
+static size_t bracket_from(struct slice text, size_t at, int step)
+{
+  int depth = 0;
+  for (size_t i = at; i < text.length; i += (size_t)step)
+    if ((depth += depth_of(text.data[i]) * step) < 0)
+      return i;
+  return text.length;
+}
+
+static bool adds_up(struct slice function)
+{
+  return slice_ends_with(function, "sum") || slice_ends_with(function, "mean") || slice_ends_with(function, "norm");
+}
+
+// What adds up the difference of the operands, the innermost function or method around, does so along the components alone.
+static bool adds_components(struct slice text, struct slice left, struct slice right)
+{
+  size_t open = (size_t)(left.data - text.data), close = (size_t)(right.data - text.data) + right.length;
+  while ((open = bracket_from(text, open - 1, -1)) < text.length &&
+         bracket_from(text, close, 1) < text.length) { // open - 1 may be SIZE_MAX
+    struct slice function = {text.data, open};
+    if (adds_up(function))
+      return is_last(dimension_of(slice_after(text, close), slice_ends_with(function, "norm") ? 2 : 1), left, right);
+    close = bracket_from(text, close, 1) + 1;
+    while (close < text.length && text.data[close] == '.') {
+      const char *bracket = memchr(text.data + close, '(', text.length - close);
+      if (bracket == NULL)
+        return false;
+      struct slice method = {text.data + close, (size_t)(bracket - text.data) - close};
+      size_t arguments = (size_t)(bracket - text.data) + 1;
+      if (adds_up(method))
+        return is_last(dimension_of(slice_after(text, arguments), slice_ends_with(method, "norm")), left, right);
+      close = bracket_from(text, arguments, 1) + 1;
+    }
+  }
+  return false;
+}
+
+static bool are_pairs(struct slice left, struct slice right)
+{
+  return has_new_axis(left) && has_new_axis(right) && !has_new_last_axis(left) && !has_new_last_axis(right);
+}
+
 static bool has_difference(struct slice text)
 {
   for (size_t i = 0; i < text.length; i++)
-    if (text.data[i] == '-' && has_new_axis(operand(text, i, -1)) && has_new_axis(operand(text, i, 1)))
-      return true;
+    if (text.data[i] == '-') {
+      struct slice left = operand(text, i, -1), right = operand(text, i, 1);
+      if (are_pairs(left, right) && adds_components(text, left, right))
+        return true;
+    }
   return false;
 }
 
@@ -68,7 +166,10 @@ static bool has_cosines(struct slice text)
     return false;
   size_t at = (size_t)(found - text.data) + sizeof name - 2; // its bracket
   struct slice first = operand(text, at, 1);
-  return has_new_axis(first) && at + first.length < text.length && has_new_axis(operand(text, at + first.length, 1));
+  if (at + first.length >= text.length)
+    return false;
+  struct slice second = operand(text, at + first.length, 1);
+  return are_pairs(first, second) && is_last(dimension_of(slice_after(text, at + 1), 2), first, second);
 }
 
 // |a - b| or its square, then a sum or norm over the components, all at one line: the differences have no other use.

@@ -590,7 +590,9 @@ static void test_f69(void **unused)
 {
   static const char *const sources[] = {"\nd = ((a[:, None] - self.b[None]) ** 2).sum(-1)\n",
                                         "\nreturn torch.pow(a.unsqueeze(1) - b.unsqueeze(0), 2).sum(2)",
-                                        "\n  d = (a[:, None, :] - b[i][None, :, :]).pow(2).sum(-1)  # all\n"};
+                                        "\n  d = (a[:, None, :] - b[i][None, :, :]).pow(2).sum(-1)  # all\n",
+                                        "\nl = torch.mean(torch.sum((a[:, :, None, :] - b[:, None]) ** 2, dim=-1))\n",
+                                        "\nd = torch.norm(a[:, None] - b[None], p=2, dim=2).mean()\n"};
   for (size_t i = 0; i < sizeof sources / sizeof sources[0]; i++) {
     findings_test_done(unused);
     findings_test_start(unused);
@@ -620,6 +622,25 @@ static void test_f69_is_silent_about_one_broadcast(void **unused)
 {
   static const char *const sources[] = {"\nv = ((x - mean[:, :, None, None]) ** 2).sum(-1)\n", "\n", "",
                                         "\ns = F.cosine_similarity(a[:, None], b, dim=None)\n"};
+  for (size_t i = 0; i < sizeof sources / sizeof sources[0]; i++) {
+    findings_test_done(unused);
+    findings_test_start(unused);
+    assert_int_equal(pairs(sources[i], squares, 5, 2), 0);
+  }
+}
+
+// Distances of numbers, as of the members of an ensemble: pairs are added up, not components.
+static void test_f69_is_silent_where_pairs_are_added_up(void **unused)
+{
+  static const char *const sources[] = {"\nspread = (ens[:, :, None] - ens[:, None, :]).abs().mean((1, 2))\n",
+                                        "\nd = (x[:, None] - x[None, :]).pow(2).mean()\n",
+                                        "\nd = ((x[..., None] - y[:, None, :]) ** 2).sum(-1)\n",
+                                        "\nd = ((x.unsqueeze(-1) - y.unsqueeze(0)) ** 2).sum(-1)\n",
+                                        "\nd = torch.sum((a[:, None] - b[None]) ** 2, dim=axis)\n",
+                                        "\nd = ((a[:, None] - b[None]) ** 2).sum(1)\n",
+                                        "\nd = ((a[:, :, None] - b[:, None]) ** 2).sum(2)\n",
+                                        "\nd = ((a[:, None] - b[None]) ** 2).sum(\n",
+                                        "\ns = F.cosine_similarity(a[:, None], b[None])\n"};
   for (size_t i = 0; i < sizeof sources / sizeof sources[0]; i++) {
     findings_test_done(unused);
     findings_test_start(unused);
@@ -712,6 +733,7 @@ int main(void)
       TEST(test_f69_of_norms),
       TEST(test_f69_of_cosines),
       TEST(test_f69_is_silent_about_one_broadcast),
+      TEST(test_f69_is_silent_where_pairs_are_added_up),
       TEST(test_f69_is_silent_about_other_functions),
       TEST(test_f69_is_silent_where_another_line_adds_up),
       TEST(test_f69_is_silent_below_its_share),
