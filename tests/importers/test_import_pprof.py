@@ -128,6 +128,21 @@ class Pprof(Imported):
         _, spans = self.load_files(again)
         self.assertEqual([span["tags"] for span in spans], [{**shared, "count": 6, "layer_index": 0}])
 
+    def test_a_tag_count_is_not_the_number_of_spans(self):
+        """Of each type; that of an import of sums is, and stays so when it is exported again."""
+        for count in (1000, 0, 2.5, "many"):
+            script = Script()
+            script.experiment()
+            script.run(1, "L")
+            script.track(1, "main")
+            for number in range(3):
+                script.span("conv", UNIX_START + 1000 * number, 500, level="layer", tags={"count": count})
+            spans, _, _ = self.round_trip(script)
+            expected = [{"count": 3, "tag.count": count, "layer_index": 0}]
+            self.assertEqual([span["tags"] for span in spans], expected)
+            _, spans = self.load_files(os.path.join(self.folder, "again.pb.gz"))
+            self.assertEqual([span["tags"] for span in spans], expected)
+
     def samples(self):
         return self.rows("select s.duration_ns, s.kind, f.name, f.file, f.line, f.module, f.kind as of from sample s join context using"
                          " (context_id) join frame f using (frame_id) order by s.time_ns")

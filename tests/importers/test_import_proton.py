@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Trees of Triton's profiler Proton: scopes and kernels with sums of times."""
 import json
+import os
 import unittest
 
 from imported import Imported
+from scripted import xsp
 
 
 def node(name, *children, **metrics):
@@ -29,6 +31,15 @@ class Proton(Imported):
         self.assertEqual((matmul["parent_id"], matmul["basis"]), (named["aten::linear"]["span_id"], "explicit"))
         self.assertEqual(named["copy"]["parent_id"], named["load"]["span_id"])
         self.assertEqual(named["idle"]["tags"], {"score": 0.5})
+
+    def test_numbers_of_executions_come_back_by_pprof(self):
+        self.load(TREE)
+        profile = os.path.join(self.folder, "net.pb.gz")
+        xsp("export", self.out, "-o", profile, check=0)
+        _, spans = self.load_files(profile)
+        counts = {span["name"]: span["tags"]["count"] for span in spans}
+        self.assertEqual((counts["matmul_kernel"], counts["relu"]), (10, 2))
+        self.assertNotIn("tag.count", {key for span in spans for key in span["tags"]})
 
     def test_a_scope_with_time_of_its_own(self):
         _, spans = self.load([node("ROOT", node("graph", MATMUL, time_ns=100))])

@@ -226,6 +226,8 @@ enum status store_put_note(struct store *store, int64_t run_id, const char *key,
                            struct error *err) MUST_CHECK;
 // Key of a run's note: by how many ns the source rounded its times. A span may end so much after its parent (correlate/nest.c).
 #define STORE_NOTE_RESOLUTION "time_resolution_ns"
+// In a note of key "import": a span of the run, or of the file, stands for all executions of what it names; tag `count` is how many.
+#define STORE_NOTE_SUMS "(tag count)"
 #define STORE_NOTE_OBSERVATION_NAMES "observation_names" // their number, in runs whose observations have several
 #define STORE_RESOLUTION_MOST_NS 1000
 // Names parents of spans that are written already: each link's span gets `parent_id` as its recorded parent. Sorts `links`;

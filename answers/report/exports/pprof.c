@@ -42,6 +42,9 @@ struct pprof {
   VECTOR(uint32_t) names;  // of the locations
   struct map mappings;     // by the string of a module: number, from 1
   struct buf scratch;
+  struct store_note *notes; // of all runs
+  size_t note_count;
+  bool is_of_sums; // the current run
 };
 
 static uint64_t string_of(struct pprof *pprof, const char *text)
@@ -150,17 +153,34 @@ static const uint32_t *count_tags(const struct timeline_run *run, const struct c
   return counts;
 }
 
+static bool is_of_sums(const struct pprof *pprof)
+{
+  for (size_t i = 0; i < pprof->note_count; i++) {
+    const struct store_note *note = &pprof->notes[i];
+    if ((note->run_id == 0 || note->run_id == pprof->writer.run.run->run_id) && strcmp(note->key, "import") == 0 &&
+        note->value != NULL && strstr(note->value, STORE_NOTE_SUMS) != NULL)
+      return true;
+  }
+  return false;
+}
+
 // A real number is a text with "real." before its key; a key that could be taken for that, or for another label, has "tag." before it.
+// So has `count`, except of sums: the importer takes that as the number of executions.
 static void put_tag(struct pprof *pprof, const struct store_tag *tag)
 {
   static const char *const taken[] = {"run", "level", "kind", "category"};
   const char *key = store_text(pprof->stacks.store, tag->key, NULL);
-  bool is_real = tag->type == STORE_DOUBLE, is_taken = text_begins_with(key, "real.") || text_begins_with(key, "tag.");
+  bool is_real = tag->type == STORE_DOUBLE, is_count = strcmp(key, "count") == 0 && !pprof->is_of_sums;
+  bool is_taken = is_count || text_begins_with(key, "real.") || text_begins_with(key, "tag.");
   if (is_real && !isfinite(tag->value.real))
     return;
   for (size_t i = 0; i < sizeof taken / sizeof taken[0]; i++)
     is_taken |= strcmp(key, taken[i]) == 0;
-  const uint64_t key_string = string_of_two(pprof, is_real ? "real." : is_taken ? "tag." : "", key);
+  const uint64_t key_string = string_of_two(pprof,
+                                            is_real    ? is_count ? "real.tag." : "real."
+                                            : is_taken ? "tag."
+                                                       : "",
+                                            key);
   uint64_t text = 0;
   if (is_real) {
     char number[JSON_SHORTEST_BYTES];
@@ -228,6 +248,7 @@ static void put_run(struct timeline_writer *writer)
   struct pprof *pprof = (struct pprof *)writer;
   struct contexts contexts = {.most = CONTEXTS_MOST};
   struct arena arena = {0};
+  pprof->is_of_sums = is_of_sums(pprof);
   if (pprof->stacks.is_folded) {
     stacks_add(&pprof->stacks, &writer->run, &contexts, NULL);
     put_contexts(pprof, &contexts, STACKS_SAMPLED, NULL);
@@ -339,6 +360,7 @@ static enum status write_pprof(struct store *store, const char *path, const stru
   struct pprof pprof SCOPED(pprof_done) = {0};
   XSP_TRY(stacks_open(store, &pprof.stacks, err));
   XSP_TRY(stacks_load_samples(&pprof.stacks, err));
+  XSP_TRY(store_notes(store, -1, &pprof.stacks.arena, &pprof.notes, &pprof.note_count, err));
   return timeline_write(&pprof.writer, &parts, store, path, options, err);
 }
 

@@ -7,10 +7,10 @@
 #include "importers/text_file.h"
 
 // A label that is a tag; false: it is another one. "real." is before the key of a number that is no whole one, "tag." before a key
-// that another label has.
+// that another label has. `tag.count` stays, since `count` is the number of spans.
 static bool read_tag(struct import *import, const struct pprof_label *label, struct store_tag *ret_tag)
 {
-  static const char *const others[] = {"run", "level", "kind", "category"};
+  static const char *const others[] = {"run", "level", "kind", "category", "count"};
   struct slice key = label->key, rest;
   *ret_tag = (struct store_tag){.type = STORE_INT, .value.integer = label->number};
   for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
@@ -22,7 +22,7 @@ static bool read_tag(struct import *import, const struct pprof_label *label, str
     *ret_tag = (struct store_tag){.type = STORE_DOUBLE, .value.real = real};
     key = slice_after(key, strlen("real."));
   } else {
-    key = slice_starts_with(key, "tag.") ? slice_after(key, strlen("tag.")) : key;
+    key = slice_starts_with(key, "tag.") && !slice_is(key, "tag.count") ? slice_after(key, strlen("tag.")) : key;
     if (!label->is_number)
       *ret_tag = (struct store_tag){.type = STORE_TEXT, .value.string = import_repaired(import, label->text)};
   }
@@ -63,7 +63,6 @@ int64_t pprof_take_labels(struct import *import, struct pprof_spans *spans, stru
                           const struct pprof_sample *sample)
 {
   struct slice level = pprof_text_of(sample, "level"), kind = pprof_text_of(sample, "kind");
-  uint32_t count = import_word(import, "count");
   int64_t stands_for = 1;
   struct store_tag tag;
   unsigned number;
@@ -73,12 +72,11 @@ int64_t pprof_take_labels(struct import *import, struct pprof_spans *spans, stru
   node->category = import_slice(import, pprof_text_of(sample, "category"));
   spans->read.count = 0;
   for (size_t i = 0; i < sample->labels.count; i++) {
-    if (!read_tag(import, &sample->labels.items[i], &tag))
-      continue;
-    if (tag.key == count && tag.type == STORE_INT && tag.value.integer > 0)
-      stands_for = tag.value.integer; // it was an import of sums
-    else if (tag.key != count)
+    const struct pprof_label *label = &sample->labels.items[i];
+    if (read_tag(import, label, &tag))
       *vector_add(&spans->read) = tag;
+    else if (slice_is(label->key, "count") && label->is_number && label->number > 0)
+      stands_for = label->number; // it was an import of sums
   }
   if (node->count > 0)
     keep_common(spans, node);

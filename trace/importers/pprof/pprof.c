@@ -293,7 +293,8 @@ static enum status put_runs(struct reading *reading, struct error *err)
       XSP_TRY(put_program(reading, run, err));
   }
   import_note(import, "a profile has sums, no times: %s",
-              reading->profile.is_own ? "each chain of names is one span (tag count), laid out within the one above it"
+              reading->profile.is_own ? "each chain of names is one span " STORE_NOTE_SUMS
+                                        ", laid out within the one above it"
                                       : "its samples are laid out one after the other");
   return STATUS_OK;
 }

@@ -214,9 +214,8 @@ static enum status read_file(struct import *import, struct error *err)
   if (status == STATUS_OK)
     status = put_nodes(&reading, err);
   if (status == STATUS_OK)
-    import_note(
-        import,
-        "kernels are sums over all their executions (tag count), laid out one after the other within their scopes");
+    import_note(import, "kernels are sums over all their executions " STORE_NOTE_SUMS
+                        ", laid out one after the other within their scopes");
   vector_done(&reading.nodes);
   vector_done(&reading.tags);
   return status;
