@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // F63, one-hot tensors: a line of the program makes a tensor that is zero but for one element a row, and this line or the next one that
 // computes multiplies it by a table. An index reads the row without either. Masks, conditions and counts, which nothing multiplies so,
-// are none.
+// are none. That a later line multiplies this tensor only the source shows.
+#include "analyze/findings/row_loop.h"
 #include "analyze/findings/rules.h"
 #include "analyze/findings/shared.h"
+#include "analyze/findings/source_line.h"
 #include "analyze/flops/flops.h"
 #include "base/slice.h"
 
@@ -71,7 +73,21 @@ static int64_t product_line(const struct places *places, const uint32_t *sources
   return found > all[made].line && has_loss ? 0 : found;
 }
 
-static void find_lines(const struct places *places, const uint32_t *sources, struct one_hot *ret)
+// Whether the source assigns the tensor to a name, which the later line has.
+static bool has_its_name(struct findings *findings, const struct place *made, int64_t line)
+{
+  struct buf source SCOPED(buf_done) = {0};
+  if (!findings_source(findings, made->file, &source))
+    return false;
+  struct slice text = {source.data, source.length}, assigns = findings_line_of(text, made->line), name;
+  if (!slice_contains(assigns, "=") || !slice_cut(&assigns, '=', &name))
+    return false;
+  name = slice_trim(name);
+  return findings_is_name(name) && findings_has_name(findings_line_of(text, line), name);
+}
+
+static void find_lines(struct findings *findings, const struct places *places, const uint32_t *sources,
+                       struct one_hot *ret)
 {
   const struct place *all = places->all;
   for (uint32_t i = 0; i < places->count; i++) {
@@ -81,6 +97,8 @@ static void find_lines(const struct places *places, const uint32_t *sources, str
   }
   for (uint32_t made = 0; made < places->count; made++) {
     int64_t last = ret[made].is_made ? product_line(places, sources, made) : 0;
+    if (last > all[made].line && !has_its_name(findings, &all[made], last))
+      continue;
     for (uint32_t i = 0; i < places->count && last != 0; i++)
       if (all[i].frame_kind == XSP_FRAME_PYTHON && all[i].function == all[made].function &&
           all[i].line > all[made].line && all[i].line <= last)
@@ -149,7 +167,7 @@ static enum status find(struct findings *findings, struct error *err)
   uint32_t *sources = arena_alloc_array(findings->question->scratch, places->count + 1, sizeof *sources);
   for (uint32_t i = 0; i < places->count; i++)
     sources[i] = own_source(places, i);
-  find_lines(places, sources, lines);
+  find_lines(findings, places, sources, lines);
   sum(findings, places, sources, lines);
   for (uint32_t i = 0; i < places->count; i++) {
     if (!lines[i].is_made)

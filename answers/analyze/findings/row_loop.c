@@ -92,7 +92,7 @@ static bool is_part_of_name(char byte)
   return isalnum((unsigned char)byte) || byte == '_' || (unsigned char)byte >= 128;
 }
 
-static bool is_name(struct slice text)
+bool findings_is_name(struct slice text)
 {
   bool is_one = text.length > 0 && !isdigit((unsigned char)text.data[0]);
   for (size_t i = 0; i < text.length; i++)
@@ -100,8 +100,7 @@ static bool is_name(struct slice text)
   return is_one;
 }
 
-// As a name of its own, not of an attribute.
-static bool has_name(struct slice text, struct slice name)
+bool findings_has_name(struct slice text, struct slice name)
 {
   for (size_t i = 0; i + name.length <= text.length; i++)
     if (memcmp(text.data + i, name.data, name.length) == 0 &&
@@ -136,7 +135,7 @@ static struct statement write_of(struct slice target, struct slice text)
     length++;
   struct slice name = {target.data, length};
   bool is_element =
-      is_name(name) && length < target.length && target.data[length] == '[' && slice_ends_with(target, "]");
+      findings_is_name(name) && length < target.length && target.data[length] == '[' && slice_ends_with(target, "]");
   return (struct statement){is_element ? FORM_COLLECTS : FORM_OTHER, name, slice_after(text, length)};
 }
 
@@ -144,7 +143,7 @@ static bool are_names(struct slice list)
 {
   struct slice part;
   while (slice_cut(&list, ',', &part))
-    if (!is_name(slice_trim(part)))
+    if (!findings_is_name(slice_trim(part)))
       return false;
   return true;
 }
@@ -156,13 +155,13 @@ static struct statement read_statement(struct slice text)
   if (at == text.length) {
     const char *found = text.length > 0 ? memmem(text.data, text.length, append, sizeof append - 1) : NULL;
     struct slice name = {text.data, found != NULL ? (size_t)(found - text.data) : 0};
-    bool appends = is_name(name) && slice_ends_with(text, ")");
+    bool appends = findings_is_name(name) && slice_ends_with(text, ")");
     return (struct statement){appends ? FORM_COLLECTS : FORM_OTHER, name, slice_after(text, name.length)};
   }
   struct slice target = slice_trim((struct slice){text.data, at}), value = slice_after(text, at + 1);
   if (slice_ends_with(target, "+")) {
     struct slice sum = slice_trim((struct slice){target.data, target.length - 1});
-    return is_name(sum) ? (struct statement){FORM_COLLECTS, sum, value} : write_of(sum, text);
+    return findings_is_name(sum) ? (struct statement){FORM_COLLECTS, sum, value} : write_of(sum, text);
   }
   if (assignment_at(value) < value.length)
     return (struct statement){.form = FORM_OTHER};
@@ -177,12 +176,12 @@ static bool is_independent(struct slice variables, const struct statement *body,
   struct slice names = body[at].target, name;
   while (slice_cut(&names, ',', &name)) {
     name = slice_trim(name);
-    bool is_known = has_name(variables, name); // or an earlier statement assigns it
+    bool is_known = findings_has_name(variables, name); // or an earlier statement assigns it
     for (size_t i = 0; i < at && body[at].form == FORM_ASSIGNS; i++)
-      is_known |= body[i].form == FORM_ASSIGNS && has_name(body[i].target, name);
+      is_known |= body[i].form == FORM_ASSIGNS && findings_has_name(body[i].target, name);
     for (size_t i = 0; i < count; i++) {
-      bool is_read = has_name(body[i].value, name);
-      bool is_replaced = body[i].form == FORM_ASSIGNS && has_name(body[i].target, name);
+      bool is_read = findings_has_name(body[i].value, name);
+      bool is_replaced = body[i].form == FORM_ASSIGNS && findings_has_name(body[i].target, name);
       if (body[at].form == FORM_COLLECTS ? is_read || is_replaced : is_read && i <= at && !is_known)
         return false;
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the program's source. Called by F2, F29, F69 and the first sentence. The name comes from a trace: only a regular file *.py is
+// Reads the program's source. Called by F2, F29, F63, F68, F69 and the first sentence. The name comes from a trace: only a regular file *.py is
 // read, only where the trace was recorded on this machine, and only if the request allows it, which a server's never does.
 #include "analyze/findings/source_line.h"
 
