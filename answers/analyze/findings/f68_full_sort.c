@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // F68, sorted for a few: a line of the program sorts whole tensors, and only a part of the result is used. Choosing the largest ones
-// does not order the rest. What compares or adds up sorted values needs all of them.
+// does not order the rest. What compares or adds up sorted values needs all of them. That no line uses the rest only the source shows.
 #include "analyze/findings/called.h"
+#include "analyze/findings/part_of_sort.h"
 #include "analyze/findings/rules.h"
 #include "analyze/findings/shared.h"
+#include "analyze/findings/source_line.h"
 #include "analyze/flops/flops.h"
 #include "base/slice.h"
 
@@ -67,6 +69,14 @@ static bool takes_enough(const struct findings *findings, double ns)
          findings_threshold(findings, "full_sort-share");
 }
 
+static bool source_takes_part(struct findings *findings, uint32_t place)
+{
+  struct buf source SCOPED(buf_done) = {0};
+  const struct place *line = &findings->places->all[findings_called_by(findings->places, place)];
+  return findings_source(findings, line->file, &source) &&
+         findings_takes_part((struct slice){source.data, source.length}, line->line);
+}
+
 static void add(struct findings *findings, uint32_t place, double ms)
 {
   struct finding *finding = findings_add(findings);
@@ -75,7 +85,7 @@ static void add(struct findings *findings, uint32_t place, double ms)
   finding->share_pct = analyze_share_pct(ms, findings->loop_ms);
   finding->saving_basis = "time of the sort, as if choosing took none";
   finding->title =
-      arena_format(findings->question->arena, "%s sorts whole tensors (%s), and takes a few of them: %s %s",
+      arena_format(findings->question->arena, "%s sorts whole tensors (%s), and takes a part of them: %s %s",
                    findings_name(findings, finding->context), findings->places->all[place].name,
                    findings_time(findings, ms), findings_per_observation(findings));
   finding->advice = "torch.topk(k) for the largest or smallest ones, kthvalue() or median() for a single one: they do "
@@ -99,7 +109,8 @@ static enum status find(struct findings *findings, struct error *err)
   for (size_t i = 0; i < findings->set->run_count; i++)
     XSP_TRY(add_run(findings, i, sorts, err));
   for (uint32_t i = 0; i < places->count; i++)
-    if (sorts[i].few > 0 && sorts[i].few >= MOST_PART * sorts[i].count && takes_enough(findings, sorts[i].ns))
+    if (sorts[i].few > 0 && sorts[i].few >= MOST_PART * sorts[i].count && takes_enough(findings, sorts[i].ns) &&
+        source_takes_part(findings, i))
       add(findings, i, findings_per_observation_ms(findings, sorts[i].ns));
   return STATUS_OK;
 }
@@ -107,7 +118,7 @@ static enum status find(struct findings *findings, struct error *err)
 const struct finding_rule finding_f68 = {
     .id = "F68",
     .key = "full_sort",
-    .title = "sorts of which a few elements are used",
+    .title = "sorts of which a part is used",
     .thresholds = {{"full_sort-share", "%", 10, "time of the sort, of the program's loop, at least"}},
     .find = find,
 };
