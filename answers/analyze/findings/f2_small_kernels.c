@@ -173,9 +173,10 @@ static bool is_free_line(struct small_kernels *small, struct map *known, const s
   uint64_t *is_free = map_at(known, (struct map_key){(uintptr_t)line->file, (uint64_t)line->line + 1}, &is_new);
   if (is_new) {
     struct buf text SCOPED(buf_done) = {0};
-    *is_free =
-        is_comprehension(line) || (findings_source(small->findings, line->file, &text) &&
-                                   findings_loop_is_independent((struct slice){text.data, text.length}, line->line));
+    bool has_source = findings_source(small->findings, line->file, &text);
+    struct slice source = {text.data, text.length};
+    *is_free = has_source && (is_comprehension(line) ? findings_comprehension_is_independent(source, line->line)
+                                                     : findings_loop_is_independent(source, line->line));
   }
   return *is_free != 0;
 }

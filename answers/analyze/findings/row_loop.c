@@ -148,9 +148,23 @@ static bool are_names(struct slice list)
   return true;
 }
 
+// Statements in one line, and assignments within expressions, which the forms below do not show.
+static bool has_hidden_ones(struct slice text)
+{
+  for (size_t i = 0; i < text.length; i++) {
+    if (text.data[i] == '"' || text.data[i] == '\'')
+      i += string_length(slice_after(text, i)) - 1;
+    else if (text.data[i] == ';' || slice_starts_with(slice_after(text, i), ":="))
+      return true;
+  }
+  return false;
+}
+
 static struct statement read_statement(struct slice text)
 {
   static const char append[] = ".append(";
+  if (has_hidden_ones(text))
+    return (struct statement){.form = FORM_OTHER};
   size_t at = assignment_at(text);
   if (at == text.length) {
     const char *found = text.length > 0 ? memmem(text.data, text.length, append, sizeof append - 1) : NULL;
@@ -159,12 +173,12 @@ static struct statement read_statement(struct slice text)
     return (struct statement){appends ? FORM_COLLECTS : FORM_OTHER, name, slice_after(text, name.length)};
   }
   struct slice target = slice_trim((struct slice){text.data, at}), value = slice_after(text, at + 1);
+  if (assignment_at(value) < value.length)
+    return (struct statement){.form = FORM_OTHER};
   if (slice_ends_with(target, "+")) {
     struct slice sum = slice_trim((struct slice){target.data, target.length - 1});
     return findings_is_name(sum) ? (struct statement){FORM_COLLECTS, sum, value} : write_of(sum, text);
   }
-  if (assignment_at(value) < value.length)
-    return (struct statement){.form = FORM_OTHER};
   return are_names(target) ? (struct statement){FORM_ASSIGNS, target, value} : write_of(target, text);
 }
 
@@ -247,5 +261,15 @@ bool findings_loop_is_independent(struct slice source, int64_t line)
       return false;
     around[depth++] = (struct header){rest, variables_of(logical.text), logical.indent};
   }
+  return false;
+}
+
+bool findings_comprehension_is_independent(struct slice source, int64_t line)
+{
+  struct logical logical;
+  int64_t read = 0;
+  while (next_logical(&source, &read, &logical))
+    if (logical.last >= line)
+      return !has_hidden_ones(logical.text);
   return false;
 }

@@ -31,7 +31,7 @@ static void test_loops_over_rows(void **unused)
       "v[i])\n",
       "        a, b = x.chunk(2)\n\n        # both\n        out.append(a @ b)  # one\n",
       "        out.append(\n            model(x,\n                  mask=m[i]))\n",
-      "        out[i, :n] = f(\"= [\", x)\n"};
+      "        out[i, :n] = f(\"= [ := ;\", x)\n"};
   for (size_t i = 0; i < sizeof bodies / sizeof bodies[0]; i++)
     assert_true(is_free(bodies[i], 5));
   assert_true(is_free(bodies[4], 7));
@@ -52,6 +52,10 @@ static void test_loops_that_hand_on(void **unused)
                                        "        y = x @ w\n        h.update(y)\n",
                                        "        if x.any():\n            out.append(x @ w)\n",
                                        "        self.h = f(x, self.h)\n",
+                                       "        outs.append(h := cell(x, h))\n",
+                                       "        acc += h.sum(); h = h @ w\n",
+                                       "        acc += h = h @ w\n",
+                                       "        out.append(x @ w); h = x\n",
                                        "        a = b = f(x)\n"};
   for (size_t i = 0; i < sizeof bodies / sizeof bodies[0]; i++)
     assert_false(is_free(bodies[i], 5));
@@ -70,6 +74,16 @@ static void test_other_blocks(void **unused)
   assert_true(findings_loop_is_independent(slice_of(after), 2));
 }
 
+static void test_comprehensions(void **unused)
+{
+  (void)unused;
+  static const char source[] = "a = [x @ w for x in y]\nb = [h := cell(x, h)\n     for x in y]\n";
+  assert_true(findings_comprehension_is_independent(slice_of(source), 1));
+  assert_false(findings_comprehension_is_independent(slice_of(source), 2));
+  assert_false(findings_comprehension_is_independent(slice_of(source), 3));
+  assert_false(findings_comprehension_is_independent(slice_of(source), 9));
+}
+
 static void test_damaged_sources(void **unused)
 {
   (void)unused;
@@ -83,9 +97,8 @@ static void test_damaged_sources(void **unused)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_loops_over_rows),
-      cmocka_unit_test(test_loops_that_hand_on),
-      cmocka_unit_test(test_other_blocks),
+      cmocka_unit_test(test_loops_over_rows), cmocka_unit_test(test_loops_that_hand_on),
+      cmocka_unit_test(test_other_blocks),    cmocka_unit_test(test_comprehensions),
       cmocka_unit_test(test_damaged_sources),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
