@@ -71,7 +71,7 @@ class AtOnce(unittest.TestCase):
         """Its name, which means nothing to anybody, is not in the message."""
         packed = self.folder / "packed.sqlite.gz"
         packed.write_bytes(gzip.compress(next((CORPUS / "import_nsys").glob("*.sqlite")).read_bytes() + bytes(1 << 20)))
-        for path, blocks, what in ((self.trace(), 16, "write trace"), (packed, 1000, "decompress")):
+        for path, blocks, what in ((self.trace(), 16, "create trace"), (packed, 1000, "decompress")):
             with self.subTest(path.name):
                 limit = ["sh", "-c", f'ulimit -f {blocks}; trap "" XFSZ; exec "$@"', "sh"]
                 result = self.run_xsp("sql", path, QUERY, status=3, through=limit)
