@@ -62,8 +62,7 @@ enum status collect_place_open(const char *directory, const char *what, char *re
 int collect_place_file(int folder, const char *name, int flags, struct stat *ret_facts)
 {
   int file = regular_file_open(folder, name, flags, ret_facts);
-  if (file < 0 &&
-      errno == EWOULDBLOCK) { // another xsp asks whether it is alone: an open that waits sees the end of that
+  if (file < 0 && errno == EWOULDBLOCK) { // another xsp asks whether it is alone: until it has the answer
     int waited = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW);
     if (waited >= 0)
       close(waited);
