@@ -6,7 +6,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+  int64_t first;
   for (int64_t line = 1; line < 32; line++)
-    (void)findings_loop_is_independent((struct slice){(const char *)data, size}, line);
+    (void)findings_loop_is_independent((struct slice){(const char *)data, size}, line, &first);
   return 0;
 }

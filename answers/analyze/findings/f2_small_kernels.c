@@ -91,15 +91,16 @@ static double bound_ns(const struct places *places, uint32_t function, const str
 
 static const char *advice_of(const struct small_kernels *small, uint32_t function)
 {
-  const struct places *places = small->places;
-  double most = small->most[function == PLACE_NONE ? places->function_count : function] / places->observations;
-  if (places->has_devices)
+  size_t at = function == PLACE_NONE ? small->places->function_count : function;
+  if (small->places->has_devices)
     return "fuse them: torch.compile or the framework's fused operator; or launch them as one graph (CUDA graphs)";
-  if (most >= REPEATED)
-    return "in place of a loop over rows, heads or items, compute the whole batch at once (bmm, broadcasting, "
-           "padding); "
-           "else fuse them: torch.compile, or the framework's fused operator";
-  return "fuse them: torch.compile, or the framework's fused operator";
+  if (small->rows[at] > 0)
+    return "in place of a loop over rows, heads or items, compute the whole batch at once (bmm, broadcasting, padding)";
+  return small->most[at] / small->places->observations >= REPEATED
+             ? "fuse them: torch.compile, or the framework's fused operator; where a loop's iterations do not need "
+               "each "
+               "other, compute the whole batch at once (bmm, broadcasting, padding)"
+             : "fuse them: torch.compile, or the framework's fused operator";
 }
 
 static void add(struct small_kernels *small, uint32_t function, const struct place_figures *figures)
@@ -166,6 +167,31 @@ static bool is_comprehension(const struct place *function)
   return findings_name_matches(function->name, names, sizeof names / sizeof names[0]);
 }
 
+// Whether what is iterated is a tensor, by what runs at the loop's own line, `first`, or its elements, up to the product's line: rows of
+// one shape. Parameters of a model, adapters, and experts, whose rows a mask chooses, have different ones.
+static bool has_rows(const struct places *places, const struct place *line, int64_t first)
+{
+  const struct place *caller =
+      is_comprehension(line) && line->parent != PLACE_NONE ? &places->all[line->parent] : line; // where its loop begins
+  bool has = false;
+  for (uint32_t i = 0; i < places->count; i++) {
+    if (places->all[i].frame_kind != XSP_FRAME_FRAMEWORK)
+      continue;
+    uint32_t source = place_in_source(places->all, i);
+    const struct place *at = source != PLACE_NONE ? &places->all[source] : NULL;
+    if (at == NULL)
+      continue;
+    bool is_head = at->function == caller->function && at->line == first;
+    if (!is_head && (at->function != line->function || at->line < first || at->line > line->line))
+      continue;
+    const char *name = places->all[i].name;
+    if (text_is_one_of(name, "aten::index", "aten::index_put_", "aten::nonzero", "aten::masked_select"))
+      return false;
+    has |= is_head ? strcmp(name, "aten::unbind") == 0 : strcmp(name, "aten::select") == 0;
+  }
+  return has;
+}
+
 // By file and line in `known`, 0: its loop's iterations need each other, or nothing is known of it.
 static bool is_free_line(struct small_kernels *small, struct map *known, const struct place *line)
 {
@@ -173,10 +199,13 @@ static bool is_free_line(struct small_kernels *small, struct map *known, const s
   uint64_t *is_free = map_at(known, (struct map_key){(uintptr_t)line->file, (uint64_t)line->line + 1}, &is_new);
   if (is_new) {
     struct buf text SCOPED(buf_done) = {0};
+    int64_t first = line->line;
     bool has_source = findings_source(small->findings, line->file, &text);
     struct slice source = {text.data, text.length};
-    *is_free = has_source && (is_comprehension(line) ? findings_comprehension_is_independent(source, line->line)
-                                                     : findings_loop_is_independent(source, line->line));
+    *is_free = has_source &&
+               (is_comprehension(line) ? findings_comprehension_is_independent(source, line->line)
+                                       : findings_loop_is_independent(source, line->line, &first)) &&
+               has_rows(small->places, line, first);
   }
   return *is_free != 0;
 }

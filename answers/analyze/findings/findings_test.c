@@ -309,7 +309,7 @@ static void test_f2_of_two_operators_in_a_loop(void **unused)
   (void)unused;
   small_called("operator", 101, 2);
   assert_int_equal(ask_rule("F2"), 1);
-  assert_non_null(strstr(found_text(0, "advice"), "loop"));
+  assert_non_null(strstr(found_text(0, "advice"), "where a loop's iterations do not need each other")); // an RNN's do
   assert_string_equal(found_text(0, "context"), "predict");
 }
 

@@ -505,8 +505,10 @@ static bool title_has_line(enum line_of of)
 }
 
 // Asks F2 about a program whose third line, in `function`, has a layer of a library multiply 40 times a step. `model`: it is called by one.
-// `own`: by way of a module of the program. `others`: operators besides, at that line.
-static size_t products_in_loop(const char *source, const char *function, bool model, bool own, int others)
+// `own`: by way of a module of the program. `others`: operators besides, at that line. Each step begins with `head` at the line of the
+// loop, and has `element` at that of the layer.
+static size_t products_over(const char *source, const char *function, bool model, bool own, int others,
+                            const char *head, const char *element)
 {
   const char *path = source_of(source);
   struct utsname names;
@@ -514,16 +516,32 @@ static size_t products_in_loop(const char *source, const char *function, bool mo
   fixture.thread = start_on(names.nodename, 0);
   static const char call[] = SITE "torch/nn/modules/module.py";
   uint32_t main = python(0, "main", FILE_OF, 50);
-  uint32_t line = python(model ? python(main, "Module._call_impl", call, 1798) : main, function, path, 3);
+  uint32_t caller = model ? python(main, "Module._call_impl", call, 1798) : main;
+  bool is_comprehension = strstr(function, "<listcomp>") != NULL;
+  uint32_t begins = python(caller, is_comprehension ? "forward" : function, path, is_comprehension ? 3 : 2);
+  uint32_t line = python(is_comprehension ? begins : caller, function, path, 3);
   uint32_t layer = own ? python(python(line, "Module._call_impl", call, 1798), "Scorer.forward", FILE_OF, 7) : line;
   uint32_t forward = python(layer, "Linear.forward", SITE "torch/nn/modules/linear.py", 134);
+  for (int i = 0; i < 20; i++) {
+    fixture.context_id = fixture_frame(&fixture, python(begins, "Tensor.__iter__", SITE "torch/_tensor.py", 9),
+                                       XSP_FRAME_FRAMEWORK, head, NULL, 0);
+    fixture_span(&fixture, XSP_LEVEL_LAYER, head, i * STEP, US);
+    fixture.context_id = fixture_frame(&fixture, line, XSP_FRAME_FRAMEWORK, element, NULL, 0);
+    for (int k = 0; k < 40; k++)
+      fixture_span(&fixture, XSP_LEVEL_LAYER, element, i * STEP + k * 100 * US + 50 * US, US);
+  }
   for (int i = 0; i < 20 * (40 + others); i++) {
     bool is_other = i % (40 + others) >= 40;
     const char *name = is_other ? "aten::stack" : "aten::linear";
     fixture.context_id = fixture_frame(&fixture, is_other ? line : forward, XSP_FRAME_FRAMEWORK, name, NULL, 0);
-    fixture_span(&fixture, XSP_LEVEL_LAYER, name, i / (40 + others) * STEP + i % (40 + others) * 100 * US, 5 * US);
+    fixture_span(&fixture, XSP_LEVEL_LAYER, name, i / (40 + others) * STEP + i % (40 + others) * 100 * US + US, 5 * US);
   }
   return ask_rule("F2");
+}
+
+static size_t products_in_loop(const char *source, const char *function, bool model, bool own, int others)
+{
+  return products_over(source, function, model, own, others, "aten::unbind", "aten::view");
 }
 
 static const char rows_source[] = "def forward(x):\n  for row in x:\n    out.append(first(row))\n";
@@ -553,6 +571,24 @@ static void test_products_of_a_recurrence_are_none(void **unused)
   (void)unused;
   static const char source[] = "def forward(x):\n  for row in x:\n    h = first(row + h)\n";
   assert_int_equal(products_in_loop(source, "forward", true, false, 0), 0);
+}
+
+static void test_products_of_elements(void **unused)
+{
+  (void)unused;
+  assert_int_equal(products_over(rows_source, "forward", true, false, 0, "aten::size", "aten::select"), 1);
+}
+
+// Parameters of different shapes; experts, whose rows a mask chooses.
+static void test_products_of_different_shapes_are_none(void **unused)
+{
+  static const char *const elements[] = {"aten::view", "aten::index", "aten::index_put_"};
+  for (size_t i = 0; i < sizeof elements / sizeof elements[0]; i++) {
+    findings_test_done(unused);
+    findings_test_start(unused);
+    const char *head = i > 0 ? "aten::unbind" : "aten::size";
+    assert_int_equal(products_over(rows_source, "forward", true, false, 0, head, elements[i]), 0);
+  }
 }
 
 // A model of many equal layers.
@@ -1156,6 +1192,8 @@ int main(void)
       TEST(test_products_of_rows),
       TEST(test_products_of_a_comprehension),
       TEST(test_products_of_a_recurrence_are_none),
+      TEST(test_products_of_elements),
+      TEST(test_products_of_different_shapes_are_none),
       TEST(test_products_of_requests_are_none),
       TEST(test_products_of_few_items_are_none),
       TEST(test_writing_an_answer_is_none),

@@ -238,20 +238,21 @@ static struct slice variables_of(struct slice header)
              : (struct slice){NULL, 0};
 }
 
-bool findings_loop_is_independent(struct slice source, int64_t line)
+bool findings_loop_is_independent(struct slice source, int64_t line, int64_t *ret_first)
 {
   struct header { // of a block around
     struct slice after, variables;
     size_t indent;
+    int64_t first;
   } around[BLOCKS_MOST];
   struct slice rest = source;
   struct logical logical;
   size_t depth = 0;
-  int64_t read = 0;
-  while (next_logical(&rest, &read, &logical)) {
+  for (int64_t read = 0, first = 1; next_logical(&rest, &read, &logical); first = read + 1) {
     while (logical.text.length > 0 && depth > 0 && around[depth - 1].indent >= logical.indent)
       depth--;
     const struct header *innermost = depth > 0 ? &around[depth - 1] : NULL;
+    *ret_first = innermost != NULL ? innermost->first : 0;
     if (logical.last >= line)
       return innermost != NULL && innermost->variables.length > 0 &&
              body_is_independent(innermost->after, innermost->indent, innermost->variables);
@@ -259,7 +260,7 @@ bool findings_loop_is_independent(struct slice source, int64_t line)
       continue;
     if (depth == BLOCKS_MOST)
       return false;
-    around[depth++] = (struct header){rest, variables_of(logical.text), logical.indent};
+    around[depth++] = (struct header){rest, variables_of(logical.text), logical.indent, first};
   }
   return false;
 }

@@ -6,8 +6,8 @@
 #include "base/slice.h"
 
 // Whether `line` (from 1) of a Python source is in the body of a `for` that only appends to lists, writes elements, adds up, and
-// assigns names that it does not read before. False: it is in none, or something else is in the body.
-bool findings_loop_is_independent(struct slice source, int64_t line);
+// assigns names that it does not read before. False: it is in none, or something else is in the body. `ret_first`: the loop's own line.
+bool findings_loop_is_independent(struct slice source, int64_t line, int64_t *ret_first);
 // Whether none of the comprehensions at `line` assigns something that a later iteration may read.
 bool findings_comprehension_is_independent(struct slice source, int64_t line);
 // Whether the text has the name as one of its own, not of an attribute.

@@ -16,7 +16,10 @@ static bool is_free(const char *body, int64_t line)
   char source[1024];
   int length =
       snprintf(source, sizeof source, "import torch\n\ndef f(rows, h):\n    for x in rows:\n%s    return h\n", body);
-  return findings_loop_is_independent((struct slice){source, (size_t)length}, line);
+  int64_t first;
+  bool is = findings_loop_is_independent((struct slice){source, (size_t)length}, line, &first);
+  assert_int_equal(first, 4);
+  return is;
 }
 
 static void test_loops_over_rows(void **unused)
@@ -64,14 +67,15 @@ static void test_loops_that_hand_on(void **unused)
 static void test_other_blocks(void **unused)
 {
   (void)unused;
+  int64_t first;
   static const char in_while[] = "while x:\n  out.append(x @ w)\n",
                     after[] = "for x in y:\n  out.append(x)\nz = x @ w\n",
                     with[] = "for x in y:\n  with lock:\n    out.append(x @ w)\n";
-  assert_false(findings_loop_is_independent(slice_of(in_while), 2));
-  assert_false(findings_loop_is_independent(slice_of(after), 3));
-  assert_false(findings_loop_is_independent(slice_of(with), 3));
-  assert_false(findings_loop_is_independent(slice_of(after), 9));
-  assert_true(findings_loop_is_independent(slice_of(after), 2));
+  assert_false(findings_loop_is_independent(slice_of(in_while), 2, &first));
+  assert_false(findings_loop_is_independent(slice_of(after), 3, &first));
+  assert_false(findings_loop_is_independent(slice_of(with), 3, &first));
+  assert_false(findings_loop_is_independent(slice_of(after), 9, &first));
+  assert_true(findings_loop_is_independent(slice_of(after), 2, &first));
 }
 
 static void test_comprehensions(void **unused)
@@ -87,11 +91,12 @@ static void test_comprehensions(void **unused)
 static void test_damaged_sources(void **unused)
 {
   (void)unused;
+  int64_t first;
   static const char *const sources[] = {
       "",  "for x in y:\n  out.append((x @ w\n", "for x in y:\n  out.append('x\\", "\"\"\"",
       "#", "for x in y:\n  out.append(\"\"\"x\n"};
   for (size_t i = 0; i < sizeof sources / sizeof sources[0]; i++)
-    assert_false(findings_loop_is_independent(slice_of(sources[i]), 2));
+    assert_false(findings_loop_is_independent(slice_of(sources[i]), 2, &first));
 }
 
 int main(void)
