@@ -52,7 +52,8 @@ struct doubles { // samples of main threads in the loop
   struct own_lines lines;
   double all_ns, double_ns,
       by_line_ns[DOUBLE_KINDS]; // double_ns: of PyTorch, with backward passes, which no line calls
-  bool narrows;                 // NumPy makes float32 of float64
+  bool *narrows;                // by context of a line of the program: NumPy makes float32 of float64 there
+  bool has_algebra;             // NumPy's factorizations, solves and the like run
 };
 
 // "void at::native::AVX512::serial_vec_log_softmax_lastdim_range<double>(double const*, double*, …)".
@@ -86,11 +87,18 @@ static void add_numpys(struct doubles *doubles, uint32_t context_id, uint32_t ow
       !is_numpys_double(frame))
     return;
   if (strstr(frame->name, "double_to_float") != NULL) { // alone it may be of random numbers
-    doubles->narrows = true;
+    doubles->narrows[own] = true;
     return;
   }
   own_lines_add(&doubles->lines, own, DOUBLE_OF_NUMPY, ns);
   doubles->by_line_ns[DOUBLE_OF_NUMPY] += ns;
+}
+
+static bool is_algebra(const struct store_frame *frame) // of NumPy; norms need no precision
+{
+  return (frame->module != NULL && strstr(frame->module, "/_umath_linalg") != NULL) ||
+         (frame->file != NULL && strstr(frame->file, "/numpy/linalg/") != NULL && frame->name != NULL &&
+          strcmp(frame->name, "norm") != 0);
 }
 
 static void add_sample(void *data, uint32_t context_id, double ns)
@@ -102,6 +110,7 @@ static void add_sample(void *data, uint32_t context_id, double ns)
   bool is_double = false, converts = false, is_backward = false;
   for (uint32_t id = context_id; id != 0 && id != own; id = (uint32_t)doubles->paths.contexts[id - 1].parent_id) {
     const struct store_frame *frame = &doubles->paths.frames[doubles->paths.contexts[id - 1].frame_id - 1];
+    doubles->has_algebra |= is_algebra(frame);
     if (frame->kind == XSP_FRAME_PYTHON)
       continue;
     is_double |= computes_in_double(frame);
@@ -130,11 +139,29 @@ static bool has_factorizations(const struct places *places)
   return false;
 }
 
+// Whether the function of the line, or one that calls it, makes float32 of what it computes.
+static bool is_narrowed(const struct doubles *doubles, const struct own_line *line)
+{
+  const struct own_lines *lines = &doubles->lines;
+  for (uint32_t at = 1; at <= doubles->paths.context_count; at++) {
+    if (!doubles->narrows[at])
+      continue;
+    const struct store_frame *narrows = own_lines_frame(lines, at);
+    for (uint32_t id = line->context; id != 0; id = (uint32_t)doubles->paths.contexts[id - 1].parent_id) {
+      const struct store_frame *frame = own_lines_frame(lines, id);
+      if (texts_equal(frame->name, narrows->name) && texts_equal(frame->file, narrows->file))
+        return true;
+    }
+  }
+  return false;
+}
+
 static void add_line(struct findings *findings, const struct doubles *doubles, enum double_kind kind, double share)
 {
   const struct own_line *line = own_lines_main(&doubles->lines, kind, doubles->by_line_ns[kind]);
   bool is_numpys = kind == DOUBLE_OF_NUMPY;
-  if (line == NULL || !(100 * share >= findings_threshold(findings, "float64-computing")))
+  if (line == NULL || !(100 * share >= findings_threshold(findings, "float64-computing")) ||
+      (is_numpys && !is_narrowed(doubles, line)))
     return;
   struct finding *finding = findings_add(findings);
   finding_at_own_line(findings, finding, &doubles->lines, line);
@@ -160,7 +187,7 @@ static void add_within(struct findings *findings, const struct doubles *doubles)
 {
   add_line(findings, doubles, doubles->by_line_ns[DOUBLE_CONVERTS] > 0 ? DOUBLE_CONVERTS : DOUBLE_COMPUTES,
            doubles->double_ns / doubles->all_ns);
-  if (doubles->narrows && findings->places->total.operators.ns > 0)
+  if (!doubles->has_algebra && findings->places->total.operators.ns > 0)
     add_line(findings, doubles, DOUBLE_OF_NUMPY, doubles->by_line_ns[DOUBLE_OF_NUMPY] / doubles->all_ns);
 }
 
@@ -169,6 +196,8 @@ static enum status find_within(struct findings *findings, bool has_signatures, s
   struct doubles doubles = {.all_ns = 0};
   XSP_TRY(store_call_paths(findings->question->view->store, findings->question->scratch, &doubles.paths, err));
   doubles.lines.paths = &doubles.paths;
+  doubles.narrows =
+      arena_alloc_array(findings->question->scratch, doubles.paths.context_count + 1, sizeof *doubles.narrows);
   work_paths_start(&doubles.work_paths, &doubles.paths, findings->question->scratch);
   enum status status = server_each_sample(findings, add_sample, &doubles, err);
   if (status == STATUS_OK && doubles.all_ns > 0 && !has_factorizations(findings->places))

@@ -1071,21 +1071,39 @@ static void test_float64_beside_a_factorization_is_none(void **unused)
   assert_int_equal(softmax_beside("aten::linalg_solve_ex", softmax, LIBTORCH), 0);
 }
 
-// In each step NumPy computes at main's line 18, and in one of them makes other numbers of it. `has_model`: operators run.
-static size_t input_in(const char *loop, const char *cast, bool has_model)
+struct input {
+  const char *loop, *cast;
+  const char *casts;   // the function
+  const char *algebra; // a function of NumPy's that runs once
+  bool has_model;      // operators run
+};
+
+// In each step NumPy computes at line 18 of prepare(), which main() calls, and in one of them makes other numbers of it.
+static size_t input_of(const struct input *how)
 {
   uint32_t steps = start_on("elsewhere", 8), main_thread = fixture.thread, main = fixture.context_id;
   fixture.thread = steps;
   fixture.context_id = fixture_frame(&fixture, main, XSP_FRAME_FRAMEWORK, "aten::mul", NULL, 0);
-  for (int i = 0; i < 20 && has_model; i++)
+  for (int i = 0; i < 20 && how->has_model; i++)
     fixture_span(&fixture, XSP_LEVEL_LAYER, "aten::mul", i * STEP + 5 * MS, US);
   fixture.thread = main_thread;
   uint32_t prepare = python(main, "prepare", FILE_OF, 18);
-  fixture.context_id = native(prepare, loop, NUMPY);
+  fixture.context_id = native(prepare, how->loop, NUMPY);
   samples_of_steps(1);
-  fixture.context_id = native(python(main, "prepare", FILE_OF, 19), cast, NUMPY);
+  fixture.context_id = native(python(main, how->casts, FILE_OF, 19), how->cast, NUMPY);
   fixture_sample(&fixture, SAMPLE_CPU, 9 * MS, MS / 2);
+  if (how->algebra != NULL) {
+    fixture.context_id =
+        native(python(python(main, "whiten", FILE_OF, 30), how->algebra, SITE "numpy/linalg/_linalg.py", 7),
+               "dgemm_kernel", SITE "numpy.libs/libscipy_openblas64_.so");
+    fixture_sample(&fixture, SAMPLE_CPU, 10 * MS, MS / 100);
+  }
   return ask_rule("F22");
+}
+
+static size_t input_in(const char *loop, const char *cast, bool has_model)
+{
+  return input_of(&(struct input){loop, cast, "prepare", NULL, has_model});
 }
 
 static void test_input_in_float64(void **unused)
@@ -1094,6 +1112,27 @@ static void test_input_in_float64(void **unused)
   assert_int_equal(input_in("DOUBLE_subtract_X86_V3", "_aligned_contig_cast_double_to_float", true), 1);
   ASSERT_NEAR(found_number(0, "line"), 18);
   ASSERT_NEAR(found_number(0, "saving_pct"), 50. * 20 / 180.5);
+}
+
+static const char subtracts[] = "DOUBLE_subtract_X86_V3", narrows[] = "_aligned_contig_cast_double_to_float";
+
+static void test_input_that_its_caller_narrows(void **unused)
+{
+  (void)unused;
+  assert_int_equal(input_of(&(struct input){subtracts, narrows, "main", "norm", true}), 1);
+}
+
+// Random weights, or a plot.
+static void test_input_that_another_function_narrows_is_none(void **unused)
+{
+  (void)unused;
+  assert_int_equal(input_of(&(struct input){subtracts, narrows, "draw", NULL, true}), 0);
+}
+
+static void test_input_beside_algebra_is_none(void **unused)
+{
+  (void)unused;
+  assert_int_equal(input_of(&(struct input){subtracts, narrows, "prepare", "eigh", true}), 0);
 }
 
 // Random numbers, which are made in float64.
@@ -1149,6 +1188,9 @@ int main(void)
       TEST(test_float64_beside_a_factorization_is_none),
       TEST(test_float64_of_numpy_is_none),
       TEST(test_input_in_float64),
+      TEST(test_input_that_its_caller_narrows),
+      TEST(test_input_that_another_function_narrows_is_none),
+      TEST(test_input_beside_algebra_is_none),
       TEST(test_input_in_float64_that_stays_is_none),
       TEST(test_float64_that_only_becomes_float32_is_none),
       TEST(test_sums_of_numpy_in_float64_are_none),
