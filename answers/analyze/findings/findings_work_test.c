@@ -984,6 +984,20 @@ static void test_a_profiler_in_each_step(void **unused)
   assert_non_null(strstr(found_text(0, "title"), "profiler"));
 }
 
+// A profiler with a schedule: a few steps are profiled, and exported once.
+static void test_steps_of_a_profiler_are_none(void **unused)
+{
+  (void)unused;
+  static const char profiler[] = SITE "torch/profiler/profiler.py";
+  start_with(6);
+  uint32_t step = python(python(fixture.context_id, "update", FILE_OF, 16), "profile.step", profiler, 700);
+  fixture.context_id = step;
+  samples_of_steps(2);
+  fixture.context_id = python(step, "_KinetoProfile.export_chrome_trace", profiler, 200);
+  fixture_sample(&fixture, SAMPLE_CPU, 5 * STEP + 9 * MS, 5 * MS);
+  assert_int_equal(ask_rule("F29"), 0);
+}
+
 static void test_a_range_is_no_profiler(void **unused)
 {
   (void)unused;
@@ -1179,6 +1193,7 @@ int main(void)
       TEST(test_models_moved_in_each_step),
       TEST(test_applying_a_function_moves_nothing),
       TEST(test_a_profiler_in_each_step),
+      TEST(test_steps_of_a_profiler_are_none),
       TEST(test_a_range_is_no_profiler),
       TEST(test_softmax_in_float64),
       TEST(test_softmax_in_float64_beside_other_operators),

@@ -202,7 +202,9 @@ const struct work_kind work_kinds[WORK_KINDS] = {
      "%s starts and ends a profiler again and again",
      "profile a few steps only, and leave the profiler out of what serves or trains",
      {"*/torch/profiler/profiler.py", "*/torch/autograd/profiler*.py", "*/cProfile.py"},
-     {"profile.*", "_KinetoProfile.*", "EventList.*", "Profile.*"}}, // each step of an optimizer has a record_function
+     {"profile.__enter__", "profile.__exit__", "profile.start", "profile.stop", "*_parse_kineto*", "*key_averages*",
+      "*export_*", "Profile.print_stats", "Profile.dump_stats",
+      "Profile.create_stats"}}, // not step(), nor record_function
     {"moves",
      "%s moves a model, or converts it to another type, again and again",
      "keep a model for each device or type, and convert inputs instead",
