@@ -50,9 +50,10 @@ SPANS_AND_TAGS = (f"select s.name, s.level, s.kind, s.category, s.tracer, {START
                   " union all select s.name, t.key, t.value, '', '', 0, 0, '' from span s join tag t using (run_id, span_id)")
 # Of pprof's form: how many spans a name stands for; tags, and those that all spans of a name have with one value.
 COUNTS = ("select s.name, s.level, sum(coalesce(c.value, 1)) as spans from span s left join tag c on c.run_id = s.run_id and"
-          " c.span_id = s.span_id and c.key = 'count' group by 1, 2")
+          " c.span_id = s.span_id and c.key = 'count' and exists (select 1 from note where value like '%(tag count)%') group by 1, 2")
 TAGS = ("select s.name, t.key, t.value, count(distinct s.run_id || ' ' || s.span_id) as spans, (select count(*) from span o where o.name = s.name)"
-        " as all_spans from span s join tag t using (run_id, span_id) where t.key not in ('count', 'samples', 'layer_index') group by 1, 2, 3")
+        " as all_spans from span s join tag t using (run_id, span_id) where t.key not in ('count', 'tag.count', 'samples', 'layer_index')"
+        " group by 1, 2, 3")
 
 
 def everything():
