@@ -3,6 +3,7 @@
 #include "analyze/findings/test_operators.h"
 
 #include <string.h>
+#include <sys/utsname.h>
 
 // ---- F65 -------------------------------------------------------------------------------------------------------------
 static uint32_t main_at(int64_t line)
@@ -249,12 +250,20 @@ static void test_f66_is_silent_about_layers(void **unused)
 struct rows {
   int calls, passes, batch;
   int64_t call_us;
-  const char *each; // an operator after each call
+  const char *each;   // an operator after each call
+  const char *source; // of the program; NULL: there is none
 };
 
 static size_t rows(const struct rows *how)
 {
+  const char *path = how->source != NULL ? source_of(how->source) : FILE_OF;
+  struct utsname host;
+  uname(&host);
+  const struct store_system_value system[] = {{.key = "host", .text = host.nodename}};
+  if (how->source != NULL)
+    fixture_experiment_on(&fixture, "train", system, 1);
   fixture_run(&fixture, "A/M/L", how->batch);
+  uint32_t calls = python(0, "main", path, 2), after = python(0, "main", path, 3);
   for (int i = 0; i < 3; i++) {
     int64_t at = step(400 * MS);
     fixture.context_id = 0;
@@ -264,8 +273,9 @@ static size_t rows(const struct rows *how)
       int64_t call = at + k * 24 * MS;
       fixture.context_id = 0;
       fixture_span_in(&fixture, XSP_LEVEL_APPLICATION, "forward", "Net", call, how->call_us * US);
-      operator_at(python(main_at(24), "Net.forward", FILE_OF, 9), "aten::addmm", call, 100 * US);
-      operator_at(main_at(25), how->each != NULL ? how->each : "aten::mse_loss", call + 22 * MS, US);
+      uint32_t module = python(calls, "Module._call_impl", TORCH "nn/modules/module.py", 1798);
+      operator_at(python(module, "Net.forward", FILE_OF, 9), "aten::addmm", call, 100 * US);
+      operator_at(after, how->each != NULL ? how->each : "aten::mse_loss", call + 22 * MS, US);
     }
   }
   return ask_rule("F67");
@@ -274,7 +284,7 @@ static size_t rows(const struct rows *how)
 static void test_f67(void **unused)
 {
   (void)unused;
-  assert_int_equal(rows(&(struct rows){8, 1, 1, 2000, "aten::mse_loss"}), 1);
+  assert_int_equal(rows(&(struct rows){8, 1, 1, 2000, "aten::mse_loss", NULL}), 1);
   assert_non_null(strstr(found_text(0, "title"), "8 times"));
   ASSERT_NEAR(found_number(0, "time_ms"), 17);
   ASSERT_NEAR(found_number(0, "saving_ms"), 17 * 7. / 8);
@@ -283,39 +293,54 @@ static void test_f67(void **unused)
 static void test_f67_with_a_backward_pass_for_each(void **unused)
 {
   (void)unused;
-  assert_int_equal(rows(&(struct rows){8, 8, 1, 2000, "aten::item"}), 1); // the loss
+  assert_int_equal(rows(&(struct rows){8, 8, 1, 2000, "aten::item", NULL}), 1); // the loss
   assert_non_null(strstr(found_text(0, "title"), "a backward pass for each"));
+}
+
+static void test_f67_of_a_source(void **unused)
+{
+  (void)unused;
+  static const char source[] = "for i, x in enumerate(rows):\n  y = net(x)\n";
+  assert_int_equal(rows(&(struct rows){8, 1, 1, 2000, "aten::mse_loss", source}), 1);
+  ASSERT_NEAR(found_number(0, "line"), 2);
+}
+
+static void test_f67_is_silent_about_a_recurrence(void **unused)
+{
+  (void)unused;
+  static const char source[] = "for i in range(n):\n  y, h = rnn(line[i], h)\n";
+  assert_int_equal(rows(&(struct rows){8, 1, 1, 2000, "aten::mse_loss", source}), 0);
 }
 
 static void test_f67_is_silent_about_few_calls(void **unused)
 {
   (void)unused;
-  assert_int_equal(rows(&(struct rows){7, 1, 1, 2000, "aten::mse_loss"}), 0);
+  assert_int_equal(rows(&(struct rows){7, 1, 1, 2000, "aten::mse_loss", NULL}), 0);
 }
 
 static void test_f67_is_silent_about_batches(void **unused)
 {
   (void)unused;
-  assert_int_equal(rows(&(struct rows){8, 8, 2, 2000, "aten::mse_loss"}), 0);
+  assert_int_equal(rows(&(struct rows){8, 8, 2, 2000, "aten::mse_loss", NULL}), 0);
 }
 
 // Gradients of a large model are accumulated over rows for want of memory.
 static void test_f67_is_silent_about_long_calls(void **unused)
 {
   (void)unused;
-  assert_int_equal(rows(&(struct rows){8, 8, 1, 20000, "aten::mse_loss"}), 0);
+  assert_int_equal(rows(&(struct rows){8, 8, 1, 20000, "aten::mse_loss", NULL}), 0);
 }
 
 static void test_f67_is_silent_about_a_policy(void **unused)
 {
   (void)unused;
-  assert_int_equal(rows(&(struct rows){8, 1, 1, 2000, "aten::multinomial"}), 0);
+  assert_int_equal(rows(&(struct rows){8, 1, 1, 2000, "aten::multinomial", NULL}), 0);
 }
 
 static void test_f67_is_silent_about_actions_that_are_read(void **unused)
 {
   (void)unused;
-  assert_int_equal(rows(&(struct rows){8, 1, 1, 2000, "aten::item"}), 0);
+  assert_int_equal(rows(&(struct rows){8, 1, 1, 2000, "aten::item", NULL}), 0);
 }
 
 static void test_f67_of_a_pass_for_each_output(void **unused)
@@ -399,6 +424,8 @@ int main(void)
       TEST(test_f66_is_silent_about_layers),
       TEST(test_f67),
       TEST(test_f67_with_a_backward_pass_for_each),
+      TEST(test_f67_of_a_source),
+      TEST(test_f67_is_silent_about_a_recurrence),
       TEST(test_f67_is_silent_about_few_calls),
       TEST(test_f67_is_silent_about_batches),
       TEST(test_f67_is_silent_about_long_calls),
