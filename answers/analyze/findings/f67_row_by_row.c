@@ -9,7 +9,9 @@
 #include "analyze/findings/shared.h"
 #include "analyze/findings/source_line.h"
 
+#include <ctype.h>
 #include <math.h>
+#include <stdlib.h>
 
 #define CALL_MOST_NS 20e6 // with its backward pass; longer ones may be of a model that takes one row for want of memory
 #define ROWS_OF_BATCH 8.
@@ -144,6 +146,35 @@ static enum status add_passes(struct findings *findings, const struct calls *cal
   return STATUS_OK;
 }
 
+// Of two signatures, "float32[1,3,24,24]".
+static size_t count_differences(const char *a, const char *b)
+{
+  size_t count = 0;
+  while (*a != 0 && *b != 0) {
+    if (isdigit((unsigned char)*a) && isdigit((unsigned char)*b)) {
+      char *after_a, *after_b;
+      count += strtoull(a, &after_a, 10) != strtoull(b, &after_b, 10);
+      a = after_a;
+      b = after_b;
+    } else if (*a++ != *b++) {
+      return SIZE_MAX;
+    }
+  }
+  return *a == *b ? count : SIZE_MAX;
+}
+
+// Pictures of several sizes make no batch as they are; sequences, which one number tells apart, are padded.
+static enum status have_several_sizes(struct findings *findings, bool *ret_have, struct error *err)
+{
+  struct observed_text *calls;
+  size_t count;
+  *ret_have = false;
+  XSP_TRY(findings_signatures(findings, &calls, &count, err));
+  for (size_t i = 1; i < count && !*ret_have; i++)
+    *ret_have = calls[0].text != NULL && calls[i].text != NULL && count_differences(calls[0].text, calls[i].text) > 1;
+  return STATUS_OK;
+}
+
 static void add_steps(struct findings *findings)
 {
   struct finding *finding = add(findings, findings->loop_ms, ROWS_OF_BATCH, "row_by_row-steps");
@@ -174,7 +205,9 @@ static enum status find(struct findings *findings, struct error *err)
   if (calls.forward / steps >= findings_threshold(findings, "row_by_row-calls"))
     return add_calls(findings, &calls, calls.forward / steps, err);
   bool are_of_loader = calls.data >= LOADED_PART * steps && calls.backward >= LOADED_PART * steps;
-  if (steps >= findings_threshold(findings, "row_by_row-steps") && are_of_loader)
+  bool have_sizes;
+  XSP_TRY(have_several_sizes(findings, &have_sizes, err));
+  if (steps >= findings_threshold(findings, "row_by_row-steps") && are_of_loader && !have_sizes)
     add_steps(findings);
   return STATUS_OK;
 }

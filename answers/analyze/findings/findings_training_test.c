@@ -357,12 +357,13 @@ static void test_f67_is_silent_about_few_passes(void **unused)
   assert_int_equal(rows(&(struct rows){.calls = 2, .passes = 15, .batch = 32, .call_us = 2000}), 0);
 }
 
-// Steps of 5 ms, after each of which `each` runs.
-static size_t steps_of_one(int count, int batch, const char *each, const char *loader)
+// Steps of 5 ms, after each of which `each` runs, in turn with inputs of two signatures.
+static size_t steps_with(const char *const *signatures, int count, int batch, const char *each, const char *loader)
 {
   fixture_run(&fixture, "A/M/L", batch);
   for (int i = 0; i < count; i++) {
     int64_t at = step(5 * MS);
+    fixture_words(&fixture, fixture.span_id, "signature", signatures[i % 2]);
     fixture.context_id = 0;
     fixture_span_in(&fixture, XSP_LEVEL_APPLICATION, loader, loader, at, 10 * US);
     fixture_span_in(&fixture, XSP_LEVEL_APPLICATION, "forward", "Net", at + 10 * US, MS);
@@ -371,6 +372,20 @@ static size_t steps_of_one(int count, int batch, const char *each, const char *l
     operator_at(main_at(25), each, at + 4 * MS, US);
   }
   return ask_rule("F67");
+}
+
+static size_t steps_of_one(int count, int batch, const char *each, const char *loader)
+{
+  static const char *const signatures[] = {"int64[1,24]", "int64[1,112]"};
+  return steps_with(signatures, count, batch, each, loader);
+}
+
+// As of a detector.
+static void test_f67_is_silent_about_pictures_of_several_sizes(void **unused)
+{
+  (void)unused;
+  static const char *const signatures[] = {"float32[1,3,24,24]", "float32[1,3,112,32]"};
+  assert_int_equal(steps_with(signatures, 200, 1, "aten::mse_loss", "data"), 0);
 }
 
 static void test_f67_of_steps_that_learn_from_one_row(void **unused)
@@ -434,6 +449,7 @@ int main(void)
       TEST(test_f67_of_a_pass_for_each_output),
       TEST(test_f67_is_silent_about_few_passes),
       TEST(test_f67_of_steps_that_learn_from_one_row),
+      TEST(test_f67_is_silent_about_pictures_of_several_sizes),
       TEST(test_f67_is_silent_about_few_steps),
       TEST(test_f67_is_silent_about_steps_of_batches),
       TEST(test_f67_is_silent_about_a_policy_that_learns_from_each_action),
