@@ -202,12 +202,14 @@ static enum status find(struct findings *findings, struct error *err)
     return add_passes(findings, &calls, calls.backward / steps, err);
   if (!is_of_one || !(calls.backward > 0) || calls.ns > CALL_MOST_NS * calls.forward)
     return STATUS_OK;
-  if (calls.forward / steps >= findings_threshold(findings, "row_by_row-calls"))
-    return add_calls(findings, &calls, calls.forward / steps, err);
   bool are_of_loader = calls.data >= LOADED_PART * steps && calls.backward >= LOADED_PART * steps;
   bool have_sizes;
   XSP_TRY(have_several_sizes(findings, &have_sizes, err));
-  if (steps >= findings_threshold(findings, "row_by_row-steps") && are_of_loader && !have_sizes)
+  if (have_sizes)
+    return STATUS_OK;
+  if (calls.forward / steps >= findings_threshold(findings, "row_by_row-calls"))
+    return add_calls(findings, &calls, calls.forward / steps, err);
+  if (steps >= findings_threshold(findings, "row_by_row-steps") && are_of_loader)
     add_steps(findings);
   return STATUS_OK;
 }
