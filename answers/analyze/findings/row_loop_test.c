@@ -30,8 +30,7 @@ static void test_loops_over_rows(void **unused)
       "        out[i] = torch.matmul(x, w.t())\n",
       "        x = x.unsqueeze(0)\n        out.append(model(x))\n",
       "        total += loss(model(x), y[i])\n",
-      "        scores = q[i] @ k[i].t()\n        scores = scores * scale\n        out.append(scores.softmax(-1) @ "
-      "v[i])\n",
+      "        scores = q[i] @ k[i].t()\n        scores = scores * scale\n        out.append(f(scores) @ v[i])\n",
       "        a, b = x.chunk(2)\n\n        # both\n        out.append(a @ b)  # one\n",
       "        out.append(\n            model(x,\n                  mask=m[i]))\n",
       "        out[i, :n] = f(\"= [ := ;\", x)\n"};
