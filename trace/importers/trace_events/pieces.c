@@ -184,8 +184,9 @@ static enum status deliver_piece(struct delivery *to, struct piece *piece, struc
 {
   const struct trace_argument *arguments = piece->arguments.items; // which has moved while the piece was filled
   for (uint32_t i = 0; i < piece->event_count; i++) {
-    piece->events[i].arguments = arguments;
-    arguments += piece->events[i].argument_count;
+    size_t count = piece->events[i].argument_count;
+    piece->events[i].arguments = count > 0 ? arguments : NULL;
+    arguments = count > 0 ? arguments + count : arguments; // of a piece without any they are NULL
     XSP_TRY(deliver(to, &piece->events[i], err));
   }
   return piece->has_key ? deliver_key(to, piece->key, &piece->value, piece->offset, err) : STATUS_OK;
