@@ -14,7 +14,7 @@ static struct slice bracketed(struct slice text)
 {
   int depth = 0;
   for (size_t i = 0; i < text.length; i++) {
-    depth += strchr("([{", text.data[i]) != NULL ? 1 : strchr(")]}", text.data[i]) != NULL ? -1 : 0;
+    depth += findings_bracket(text.data[i]);
     if (depth <= 0)
       return (struct slice){text.data, depth < 0 || i == 0 ? 0 : i + 1};
   }

@@ -42,7 +42,7 @@ static size_t string_length(struct slice text)
   return text.length;
 }
 
-static int depth_of(char byte) // what it adds to the depth of brackets
+int findings_bracket(char byte)
 {
   return byte == '(' || byte == '[' || byte == '{' ? 1 : byte == ')' || byte == ']' || byte == '}' ? -1 : 0;
 }
@@ -66,7 +66,7 @@ static bool next_logical(struct slice *rest, int64_t *line, struct logical *ret)
     has_comment |= byte == '#';
     if (byte == '\n')
       has_comment = false;
-    depth += has_comment ? 0 : depth_of(byte);
+    depth += has_comment ? 0 : findings_bracket(byte);
     bool is_text = !has_comment && (byte == '"' || byte == '\'');
     bool goes_on = !has_comment && byte == '\\' && at + 1 < rest->length;
     at += is_text ? string_length(slice_after(*rest, at)) : 1u + goes_on;
@@ -116,7 +116,7 @@ static size_t assignment_at(struct slice text)
   int depth = 0;
   for (size_t i = 0; i < text.length; i++) {
     char byte = text.data[i], next = i + 1 < text.length ? text.data[i + 1] : 0;
-    depth += depth_of(byte);
+    depth += findings_bracket(byte);
     if (byte == '"' || byte == '\'')
       i += string_length(slice_after(text, i)) - 1;
     else if (byte == '=' && next == '=')
