@@ -57,7 +57,9 @@ static enum status keep_lease(struct registration *registration, struct error *e
 {
   uint64_t now_ns = clock_now_ns(CLOCK_MONOTONIC);
   bool is_alive = true;
-  if (registration->lease == 0 || now_ns - registration->kept_ns < registration->options.ttl_s * SECOND_NS / 3)
+  bool is_due = registration->reported == REGISTRY_AWAY || // a step that asks nothing would say that it is back
+                now_ns - registration->kept_ns >= registration->options.ttl_s * SECOND_NS / 3;
+  if (registration->lease == 0 || !is_due)
     return STATUS_OK;
   XSP_TRY(etcd_keep_alive(registration->etcd, registration->lease, &is_alive, err));
   registration->kept_ns = now_ns;

@@ -164,6 +164,21 @@ class Registry(AgentTest):
             self.wait_for_records("one")
         self.assertEqual(agent.stop()[0], 0)
 
+    def test_a_record_that_changes_while_it_is_away(self):
+        """And changes back, so that there is nothing to write: the agent asks before it says that the registry is back."""
+        agent = self.agent(ttl=600)
+        self.wait_for_records("one")
+        self.wait_for_line(agent, "registered one")
+        self.registry.stop()
+        before = len(agent.said())
+        for _ in range(2):
+            self.wait_for_state(agent, agent.submit(), "done")
+        said = agent.said()[before:]
+        self.registry.start()
+        self.assertEqual(["trying again" in line for line in said], [True], said)
+        self.wait_for_line(agent, "registered one", after=before + 1)
+        self.assertEqual(agent.stop()[0], 0)
+
     def test_records_that_are_none(self):
         with self.agent():
             self.wait_for_records("one")
