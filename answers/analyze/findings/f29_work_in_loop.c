@@ -240,6 +240,7 @@ static const char *least_of(unsigned kind)
   case WORK_OWN:
   case WORK_CHECKS:
   case WORK_TRANSFERS:
+  case WORK_DETOKENIZER:
   case WORK_TOKENIZER: // each request has a text or picture of its own
   case WORK_DECODING:
   case WORK_STATES:

@@ -671,13 +671,17 @@ static void test_single_elements_of_arrays(void **unused)
   ASSERT_NEAR(found_number(0, "line"), 12);
 }
 
-static void tokenizing(int64_t ms)
+static void in_tokenizer(const char *name, int64_t ms)
 {
   start_with(9 - ms);
   fixture.context_id = python(fixture.context_id, "answer", FILE_OF, 13);
-  fixture.context_id = python(fixture.context_id, "PreTrainedTokenizerBase.__call__",
-                              SITE "transformers/tokenization_utils_base.py", 2900);
+  fixture.context_id = python(fixture.context_id, name, SITE "transformers/tokenization_utils_base.py", 2900);
   samples_of_steps(ms);
+}
+
+static void tokenizing(int64_t ms)
+{
+  in_tokenizer("PreTrainedTokenizerBase.__call__", ms);
 }
 
 static void test_a_tokenizer(void **unused)
@@ -686,6 +690,14 @@ static void test_a_tokenizer(void **unused)
   tokenizing(3);
   assert_int_equal(ask_rule("F29"), 1);
   assert_non_null(strstr(found_text(0, "title"), "tokenized"));
+}
+
+static void test_text_of_tokens(void **unused)
+{
+  (void)unused;
+  in_tokenizer("PreTrainedTokenizerBase.decode", 3);
+  assert_int_equal(ask_rule("F29"), 1);
+  assert_non_null(strstr(found_text(0, "title"), "into text"));
 }
 
 static void test_the_text_of_each_request_is_none(void **unused)
@@ -1264,6 +1276,7 @@ int main(void)
       TEST(test_whole_arrays_of_training),
       TEST(test_single_elements_of_arrays),
       TEST(test_a_tokenizer),
+      TEST(test_text_of_tokens),
       TEST(test_the_text_of_each_request_is_none),
       TEST(test_loading_is_no_tokenizing),
       TEST(test_loading_by_its_class),

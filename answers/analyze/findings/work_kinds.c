@@ -140,6 +140,13 @@ const struct work_kind work_kinds[WORK_KINDS] = {
                     {"*/tensorflow/python/ops/*.py", "*/tensorflow/python/eager/backprop.py",
                      "*/tensorflow/python/eager/imperative_grad.py", "*/tensorflow/python/eager/execute.py"},
                     {NULL}},
+    [WORK_DETOKENIZER] =
+        {"detokenizer",
+         "%s has tokens turned into text in the loop",
+         "decode new tokens only, not all so far (tokenizers.decoders.DecodeStream, TextIteratorStreamer), or all at "
+         "the end",
+         {"*/tokenization_*.py"},
+         {"*decode"}},
     [WORK_TOKENIZER] =
         {"tokenizer",
          "%s has text tokenized in the loop",

@@ -31,11 +31,12 @@ enum { // places in work_kinds[]; what is not named is found by its frames
   WORK_COMPILATION,
   WORK_EAGER_KERAS,
   WORK_EAGER,
+  WORK_DETOKENIZER,
   WORK_TOKENIZER,
-  WORK_DECODING = 28,
-  WORK_STATES = 32,
+  WORK_DECODING = 29,
+  WORK_STATES = 33,
   WORK_TEXT,
-  WORK_JAX_RANDOM = 40, // the last ones: all others count before them
+  WORK_JAX_RANDOM = 41, // the last ones: all others count before them
   WORK_JAX_EAGER,
   WORK_JAX_CALLS,
   WORK_KINDS
