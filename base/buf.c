@@ -35,23 +35,6 @@ bool buf_reserve(struct buf *buf, size_t more)
   return true;
 }
 
-// Exports write hundreds of millions of short pieces: where there is room, nothing else is looked at.
-bool buf_put(struct buf *buf, const void *bytes, size_t length)
-{
-  if ((buf->failed || length >= buf->capacity - buf->length) && !buf_reserve(buf, length))
-    return false;
-  if (length > 0)
-    memcpy(buf->data + buf->length, bytes, length);
-  buf->length += length;
-  buf->data[buf->length] = 0;
-  return true;
-}
-
-bool buf_text(struct buf *buf, const char *text)
-{
-  return buf_put(buf, text, strlen(text));
-}
-
 bool buf_format(struct buf *buf, const char *format, ...)
 {
   va_list args;

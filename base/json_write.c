@@ -66,9 +66,51 @@ void json_array_end(struct json_writer *json)
   close_container(json, "]");
 }
 
+// Bytes that are written as they are, eight at a time: ASCII, no control character, quote or backslash.
+static bool are_plain(uint64_t bytes)
+{
+  const uint64_t ones = UINT64_C(0x0101010101010101), tops = ones * 0x80;
+  uint64_t quotes = bytes ^ ones * '"', backslashes = bytes ^ ones * '\\';
+  return (((bytes - ones * 0x20) | (quotes - ones) | (backslashes - ones) | bytes) & tops) == 0;
+}
+
+static bool is_plain(const char *text, size_t length)
+{
+  uint64_t word = UINT64_C(0x2020202020202020);
+  if (length < 8) {
+    for (size_t i = 0; i < length; i++)
+      word = word << 8 | (unsigned char)text[i];
+    return are_plain(word);
+  }
+  for (const char *last = text + length - 8; text < last; text += 8) {
+    memcpy(&word, text, 8);
+    if (!are_plain(word))
+      return false;
+    length -= 8;
+  }
+  memcpy(&word, text + length - 8, 8);
+  return are_plain(word);
+}
+
+static bool put_plain_string(struct buf *out, const char *text, size_t length)
+{
+  char *to = buf_room(out, length + 2);
+  if (to == NULL)
+    return false;
+  *to = '"';
+  memcpy(to + 1, text, length);
+  to[length + 1] = '"';
+  buf_filled(out, to + length + 2);
+  return true;
+}
+
 static void put_string(struct json_writer *json, const char *text, size_t length)
 {
   struct buf *out = json->out;
+  if (length > 0 && is_plain(text, length)) {
+    (void)put_plain_string(out, text, length);
+    return;
+  }
   buf_put(out, "\"", 1);
   const unsigned char *bytes = (const unsigned char *)text;
   size_t plain = 0; // start of the run not yet copied
@@ -128,8 +170,37 @@ void json_int(struct json_writer *json, int64_t value)
   decimal_int(json->out, value);
 }
 
+// Of up to six decimals and nine digits before them: the quotient of two exact numbers is what a reader makes of the digits. False: it
+// has more.
+static bool write_short(double value, char *to)
+{
+  static const double powers[] = {1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6};
+  double size = fabs(value);
+  if (!(size < 1e9) || (size < 1e-3 && size > 0))
+    return false;
+  for (unsigned decimals = 0; decimals < sizeof powers / sizeof powers[0]; decimals++) {
+    uint64_t digits = (uint64_t)(size * powers[decimals] + 0.5), rest = digits;
+    if ((double)digits / powers[decimals] != size)
+      continue;
+    char text[24], *at = text + sizeof text;
+    *--at = 0;
+    for (unsigned i = 0; i <= decimals || rest > 0; i++, rest /= 10) {
+      if (i == decimals && decimals > 0)
+        *--at = '.';
+      *--at = (char)('0' + rest % 10);
+    }
+    if (signbit(value))
+      *--at = '-';
+    memcpy(to, at, (size_t)(text + sizeof text - at));
+    return true;
+  }
+  return false;
+}
+
 void json_shortest(double value, char ret_text[JSON_SHORTEST_BYTES])
 {
+  if (write_short(value, ret_text))
+    return;
   for (int digits = 15; digits <= 17; digits++) {
     snprintf(ret_text, JSON_SHORTEST_BYTES, "%.*g", digits, value);
     if (strtod(ret_text, NULL) == value)
@@ -155,10 +226,15 @@ void json_bool(struct json_writer *json, bool value)
   buf_text(json->out, value ? "true" : "false");
 }
 
-void json_written(struct json_writer *json, const char *value)
+void json_written_n(struct json_writer *json, const char *values, size_t length)
 {
   before_value(json);
-  buf_text(json->out, value);
+  buf_put(json->out, values, length);
+}
+
+void json_written(struct json_writer *json, const char *value)
+{
+  json_written_n(json, value, strlen(value));
 }
 
 void json_null(struct json_writer *json)

@@ -6,36 +6,37 @@
 
 enum wire_type { WIRE_VARINT = 0, WIRE_FIXED64 = 1, WIRE_BYTES = 2 };
 
-static void put_varint(struct buf *out, uint64_t value)
+#define VARINT_BYTES 10 // at most
+
+static inline char *write_varint(char *to, uint64_t value)
 {
-  unsigned char bytes[10];
-  size_t count = 0;
-  while (value >= 0x80) {
-    bytes[count++] = (unsigned char)(value | 0x80);
-    value >>= 7;
-  }
-  bytes[count++] = (unsigned char)value;
-  buf_put(out, bytes, count);
+  for (; value >= 0x80; value >>= 7)
+    *to++ = (char)(value | 0x80);
+  *to++ = (char)value;
+  return to;
 }
 
-static void put_key(struct buf *out, unsigned field, enum wire_type type)
+static inline char *write_key(char *to, unsigned field, enum wire_type type)
 {
-  put_varint(out, (uint64_t)field << 3 | (uint64_t)type);
+  return write_varint(to, (uint64_t)field << 3 | (uint64_t)type);
 }
 
 void protobuf_varint(struct buf *out, unsigned field, uint64_t value)
 {
-  put_key(out, field, WIRE_VARINT);
-  put_varint(out, value);
+  char *to = buf_room(out, 2 * VARINT_BYTES);
+  if (to != NULL)
+    buf_filled(out, write_varint(write_key(to, field, WIRE_VARINT), value));
 }
 
 void protobuf_fixed64(struct buf *out, unsigned field, uint64_t value)
 {
-  unsigned char bytes[8];
-  for (size_t i = 0; i < sizeof bytes; i++)
-    bytes[i] = (unsigned char)(value >> 8 * i);
-  put_key(out, field, WIRE_FIXED64);
-  buf_put(out, bytes, sizeof bytes);
+  char *to = buf_room(out, VARINT_BYTES + sizeof value);
+  if (to == NULL)
+    return;
+  to = write_key(to, field, WIRE_FIXED64);
+  for (size_t i = 0; i < sizeof value; i++)
+    *to++ = (char)(value >> 8 * i);
+  buf_filled(out, to);
 }
 
 void protobuf_double(struct buf *out, unsigned field, double value)
@@ -47,17 +48,22 @@ void protobuf_double(struct buf *out, unsigned field, double value)
 
 void protobuf_bytes(struct buf *out, unsigned field, const void *bytes, size_t length)
 {
-  put_key(out, field, WIRE_BYTES);
-  put_varint(out, length);
+  char *to = buf_room(out, 2 * VARINT_BYTES);
+  if (to == NULL)
+    return;
+  buf_filled(out, write_varint(write_key(to, field, WIRE_BYTES), length));
   buf_put(out, bytes, length);
 }
 
 size_t protobuf_begin(struct buf *out, unsigned field)
 {
-  put_key(out, field, WIRE_BYTES);
-  size_t place = out->length;
-  buf_put(out, "", 1);
-  return place;
+  char *to = buf_room(out, VARINT_BYTES + 1);
+  if (to == NULL)
+    return out->length;
+  to = write_key(to, field, WIRE_BYTES);
+  *to = 0;
+  buf_filled(out, to + 1);
+  return out->length - 1;
 }
 
 void protobuf_end(struct buf *out, size_t place)
