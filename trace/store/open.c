@@ -261,6 +261,11 @@ int store_format_version(const struct store *store)
   return store->format_version;
 }
 
+void store_limit_cache(struct store *store, size_t bytes)
+{
+  store->reader.budget_bytes = bytes;
+}
+
 const char *store_path(const struct store *store)
 {
   return store->path;

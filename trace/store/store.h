@@ -278,8 +278,7 @@ enum status store_put_derived_tags(struct store *store, int64_t run_id, const ch
 enum status store_drop_derived(struct store *store, int64_t run_id, struct error *err) MUST_CHECK; // all columns
 enum status store_put_observations(struct store *store, int64_t run_id, const struct store_observation *observations,
                                    size_t count, struct error *err) MUST_CHECK; // replaces earlier ones
-enum status store_finish(struct store *store,
-                         struct error *err) MUST_CHECK; // commit, sync, rename; the handle stays open for reading
+enum status store_finish(struct store *store, struct error *err) MUST_CHECK; // commit, sync, rename; still to be read
 void store_close(struct store *store);   // without store_finish before: the .partial file stays. NULL is fine.
 void store_discard(struct store *store); // closes and removes the .partial file
 // The end of a new file: finished and closed where all went well `so_far`, else discarded. Returns how it ended.
@@ -304,6 +303,7 @@ enum status store_open_unfinished(const char *path, struct store **ret_store, bo
                                   struct error *err) MUST_CHECK;
 int store_format_version(const struct store *store);
 const char *store_path(const struct store *store);
+void store_limit_cache(struct store *store, size_t bytes); // what SQL decodes into, from now on
 // Arrays in `arena`, ordered by id.
 enum status store_experiments(struct store *store, struct arena *arena, struct store_experiment **ret,
                               size_t *ret_count, struct error *err) MUST_CHECK;
@@ -324,7 +324,7 @@ enum status store_extremes(struct store *store, int64_t run_id, enum store_colum
                            int64_t *ret_most, struct error *err) MUST_CHECK;
 // Base and derived columns part by part, in file order, for runs that are too large to hold: `visit` gets at most
 // STORE_CHUNK_ROWS rows, valid until it returns, and the number of the first. What it returns other than STATUS_OK ends
-// the walk and is returned. Meanwhile nothing may be asked of the store but texts.
+// the walk and is returned. Meanwhile nothing may be asked of the store but texts and store_load_tags_between.
 typedef enum status store_visit(void *context, size_t first_row, const struct store_spans *spans,
                                 const struct store_derived *derived, struct error *err);
 enum status store_walk_spans(struct store *store, int64_t run_id, uint32_t column_mask, store_visit *visit,

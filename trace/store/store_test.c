@@ -197,6 +197,7 @@ static void test_extreme_integers_survive(void **state)
 
 // Parts with and without the keys, and more of them than one.
 struct walked {
+  struct store *store;
   int64_t *span_ids;
   size_t count, most; // most: in a part
 };
@@ -239,7 +240,7 @@ static void test_tags_of_some_keys_come_alone_and_in_order(void **state)
       assert_int_equal(tags[i].key, key[at % 4]);
       assert_int_equal(tags[i].value.integer, at * 3);
     }
-    struct walked walked = {arena_alloc_array(&arena, count, sizeof(int64_t)), 0, 0};
+    struct walked walked = {NULL, arena_alloc_array(&arena, count, sizeof(int64_t)), 0, 0};
     assert_int_equal(store_walk_tags_of(store, 1, wanted, 4, take_tags, &walked, NULL), STATUS_NO); // at the third part
     assert_int_equal(walked.count, STORE_CHUNK_ROWS);
     assert_int_equal(walked.most, STORE_CHUNK_ROWS / 2);
@@ -253,6 +254,48 @@ static void test_tags_of_some_keys_come_alone_and_in_order(void **state)
       OK(store_finish(store, err));
   }
   arena_done(&arena);
+  store_close(store);
+}
+
+static enum status load_between(void *context, size_t first_row, const struct store_spans *spans,
+                                const struct store_derived *derived, struct error *err_)
+{
+  struct walked *walked = context;
+  struct arena arena = {0};
+  struct store_tag *tags;
+  size_t count;
+  const int64_t least = spans->span_id[0], most = spans->span_id[spans->count - 1];
+  OK(store_load_tags_between(walked->store, 1, least, most, &arena, &tags, &count, err_));
+  assert_int_equal(count, 2 * spans->count + (first_row == 0)); // the late one
+  for (size_t i = 0; i < 2 * spans->count; i++)
+    assert_int_equal(tags[i].span_id, least + (int64_t)i / 2);
+  walked->count += count;
+  arena_done(&arena);
+  return STATUS_OK;
+}
+
+// Their parts begin and end elsewhere than those of spans do.
+static void test_tags_come_with_the_spans_that_are_walked(void **state)
+{
+  enum { COUNT = 2 * STORE_CHUNK_ROWS + 100 };
+  struct store *store;
+  struct store_run run = {.run_id = 1};
+  OK(store_create(path, false, &store, err));
+  OK(store_add_run(store, &run, err));
+  uint32_t key = store_string(store, "a", 1);
+  for (int64_t i = 1; i <= COUNT; i++) {
+    const struct store_span span = {.span_id = i, .name = key};
+    const struct store_tag tags[] = {{.span_id = i, .key = key, .type = STORE_INT, .value.integer = i},
+                                     {.span_id = i, .key = key, .type = STORE_INT, .value.integer = -i}};
+    OK(store_add_spans(store, 1, &span, 1, err));
+    OK(store_add_tags(store, 1, tags, 2, err));
+  }
+  const struct store_tag late = {.span_id = 1, .key = key, .type = STORE_INT};
+  OK(store_add_tags(store, 1, &late, 1, err));
+  OK(store_finish(store, err));
+  struct walked walked = {.store = store};
+  OK(store_walk_spans(store, 1, STORE_BIT(STORE_SPAN_ID), load_between, &walked, err));
+  assert_int_equal(walked.count, 2 * COUNT + 1);
   store_close(store);
 }
 
@@ -635,6 +678,7 @@ int main(void)
       cmocka_unit_test_teardown(test_extreme_integers_survive, clear_folder),
       cmocka_unit_test_teardown(test_tags_keep_type_and_bits, clear_folder),
       cmocka_unit_test_teardown(test_tags_of_some_keys_come_alone_and_in_order, clear_folder),
+      cmocka_unit_test_teardown(test_tags_come_with_the_spans_that_are_walked, clear_folder),
       cmocka_unit_test_teardown(test_plain_tables_come_back, clear_folder),
       cmocka_unit_test_teardown(test_a_file_from_before_ranks_has_none, clear_folder),
       cmocka_unit_test_teardown(test_derived_columns_are_replaced_and_outdated_by_new_spans, clear_folder),
