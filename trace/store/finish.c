@@ -56,9 +56,9 @@ static void end_statements(struct store *store)
     sqlite3_finalize(store->statements[i]);
     store->statements[i] = NULL;
   }
-  for (unsigned i = 0; i < ROWS_COUNT; i++) {
-    sqlite3_finalize(store->row_statements[i]);
-    store->row_statements[i] = NULL;
+  for (unsigned i = 0; i < 2 * ROWS_COUNT; i++) {
+    sqlite3_finalize(store->row_statements[i / 2][i % 2]);
+    store->row_statements[i / 2][i % 2] = NULL;
   }
 }
 

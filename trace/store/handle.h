@@ -79,9 +79,9 @@ struct store {
   int64_t folded_trace_run;      // whose trace the file has, while `fold` is set
   int64_t next_system_id;
   struct pending_run *pending, *last_pending;
-  struct map pending_of; // by run id
-  size_t dirty_count;    // of the series of all runs
-  sqlite3_stmt *statements[STATEMENT_COUNT], *row_statements[ROWS_COUNT];
+  struct map pending_of;                                                     // by run id
+  size_t dirty_count;                                                        // of the series of all runs
+  sqlite3_stmt *statements[STATEMENT_COUNT], *row_statements[ROWS_COUNT][2]; // the latter: for one row, for many
   struct reader reader;
   int format_version;
   bool is_recovery;  // opened by store_open_unfinished

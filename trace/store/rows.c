@@ -158,20 +158,20 @@ static const struct row_kind {
     [ROWS_CONTEXT] = {"context", NULL, FIELDS(context_fields), sizeof(struct store_context), "1 ORDER BY context_id"},
 };
 
-// "INSERT OR REPLACE INTO table(key, a, b) VALUES(?, ?, ?)", or "SELECT a, b FROM table WHERE …".
-static sqlite3_stmt *prepare(sqlite3 *db, const struct row_kind *kind, bool is_insert)
+// "INSERT OR REPLACE INTO table(key, a, b) VALUES(?, ?, ?), …" of so many rows, or, of none, "SELECT a, b FROM table WHERE …".
+static sqlite3_stmt *prepare(sqlite3 *db, const struct row_kind *kind, unsigned rows)
 {
   sqlite3_stmt *statement = NULL;
   sqlite3_str *sql = sqlite3_str_new(db);
-  bool has_key = is_insert && kind->key != NULL;
+  bool is_insert = rows > 0, has_key = is_insert && kind->key != NULL;
   if (is_insert)
     sqlite3_str_appendf(sql, "INSERT OR REPLACE INTO %s(%s", kind->table, has_key ? kind->key : "");
   for (size_t i = 0; i < kind->field_count; i++)
     sqlite3_str_appendf(sql, "%s%s", i > 0 || has_key ? ", " : is_insert ? "" : "SELECT ", kind->fields[i].column);
-  if (is_insert)
-    sqlite3_str_appendf(sql, ") VALUES(?%.*s)", 3 * (int)(kind->field_count - !has_key),
+  for (unsigned i = 0; i < rows; i++)
+    sqlite3_str_appendf(sql, "%s(?%.*s)", i > 0 ? ", " : ") VALUES", 3 * (int)(kind->field_count - !has_key),
                         ", ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?");
-  else
+  if (!is_insert)
     sqlite3_str_appendf(sql, " FROM %s WHERE %s", kind->table, kind->selected);
   char *text = sqlite3_str_finish(sql);
   if (text == NULL)
@@ -208,6 +208,7 @@ static void bind_value(sqlite3_stmt *statement, int at, const struct store_syste
 static void bind_field(sqlite3_stmt *statement, int at, enum field_type type, const void *member)
 {
   char levels[LEVEL_SET_TEXT_SIZE];
+  const struct slice *slice = member;
   switch (type) {
   case FIELD_INT:
     sqlite3_bind_int64(statement, at, *(const int64_t *)member);
@@ -225,16 +226,12 @@ static void bind_field(sqlite3_stmt *statement, int at, enum field_type type, co
   case FIELD_NAME:
     bind_text(statement, at, *(const char *const *)member);
     break;
-  case FIELD_SLICE: {
-    const struct slice *slice = member;
+  case FIELD_SLICE:
     sqlite3_bind_text64(statement, at, slice->data, slice->length, SQLITE_TRANSIENT, SQLITE_UTF8);
     break;
-  }
-  case FIELD_BLOB: {
-    const struct slice *slice = member;
+  case FIELD_BLOB:
     sqlite3_bind_blob64(statement, at, slice->data, slice->length, SQLITE_TRANSIENT);
     break;
-  }
   case FIELD_BOOL:
     sqlite3_bind_int(statement, at, *(const bool *)member);
     break;
@@ -254,21 +251,24 @@ static void bind_field(sqlite3_stmt *statement, int at, enum field_type type, co
   }
 }
 
+#define ROWS_A_STATEMENT 16 // where there are so many
+
 enum status store_rows_insert(struct store *store, enum row_table table, int64_t key, const void *rows, size_t count,
                               struct error *err)
 {
   const struct row_kind *kind = &kinds[table];
-  sqlite3_stmt **statement = &store->row_statements[table];
-  if (*statement == NULL)
-    *statement = prepare(store->db, kind, true);
-  if (*statement == NULL)
-    return writer_failed(store, err);
-  for (const char *row = rows; count > 0; row += kind->row_bytes, count--) {
-    int at = 1;
-    if (kind->key != NULL)
-      sqlite3_bind_int64(*statement, at++, key);
-    for (size_t i = 0; i < kind->field_count; i++)
-      bind_field(*statement, at++, kind->fields[i].type, row + kind->fields[i].offset);
+  for (const char *row = rows; count > 0;) {
+    unsigned together = count >= ROWS_A_STATEMENT ? ROWS_A_STATEMENT : 1;
+    sqlite3_stmt **statement = &store->row_statements[table][together > 1];
+    if (*statement == NULL && (*statement = prepare(store->db, kind, together)) == NULL)
+      return writer_failed(store, err);
+    count -= together;
+    for (int at = 1; together > 0; together--, row += kind->row_bytes) {
+      if (kind->key != NULL)
+        sqlite3_bind_int64(*statement, at++, key);
+      for (size_t i = 0; i < kind->field_count; i++)
+        bind_field(*statement, at++, kind->fields[i].type, row + kind->fields[i].offset);
+    }
     XSP_TRY(writer_step(store, *statement, err));
   }
   return STATUS_OK;
@@ -372,7 +372,7 @@ enum status store_rows_list_from(struct store *store, enum row_table table, int6
                                  struct arena *arena, void *ret_array, size_t *ret_count, struct error *err)
 {
   const struct row_kind *kind = &kinds[table];
-  sqlite3_stmt *statement = prepare(store->db, kind, false);
+  sqlite3_stmt *statement = prepare(store->db, kind, 0);
   if (statement == NULL)
     return problem_sqlite(err, "cannot read trace", store->path, store->db);
   sqlite3_bind_int64(statement, 1, key); // these fail where no row is left out
