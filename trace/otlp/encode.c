@@ -124,40 +124,94 @@ void otlp_out_time(struct otlp_out *out, enum otlp_field_id field, uint64_t time
 // ---- attributes ------------------------------------------------------------------------------------------------------
 static void put_value(struct otlp_out *out, const struct otlp_value *value)
 {
-  if (value->type == OTLP_TEXT) {
+  if (value->type == OTLP_TEXT)
     otlp_out_text(out, OTLP_VALUE_STRING, value->text.data, value->text.length);
-  } else if (value->type == OTLP_INT && out->is_json) {
-    decimal_int(begin_digits(out, OTLP_VALUE_INT), value->integer);
-    buf_text(out->buf, "\"");
-  } else if (value->type == OTLP_INT) {
+  else if (value->type == OTLP_INT)
     protobuf_varint(out->buf, otlp_number(OTLP_VALUE_INT), (uint64_t)value->integer);
-  } else if (value->type == OTLP_BOOL && out->is_json) {
-    json_key(&out->json, otlp_fields[OTLP_VALUE_BOOL].name);
-    json_bool(&out->json, value->integer != 0);
-  } else if (value->type == OTLP_BOOL) {
+  else if (value->type == OTLP_BOOL)
     protobuf_varint(out->buf, otlp_number(OTLP_VALUE_BOOL), value->integer != 0);
-  } else if (out->is_json) {
-    json_key(&out->json, otlp_fields[OTLP_VALUE_DOUBLE].name);
-    otlp_real_json(&out->json, value->real);
-  } else {
+  else
     protobuf_double(out->buf, otlp_number(OTLP_VALUE_DOUBLE), value->real);
+}
+
+static void put_name(struct buf *out, enum otlp_field_id field)
+{
+  buf_put(out, "\"", 1);
+  buf_text(out, otlp_fields[field].name);
+  buf_put(out, "\":", 2);
+}
+
+static void put_value_json(struct otlp_out *out, const struct otlp_value *value)
+{
+  if (value->type == OTLP_INT) {
+    put_name(out->buf, OTLP_VALUE_INT);
+    buf_put(out->buf, "\"", 1);
+    decimal_int(out->buf, value->integer);
+    buf_put(out->buf, "\"", 1);
+    return;
   }
+  put_name(out->buf, value->type == OTLP_TEXT   ? OTLP_VALUE_STRING
+                     : value->type == OTLP_BOOL ? OTLP_VALUE_BOOL
+                                                : OTLP_VALUE_DOUBLE);
+  out->json.after_key = true;
+  if (value->type == OTLP_TEXT)
+    json_string_n(&out->json, value->text.data, value->text.length);
+  else if (value->type == OTLP_BOOL)
+    json_bool(&out->json, value->integer != 0);
+  else
+    otlp_real_json(&out->json, value->real);
+}
+
+void otlp_out_key(const struct otlp_out *out, const char *prefix, struct slice key, struct buf *written)
+{
+  struct buf whole SCOPED(buf_done) = {0};
+  if (prefix[0] != 0) {
+    buf_text(&whole, prefix);
+    buf_put(&whole, key.data, key.length);
+    written->failed |= whole.failed;
+    key = (struct slice){whole.data, whole.length};
+  }
+  struct otlp_out key_out = {.buf = written, .is_json = out->is_json};
+  json_start(&key_out.json, written);
+  if (out->is_json)
+    json_object(&key_out.json);
+  otlp_out_text(&key_out, OTLP_PAIR_KEY, key.data, key.length);
+  if (out->is_json) {
+    json_key(&key_out.json, otlp_fields[OTLP_PAIR_VALUE].name);
+    buf_put(written, "{", 1);
+  }
+}
+
+void otlp_out_attribute_of(struct otlp_out *out, enum otlp_field_id field, struct slice written,
+                           struct otlp_value value)
+{
+  if (out->is_json) {
+    json_written_n(&out->json, written.data, written.length);
+    put_value_json(out, &value);
+    buf_put(out->buf, "}}", 2);
+    return;
+  }
+  size_t pair = protobuf_begin(out->buf, otlp_number(field));
+  buf_put(out->buf, written.data, written.length);
+  size_t place = protobuf_begin(out->buf, otlp_number(OTLP_PAIR_VALUE));
+  put_value(out, &value);
+  protobuf_end(out->buf, place);
+  protobuf_end(out->buf, pair);
 }
 
 void otlp_out_attribute(struct otlp_out *out, enum otlp_field_id field, const char *prefix, struct slice key,
                         struct otlp_value value)
 {
-  if (prefix[0] != 0) {
-    buf_clear(&out->key);
-    buf_text(&out->key, prefix);
-    buf_put(&out->key, key.data, key.length);
-    out->buf->failed |= out->key.failed;
-    key = (struct slice){out->key.data != NULL ? out->key.data : "", out->key.length};
-  }
-  size_t pair = otlp_out_message(out, field);
-  otlp_out_text(out, OTLP_PAIR_KEY, key.data, key.length);
-  size_t place = otlp_out_message(out, OTLP_PAIR_VALUE);
-  put_value(out, &value);
-  otlp_out_message_end(out, place);
-  otlp_out_message_end(out, pair);
+  buf_clear(&out->key);
+  otlp_out_key(out, prefix, key, &out->key);
+  out->buf->failed |= out->key.failed;
+  otlp_out_attribute_of(out, field, (struct slice){out->key.data, out->key.length}, value);
+}
+
+void otlp_out_written(struct otlp_out *out, struct slice items)
+{
+  if (out->is_json)
+    json_written_n(&out->json, items.data, items.length);
+  else
+    buf_put(out->buf, items.data, items.length);
 }

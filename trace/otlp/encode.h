@@ -32,6 +32,12 @@ void otlp_real_json(struct json_writer *json, double real); // "NaN" and "Infini
 // An item of the list `field`. The key is prefix and `key`. value: a TEXT, BOOL, INT or DOUBLE.
 void otlp_out_attribute(struct otlp_out *out, enum otlp_field_id field, const char *prefix, struct slice key,
                         struct otlp_value value);
+// The same in two steps, for keys that come often: how a key is written, and an attribute with what that appended.
+void otlp_out_key(const struct otlp_out *out, const char *prefix, struct slice key, struct buf *written);
+void otlp_out_attribute_of(struct otlp_out *out, enum otlp_field_id field, struct slice written,
+                           struct otlp_value value);
+// Of the items of a list: bytes that were written for an earlier one, in JSON without the comma before them.
+void otlp_out_written(struct otlp_out *out, struct slice items);
 
 static inline struct otlp_value otlp_value_of_text(struct slice text)
 {

@@ -3,17 +3,15 @@
 // that begin with "xsp." (docs/otlp.md), so that a file that is read back is the same trace. A request holds at most
 // SPANS_A_REQUEST spans of one run, in the order of the file, and ends early where it is REQUEST_BYTES long. Each is
 // complete, except for what only the run's first one has: notes, and tracks and messages without spans.
-#include "base/map.h"
 #include "otlp/attributes.h"
 #include "otlp/encode.h"
-#include "report/exports/otlp_facts.h"
+#include "report/exports/otlp_known.h"
 #include "report/report.h"
 
 #include <string.h>
 
 #define SPANS_A_REQUEST 512u
 #define REQUEST_BYTES ((size_t)1 << 20)
-#define TRACK_BYTES ((size_t)1 << 20) // kept of attributes of tracks
 
 struct writer {
   struct store *store;
@@ -22,9 +20,8 @@ struct writer {
   enum status status; // of the first request that the sink refused
   struct error *err;
   struct otlp_out out;
-  struct otlp_facts facts;   // of the current run
-  struct map tracks;         // track -> place of its attributes in track_bytes << 32 | their length
-  struct buf track_bytes;    // attributes of tracks, as they are in each of their spans
+  struct otlp_facts facts; // of the current run
+  struct otlp_known attributes;
   bool has_file_notes;       // they have been written
   bool is_first;             // no request of the run has been written
   bool is_recorded;          // parents are those that the source recorded; correlate has not run
@@ -34,8 +31,6 @@ struct writer {
   bool is_open;
   size_t resource_spans, scope_spans; // places in protobuf
 };
-
-#define SPAN OTLP_SPAN_ATTRIBUTES
 
 // ---- requests --------------------------------------------------------------------------------------------------------
 static void open_request(struct writer *writer)
@@ -83,78 +78,6 @@ static void close_request(struct writer *writer)
 }
 
 // ---- spans -----------------------------------------------------------------------------------------------------------
-static void put_string(struct writer *writer, enum otlp_role role, uint32_t string)
-{
-  struct slice text;
-  text.data = store_text(writer->store, string, &text.length);
-  otlp_out_attribute(&writer->out, SPAN, "", slice_of(otlp_role_attribute(role)), otlp_value_of_text(text));
-}
-
-static void put_track_anew(struct writer *writer, uint32_t track_id)
-{
-  const struct store_track *track = otlp_facts_track(&writer->facts, track_id);
-  otlp_put_int(&writer->out, SPAN, otlp_role_attribute(OTLP_IS_TRACK), track_id);
-  if (track == NULL)
-    return;
-  otlp_put_text(&writer->out, SPAN, otlp_role_attribute(OTLP_IS_TRACK_NAME), track->name);
-  otlp_put_text(&writer->out, SPAN, otlp_role_attribute(OTLP_IS_HOST), track->host);
-  otlp_put_text(&writer->out, SPAN, otlp_role_attribute(OTLP_IS_CLOCK), track->clock);
-  otlp_put_int(&writer->out, SPAN, otlp_role_attribute(OTLP_IS_PROCESS), track->process_id);
-  otlp_put_int(&writer->out, SPAN, otlp_role_attribute(OTLP_IS_THREAD), track->thread_id);
-  otlp_put_int(&writer->out, SPAN, otlp_role_attribute(OTLP_IS_DEVICE), track->device_id);
-  otlp_put_int(&writer->out, SPAN, otlp_role_attribute(OTLP_IS_STREAM), track->stream_id);
-  otlp_put_int(&writer->out, SPAN, otlp_role_attribute(OTLP_IS_RANK), track->rank.rank);
-  otlp_put_int(&writer->out, SPAN, otlp_role_attribute(OTLP_IS_LOCAL_RANK), track->rank.local_rank);
-  otlp_put_int(&writer->out, SPAN, otlp_role_attribute(OTLP_IS_WORLD_SIZE), track->rank.world_size);
-}
-
-static void forget_tracks(struct writer *writer)
-{
-  map_done(&writer->tracks);
-  buf_clear(&writer->track_bytes);
-}
-
-// The level comes first: so the bytes begin with a comma in JSON, and are the same in each span.
-static void put_track(struct writer *writer, uint32_t track_id)
-{
-  struct buf *request = &writer->request, *known = &writer->track_bytes;
-  const uint64_t *place = map_find(&writer->tracks, map_number(track_id));
-  if (place != NULL)
-    buf_put(request, known->data + (*place >> 32), (uint32_t)*place);
-  if (place != NULL || track_id == 0)
-    return;
-  size_t start = request->length;
-  put_track_anew(writer, track_id);
-  size_t length = request->length - start;
-  if (known->length + length > TRACK_BYTES)
-    forget_tracks(writer);
-  if (length > TRACK_BYTES || request->failed)
-    return;
-  *map_at(&writer->tracks, map_number(track_id), NULL) = (uint64_t)known->length << 32 | length;
-  buf_put(known, request->data + start, length);
-}
-
-static void put_tags(struct writer *writer, int64_t span_id)
-{
-  const struct otlp_facts *facts = &writer->facts;
-  for (size_t i = otlp_facts_first_tag(facts, span_id); i < facts->tag_count && facts->tags[i].span_id == span_id;
-       i++) {
-    const struct store_tag *tag = &facts->tags[i];
-    struct slice key, text;
-    struct otlp_value value;
-    key.data = store_text(writer->store, tag->key, &key.length);
-    if (tag->type == STORE_INT) {
-      value = otlp_value_of_int(tag->value.integer);
-    } else if (tag->type == STORE_DOUBLE) {
-      value = otlp_value_of_double(tag->value.real);
-    } else {
-      text.data = store_text(writer->store, tag->value.string, &text.length);
-      value = otlp_value_of_text(text);
-    }
-    otlp_out_attribute(&writer->out, SPAN, otlp_tag_prefix(key), key, value);
-  }
-}
-
 static void put_messages(struct writer *writer, int64_t span_id)
 {
   const struct otlp_facts *facts = &writer->facts;
@@ -210,31 +133,29 @@ static int64_t observation_of(struct writer *writer, const struct store_spans *s
 static void put_attributes(struct writer *writer, const struct store_spans *spans, int basis, size_t row,
                            int64_t end_ns, const char *trace, bool has_remote_parent)
 {
-  otlp_out_list(&writer->out, SPAN);
-  otlp_put_text(&writer->out, SPAN, otlp_role_attribute(OTLP_IS_LEVEL), level_name(spans->level[row]));
-  otlp_put_text(&writer->out, SPAN, otlp_role_attribute(OTLP_IS_KIND), kind_name(spans->kind[row]));
-  if (spans->category[row] != 0 || spans->level[row] == XSP_LEVEL_KERNEL) // without one, readers assume "kernel"
-    put_string(writer, OTLP_IS_CATEGORY, spans->category[row]);
+  struct otlp_known *attributes = &writer->attributes;
+  struct otlp_out *out = &writer->out;
+  otlp_out_list(out, OTLP_SPAN_ATTRIBUTES);
+  otlp_known_put_kind(attributes, spans->level[row], spans->kind[row], spans->category[row]);
   if (spans->correlation_id[row] != 0)
-    otlp_put_int(&writer->out, SPAN, otlp_role_attribute(OTLP_IS_CORRELATION), spans->correlation_id[row]);
-  put_string(writer, OTLP_IS_TRACER, spans->tracer[row]);
-  if (basis >= 0)
-    otlp_put_text(&writer->out, SPAN, otlp_role_attribute(OTLP_IS_BASIS), basis_name((unsigned)basis));
+    otlp_put_int(out, OTLP_SPAN_ATTRIBUTES, otlp_role_attribute(OTLP_IS_CORRELATION), spans->correlation_id[row]);
+  otlp_known_put_tracer(attributes, spans->tracer[row], basis);
   if (has_remote_parent)
-    otlp_out_attribute(&writer->out, SPAN, "", slice_of(otlp_role_attribute(OTLP_IS_REMOTE_PARENT)),
+    otlp_out_attribute(out, OTLP_SPAN_ATTRIBUTES, "", slice_of(otlp_role_attribute(OTLP_IS_REMOTE_PARENT)),
                        otlp_value_of_bool(true));
-  put_track(writer, spans->track_id[row]);
+  otlp_known_put_track(attributes, spans->track_id[row]);
   int64_t observation = observation_of(writer, spans, row);
   if (observation >= 0)
-    otlp_put_int(&writer->out, SPAN, otlp_role_attribute(OTLP_IS_OBSERVATION), observation);
+    otlp_put_int(out, OTLP_SPAN_ATTRIBUTES, otlp_role_attribute(OTLP_IS_OBSERVATION), observation);
   if ((spans->flags[row] & STORE_SPAN_OPEN) != 0)
-    otlp_out_attribute(&writer->out, SPAN, "", slice_of(otlp_role_attribute(OTLP_IS_OPEN)), otlp_value_of_bool(true));
+    otlp_out_attribute(out, OTLP_SPAN_ATTRIBUTES, "", slice_of(otlp_role_attribute(OTLP_IS_OPEN)),
+                       otlp_value_of_bool(true));
   if (spans->start_ns[row] < 0)
-    otlp_put_int(&writer->out, SPAN, otlp_role_attribute(OTLP_IS_START), spans->start_ns[row]);
+    otlp_put_int(out, OTLP_SPAN_ATTRIBUTES, otlp_role_attribute(OTLP_IS_START), spans->start_ns[row]);
   if (end_ns < 0)
-    otlp_put_int(&writer->out, SPAN, otlp_role_attribute(OTLP_IS_END), end_ns);
-  otlp_put_text(&writer->out, SPAN, otlp_role_attribute(OTLP_IS_TRACE), trace);
-  put_tags(writer, spans->span_id[row]);
+    otlp_put_int(out, OTLP_SPAN_ATTRIBUTES, otlp_role_attribute(OTLP_IS_END), end_ns);
+  otlp_put_text(out, OTLP_SPAN_ATTRIBUTES, otlp_role_attribute(OTLP_IS_TRACE), trace);
+  otlp_known_put_tags(attributes, spans->span_id[row]);
   otlp_out_list_end(&writer->out);
 }
 
@@ -273,6 +194,10 @@ static enum status put_rows(void *context, size_t first_row, const struct store_
                             const struct store_derived *derived, struct error *err)
 {
   struct writer *writer = context;
+  struct arena arena SCOPED(arena_done) = {0};
+  if (!writer->facts.run_goes_on)
+    XSP_TRY(otlp_facts_load_tags(writer->store, &writer->facts, spans, &arena, err));
+  writer->attributes.tag_at = 0;
   size_t end = writer->end_row - first_row < spans->count ? writer->end_row - first_row : spans->count;
   for (size_t row = writer->first_row > first_row ? writer->first_row - first_row : 0; row < end; row++) {
     if (writer->span_count == SPANS_A_REQUEST || writer->request.length >= REQUEST_BYTES)
@@ -292,13 +217,13 @@ static void begin(struct writer *writer, struct store *store, bool is_json, cons
   *writer = (struct writer){.store = store, .sink = sink, .err = err};
   buf_init(&writer->request, BUF_MAXIMUM_DEFAULT);
   otlp_out_init(&writer->out, is_json, &writer->request);
+  writer->attributes = (struct otlp_known){.store = store, .out = &writer->out, .facts = &writer->facts};
 }
 
 static void end(struct writer *writer)
 {
   otlp_out_done(&writer->out);
-  map_done(&writer->tracks);
-  buf_done(&writer->track_bytes);
+  pieces_done(&writer->attributes.pieces);
   buf_done(&writer->request);
 }
 
@@ -306,7 +231,7 @@ static enum status write_run(struct writer *writer, struct arena *arena, struct 
 {
   const uint32_t mask = STORE_ALL_BASE | STORE_BIT(STORE_PARENT_ID) | STORE_BIT(STORE_BASIS);
   XSP_TRY(otlp_facts_load(writer->store, &writer->facts, arena, err));
-  forget_tracks(writer);
+  pieces_forget(&writer->attributes.pieces);
   writer->is_first = true;
   writer->span_count = 0;
   writer->end_row = SIZE_MAX;

@@ -183,10 +183,21 @@ enum status otlp_facts_load(struct store *store, struct otlp_facts *facts, struc
   int64_t run_id = facts->run->run_id;
   XSP_TRY(load_run(store, facts, arena, err));
   XSP_TRY(store_logs(store, run_id, arena, &facts->logs, &facts->log_count, err));
-  XSP_TRY(store_load_tags(store, run_id, arena, &facts->tags, &facts->tag_count, err));
-  timeline_sort_tags(facts->tags, facts->tag_count);
   XSP_TRY(load_observations(store, facts, arena, err));
   return store_walk_spans(store, run_id, mask, survey_rows, &survey, err);
+}
+
+enum status otlp_facts_load_tags(struct store *store, struct otlp_facts *facts, const struct store_spans *spans,
+                                 struct arena *arena, struct error *err)
+{
+  int64_t least = INT64_MAX, most = INT64_MIN;
+  for (size_t row = 0; row < spans->count; row++) {
+    least = spans->span_id[row] < least ? spans->span_id[row] : least;
+    most = spans->span_id[row] > most ? spans->span_id[row] : most;
+  }
+  XSP_TRY(store_load_tags_between(store, facts->run->run_id, least, most, arena, &facts->tags, &facts->tag_count, err));
+  timeline_sort_tags(facts->tags, facts->tag_count);
+  return STATUS_OK;
 }
 
 size_t otlp_facts_first_tag(const struct otlp_facts *facts, int64_t span_id)

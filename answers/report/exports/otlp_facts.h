@@ -35,12 +35,15 @@ struct otlp_facts {
   uint8_t own_trace[16];
 };
 
-// Into `arena`. The caller sets run and experiment.
+// Into `arena`, without tags. The caller sets run and experiment.
 enum status otlp_facts_load(struct store *store, struct otlp_facts *facts, struct arena *arena,
                             struct error *err) MUST_CHECK;
 // The same of a run that goes on, with the tags and logs of its spans between two places.
 enum status otlp_facts_load_part(struct store *store, struct otlp_facts *facts, const struct store_place *from,
                                  const struct store_place *to, struct arena *arena, struct error *err) MUST_CHECK;
+// Tags of spans that store_walk_spans hands over, instead of those before.
+enum status otlp_facts_load_tags(struct store *store, struct otlp_facts *facts, const struct store_spans *spans,
+                                 struct arena *arena, struct error *err) MUST_CHECK;
 const struct store_track *otlp_facts_track(const struct otlp_facts *facts, uint32_t track_id); // NULL: not known
 // The position of a span's first tag or message; where it has none, of the next span's.
 size_t otlp_facts_first_tag(const struct otlp_facts *facts, int64_t span_id);
