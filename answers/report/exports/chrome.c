@@ -214,7 +214,7 @@ static enum status write_chrome(struct store *store, const char *path, const str
                                 struct error *err)
 {
   static const struct timeline_parts parts = {
-      .begin = begin, .put_run = put_run, .end = end, .has_links = true, .are_all_threads = true};
+      .begin = begin, .put_run = put_run, .end = end, .is_read_back = true, .are_all_threads = true};
   struct chrome chrome = {0};
   return timeline_write(&chrome.writer, &parts, store, path, options, err);
 }

@@ -52,7 +52,7 @@ static enum status load_metric(struct folded *folded, struct error *err)
 static enum status write_folded(struct store *store, const char *path, const struct report_export_options *options,
                                 struct error *err)
 {
-  static const struct timeline_parts parts = {.put_run = put_run};
+  static const struct timeline_parts parts = {.put_run = put_run, .columns = STACKS_COLUMNS};
   struct folded folded = {.metric = options->metric};
   enum status status = stacks_open(store, &folded.stacks, err);
   if (status == STATUS_OK && options->metric != NULL)

@@ -88,7 +88,7 @@ static enum status add_runs(struct difference *difference, int side, struct stor
     struct arena arena SCOPED(arena_done) = {0};
     struct timeline_run run;
     struct contexts contexts SCOPED(contexts_done) = {.most = STACKS_CONTEXTS_MOST};
-    XSP_TRY(timeline_load(timeline, i, &arena, &run, err));
+    XSP_TRY(timeline_load(timeline, i, STACKS_COLUMNS, &arena, &run, err));
     if (is_wanted(difference->answer, side, store, run.run)) {
       stacks_add(stacks, &run, &contexts, NULL);
       add_contexts(difference, side, run.run, stacks, &contexts);

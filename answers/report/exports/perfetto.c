@@ -381,7 +381,7 @@ static void begin(struct timeline_writer *writer)
 static enum status write_perfetto(struct store *store, const char *path, const struct report_export_options *options,
                                   struct error *err)
 {
-  static const struct timeline_parts parts = {.begin = begin, .put_run = put_run, .has_links = true};
+  static const struct timeline_parts parts = {.begin = begin, .put_run = put_run, .is_read_back = true};
   struct perfetto perfetto = {0};
   buf_init(&perfetto.interned, BUF_MAXIMUM_DEFAULT);
   buf_init(&perfetto.event, BUF_MAXIMUM_DEFAULT);

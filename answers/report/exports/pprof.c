@@ -15,7 +15,6 @@
 #include <string.h>
 #include <zlib.h>
 
-#define CONTEXTS_MOST (UINT32_MAX - 3)
 enum { // field numbers of profile.proto
   PROFILE_SAMPLE_TYPE = 1,
   PROFILE_SAMPLE,
@@ -38,6 +37,7 @@ struct pprof {
   struct stacks stacks;
   struct buf profile;      // before it is compressed
   struct interner strings; // of the profile; "" is 0
+  struct map numbers;      // of strings: by text of the store, by address of a word of ours, by key and type of tags
   struct map locations;    // by a context's name: number, from 1
   VECTOR(uint32_t) names;  // of the locations
   struct map mappings;     // by the string of a module: number, from 1
@@ -47,19 +47,39 @@ struct pprof {
   bool is_of_sums; // the current run
 };
 
-static uint64_t string_of(struct pprof *pprof, const char *text)
-{
-  buf_clear(&pprof->scratch);
-  buf_utf8(&pprof->scratch, text, strlen(text));
-  return interner_at(&pprof->strings, pprof->scratch.length == 0 ? "" : pprof->scratch.data, pprof->scratch.length);
-}
-
 static uint64_t string_of_two(struct pprof *pprof, const char *first, const char *second)
 {
   buf_clear(&pprof->scratch);
   buf_text(&pprof->scratch, first);
   buf_utf8(&pprof->scratch, second, strlen(second));
-  return interner_at(&pprof->strings, pprof->scratch.data, pprof->scratch.length);
+  return interner_at(&pprof->strings, pprof->scratch.length == 0 ? "" : pprof->scratch.data, pprof->scratch.length);
+}
+
+static uint64_t string_of(struct pprof *pprof, const char *text)
+{
+  return string_of_two(pprof, "", text);
+}
+
+enum { STRING_OF_STORE, STRING_OF_WORD, STRING_OF_KEY }; // of the latter four
+
+static uint64_t string_known_as(struct pprof *pprof, struct map_key key, const char *text)
+{
+  bool is_new;
+  uint64_t *number = map_at(&pprof->numbers, key, &is_new);
+  if (is_new)
+    *number = string_of(pprof, text);
+  return *number;
+}
+
+static uint64_t string_of_word(struct pprof *pprof, const char *word) // which stays where it is
+{
+  return string_known_as(pprof, (struct map_key){(uintptr_t)word, STRING_OF_WORD}, word);
+}
+
+static uint64_t string_of_store(struct pprof *pprof, uint32_t string)
+{
+  return string_known_as(pprof, (struct map_key){string, STRING_OF_STORE},
+                         store_text(pprof->stacks.store, string, NULL));
 }
 
 static uint64_t location_of(struct pprof *pprof, uint32_t name)
@@ -109,7 +129,7 @@ static uint64_t run_label(struct pprof *pprof)
 static void put_label(struct pprof *pprof, const char *key, uint64_t text)
 {
   size_t place = protobuf_begin(&pprof->profile, SAMPLE_LABEL);
-  protobuf_varint(&pprof->profile, LABEL_KEY, string_of(pprof, key));
+  protobuf_varint(&pprof->profile, LABEL_KEY, string_of_word(pprof, key));
   protobuf_varint(&pprof->profile, LABEL_STR, text);
   protobuf_end(&pprof->profile, place);
 }
@@ -117,11 +137,10 @@ static void put_label(struct pprof *pprof, const char *key, uint64_t text)
 static void put_span_labels(struct pprof *pprof, uint32_t row)
 {
   const struct store_spans *spans = &pprof->writer.run.spans;
-  const char *category = store_text(pprof->stacks.store, spans->category[row], NULL);
-  put_label(pprof, "level", string_of(pprof, level_name(spans->level[row])));
-  put_label(pprof, "kind", string_of(pprof, kind_name(spans->kind[row])));
-  if (category != NULL && *category != 0)
-    put_label(pprof, "category", string_of(pprof, category));
+  put_label(pprof, "level", string_of_word(pprof, level_name(spans->level[row])));
+  put_label(pprof, "kind", string_of_word(pprof, kind_name(spans->kind[row])));
+  if (spans->category[row] != 0)
+    put_label(pprof, "category", string_of_store(pprof, spans->category[row]));
 }
 
 // ---- tags, as trace/importers/pprof/labels.c reads them back ------------------------------------------------------------
@@ -166,35 +185,39 @@ static bool is_of_sums(const struct pprof *pprof)
 
 // A real number is a text with "real." before its key; a key that could be taken for that, or for another label, has "tag." before it.
 // So has `count`, except of sums: the importer takes that as the number of executions.
-static void put_tag(struct pprof *pprof, const struct store_tag *tag)
+static uint64_t string_of_key(struct pprof *pprof, const struct store_tag *tag)
 {
   static const char *const taken[] = {"run", "level", "kind", "category"};
+  static const char *const prefixes[2][2] = {{"", "tag."}, {"real.", "real.tag."}};
+  bool is_new, is_real = tag->type == STORE_DOUBLE;
+  const uint64_t kind = (uint64_t)STRING_OF_KEY + is_real + 2u * pprof->is_of_sums;
+  uint64_t *number = map_at(&pprof->numbers, (struct map_key){tag->key, kind}, &is_new);
+  if (!is_new)
+    return *number;
   const char *key = store_text(pprof->stacks.store, tag->key, NULL);
-  bool is_real = tag->type == STORE_DOUBLE, is_count = strcmp(key, "count") == 0 && !pprof->is_of_sums;
+  bool is_count = strcmp(key, "count") == 0 && !pprof->is_of_sums;
   bool is_taken = is_count || text_begins_with(key, "real.") || text_begins_with(key, "tag.");
-  if (is_real && !isfinite(tag->value.real))
-    return;
   for (size_t i = 0; i < sizeof taken / sizeof taken[0]; i++)
     is_taken |= strcmp(key, taken[i]) == 0;
-  const uint64_t key_string = string_of_two(pprof,
-                                            is_real    ? is_count ? "real.tag." : "real."
-                                            : is_taken ? "tag."
-                                                       : "",
-                                            key);
-  uint64_t text = 0;
-  if (is_real) {
+  return *number = string_of_two(pprof, prefixes[is_real][is_real ? is_count : is_taken], key);
+}
+
+static void put_tag(struct pprof *pprof, const struct store_tag *tag)
+{
+  uint64_t value = (uint64_t)tag->value.integer;
+  if (tag->type == STORE_DOUBLE && !isfinite(tag->value.real))
+    return;
+  const uint64_t key = string_of_key(pprof, tag);
+  if (tag->type == STORE_DOUBLE) {
     char number[JSON_SHORTEST_BYTES];
     json_shortest(tag->value.real, number);
-    text = string_of(pprof, number);
+    value = string_of(pprof, number);
   } else if (tag->type == STORE_TEXT) {
-    text = string_of(pprof, store_text(pprof->stacks.store, tag->value.string, NULL));
+    value = string_of_store(pprof, tag->value.string);
   }
   size_t place = protobuf_begin(&pprof->profile, SAMPLE_LABEL);
-  protobuf_varint(&pprof->profile, LABEL_KEY, key_string);
-  if (tag->type == STORE_INT)
-    protobuf_varint(&pprof->profile, LABEL_NUM, (uint64_t)tag->value.integer);
-  else
-    protobuf_varint(&pprof->profile, LABEL_STR, text);
+  protobuf_varint(&pprof->profile, LABEL_KEY, key);
+  protobuf_varint(&pprof->profile, tag->type == STORE_INT ? LABEL_NUM : LABEL_STR, value);
   protobuf_end(&pprof->profile, place);
 }
 
@@ -246,8 +269,8 @@ static void put_contexts(struct pprof *pprof, const struct contexts *contexts, e
 static void put_run(struct timeline_writer *writer)
 {
   struct pprof *pprof = (struct pprof *)writer;
-  struct contexts contexts = {.most = CONTEXTS_MOST};
-  struct arena arena = {0};
+  struct contexts contexts SCOPED(contexts_done) = {.most = STACKS_CONTEXTS_MOST};
+  struct arena arena SCOPED(arena_done) = {0};
   pprof->is_of_sums = is_of_sums(pprof);
   if (pprof->stacks.is_folded) {
     stacks_add(&pprof->stacks, &writer->run, &contexts, NULL);
@@ -257,10 +280,8 @@ static void put_run(struct timeline_writer *writer)
     stacks_add(&pprof->stacks, &writer->run, &contexts, context_of);
     put_contexts(pprof, &contexts, STACKS_SAMPLED, count_tags(&writer->run, &contexts, context_of, &arena));
   }
-  arena_done(&arena);
-  contexts_done(&contexts);
   for (enum stacks_sampled which = 0; which < STACKS_SAMPLED; which++) {
-    struct contexts sampled SCOPED(contexts_done) = {.most = CONTEXTS_MOST};
+    struct contexts sampled SCOPED(contexts_done) = {.most = STACKS_CONTEXTS_MOST};
     stacks_add_weights(&pprof->stacks, &pprof->stacks.sampled[which], writer->run.run->run_id, &sampled);
     put_contexts(pprof, &sampled, which, NULL);
   }
@@ -313,7 +334,8 @@ static void put_location(struct pprof *pprof, uint64_t number, uint32_t name)
 static void compress_to(struct export_file *file, struct buf *profile)
 {
   z_stream stream = {.next_in = (Bytef *)profile->data, .avail_in = (uInt)profile->length}; // a buf is below 4 GiB
-  int code = deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY); // 16: gzip
+  // As Go's own profiler: the default level takes most of an export's time, for a fifth fewer bytes.
+  int code = deflateInit2(&stream, Z_BEST_SPEED, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY); // 16: gzip
   while (code == Z_OK) {
     unsigned char bytes[1 << 14];
     stream.next_out = bytes;
@@ -348,6 +370,7 @@ static void pprof_done(struct pprof *pprof)
   buf_done(&pprof->profile);
   buf_done(&pprof->scratch);
   interner_done(&pprof->strings);
+  map_done(&pprof->numbers);
   map_done(&pprof->locations);
   map_done(&pprof->mappings);
   vector_done(&pprof->names);
@@ -356,7 +379,11 @@ static void pprof_done(struct pprof *pprof)
 static enum status write_pprof(struct store *store, const char *path, const struct report_export_options *options,
                                struct error *err)
 {
-  static const struct timeline_parts parts = {.begin = begin, .put_run = put_run, .end = end};
+  static const struct timeline_parts parts = {.begin = begin,
+                                              .put_run = put_run,
+                                              .end = end,
+                                              .columns = STACKS_COLUMNS | STORE_BIT(STORE_CATEGORY),
+                                              .has_tags = true};
   struct pprof pprof SCOPED(pprof_done) = {0};
   XSP_TRY(stacks_open(store, &pprof.stacks, err));
   XSP_TRY(stacks_load_samples(&pprof.stacks, err));

@@ -247,7 +247,8 @@ static void speedscope_done(struct speedscope *speedscope)
 static enum status write_speedscope(struct store *store, const char *path, const struct report_export_options *options,
                                     struct error *err)
 {
-  static const struct timeline_parts parts = {.begin = begin, .put_run = put_run, .end = end};
+  static const struct timeline_parts parts = {
+      .begin = begin, .put_run = put_run, .end = end, .columns = STORE_BIT(STORE_CONTEXT_ID)};
   struct speedscope speedscope SCOPED(speedscope_done) = {0};
   XSP_TRY(stacks_open(store, &speedscope.stacks, err));
   XSP_TRY(stacks_load_samples(&speedscope.stacks, err));

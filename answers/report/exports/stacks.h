@@ -37,6 +37,7 @@ struct stacks { // of one file
 #define STACKS_CONTEXTS_MOST (UINT32_MAX - 3) // their spans take more memory
 #define STACKS_DEPTH_MOST 513                 // names of a chain; longer ones are cut at the top
 
+#define STACKS_COLUMNS (STORE_BIT(STORE_SELF_NS) | STORE_BIT(STORE_CONTEXT_ID)) // for stacks_add, of timeline_load
 // stacks_done frees *ret_stacks, after an error too.
 enum status stacks_open(struct store *store, struct stacks *ret_stacks, struct error *err) MUST_CHECK;
 void stacks_done(struct stacks *stacks);

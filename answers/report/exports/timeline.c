@@ -100,14 +100,14 @@ static void lay_tracks(const struct timeline_run_facts *facts, struct arena *are
   }
 }
 
-enum status timeline_load(struct timeline *timeline, size_t index, struct arena *arena, struct timeline_run *ret_run,
-                          struct error *err)
+enum status timeline_load(struct timeline *timeline, size_t index, uint32_t columns, struct arena *arena,
+                          struct timeline_run *ret_run, struct error *err)
 {
   const struct store_run *run = &timeline->runs[index];
   *ret_run = (struct timeline_run){.run = run};
-  XSP_TRY(store_load_spans(timeline->store, run->run_id, STORE_ALL_BASE, arena, &ret_run->spans, err));
-  XSP_TRY(store_load_derived(timeline->store, run->run_id, arena, &ret_run->derived, err));
-  XSP_TRY(store_load_tags(timeline->store, run->run_id, arena, &ret_run->tags, &ret_run->tag_count, err));
+  columns |= TIMELINE_COLUMNS;
+  XSP_TRY(store_load_spans(timeline->store, run->run_id, columns, arena, &ret_run->spans, err));
+  XSP_TRY(store_load_derived_columns(timeline->store, run->run_id, columns, arena, &ret_run->derived, err));
   lay_tracks(&timeline->run_facts[index], arena, ret_run);
   int64_t first_ns = earliest(&timeline->run_facts[index], &ret_run->spans);
   if (!run->epoch_is_unix && first_ns != INT64_MAX &&
@@ -116,6 +116,33 @@ enum status timeline_load(struct timeline *timeline, size_t index, struct arena 
                      "run %lld has times that lie more than 292 years apart", (long long)run->run_id);
   XSP_TRY(timeline_load_counters(timeline, arena, ret_run, err));
   return timeline_lay_lanes(timeline, arena, ret_run, err);
+}
+
+// Not where ids have gaps.
+static void index_tags(struct arena *arena, struct timeline_run *run)
+{
+  size_t count = run->spans.count, at = 0;
+  const int64_t *ids = run->spans.span_id;
+  for (size_t row = 0; row < count; row++)
+    if ((uint64_t)ids[row] != (uint64_t)ids[0] + row)
+      return;
+  if (run->tag_count == 0 || run->tag_count > UINT32_MAX)
+    return;
+  run->tag_starts = arena_alloc_array(arena, count + 1, sizeof *run->tag_starts);
+  for (size_t row = 0; row <= count; row++) {
+    while (at < run->tag_count && (row == count || run->tags[at].span_id < ids[row]))
+      at++;
+    run->tag_starts[row] = (uint32_t)at;
+  }
+}
+
+enum status timeline_load_tags(struct timeline *timeline, struct arena *arena, struct timeline_run *run,
+                               struct error *err)
+{
+  XSP_TRY(store_load_tags(timeline->store, run->run->run_id, arena, &run->tags, &run->tag_count, err));
+  timeline_sort_tags(run->tags, run->tag_count);
+  index_tags(arena, run);
+  return STATUS_OK;
 }
 
 uint64_t timeline_time(const struct timeline *timeline, const struct timeline_run *run, int64_t time_ns)
@@ -147,8 +174,11 @@ uint32_t *timeline_order_by_id(const struct timeline_run *run, struct arena *are
 
 uint32_t timeline_row_of(const struct timeline_run *run, const uint32_t *by_id, int64_t span_id)
 {
-  if (span_id == 0)
+  if (span_id == 0 || run->spans.count == 0)
     return TIMELINE_NO_ROW;
+  uint64_t likely = (uint64_t)span_id - (uint64_t)run->spans.span_id[by_id[0]];
+  if (likely < run->spans.count && run->spans.span_id[by_id[likely]] == span_id)
+    return by_id[likely];
   size_t at = timeline_lower_bound(run->spans.span_id, by_id, run->spans.count, span_id);
   return at < run->spans.count && run->spans.span_id[by_id[at]] == span_id ? by_id[at] : TIMELINE_NO_ROW;
 }

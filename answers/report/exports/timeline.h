@@ -65,8 +65,9 @@ struct timeline_run {
   size_t lane_count;
   uint32_t *order;
   int64_t shift_ns;       // added to start_ns: runs that count from their own zero start with the others
-  struct store_tag *tags; // by span id, then file order
+  struct store_tag *tags; // by span id, then file order; of timeline_load_tags
   size_t tag_count;
+  uint32_t *tag_starts;      // where ids count up, by row: the place of its first tag; else NULL
   uint32_t *launch_of;       // by row: an execution's launch; TIMELINE_NO_ROW: none, or none for certain
   uint32_t *execution_order; // executions that have a launch, by the launch's row
   size_t execution_count;
@@ -121,9 +122,17 @@ struct timeline {
 // timeline_done frees *ret_timeline, after an error too.
 enum status timeline_open(struct store *store, struct timeline *ret_timeline, struct error *err) MUST_CHECK;
 void timeline_done(struct timeline *timeline);
-// Loads run `index` into `arena` (the caller empties it between runs: memory is bounded by the largest run).
-enum status timeline_load(struct timeline *timeline, size_t index, struct arena *arena, struct timeline_run *ret_run,
-                          struct error *err) MUST_CHECK;
+// Loads these columns of run `index` into `arena` (the caller empties it between runs: memory is bounded by the largest run). What
+// it needs itself is in TIMELINE_COLUMNS; arrows are found where STORE_CORRELATION_ID is among them.
+#define TIMELINE_COLUMNS                                                                                               \
+  (STORE_BIT(STORE_SPAN_ID) | STORE_BIT(STORE_START_NS) | STORE_BIT(STORE_DURATION_NS) | STORE_BIT(STORE_TRACK_ID) |   \
+   STORE_BIT(STORE_NAME) | STORE_BIT(STORE_LEVEL) | STORE_BIT(STORE_KIND) | STORE_BIT(STORE_FLAGS) |                   \
+   STORE_BIT(STORE_PARENT_ID) | STORE_BIT(STORE_BASIS))
+#define TIMELINE_ALL_COLUMNS (STORE_ALL_BASE | STORE_ALL_DERIVED)
+enum status timeline_load(struct timeline *timeline, size_t index, uint32_t columns, struct arena *arena,
+                          struct timeline_run *ret_run, struct error *err) MUST_CHECK;
+enum status timeline_load_tags(struct timeline *timeline, struct arena *arena, struct timeline_run *run,
+                               struct error *err) MUST_CHECK;
 // Nanoseconds since the file's first span; all its times go through here.
 uint64_t timeline_time(const struct timeline *timeline, const struct timeline_run *run, int64_t time_ns);
 
@@ -152,6 +161,9 @@ void timeline_sort_tags(struct store_tag *tags, size_t count);
 size_t timeline_first_tag(const struct store_tag *tags, size_t count, int64_t span_id);
 // First place in `order`, rows by `numbers`, whose number is not below `number`.
 size_t timeline_lower_bound(const int64_t *numbers, const uint32_t *order, size_t count, int64_t number);
+// Rows by `compare`, as qsort_r; fast where few are far from their place.
+void timeline_sort_rows(uint32_t *rows, size_t count, int (*compare)(const void *, const void *, void *),
+                        void *context);
 enum status timeline_lay_lanes(struct timeline *timeline, struct arena *arena, struct timeline_run *run,
                                struct error *err) MUST_CHECK;
 void timeline_find_arrows(struct arena *arena, struct timeline_run *run); // timeline_arrows.c
@@ -231,7 +243,9 @@ struct timeline_parts { // an export's functions; begin and end may be NULL
   void (*begin)(struct timeline_writer *writer);
   void (*put_run)(struct timeline_writer *writer);
   void (*end)(struct timeline_writer *writer);
-  bool has_links;       // run.parent and run.links are needed
+  uint32_t columns;     // beside TIMELINE_COLUMNS
+  bool has_tags;        // they are needed
+  bool is_read_back;    // run.parent and run.links are needed, and all that an importer reads of a span: columns, tags
   bool are_all_threads; // its tracks
 };
 // Writes begin, all runs and end to a new file at `path`.

@@ -37,7 +37,7 @@ void timeline_find_arrows(struct arena *arena, struct timeline_run *run)
   for (uint32_t row = 0; row < spans->count; row++)
     if (spans->correlation_id[row] != 0 && spans->kind[row] == XSP_KIND_LAUNCH)
       launches[launch_count++] = row;
-  qsort_r(launches, launch_count, sizeof *launches, by_correlation, spans);
+  timeline_sort_rows(launches, launch_count, by_correlation, spans);
   run->launch_of = arena_alloc_array(arena, spans->count, sizeof *run->launch_of);
   run->execution_order = arena_alloc_array(arena, spans->count, sizeof *run->execution_order);
   for (uint32_t row = 0; row < spans->count; row++) {
@@ -46,7 +46,7 @@ void timeline_find_arrows(struct arena *arena, struct timeline_run *run)
     if (run->launch_of[row] != TIMELINE_NO_ROW)
       run->execution_order[run->execution_count++] = row;
   }
-  qsort_r(run->execution_order, run->execution_count, sizeof *run->execution_order, by_launch, run->launch_of);
+  timeline_sort_rows(run->execution_order, run->execution_count, by_launch, run->launch_of);
 }
 
 struct timeline_range timeline_executions(const struct timeline_run *run, uint32_t launch)

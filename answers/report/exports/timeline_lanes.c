@@ -8,11 +8,48 @@
 #include <string.h>
 
 // ---- sorting ---------------------------------------------------------------------------------------------------------
-// By track, then start, the longer first, the higher level first, then file order (which makes the order total).
-ROWS_SORTED_BY(by_place, uint32_t, struct timeline_run,
-               ORDER(of->spans.track_id[a], of->spans.track_id[b]) ?: ORDER(of->spans.start_ns[a], of->spans.start_ns[b])
+// By start, the longer first, the higher level first, then file order (which makes the order total).
+ROWS_SORTED_BY(by_start, uint32_t, struct timeline_run,
+               ORDER(of->spans.start_ns[a], of->spans.start_ns[b])
                    ?: ORDER(timeline_drawn_end(of, b), timeline_drawn_end(of, a))
                    ?: ORDER(of->spans.level[a], of->spans.level[b]) ?: ORDER(a, b))
+
+// Files have spans by start or by end, so a row is a few places from its own: that of the spans inside it.
+#define STEPS_A_ROW 32
+
+void timeline_sort_rows(uint32_t *rows, size_t count, int (*compare)(const void *, const void *, void *), void *context)
+{
+  size_t left = STEPS_A_ROW * count;
+  for (size_t i = 1; i < count; i++) {
+    uint32_t row = rows[i];
+    size_t at = i;
+    for (; at > 0 && left > 0 && compare(&rows[at - 1], &row, context) > 0; at--, left--)
+      rows[at] = rows[at - 1];
+    rows[at] = row;
+  }
+  if (left == 0)
+    qsort_r(rows, count, sizeof *rows, compare, context);
+}
+
+// Into run->order: by track, those of a track by start. Tracks are by id, and describe all spans.
+static void sort_by_place(struct timeline_run *run)
+{
+  size_t *ends SCOPED(scoped_free) = memory_new(run->track_count + 1, sizeof *ends);
+  uint32_t *track_of SCOPED(scoped_free) = memory_new(run->spans.count, sizeof *track_of);
+  for (size_t row = 0, track = 0; row < run->spans.count; row++) {
+    uint32_t track_id = run->spans.track_id[row];
+    if (row == 0 || track_id != run->spans.track_id[row - 1])
+      track = timeline_find_track(run->tracks[0].track, run->track_count, track_id);
+    track_of[row] = (uint32_t)track;
+    ends[track + 1]++;
+  }
+  for (size_t track = 0; track < run->track_count; track++)
+    ends[track + 1] += ends[track];
+  for (uint32_t row = 0; row < run->spans.count; row++)
+    run->order[ends[track_of[row]]++] = row; // then ends[track] is the track's end
+  for (size_t track = 0, first = 0; track < run->track_count; first = ends[track++])
+    timeline_sort_rows(run->order + first, ends[track] - first, by_start, run);
+}
 
 struct tag_at {
   struct store_tag tag;
@@ -174,12 +211,10 @@ enum status timeline_lay_lanes(struct timeline *timeline, struct arena *arena, s
   struct lanes lanes = {0};
   if (run->spans.count > UINT32_MAX)
     return error_set(err, STATUS_INPUT, "cannot lay out the timeline", NULL, NULL, "a run has 2^32 spans or more");
-  timeline_sort_tags(run->tags, run->tag_count);
-  timeline_find_arrows(arena, run);
+  if (run->spans.correlation_id != NULL)
+    timeline_find_arrows(arena, run);
   run->order = arena_alloc_array(arena, run->spans.count, sizeof *run->order);
-  for (size_t row = 0; row < run->spans.count; row++)
-    run->order[row] = (uint32_t)row;
-  qsort_r(run->order, run->spans.count, sizeof *run->order, by_place, run);
+  sort_by_place(run);
   lay(timeline, arena, run, &lanes);
   run->lane_count = lanes.all.count; // into the arena, so that the run has one owner
   run->lanes = arena_alloc_array(arena, lanes.all.count, sizeof *run->lanes);
@@ -197,6 +232,9 @@ size_t timeline_first_tag(const struct store_tag *tags, size_t count, int64_t sp
 
 struct timeline_range timeline_tags(const struct timeline_run *run, int64_t span_id)
 {
+  uint64_t row = run->tag_starts == NULL ? 0 : (uint64_t)span_id - (uint64_t)run->spans.span_id[0];
+  if (run->tag_starts != NULL && row < run->spans.count)
+    return (struct timeline_range){run->tag_starts[row], run->tag_starts[row + 1]};
   size_t first = timeline_first_tag(run->tags, run->tag_count, span_id), end = first;
   while (end < run->tag_count && run->tags[end].span_id == span_id)
     end++;

@@ -298,7 +298,7 @@ static enum status load_run(struct tree *tree, struct store *store, int64_t run_
   XSP_TRY(timeline_open(store, &tree->timeline, err));
   for (size_t i = 0; i < tree->timeline.run_count; i++)
     if (tree->timeline.runs[i].run_id == run_id)
-      return timeline_load(&tree->timeline, i, &tree->arena, &tree->run, err);
+      return timeline_load(&tree->timeline, i, TIMELINE_ALL_COLUMNS, &tree->arena, &tree->run, err);
   return error_set(err, STATUS_USE, "cannot make the tree", store_path(store), "xsp sql FILE \"select * from run\"",
                    "there is no run %lld", (long long)run_id);
 }

@@ -286,7 +286,8 @@ enum status page_put_run(struct page *page, size_t index, struct json_writer *js
   struct shown shown = {.run = index, .first_ns = timeline->run_facts[chosen->index].first_ns};
   struct arena arena SCOPED(arena_done) = {0};
   struct timeline_run run;
-  XSP_TRY(timeline_load(timeline, chosen->index, &arena, &run, err));
+  XSP_TRY(timeline_load(timeline, chosen->index, TIMELINE_ALL_COLUMNS, &arena, &run, err));
+  XSP_TRY(timeline_load_tags(timeline, &arena, &run, err));
   lay(page, &shown, &run, &arena);
   return put_object(page, &shown, &run, &arena, json, err);
 }
