@@ -10,6 +10,8 @@
 
 static const char what[] = "cannot export to SQLite";
 
+#define CACHE_BYTES ((size_t)32 << 20) // of the trace: each column is read once
+
 struct copied_table {
   const char *name;
   const char *columns; // name and type, as declared
@@ -175,6 +177,7 @@ static enum status write_tables(struct store *store, const char *path, const str
 {
   struct export_file file = {.path = path, .watcher = options->watcher}; // SQLite writes it
   sqlite3 *db = NULL;
+  store_limit_cache(store, CACHE_BYTES);
   XSP_TRY(correlate_context_metrics(store, err));
   XSP_TRY(export_file_count_spans(&file, store, err));
   XSP_TRY(export_file_make(path, err));
