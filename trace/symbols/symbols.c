@@ -16,17 +16,20 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-struct function {
-  GElf_Addr address, size; // as elfutils laid the library out
-  const char *name;        // the library's
-  unsigned rank;           // of names for one address the lowest: global, weak, local
+struct
+    function { // names are not read before they are asked for: the pages of all make up half of a large library's share
+  GElf_Addr address;   // as elfutils laid the library out
+  uint32_t size_bytes; // 0: unknown
+  uint32_t symbol;     // its number, below its rank: of names for one address the lowest, global, weak, local
 };
+#define SYMBOL_BITS 30
 
 struct library {
   Dwfl *dwfl;
-  Dwfl_Module *module; // NULL: the file has no symbols for us
-  GElf_Addr bias;      // from the file's addresses to those of elfutils
-  VECTOR(struct function) functions;
+  Dwfl_Module *module;        // NULL: the file has no symbols for us
+  GElf_Addr bias;             // from the file's addresses to those of elfutils
+  struct function *functions; // owned
+  size_t function_count;
 };
 
 struct symbols {
@@ -46,7 +49,7 @@ void symbols_close(struct symbols *symbols)
   if (symbols == NULL)
     return;
   for (size_t i = 0; i < symbols->libraries.count; i++) {
-    vector_done(&symbols->libraries.items[i].functions);
+    free(symbols->libraries.items[i].functions);
     if (symbols->libraries.items[i].dwfl != NULL)
       dwfl_end(symbols->libraries.items[i].dwfl);
   }
@@ -57,24 +60,30 @@ void symbols_close(struct symbols *symbols)
 }
 
 // ---- a library
-SORTED_BY(compare, struct function, RISING(address) ?: RISING(rank))
+SORTED_BY(compare, struct function, RISING(address) ?: RISING(symbol))
 
 static void list_functions(struct library *library)
 {
-  static const unsigned ranks[] = {[STB_LOCAL] = 2, [STB_GLOBAL] = 0, [STB_WEAK] = 1};
+  static const uint32_t ranks[] = {[STB_LOCAL] = 2, [STB_GLOBAL] = 0, [STB_WEAK] = 1};
   int count = dwfl_module_getsymtab(library->module);
+  if (count <= 0 || count >= 1 << SYMBOL_BITS)
+    return;
+  library->functions =
+      memory_resize(NULL, (size_t)count, sizeof *library->functions); // what is not written is no memory yet
   for (int i = 0; i < count; i++) {
     GElf_Sym symbol;
     GElf_Addr address;
     const char *name = dwfl_module_getsym_info(library->module, i, &symbol, &address, NULL, NULL, NULL);
     int type = GELF_ST_TYPE(symbol.st_info);
     unsigned binding = GELF_ST_BIND(symbol.st_info);
-    if (name == NULL || *name == '\0' || symbol.st_shndx == SHN_UNDEF || (type != STT_FUNC && type != STT_GNU_IFUNC))
+    if (name == NULL || symbol.st_name == 0 || symbol.st_shndx == SHN_UNDEF ||
+        (type != STT_FUNC && type != STT_GNU_IFUNC))
       continue;
-    *vector_add(&library->functions) =
-        (struct function){address, symbol.st_size, name, binding < 3 ? ranks[binding] : 3};
+    library->functions[library->function_count++] =
+        (struct function){address, symbol.st_size < UINT32_MAX ? (uint32_t)symbol.st_size : UINT32_MAX,
+                          (binding < 3 ? ranks[binding] : 3) << SYMBOL_BITS | (uint32_t)i};
   }
-  vector_sort(&library->functions, compare);
+  qsort(library->functions, library->function_count, sizeof *library->functions, compare);
 }
 
 static int open_regular(const char *path) // -1: it is none
@@ -141,14 +150,19 @@ static struct library *library_of(struct symbols *symbols, const char *path)
 
 static const char *find_function(const struct library *library, GElf_Addr address)
 {
-  size_t end = PARTITION_POINT(i, 0, library->functions.count, library->functions.items[i].address <= address);
+  const struct function *all = library->functions;
+  size_t end = PARTITION_POINT(i, 0, library->function_count, all[i].address <= address);
   if (end == 0)
     return NULL;
-  const struct function *function = &library->functions.items[end - 1];
-  while (function > library->functions.items && function[-1].address == function->address)
+  const struct function *function = &all[end - 1];
+  while (function > all && function[-1].address == function->address)
     function--;
-  bool is_inside = function->size == 0 || address - function->address < function->size;
-  return is_inside ? function->name : NULL;
+  if (function->size_bytes != 0 && address - function->address >= function->size_bytes)
+    return NULL;
+  GElf_Sym symbol;
+  GElf_Addr start;
+  const int number = function->symbol & ((1u << SYMBOL_BITS) - 1);
+  return dwfl_module_getsym_info(library->module, number, &symbol, &start, NULL, NULL, NULL);
 }
 
 bool symbols_find(struct symbols *symbols, const char *path, uint64_t address, struct symbol *ret_symbol)
