@@ -2,10 +2,10 @@
 // F63, one-hot tensors: a line of the program makes a tensor that is zero but for one element a row, and this line or the next one that
 // computes multiplies it by a table. An index reads the row without either. Masks, conditions and counts, which nothing multiplies so,
 // are none. That a later line multiplies this tensor only the source shows.
-#include "analyze/findings/row_loop.h"
 #include "analyze/findings/rules.h"
 #include "analyze/findings/shared.h"
 #include "analyze/findings/source_line.h"
+#include "analyze/findings/statements.h"
 #include "analyze/flops/flops.h"
 #include "base/slice.h"
 
@@ -79,11 +79,11 @@ static bool has_its_name(struct findings *findings, const struct place *made, in
   struct buf source SCOPED(buf_done) = {0};
   if (!findings_source(findings, made->file, &source))
     return false;
-  struct slice text = {source.data, source.length}, assigns = findings_line_of(text, made->line), name;
-  if (!slice_contains(assigns, "=") || !slice_cut(&assigns, '=', &name))
-    return false;
-  name = slice_trim(name);
-  return findings_is_name(name) && findings_has_name(findings_line_of(text, line), name);
+  struct slice text = {source.data, source.length}, name, value;
+  struct statement one_hot, product;
+  return findings_statement_at(text, made->line, &one_hot) && findings_statement_at(text, line, &product) &&
+         findings_assignment(one_hot.text, &name, &value) && findings_is_name(name) &&
+         findings_has_name(product.text, name);
 }
 
 static void find_lines(struct findings *findings, const struct places *places, const uint32_t *sources,

@@ -4,10 +4,10 @@
 // little more time, where each takes little.
 #include "analyze/findings/busiest_line.h"
 #include "analyze/findings/input_lines.h"
-#include "analyze/findings/row_loop.h"
 #include "analyze/findings/rules.h"
 #include "analyze/findings/shared.h"
 #include "analyze/findings/source_line.h"
+#include "analyze/findings/statements.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -94,13 +94,13 @@ static bool hands_on(struct findings *findings, const struct finding *at)
 {
   struct buf source SCOPED(buf_done) = {0};
   struct slice value, names, name;
-  if (!findings_source(findings, at->file, &source))
+  struct statement call;
+  if (!findings_source(findings, at->file, &source) ||
+      !findings_statement_at((struct slice){source.data, source.length}, at->line, &call) ||
+      !findings_assignment(call.text, &names, &value))
     return false;
-  value = findings_line_of((struct slice){source.data, source.length}, at->line);
-  if (!slice_contains(value, "=") || !slice_cut(&value, '=', &names))
-    return false;
-  while (slice_cut(&names, ',', &name))
-    if (findings_is_name(slice_trim(name)) && findings_has_name(value, slice_trim(name)))
+  while (findings_next_argument(&names, &name))
+    if (findings_is_name(name) && findings_has_name(value, name))
       return true;
   return false;
 }

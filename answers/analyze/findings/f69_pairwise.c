@@ -5,6 +5,7 @@
 #include "analyze/findings/rules.h"
 #include "analyze/findings/shared.h"
 #include "analyze/findings/source_line.h"
+#include "analyze/findings/statements.h"
 #include "base/slice.h"
 
 #include <string.h>
@@ -32,18 +33,13 @@ static bool has_new_axis(struct slice text)
   return slice_contains(text, "None") || slice_contains(text, "unsqueeze") || slice_contains(text, "newaxis");
 }
 
-static int depth_of(char byte)
-{
-  return byte == '(' || byte == '[' ? 1 : byte == ')' || byte == ']' ? -1 : 0;
-}
-
 // What an operator has at its right, or at its left.
 static struct slice operand(struct slice text, size_t at, int step)
 {
   size_t from = at;
   int depth = 0;
   for (size_t i = at + (size_t)step; i < text.length; i += (size_t)step) { // it ends at SIZE_MAX, too
-    int change = depth_of(text.data[i]) * step;
+    int change = findings_bracket(text.data[i]) * step;
     if ((depth == 0 && strchr(",=+-*/%<>", text.data[i]) != NULL) || depth + change < 0)
       break;
     depth += change;
@@ -55,15 +51,14 @@ static struct slice operand(struct slice text, size_t at, int step)
 // The new dimension is the last one: x[..., None], x[:, :, None], x.unsqueeze(-1). What is added up along it are elements.
 static bool has_new_last_axis(struct slice text)
 {
-  size_t from = 0, parts = 1;
-  bool has_dots = false, is_last = slice_contains(text, "unsqueeze(-1");
+  bool is_last = slice_contains(text, "unsqueeze(-1");
   for (size_t i = 0; i < text.length; i++) {
-    struct slice part = slice_trim((struct slice){text.data + from, i - from});
-    bool begins = text.data[i] == '[', ends = text.data[i] == ']';
-    has_dots = !begins && (has_dots || slice_is(part, "..."));
-    is_last |= ends && (slice_is(part, "None") || slice_ends_with(part, "newaxis")) && (has_dots || parts > 2);
-    parts = begins ? 1 : parts + (text.data[i] == ',');
-    from = begins || text.data[i] == ',' ? i + 1 : from;
+    struct slice rest = slice_after(text, i + 1), part = {NULL, 0};
+    bool has_dots = false;
+    size_t parts = 0;
+    for (; text.data[i] == '[' && findings_next_argument(&rest, &part); parts++)
+      has_dots |= slice_is(part, "...");
+    is_last |= (slice_is(part, "None") || slice_ends_with(part, "newaxis")) && (has_dots || parts > 2);
   }
   return is_last;
 }
@@ -71,23 +66,13 @@ static bool has_new_last_axis(struct slice text)
 // Of a call's arguments, up to its closing bracket: the one that is named so, or has this place.
 static struct slice dimension_of(struct slice text, size_t place)
 {
-  struct slice found = {NULL, 0};
-  size_t from = 0, index = 0;
-  int depth = 0;
-  for (size_t i = 0; i < text.length && depth >= 0; i++) {
-    int change = depth_of(text.data[i]);
-    if (depth + change < 0 || (depth == 0 && text.data[i] == ',')) {
-      struct slice part = slice_trim((struct slice){text.data + from, i - from});
-      if (slice_starts_with(part, "dim=") || slice_starts_with(part, "axis="))
-        found = slice_after(part, part.data[0] == 'd' ? 4 : 5);
-      else if (index == place)
-        found = part;
-      index++;
-      from = i + 1;
-    }
-    depth += change;
-  }
-  return depth < 0 ? found : (struct slice){NULL, 0};
+  struct slice found = {NULL, 0}, part;
+  for (size_t index = 0; findings_next_argument(&text, &part); index++)
+    if (slice_starts_with(part, "dim=") || slice_starts_with(part, "axis="))
+      found = slice_after(part, part.data[0] == 'd' ? 4 : 5);
+    else if (index == place)
+      found = part;
+  return found;
 }
 
 static bool has_one_of_pairs(struct slice first, struct slice second) // a[:, None] with b[None]: three dimensions
@@ -103,16 +88,6 @@ static bool is_last(struct slice dimension, struct slice left, struct slice righ
          (slice_is(dimension, "2") && (has_one_of_pairs(left, right) || has_one_of_pairs(right, left)));
 }
 
-// Where the bracket around begins or ends; the text's length: nowhere.
-static size_t bracket_from(struct slice text, size_t at, int step)
-{
-  int depth = 0;
-  for (size_t i = at; i < text.length; i += (size_t)step)
-    if ((depth += depth_of(text.data[i]) * step) < 0)
-      return i;
-  return text.length;
-}
-
 static bool adds_up(struct slice function)
 {
   return slice_ends_with(function, "sum") || slice_ends_with(function, "mean") || slice_ends_with(function, "norm");
@@ -122,21 +97,20 @@ static bool adds_up(struct slice function)
 static bool adds_components(struct slice text, struct slice left, struct slice right)
 {
   size_t open = (size_t)(left.data - text.data), close = (size_t)(right.data - text.data) + right.length;
-  while ((open = bracket_from(text, open - 1, -1)) < text.length &&
-         bracket_from(text, close, 1) < text.length) { // open - 1 may be SIZE_MAX
+  while ((open = findings_bracket_from(text, open - 1, -1)) < text.length && close < text.length) {
     struct slice function = {text.data, open};
-    if (adds_up(function))
-      return is_last(dimension_of(slice_after(text, close), slice_ends_with(function, "norm") ? 2 : 1), left, right);
-    close = bracket_from(text, close, 1) + 1;
-    while (close < text.length && text.data[close] == '.') {
+    for (size_t is_function = 1;; is_function = 0) {
+      size_t place = is_function + slice_ends_with(function, "norm"); // of the dimension among the arguments
+      if (adds_up(function))
+        return is_last(dimension_of(slice_after(text, close), place), left, right);
+      close = findings_bracket_from(text, close, 1) + 1;
+      if (close >= text.length || text.data[close] != '.')
+        break;
       const char *bracket = memchr(text.data + close, '(', text.length - close);
       if (bracket == NULL)
         return false;
-      struct slice method = {text.data + close, (size_t)(bracket - text.data) - close};
-      size_t arguments = (size_t)(bracket - text.data) + 1;
-      if (adds_up(method))
-        return is_last(dimension_of(slice_after(text, arguments), slice_ends_with(method, "norm")), left, right);
-      close = bracket_from(text, arguments, 1) + 1;
+      function = (struct slice){text.data + close, (size_t)(bracket - text.data) - close};
+      close += function.length + 1;
     }
   }
   return false;
@@ -210,8 +184,9 @@ static bool source_is_pairwise(struct findings *findings, const struct place *li
   struct buf source SCOPED(buf_done) = {0};
   if (!findings_source(findings, line->file, &source))
     return false;
-  struct slice text = findings_line_of((struct slice){source.data, source.length}, line->line);
-  return has_difference(text) || has_cosines(text);
+  struct statement at;
+  return findings_statement_at((struct slice){source.data, source.length}, line->line, &at) &&
+         (has_difference(at.text) || has_cosines(at.text));
 }
 
 static void add(struct findings *findings, uint32_t line, double ms)

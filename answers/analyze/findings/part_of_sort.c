@@ -2,8 +2,7 @@
 // Reads how a function uses what it sorts. Called by F68. Pure: a few forms of Python are known, and all others are no answer.
 #include "analyze/findings/part_of_sort.h"
 
-#include "analyze/findings/row_loop.h"
-#include "analyze/findings/source_line.h"
+#include "analyze/findings/statements.h"
 
 #include <ctype.h>
 
@@ -12,13 +11,9 @@
 // From an opening bracket to its closing one; of length 0: it has none.
 static struct slice bracketed(struct slice text)
 {
-  int depth = 0;
-  for (size_t i = 0; i < text.length; i++) {
-    depth += findings_bracket(text.data[i]);
-    if (depth <= 0)
-      return (struct slice){text.data, depth < 0 || i == 0 ? 0 : i + 1};
-  }
-  return (struct slice){text.data, 0};
+  size_t end =
+      slice_starts_with(text, "[") || slice_starts_with(text, "(") ? findings_bracket_from(text, 1, 1) : text.length;
+  return (struct slice){text.data, end < text.length ? end + 1 : 0};
 }
 
 static bool is_number(struct slice text)
@@ -60,8 +55,7 @@ static bool takes_part(struct slice index)
 {
   struct slice list = {index.data + 1, index.length - 2}, part;
   size_t parts = 0;
-  while (slice_cut(&list, ',', &part)) {
-    part = slice_trim(part);
+  while (findings_next_argument(&list, &part)) {
     if (is_one_part(part))
       parts++;
     else if (!slice_is(part, ":") && !slice_is(part, "...") && !slice_is(part, "None"))
@@ -70,89 +64,47 @@ static bool takes_part(struct slice index)
   return parts == 1;
 }
 
-// ".values", ".indices"; the length of what the text begins with.
-static size_t member_length(struct slice text)
+// ".values", ".indices", "[0]" of a pair of both; the length of what the text begins with.
+static size_t member_length(struct slice text, bool is_pair)
 {
-  return slice_starts_with(text, ".values") ? 7 : slice_starts_with(text, ".indices") ? 8 : 0;
+  bool is_element = is_pair && (slice_starts_with(text, "[0]") || slice_starts_with(text, "[1]"));
+  return is_element ? 3 : slice_starts_with(text, ".values") ? 7 : slice_starts_with(text, ".indices") ? 8 : 0;
 }
 
-static size_t indent_of(struct slice line)
+// Each use of the name in the text has the index, or, of length 0, the one that the text shows first.
+static bool uses_part(struct slice text, struct slice name, bool is_pair, struct slice *index)
 {
-  size_t count = 0;
-  while (count < line.length && line.data[count] == ' ')
-    count++;
-  return count;
-}
-
-// The lines of the function around, or all of the source.
-static struct slice function_around(struct slice source, int64_t line)
-{
-  size_t indent = indent_of(findings_line_of(source, line));
-  struct slice text;
-  for (int64_t i = line - 1; i > 0; i--) {
-    text = findings_line_of(source, i);
-    struct slice code = slice_trim(text);
-    if (code.length == 0 || slice_starts_with(code, ")") || indent_of(text) >= indent)
-      continue;
-    indent = indent_of(text);
-    if (!slice_starts_with(code, "def ") && !slice_starts_with(code, "async def "))
-      continue;
-    struct slice rest = {text.data + text.length, source.length - (size_t)(text.data + text.length - source.data)};
-    const char *end = rest.data;
-    while (slice_cut(&rest, '\n', &text) &&
-           (slice_trim(text).length == 0 || indent_of(text) > indent || slice_starts_with(slice_trim(text), ")")))
-      end = text.data + text.length;
-    return (struct slice){findings_line_of(source, i).data, (size_t)(end - findings_line_of(source, i).data)};
-  }
-  return source;
-}
-
-static struct slice without_comment(struct slice line)
-{
-  const char *found = line.length > 0 ? memchr(line.data, '#', line.length) : NULL;
-  return found != NULL ? (struct slice){line.data, (size_t)(found - line.data)} : line;
-}
-
-// Each use of the name in the line has the index, or, of length 0, the one that the line shows first.
-static bool uses_part(struct slice line, struct slice name, struct slice *index)
-{
-  for (size_t i = 0; i + name.length <= line.length; i++) {
-    struct slice around = {line.data + (i > 0 ? i - 1 : 0), 0};
-    around.length = (size_t)(line.data - around.data) + i + name.length;
-    around.length += i + name.length < line.length;
-    if (memcmp(line.data + i, name.data, name.length) != 0 || !findings_has_name(around, name))
-      continue;
-    struct slice rest = slice_after(line, i + name.length);
-    rest = slice_after(rest, member_length(rest));
-    struct slice used = slice_starts_with(rest, "[") ? bracketed(rest) : (struct slice){NULL, 0};
-    if (used.length == 0 || !takes_part(used) || (index->length > 0 && !slice_equal(used, *index)))
+  for (size_t i = 0; (i = findings_name_at(text, i, name)) < text.length; i++) {
+    struct slice rest = slice_after(text, i + name.length);
+    struct slice used = bracketed(slice_after(rest, member_length(rest, is_pair)));
+    if (used.length == 0 || used.data[0] != '[' || !takes_part(used) ||
+        (index->length > 0 && !slice_equal(used, *index)))
       return false;
     *index = used;
   }
   return true;
 }
 
-// "order = order[:k]" -> the rest; other lines as they are.
-static struct slice without_assignment(struct slice line, struct slice name, bool *ret_assigns)
+// All of the source, where no function is around.
+static struct statement function_around(struct slice source, struct statement at)
 {
-  struct slice value = line, target;
-  *ret_assigns = slice_cut(&value, '=', &target) && slice_equal(slice_trim(target), name) &&
-                 value.data == target.data + target.length + 1 && !slice_starts_with(value, "=");
-  return *ret_assigns ? value : line;
+  while (findings_header_of(source, at, &at))
+    if (slice_starts_with(at.text, "def ") || slice_starts_with(at.text, "async def "))
+      return at;
+  return (struct statement){.after = source};
 }
 
-static bool name_takes_part(struct slice function, const char *sort, struct slice name, bool *is_used)
+static bool name_takes_part(struct statement function, const char *sort, struct slice name, bool is_pair, bool *is_used)
 {
-  struct slice index = {NULL, 0}, line;
-  while (slice_cut(&function, '\n', &line)) {
-    bool assigns;
-    struct slice code = without_comment(line);
-    if (line.data == sort)
+  struct slice index = {NULL, 0}, target, value;
+  struct statement at = function;
+  while (findings_next_statement(&at) && (function.text.length == 0 || at.indent > function.indent)) {
+    if (at.text.data == sort)
       continue;
-    code = without_assignment(code, name, &assigns);
-    if (!uses_part(code, name, &index))
+    bool assigns = findings_assignment(at.text, &target, &value) && slice_equal(target, name);
+    if (!uses_part(assigns ? value : at.text, name, is_pair, &index))
       return false;
-    if (assigns && line.data > sort)
+    if (assigns && at.text.data > sort)
       break;
   }
   *is_used |= index.length > 0;
@@ -162,29 +114,26 @@ static bool name_takes_part(struct slice function, const char *sort, struct slic
 bool findings_takes_part(struct slice source, int64_t line)
 {
   static const char call[] = "sort(";
-  struct slice text = findings_line_of(source, line), code = without_comment(text), names, name;
-  const char *found = code.length > 0 ? memmem(code.data, code.length, call, sizeof call - 1) : NULL;
+  struct statement at;
+  struct slice names, name, value;
+  const char *found =
+      findings_statement_at(source, line, &at) ? memmem(at.text.data, at.text.length, call, sizeof call - 1) : NULL;
   if (found == NULL)
     return false;
-  struct slice rest = slice_after(code, (size_t)(found - code.data) + sizeof call - 2);
-  bool is_argsort = found - code.data >= 3 && memcmp(found - 3, "arg", 3) == 0;
+  struct slice rest = slice_after(at.text, (size_t)(found - at.text.data) + sizeof call - 2);
+  bool is_pair = found - at.text.data < 3 || memcmp(found - 3, "arg", 3) != 0, is_used = false;
   rest = slice_after(rest, bracketed(rest).length);
-  size_t member = member_length(rest);
-  if (!is_argsort && member == 0 && (slice_starts_with(rest, "[0]") || slice_starts_with(rest, "[1]")))
-    member = 3;
+  size_t member = member_length(rest, is_pair);
   rest = slice_after(rest, member);
   if (slice_starts_with(rest, "["))
     return bracketed(rest).length > 0 && takes_part(bracketed(rest));
-  if (slice_trim(rest).length > 0 || !slice_cut(&code, '=', &names))
+  if (slice_trim(rest).length > 0 || !findings_assignment(at.text, &names, &value))
     return false;
-  struct slice function = function_around(source, line);
-  bool is_used = false;
-  while (slice_cut(&names, ',', &name)) {
-    name = slice_trim(name);
-    if (!findings_is_name(name))
+  is_pair &= member == 0 && !slice_contains(names, ",");
+  struct statement function = function_around(source, at);
+  while (findings_next_argument(&names, &name))
+    if (!findings_is_name(name) ||
+        (!slice_is(name, "_") && !name_takes_part(function, at.text.data, name, is_pair, &is_used)))
       return false;
-    if (!slice_is(name, "_") && !name_takes_part(function, text.data, name, &is_used))
-      return false;
-  }
   return is_used;
 }

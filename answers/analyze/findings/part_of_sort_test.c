@@ -31,6 +31,8 @@ static void test_parts(void **unused)
       "    v, order = torch.sort(x, dim=-1)\n    a = v[:, :k]\n    b = order[:, :k]\n",
       "    v, _ = x.sort()\n    return x >= v[:, k - 1, None]\n",
       "    v = torch.sort(x)\n    return v.values[-1]\n",
+      "    v = torch.sort(x)\n    return v[1][:k]\n",
+      "    order = torch.argsort(\n        x)\n    return order[:k]\n",
       "    order = x.argsort()[-k:]\n",
       "    return x.sort(descending=True)[0][:, :k]\n",
       "    v = torch.sort(x).values[:, 0]\n",
@@ -57,6 +59,7 @@ static void test_all(void **unused)
       "    order = torch.argsort(x).flip(0)\n    a = order[:k]\n",
       "    a = x[torch.argsort(x)]\n",
       "    v = torch.sort(\n      x)\n    a = v[0]\n",
+      "    v = torch.sort(x)\n    a = v[0]\n",
       "    v, order = torch.sort(x)\n    a = v[:k]\n    return order\n",
       "    order = x\n"};
   for (size_t i = 0; i < sizeof bodies / sizeof bodies[0]; i++)

@@ -10,10 +10,5 @@
 bool findings_loop_is_independent(struct slice source, int64_t line, int64_t *ret_first);
 // Whether none of the comprehensions at `line` assigns something that a later iteration may read.
 bool findings_comprehension_is_independent(struct slice source, int64_t line);
-// Whether the text has the name as one of its own, not of an attribute.
-bool findings_has_name(struct slice text, struct slice name);
-bool findings_is_name(struct slice text);
-// What the byte adds to the depth of brackets: 1 of an opening one, -1 of a closing one, else 0.
-int findings_bracket(char byte);
 
 #endif

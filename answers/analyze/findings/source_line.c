@@ -9,15 +9,6 @@
 
 #define FILE_BYTES_MOST ((size_t)512 << 10)
 
-struct slice findings_line_of(struct slice source, int64_t line)
-{
-  struct slice found = {source.data, 0};
-  for (; line > 0; line--)
-    if (!slice_cut(&source, '\n', &found))
-      return (struct slice){NULL, 0};
-  return found;
-}
-
 bool findings_source(struct findings *findings, const char *file, struct buf *ret_text)
 {
   const struct question *question = findings->question;
@@ -39,7 +30,10 @@ const char *findings_source_line(struct findings *findings, const char *file, in
   struct buf text SCOPED(buf_done) = {0};
   if (!findings_source(findings, file, &text))
     return NULL;
-  struct slice found = slice_trim(findings_line_of((struct slice){text.data, text.length}, line));
+  struct slice rest = {text.data, text.length}, found = {NULL, 0};
+  while (line-- > 0)
+    slice_cut(&rest, '\n', &found);
+  found = slice_trim(found);
   return found.length > 0 ? findings_name(findings, arena_copy(findings->question->arena, found.data, found.length))
                           : NULL;
 }

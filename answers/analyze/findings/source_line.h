@@ -5,12 +5,10 @@
 
 #include "analyze/findings/findings.h"
 #include "base/buf.h"
-#include "base/slice.h"
 
 // The whole file; the caller frees `text`. False: the request does not allow it, the trace is of another machine, or the file is no Python
 // source, is gone, or was changed after the recording began.
 bool findings_source(struct findings *findings, const char *file, struct buf *ret_text);
-struct slice findings_line_of(struct slice source, int64_t line); // from 1; of length 0: there is none
 // The text of the line, without blanks around it, shortened; NULL, as above.
 const char *findings_source_line(struct findings *findings, const char *file, int64_t line);
 
