@@ -209,10 +209,21 @@ static void find_chains(struct findings *findings, struct chains *chains)
   }
 }
 
+// A simulation, or a network of fixed weights written out, computes by such operators alone.
+static bool has_model(const struct places *places)
+{
+  bool has = false;
+  for (uint32_t i = 0; i < places->count; i++)
+    has |= place_is_glue(&places->all[i]) || findings_is_backward(places->all[i].name);
+  return has;
+}
+
 static enum status find(struct findings *findings, struct error *err)
 {
   const struct places *places;
   XSP_TRY(findings_host_places(findings, &places, err)); // F2 has kernels
+  if (!has_model(places))
+    return STATUS_OK;
   struct chains chains = {
       .places = places,
       .calls = arena_alloc_array(findings->question->scratch, places->function_count + 1, sizeof *chains.calls)};
