@@ -82,9 +82,17 @@ static bool has_one_of_pairs(struct slice first, struct slice second) // a[:, No
          (slice_contains(second, "[None") || slice_contains(second, "unsqueeze(0)"));
 }
 
-static bool is_last(struct slice dimension, struct slice left, struct slice right)
+static bool has_components(struct slice text) // a[:, None, :]
 {
-  return slice_is(dimension, "-1") ||
+  const char *comma = text.length > 0 ? memchr(text.data, ',', text.length) : NULL;
+  return comma != NULL && memchr(comma + 1, ',', (size_t)(text.data + text.length - comma - 1)) != NULL;
+}
+
+// Of `function`. The mean of absolute values is mostly that of numbers, unless they are seen to have components.
+static bool is_last(struct slice function, struct slice dimension, struct slice left, struct slice right)
+{
+  return (slice_is(dimension, "-1") &&
+          (!slice_ends_with(function, "mean") || has_components(left) || has_components(right))) ||
          (slice_is(dimension, "2") && (has_one_of_pairs(left, right) || has_one_of_pairs(right, left)));
 }
 
@@ -102,7 +110,7 @@ static bool adds_components(struct slice text, struct slice left, struct slice r
     for (size_t is_function = 1;; is_function = 0) {
       size_t place = is_function + slice_ends_with(function, "norm"); // of the dimension among the arguments
       if (adds_up(function))
-        return is_last(dimension_of(slice_after(text, close), place), left, right);
+        return is_last(function, dimension_of(slice_after(text, close), place), left, right);
       close = findings_bracket_from(text, close, 1) + 1;
       if (close >= text.length || text.data[close] != '.')
         break;
@@ -143,7 +151,8 @@ static bool has_cosines(struct slice text)
   if (at + first.length >= text.length)
     return false;
   struct slice second = operand(text, at + first.length, 1);
-  return are_pairs(first, second) && is_last(dimension_of(slice_after(text, at + 1), 2), first, second);
+  struct slice function = {found, sizeof name - 2};
+  return are_pairs(first, second) && is_last(function, dimension_of(slice_after(text, at + 1), 2), first, second);
 }
 
 // |a - b| or its square, then a sum or norm over the components, all at one line: the differences have no other use.

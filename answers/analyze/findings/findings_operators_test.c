@@ -642,6 +642,7 @@ static void test_f69(void **unused)
                                         "\nreturn torch.pow(a.unsqueeze(1) - b.unsqueeze(0), 2).sum(2)",
                                         "\n  d = (a[:, None, :] - b[i][None, :, :]).pow(2).sum(-1)  # all\n",
                                         "\nl = torch.mean(torch.sum((a[:, :, None, :] - b[:, None]) ** 2, dim=-1))\n",
+                                        "\nd = (a[:, None, :] - b[None, :, :]).abs().mean(-1)\n",
                                         "\nd = torch.norm(a[:, None] - b[None], p=2, dim=2).mean()\n"};
   for (size_t i = 0; i < sizeof sources / sizeof sources[0]; i++) {
     findings_test_done(unused);
@@ -688,6 +689,7 @@ static void test_f69_is_silent_where_pairs_are_added_up(void **unused)
                                         "\nd = ((x.unsqueeze(-1) - y.unsqueeze(0)) ** 2).sum(-1)\n",
                                         "\nd = torch.sum((a[:, None] - b[None]) ** 2, dim=axis)\n",
                                         "\nd = ((a[:, None] - b[None]) ** 2).sum(1)\n",
+                                        "\nspread = (x[:, None] - x[None, :]).abs().mean(-1)\n",
                                         "\nd = ((a[:, :, None] - b[:, None]) ** 2).sum(2)\n",
                                         "\nd = ((a[:, None] - b[None]) ** 2).sum(\n",
                                         "\ns = F.cosine_similarity(a[:, None], b[None])\n"};
