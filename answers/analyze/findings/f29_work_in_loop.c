@@ -336,7 +336,8 @@ static void judge(struct works *works, unsigned kind)
 static bool have_backward(const struct places *places)
 {
   for (size_t i = 0; i < places->function_count; i++)
-    if (findings_is_backward(places->functions[i].name))
+    if (findings_is_backward(places->functions[i].name) ||
+        strstr(places->functions[i].name, "gradient_tape/") != NULL) // TensorFlow's
       return true;
   return false;
 }

@@ -180,12 +180,13 @@ const struct work_kind work_kinds[WORK_KINDS] = {
      "copy it only where it is better than before, or every so many steps; load_state_dict() into a copy that is kept",
      {"*/copy.py"},
      {"deepcopy"}},
-    [WORK_STATES] = {"states",
-                     "%s collects or loads a model's state_dict() in the loop, again and again",
-                     "take state_dict() once; average parameters in place (torch._foreach_lerp_, "
-                     "torch.optim.swa_utils.AveragedModel)",
-                     {"*/torch/nn/modules/module.py", "*/torch/optim/optimizer.py"},
-                     {"*state_dict*"}},
+    [WORK_STATES] =
+        {"states",
+         "%s collects or loads a model's weights in the loop (state_dict(), get_weights()), again and again",
+         "take state_dict() once; average parameters in place (torch._foreach_lerp_, "
+         "torch.optim.swa_utils.AveragedModel); take get_weights() once an epoch",
+         {"*/torch/nn/modules/module.py", "*/torch/optim/optimizer.py", "*/keras/src/layers/layer.py"},
+         {"*state_dict*", "*get_weights", "*set_weights"}},
     [WORK_TEXT] =
         {"text",
          "%s has tensors formatted as text in the loop",
