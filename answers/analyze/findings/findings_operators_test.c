@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// F26 to F28, F58, F60, F63, F68 and F69 over programs with known answers: operators that could be fewer or others. Each names its fault with its
-// line, and is silent about the same program without.
+// F26 to F28, F34, F58, F60, F63, F68 and F69 over programs with known answers: operators that could be fewer or others. Each names its fault
+// with its line, and is silent about the same program without.
 #include "analyze/findings/test_operators.h"
 
 #include <string.h>
@@ -723,6 +723,33 @@ static void test_f69_is_silent_below_its_share(void **unused)
   assert_int_equal(pairs("\ns = F.cosine_similarity(a[:, None], b[None], dim=-1)\n", names, 3, 2), 0);
 }
 
+// ---- F34, by the source ------------------------------------------------------------------------------------------------
+static void padding_in(const char *source, double line)
+{
+  const char *path = start_with(source);
+  fixture.context_id = 0;
+  int64_t id = fixture_span(&fixture, XSP_LEVEL_MODEL, "predict", 0, MS);
+  fixture_int(&fixture, id, "positions", 100);
+  fixture_int(&fixture, id, "padded", 80);
+  fixture_int(&fixture, id, "spare", 70);
+  operator_at(python(0, "train", path, 25), "aten::addmm", 0, 800 * US);
+  assert_int_equal(ask_rule("F34"), 1);
+  ASSERT_NEAR(found_number(0, "line"), line);
+}
+
+static void test_f34_names_the_line_that_pads(void **unused)
+{
+  static const char *const sources[] = {"\ne = tok(texts,\n  padding=\"max_length\")  # all\n",
+                                        "n = c['max_length']\n\ne = tok(t, padding='max_length', max_length=n)\n",
+                                        "a = tok(t, padding='max_length')\nb = tok(v, padding='max_length')\n"};
+  static const double lines[] = {3, 3, 25}; // of several it may be each
+  for (size_t i = 0; i < sizeof sources / sizeof sources[0]; i++) {
+    findings_test_done(unused);
+    findings_test_start(unused);
+    padding_in(sources[i], lines[i]);
+  }
+}
+
 // ---- which findings remain ---------------------------------------------------------------------------------------------
 static void test_least_gain(void **unused)
 {
@@ -784,6 +811,7 @@ int main(void)
       TEST(test_f68_is_silent_about_installed_code),
       TEST(test_f68_is_silent_where_all_are_used),
       TEST(test_f68_is_silent_where_the_order_counts),
+      TEST(test_f34_names_the_line_that_pads),
       TEST(test_f69),
       TEST(test_f69_of_norms),
       TEST(test_f69_of_cosines),
