@@ -283,6 +283,7 @@ static void add(struct works *works, unsigned kind, const struct own_line *line)
     finding->title = arena_format(findings->question->arena, "%s: %s", finding->title, source);
   if (work_kinds[kind].title == work_kinds[WORK_COMPILATION].title && works->compiled_again != NULL)
     finding->title = arena_format(findings->question->arena, "%s: %s", finding->title, works->compiled_again);
+  finding_at_setting(findings, finding, work_kinds[kind].key);
   finding->advice = work_kinds[kind].advice;
   finding->threshold = findings_threshold_of(findings, least_of(kind));
   finding->confidence = CONFIDENCE_MEDIUM;

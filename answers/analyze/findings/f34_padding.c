@@ -4,7 +4,6 @@
 #include "analyze/findings/rules.h"
 #include "analyze/findings/shared.h"
 #include "analyze/findings/source_line.h"
-#include "analyze/findings/statements.h"
 
 #include <string.h>
 
@@ -23,27 +22,6 @@ static enum status add_run(struct findings *findings, int64_t run_id, const uint
   return STATUS_OK;
 }
 
-// The one line of the source that pads so: tokenizer(texts, padding="max_length"); 0: none or several.
-static int64_t padding_line(struct findings *findings, const char *file)
-{
-  struct buf source SCOPED(buf_done) = {0};
-  int64_t line = 0;
-  size_t count = 0;
-  if (!findings_source(findings, file, &source))
-    return 0;
-  for (struct statement at = {.after = {source.data, source.length}}; findings_next_statement(&at);) {
-    struct slice rest = at.text, text;
-    if (!slice_contains(rest, "padding"))
-      continue;
-    for (int64_t i = at.first; slice_cut(&rest, '\n', &text); i++)
-      if (slice_contains(text, "\"max_length\"") || slice_contains(text, "'max_length'")) {
-        line = i;
-        count++;
-      }
-  }
-  return count == 1 ? line : 0;
-}
-
 static enum status add(struct findings *findings, const double *counts, double part, struct error *err)
 {
   struct finding *finding = findings_add(findings);
@@ -56,12 +34,7 @@ static enum status add(struct findings *findings, const double *counts, double p
   finding->title = arena_format(
       findings->question->arena, "%.3g %% of the positions in the model's batches are padding, %.3g %% in all rows",
       analyze_share_pct(counts[PADDED], counts[POSITIONS]), analyze_share_pct(counts[SPARE], counts[POSITIONS]));
-  int64_t line = padding_line(findings, finding->file);
-  if (line > 0) {
-    finding->title = arena_format(findings->question->arena, "%s; the model is called at line %lld", finding->title,
-                                  (long long)finding->line);
-    finding->line = line;
-  }
+  finding_at_setting(findings, finding, "padding");
   finding->advice =
       "pad each batch to its own longest row (padding=\"longest\", pad_sequence), not to max_length; batch rows "
       "of similar lengths together";

@@ -3,6 +3,7 @@
 // pass. That is for models whose activations do not fit; others only take longer. Times are those of A16.
 #include "analyze/findings/rules.h"
 #include "analyze/findings/shared.h"
+#include "analyze/findings/source_line.h"
 
 #include <string.h>
 #include <xsp/call_path.h>
@@ -58,6 +59,7 @@ static void add(struct findings *findings, uint32_t place, double ms)
                                 "activation checkpointing computes parts of the forward pass again in the backward "
                                 "pass, %s %s",
                                 findings_time(findings, ms), findings_per_observation(findings));
+  finding_at_setting(findings, finding, "recomputation");
   finding->advice = "where memory suffices: no torch.utils.checkpoint, gradient_checkpointing_disable(); else only for "
                     "layers with large activations and little work";
   finding->threshold = findings_threshold_of(findings, "recomputation-share");

@@ -3,6 +3,7 @@
 // their names: what they compute looks like any other prediction.
 #include "analyze/findings/rules.h"
 #include "analyze/findings/shared.h"
+#include "analyze/findings/source_line.h"
 
 #include <string.h>
 #include <xsp/call_path.h>
@@ -113,6 +114,7 @@ static void add(struct findings *findings, const struct evaluations *evaluations
       arena_format(findings->question->arena, "%s runs in %zu of %zu training steps to evaluate the model, %s %s",
                    findings_name(findings, finding->context), evaluations->with_it, evaluations->steps,
                    findings_time(findings, ms), findings_per_observation(findings));
+  finding_at_setting(findings, finding, "frequent_evaluation");
   finding->advice = "evaluate once an epoch, or every so many steps, or on a part of the data";
   finding->threshold = findings_threshold_of(findings, "frequent_evaluation-share");
   finding->confidence = CONFIDENCE_MEDIUM;

@@ -750,6 +750,35 @@ static void test_f34_names_the_line_that_pads(void **unused)
   }
 }
 
+// ---- lines that ask for it ---------------------------------------------------------------------------------------------
+// A trainer that evaluates in each step, called at line 3 of the source.
+static void evaluates_in(const char *source, double line)
+{
+  const char *path = start_with(source);
+  uint32_t main = python(0, "main", path, 3);
+  uint32_t evaluate = python(main, "Trainer.evaluate", "/venv/lib/python3.11/site-packages/transformers/trainer.py", 9);
+  for (int i = 0; i < 4; i++) {
+    int64_t at = step(10 * MS);
+    backward_at(main, "AddmmBackward0", at, MS);
+    operator_at(evaluate, "aten::addmm", at + MS, 8 * MS);
+  }
+  assert_int_equal(ask_rule("F64"), 1);
+  ASSERT_NEAR(found_number(0, "line"), line);
+  assert_true((strstr(found_text(0, "title"), "called at line 3") != NULL) == (line != 3));
+}
+
+static void test_the_arguments_of_a_trainer(void **unused)
+{
+  static const char *const sources[] = {"a = A(\n    eval_steps=1)\nt.train()\n", "a = A(eval_steps=1)\n\nloop()\n",
+                                        "a = A(eval_steps=1)\nb = A(eval_steps=9)\nt.train()\n"};
+  static const double lines[] = {2, 3, 3};
+  for (size_t i = 0; i < sizeof sources / sizeof sources[0]; i++) {
+    findings_test_done(unused);
+    findings_test_start(unused);
+    evaluates_in(sources[i], lines[i]);
+  }
+}
+
 // ---- which findings remain ---------------------------------------------------------------------------------------------
 static void test_least_gain(void **unused)
 {
@@ -812,6 +841,7 @@ int main(void)
       TEST(test_f68_is_silent_where_all_are_used),
       TEST(test_f68_is_silent_where_the_order_counts),
       TEST(test_f34_names_the_line_that_pads),
+      TEST(test_the_arguments_of_a_trainer),
       TEST(test_f69),
       TEST(test_f69_of_norms),
       TEST(test_f69_of_cosines),

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the program's source. Called by F2, F29, F63, F68, F69 and the first sentence. The name comes from a trace: only a regular file *.py is
+// Reads the program's source. Called by F2, F29, F34, F62 to F64, F67 to F69 and the first sentence. The name comes from a trace: only a regular file *.py is
 // read, only where the trace was recorded on this machine, and only if the request allows it, which a server's never does.
 #include "analyze/findings/source_line.h"
 
+#include "analyze/findings/statements.h"
 #include "base/clock.h"
 #include "base/input_file.h"
 #include "base/slice.h"
@@ -36,4 +37,63 @@ const char *findings_source_line(struct findings *findings, const char *file, in
   found = slice_trim(found);
   return found.length > 0 ? findings_name(findings, arena_copy(findings->question->arena, found.data, found.length))
                           : NULL;
+}
+
+#define WORDS_MOST 4
+
+static const struct setting {
+  const char *key,
+      *beside; // beside: what the statement has, too; NULL: only a call of a trainer is not the line to change
+  const char *words[WORDS_MOST];
+} settings[] = {
+    {"padding", "padding", {"\"max_length\"", "'max_length'"}},
+    {"eager_keras", NULL, {"run_eagerly", "run_functions_eagerly"}},
+    {"checkpoint", NULL, {"save_steps", "save_freq", "every_n_train_steps"}},
+    {"logging", NULL, {"logging_steps", "log_every_n_steps"}},
+    {"frequent_evaluation", NULL, {"eval_steps", "val_check_interval"}},
+    {"recomputation", NULL, {"gradient_checkpointing", "activation_checkpointing"}},
+};
+
+static bool has_word(const struct setting *setting, struct slice line)
+{
+  for (size_t i = 0; i < WORDS_MOST && setting->words[i] != NULL; i++)
+    if (slice_contains(line, setting->words[i]))
+      return true;
+  return false;
+}
+
+// 0: none, or several.
+static int64_t setting_line(const struct setting *setting, struct slice source)
+{
+  int64_t found = 0;
+  for (struct statement at = {.after = source}; findings_next_statement(&at);) {
+    struct slice rest = at.text, line;
+    bool is_one = setting->beside == NULL || slice_contains(rest, setting->beside);
+    for (int64_t i = at.first; is_one && slice_cut(&rest, '\n', &line); i++)
+      if (has_word(setting, line)) {
+        if (found != 0)
+          return 0;
+        found = i;
+      }
+  }
+  return found;
+}
+
+void finding_at_setting(struct findings *findings, struct finding *finding, const char *key)
+{
+  struct buf source SCOPED(buf_done) = {0};
+  struct statement call;
+  for (size_t i = 0; i < sizeof settings / sizeof settings[0]; i++) {
+    if (strcmp(settings[i].key, key) != 0 || !findings_source(findings, finding->file, &source))
+      continue;
+    struct slice text = {source.data, source.length};
+    int64_t line = setting_line(&settings[i], text);
+    bool is_trainers = findings_statement_at(text, finding->line, &call) &&
+                       (slice_contains(call.text, ".fit(") || slice_contains(call.text, ".train("));
+    if (line == 0 || line == finding->line || (settings[i].beside == NULL && !is_trainers))
+      continue;
+    finding->title =
+        arena_format(findings->question->arena, "%s; called at line %lld", finding->title, (long long)finding->line);
+    finding->line = line;
+  }
 }

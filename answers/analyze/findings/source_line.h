@@ -11,5 +11,8 @@
 bool findings_source(struct findings *findings, const char *file, struct buf *ret_text);
 // The text of the line, without blanks around it, shortened; NULL, as above.
 const char *findings_source_line(struct findings *findings, const char *file, int64_t line);
+// Moves the finding, of a rule or kind of work, to the one line of its file that asks for what it is about, if there is such a line:
+// save_steps=1 rather than trainer.train(). The title then has the line that it was at.
+void finding_at_setting(struct findings *findings, struct finding *finding, const char *key);
 
 #endif
