@@ -210,11 +210,14 @@ static void find_chains(struct findings *findings, struct chains *chains)
 }
 
 // A simulation, or a network of fixed weights written out, computes by such operators alone.
-static bool has_model(const struct places *places)
+static bool has_model(struct findings *findings, const struct places *places)
 {
-  bool has = false;
-  for (uint32_t i = 0; i < places->count; i++)
-    has |= place_is_glue(&places->all[i]) || findings_is_backward(places->all[i].name);
+  bool *is_below = arena_alloc_array(findings->question->scratch, places->count + 1, sizeof *is_below), has = false;
+  for (uint32_t i = 0; i < places->count; i++) { // callers come before what they call
+    const struct place *place = &places->all[i];
+    is_below[i] = place_is_glue(place) || (place->parent != PLACE_NONE && is_below[place->parent]);
+    has |= place->own.operators.count > 0 && (is_below[i] || findings_is_backward(place->name));
+  }
   return has;
 }
 
@@ -222,7 +225,7 @@ static enum status find(struct findings *findings, struct error *err)
 {
   const struct places *places;
   XSP_TRY(findings_host_places(findings, &places, err)); // F2 has kernels
-  if (!has_model(places))
+  if (!has_model(findings, places))
     return STATUS_OK;
   struct chains chains = {
       .places = places,

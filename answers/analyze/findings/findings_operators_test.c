@@ -78,6 +78,7 @@ static void test_f27_is_silent_about_a_simulation(void **unused)
 {
   (void)unused;
   chain(FILE_OF, false);
+  python(python(0, "<module>", FILE_OF, 1), "<module>", TORCH "nn/modules/module.py", 1); // an import
   assert_int_equal(ask_rule("F27"), 0);
 }
 
