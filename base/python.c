@@ -15,6 +15,7 @@
 
 #define PYTHON_WAIT_MS 10000
 #define PYTHON_OUTPUT_BYTES 65536
+#define KEPT_ANSWER "XSP_PYTHON_FOLDERS" // of the environment, for tracers, too, which have this code of their own
 
 struct walk {
   python_visit_fn visit;
@@ -90,6 +91,26 @@ static char *neighbouring_environment(void)
   return realpath(program, NULL);
 }
 
+// The folders that the python3 in PATH looks for modules in, a line each; "": it is not there, or gave no answer.
+static void ask_path(char *folders, size_t size)
+{
+  static const char code[] = "import sys\nfor path in sys.path: print(path)";
+  if (!python_ask("python3", code, PYTHON_WAIT_MS, folders, size))
+    folders[0] = 0;
+}
+
+void python_keep_answer(void)
+{
+  char folders[PYTHON_OUTPUT_BYTES];
+  ask_path(folders, sizeof folders);
+  (void)setenv(KEPT_ANSWER, folders, 1);
+}
+
+void python_drop_answer(void)
+{
+  (void)unsetenv(KEPT_ANSWER);
+}
+
 bool python_visit(python_visit_fn visit, python_missed_fn missed, void *context)
 {
   const struct walk walk = {visit, missed, context};
@@ -101,9 +122,13 @@ bool python_visit(python_visit_fn visit, python_missed_fn missed, void *context)
   free(neighbour);
   if (found)
     return true;
-  char folders[PYTHON_OUTPUT_BYTES] = "";
-  static const char code[] = "import sys\nfor path in sys.path: print(path)";
-  if (python_ask("python3", code, PYTHON_WAIT_MS, folders, sizeof folders)) {
+  char folders[PYTHON_OUTPUT_BYTES];
+  const char *kept = getenv(KEPT_ANSWER);
+  if (kept == NULL)
+    ask_path(folders, sizeof folders);
+  else
+    snprintf(folders, sizeof folders, "%s", kept);
+  if (folders[0] != 0) {
     char *rest = NULL;
     for (char *line = strtok_r(folders, "\n", &rest); line != NULL && !found; line = strtok_r(NULL, "\n", &rest))
       found = visit(context, line);

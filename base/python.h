@@ -16,6 +16,9 @@ typedef void (*python_missed_fn)(void *context, const char *environment, const c
 
 // Returns true where a visit did.
 bool python_visit(python_visit_fn visit, python_missed_fn missed, void *context);
+// Asks the python3 in PATH now, for all visits until it is dropped: those of processes, too, that this one starts. One thread only.
+void python_keep_answer(void);
+void python_drop_answer(void);
 // Of one environment, by its folder.
 bool python_visit_environment(const char *environment, python_visit_fn visit, void *context);
 // What `code` prints in the interpreter `program` (a path, or a name in PATH), whose stderr is dropped. False: the program is

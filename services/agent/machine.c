@@ -2,6 +2,7 @@
 // Describes this machine. Called by start.c, and where a manifest needs hardware.
 #include "agent/machine.h"
 
+#include "base/python.h"
 #include "base/small_file.h"
 #include "experiment/experiment.h"
 #include "frameworks/frameworks.h"
@@ -58,12 +59,14 @@ static void find_frameworks(struct arena *arena, struct agent_record *record)
 {
   struct probe_result result;
   record->frameworks = arena_alloc_array(arena, FRAMEWORKS_MOST, sizeof *record->frameworks);
+  python_keep_answer(); // each probe is a process
   for (size_t i = 0; predictors[i] != NULL && record->framework_count < FRAMEWORKS_MOST; i++) {
     probe_predictor(predictors[i], NULL, &result);
     if (result.is_usable)
       record->frameworks[record->framework_count++] = (struct agent_framework){
           predictors[i]->name, result.version[0] != 0 ? arena_format(arena, "%s", result.version) : NULL};
   }
+  python_drop_answer();
 }
 
 enum status machine_hardware(struct arena *arena, struct agent_record *record, struct error *err)

@@ -63,6 +63,18 @@ class FrameworksTest(unittest.TestCase):
                     self.assertIn("looked into", found["reason"])
                     self.assertIn(f"--library {name}=PATH", found["advice"])
 
+    def test_python_is_asked_once(self):
+        """The one in PATH; not once for each framework. One framework is looked for where it says."""
+        program, asked, modules = (self.folder / name for name in ("python3", "asked", "modules"))
+        program.write_text(f"#!/bin/sh\necho asked >>{asked}\necho {modules}\n")
+        program.chmod(0o755)
+        (modules / "openvino" / "libs").mkdir(parents=True)
+        environment = {**os.environ, "VIRTUAL_ENV": "", "PATH": f"{self.folder}:/usr/bin:/bin"}
+        for names in ((), ("openvino",), ("openvino", "mxnet")):
+            asked.unlink(missing_ok=True)
+            subprocess.run([XSP, "check", *names], capture_output=True, timeout=600, env=environment)
+            self.assertEqual(asked.read_text().count("asked"), 1, names)
+
     def test_absent_model_is_the_models_fault(self):
         for name, file in FRAMEWORKS.items():
             with self.subTest(name):

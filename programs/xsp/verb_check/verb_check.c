@@ -2,6 +2,7 @@
 // xsp check: which frameworks and tracers can be used here, which not and why; what the machine is like.
 #include "base/library.h"
 #include "base/nearest.h"
+#include "base/python.h"
 #include "base/slice.h"
 #include "manifests/manifests.h"
 #include "programs/xsp/output.h"
@@ -90,6 +91,8 @@ static enum status probe_subjects(const struct invocation *invocation, struct ch
   for (size_t i = 0; i < invocation->argument_count; i++)
     XSP_TRY(check_name(invocation->arguments[i], subjects, err));
   size_t wanted = 0;
+  if (invocation->argument_count != 1) // several probes, each in a process
+    python_keep_answer();
   for (size_t i = 0; i < subjects->list.count; i++) {
     struct check_subject *subject = &subjects->list.items[wanted];
     *subject = subjects->list.items[i];
@@ -101,6 +104,7 @@ static enum status probe_subjects(const struct invocation *invocation, struct ch
     else
       probe_tracer(subject->path, &subject->result);
   }
+  python_drop_answer();
   subjects->list.count = wanted;
   return STATUS_OK;
 }
