@@ -163,11 +163,10 @@ def value_of(field):
     return value
 
 
-def dumped(output, step=1):
-    items, unclosed, events = [], False, -1
-    for line in output.splitlines():
-        events += line.startswith("event")
-        if line.startswith("event") and events % step != 0:
+def dumped(lines):
+    items, unclosed = [], False
+    for line in lines:
+        if line == "-":
             items.append(None)
             continue
         head, *fields = line.split(" ")
@@ -196,8 +195,24 @@ def dumped(output, step=1):
     return items, unclosed
 
 
-def dump(path, *arguments):
-    return subprocess.run([DUMP, path, *arguments], capture_output=True, text=True, timeout=600)
+def dump(*paths, step=1):
+    """Exit status, error and lines of each file."""
+    done = subprocess.run([DUMP, str(step), *paths], capture_output=True, text=True, timeout=600)
+    found, lines = [], []
+    for line in done.stdout.split("\n"):
+        if line.startswith("end "):
+            _, status, error = line.split(" ", 2)
+            found.append((int(status), error, lines))
+            lines = []
+        else:
+            lines.append(line)
+    if (done.returncode, len(found)) != (0, len(paths)):
+        broken = pathlib.Path(paths[len(found)]).read_bytes()[:1000]
+        raise AssertionError(f"status {done.returncode} in document {len(found)}: {broken}: {done.stderr}")
+    return found
+
+
+AT_ONCE = 100  # documents of a process
 
 
 SAMPLE = b'''{"schemaVersion": 1, "deviceProperties": [{"id": 0, "name": "G"}],
@@ -218,68 +233,72 @@ PIECES = [b'"', b"\\", b"{", b"}", b"[", b"]", b",", b":", b" ", b"\n", b"0", b"
 class TraceEvents(unittest.TestCase):
     maxDiff = 2000
 
-    def check(self, data, path):
-        path.write_bytes(data)
-        result = dump(path)
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.paths = [pathlib.Path(folder.name) / f"{number}.json" for number in range(AT_ONCE)]
+
+    def dump(self, documents):
+        """What dump gives of each document."""
+        found = []
+        for first in range(0, len(documents), AT_ONCE):
+            some = documents[first:first + AT_ONCE]
+            for path, data in zip(self.paths, some):
+                path.write_bytes(data)
+            found += dump(*self.paths[:len(some)])
+        return found
+
+    def check(self, *documents):
+        """Which of them both accept."""
+        return [self.is_accepted(data, *found) for data, found in zip(documents, self.dump(documents), strict=True)]
+
+    def is_accepted(self, data, status, error, lines):
         try:
             items, unclosed = expected(data)
         except Refused as reason:
-            self.assertEqual(result.returncode, 2, f"Python refuses ({reason}): {data!r}")
-            self.assertRegex(result.stderr, r"\Axsp: [^\n]+\n\Z")
+            self.assertEqual(status, 2, f"Python refuses ({reason}): {data!r}")
+            self.assertRegex(error, r"\Axsp: .+\Z")
             return False
-        self.assertEqual(result.returncode, 0, f"{data!r}: {result.stderr}")
-        self.assertEqual(dumped(result.stdout), (items, unclosed), data)
+        self.assertEqual(status, 0, f"{data!r}: {error}")
+        self.assertEqual(dumped(lines), (items, unclosed), data)
         return True
 
     def test_samples(self):
-        with tempfile.TemporaryDirectory() as folder:
-            path = pathlib.Path(folder) / "trace.json"
-            self.assertTrue(self.check(SAMPLE, path))
-            self.assertTrue(self.check(ARRAY, path))
-            self.assertTrue(self.check(b"\xef\xbb\xbf" + SAMPLE, path))
+        self.assertEqual(self.check(SAMPLE, ARRAY, b"\xef\xbb\xbf" + SAMPLE), [True] * 3)
 
     def test_numbers_that_are_none(self):
         places = (b'[{"ts": 1, "dur": 2, "name": "x", "args": {"a": %s, "b": [%s, "%s\\" NaN", {"Infinity": %s}]}}]',
                   b'[{"ts": %s, "dur": 1, "id": %s}, {"ts": 1, "dur":%s}, {"ts":%s}]',
                   b'{"a": %s, "b": [1, [ %s ], "\xff%s", -%s], "traceEvents": []}')
         words = (b"NaN", b"Infinity", b"-Infinity")
-        with tempfile.TemporaryDirectory() as folder:
-            path = pathlib.Path(folder) / "trace.json"
-            for place in places:
-                for i in range(9):
-                    self.check(place % (words[i % 3], words[i // 3], words[(i + 1) % 3], words[1]), path)
-            for word, same in ((b"nan", b"NaN"), (b"inf", b"Infinity"), (b"-inf", b"-Infinity"), (b"-nan", b"NaN"),
-                               (b"-nan(ind)", b"NaN"), (b"nan(snan)", b"NaN")):
-                for place in places:
-                    path.write_bytes(place % (word, word, b"1", b"inf"))
-                    items, unclosed = expected(place % (same, same, b"1", b"Infinity"))
-                    self.assertEqual(dumped(dump(path).stdout), (items, unclosed))
+        self.check(*(place % (words[i % 3], words[i // 3], words[(i + 1) % 3], words[1]) for place in places for i in range(9)))
+        spellings = ((b"nan", b"NaN"), (b"inf", b"Infinity"), (b"-inf", b"-Infinity"), (b"-nan", b"NaN"), (b"-nan(ind)", b"NaN"),
+                     (b"nan(snan)", b"NaN"))
+        pairs = [(place % (word, word, b"1", b"inf"), place % (same, same, b"1", b"Infinity")) for word, same in spellings for place in places]
+        for (_, same), (_, _, lines) in zip(pairs, self.dump([written for written, _ in pairs]), strict=True):
+            self.assertEqual(dumped(lines), expected(same))
 
     def test_damaged(self):
-        chance = random.Random(4)
-        accepted = 0
-        with tempfile.TemporaryDirectory() as folder:
-            path = pathlib.Path(folder) / "trace.json"
-            for _ in range(1200):
-                data = bytearray(chance.choice((SAMPLE, ARRAY)))
-                for _ in range(chance.choice((1, 1, 2, 3))):
-                    at = chance.randrange(len(data))
-                    data[at:at + chance.choice((0, 0, 1, 3))] = chance.choice(PIECES)
-                accepted += self.check(bytes(data), path)
+        chance, damaged = random.Random(4), []
+        for _ in range(1200):
+            data = bytearray(chance.choice((SAMPLE, ARRAY)))
+            for _ in range(chance.choice((1, 1, 2, 3))):
+                at = chance.randrange(len(data))
+                data[at:at + chance.choice((0, 0, 1, 3))] = chance.choice(PIECES)
+            damaged.append(bytes(data))
+        accepted = sum(self.check(*damaged))
         self.assertGreater(accepted, 100)
         self.assertLess(accepted, 1100)
 
     def test_truncated(self):
-        with tempfile.TemporaryDirectory() as folder:
-            path = pathlib.Path(folder) / "trace.json"
-            for data in (SAMPLE.rstrip(), ARRAY.rstrip()):
-                accepted = [length for length in range(len(data)) if self.check(data[:length], path)]
-                if data[:1] == b"{":
-                    self.assertEqual(accepted, [])
-                else:  # after an event, and after the comma and space
-                    events = [match.end() for match in re.finditer(rb"\}\}|\{\}", data)]
-                    self.assertTrue(set(accepted) <= {length for end in events for length in range(end, end + 3)})
-                    self.assertTrue(set(events) <= set(accepted))
+        for data in (SAMPLE.rstrip(), ARRAY.rstrip()):
+            accepted = [length for length, both in enumerate(self.check(*(data[:length] for length in range(len(data))))) if both]
+            if data[:1] == b"{":
+                self.assertEqual(accepted, [])
+            else:  # after an event, and after the comma and space
+                events = [match.end() for match in re.finditer(rb"\}\}|\{\}", data)]
+                self.assertTrue(set(accepted) <= {length for end in events for length in range(end, end + 3)})
+                self.assertTrue(set(events) <= set(accepted))
 
     def test_times(self):
         chance = random.Random(5)
@@ -296,48 +315,34 @@ class TraceEvents(unittest.TestCase):
                  ("9223372036854775.807", "0.0009999"), ("-9223372036854775.8081", "1"), ("123456789012345.678", "0.001"),
                  ("1234567890123456.789", "1.001"), ("0.0001", "0.00089999999999999999999999999999")]
         times += [(number(), number()) for _ in range(4000)]
-        with tempfile.TemporaryDirectory() as folder:
-            path = pathlib.Path(folder) / "trace.json"
-            def representable_pair(pair):
-                return all(-2**63 <= math.floor(total) < 2**63
-                           for total in (nanoseconds(pair[0]), nanoseconds(pair[0]) + nanoseconds(pair[1])))
-            good = [pair for pair in times if representable_pair(pair)]
-            bad = [pair for pair in times if not representable_pair(pair)]
-            self.assertGreater(len(good), 1000)
-            self.assertTrue(self.check(("[" + ",".join('{"ts": %s, "dur": %s}' % pair for pair in good) + "]").encode(),
-                                       path))
-            for pair in bad[:200]:
-                self.assertFalse(self.check(b'[{"dur": %s, "ts": %s}]' % (pair[1].encode(), pair[0].encode()), path), pair)
+        def representable_pair(pair):
+            return all(-2**63 <= math.floor(total) < 2**63
+                       for total in (nanoseconds(pair[0]), nanoseconds(pair[0]) + nanoseconds(pair[1])))
+        good = [pair for pair in times if representable_pair(pair)]
+        bad = [pair for pair in times if not representable_pair(pair)][:200]
+        self.assertGreater(len(good), 1000)
+        self.assertEqual(self.check(("[" + ",".join('{"ts": %s, "dur": %s}' % pair for pair in good) + "]").encode()), [True])
+        accepted = self.check(*(b'[{"dur": %s, "ts": %s}]' % (duration.encode(), start.encode()) for start, duration in bad))
+        self.assertEqual([pair for pair, both in zip(bad, accepted, strict=True) if both], [])
 
     def test_huge_exponents(self):
         """Too large for the oracle: must be right, and fast."""
-        with tempfile.TemporaryDirectory() as folder:
-            path = pathlib.Path(folder) / "trace.json"
-            for start, duration, answer in (("0e999999999", "1", "start=0 end=1000"),
-                                            ("-1e-999999999", "0", "start=-1 end=-1"),
-                                            ("-1e-999999999", "1e-999999999", "start=-1 end=0"),
-                                            ("-1e-99999999999999999999", "1", "start=-1 end=999"),
-                                            ("1" + "0" * 5000 + "e-5000", "1", "start=1000 end=2000"),
-                                            ("0." + "0" * 5000 + "1e5001", "1", "start=1000 end=2000")):
-                path.write_text('[{"ts": %s, "dur": %s}]' % (start, duration))
-                self.assertIn(answer, dump(path).stdout, (start[:30], duration))
-            path.write_text('[{"ts": 1e999999999}]')
-            self.assertEqual(dump(path).returncode, 2)
+        cases = (("0e999999999", "1", "start=0 end=1000"), ("-1e-999999999", "0", "start=-1 end=-1"),
+                 ("-1e-999999999", "1e-999999999", "start=-1 end=0"), ("-1e-99999999999999999999", "1", "start=-1 end=999"),
+                 ("1" + "0" * 5000 + "e-5000", "1", "start=1000 end=2000"), ("0." + "0" * 5000 + "1e5001", "1", "start=1000 end=2000"))
+        found = self.dump([b'[{"ts": %s, "dur": %s}]' % (start.encode(), duration.encode()) for start, duration, _ in cases])
+        for (start, duration, answer), (_, _, lines) in zip(cases, found, strict=True):
+            self.assertIn(answer, lines[0], (start[:30], duration))
+        self.assertEqual(self.dump([b'[{"ts": 1e999999999}]'])[0][0], 2)
 
     def test_deep(self):
-        with tempfile.TemporaryDirectory() as folder:
-            path = pathlib.Path(folder) / "trace.json"
-            # Around the argument's value: object, array, event, args.
-            for depth, status in ((508, 0), (509, 2), (1_000_000, 2)):
-                for shape in (b"[" * depth + b"]" * depth, b'{"a":' * depth + b"1" + b"}" * depth, b"[" * depth):
-                    path.write_bytes(b'{"traceEvents": [{"args": {"a": ' + shape + b"}}]}")
-                    result = dump(path)
-                    self.assertEqual(result.returncode, 2 if shape[-1:] == b"[" else status, (depth, result.stderr))
-                    self.assertEqual(result.stderr.count("\n"), 1 if result.returncode else 0)
-            for depth in (1_000_000,):
-                for shape in (b"[", b'{"a":'):
-                    path.write_bytes(shape * depth)
-                    self.assertEqual(dump(path).returncode, 2)
+        # Around the argument's value: object, array, event, args.
+        for depth, status in ((508, 0), (509, 2), (1_000_000, 2)):
+            shapes = (b"[" * depth + b"]" * depth, b'{"a":' * depth + b"1" + b"}" * depth, b"[" * depth)
+            found = self.dump([b'{"traceEvents": [{"args": {"a": ' + shape + b"}}]}" for shape in shapes])
+            self.assertEqual([one[0] for one in found], [status, status, 2], depth)
+            self.assertEqual([one[1] != "" for one in found], [one[0] != 0 for one in found])
+        self.assertEqual([one[0] for one in self.dump([shape * 1_000_000 for shape in (b"[", b'{"a":')])], [2, 2])
 
     def test_window_ends_anywhere(self):
         """Events of all lengths against the window's edge, and elements longer than a window."""
@@ -350,8 +355,7 @@ class TraceEvents(unittest.TestCase):
         long = '{"name":"%s","args":{"list":[%s]}}' % ("y" * 1_500_000, ",".join(["[1]"] * 300_000))
         document = '{"before": "%s", "traceEvents": [%s], "after": [%s]}' % (
             "z" * 2_500_000, ",\n".join(events[:4000] + [long] + events[4000:]), " " * 2_000_000)
-        with tempfile.TemporaryDirectory() as folder:
-            self.assertTrue(self.check(document.encode(), pathlib.Path(folder) / "trace.json"))
+        self.assertEqual(self.check(document.encode()), [True])
 
     @unittest.skipIf(FOLDER is None, "no real traces: set XSP_TEST_DATA")
     def test_real_files(self):
@@ -365,14 +369,14 @@ class TraceEvents(unittest.TestCase):
                 data = pathlib.Path(path).read_bytes()
                 data = gzip.decompress(data) if path.endswith(".gz") else data
                 step = 1 if len(data) < 10_000_000 else 7
-                result = dump(path)
+                (status, error, lines), = dump(path, step=step)
                 try:
                     answer = expected(data, step)
                 except Refused:
-                    self.assertEqual(result.returncode, 2)
+                    self.assertEqual(status, 2)
                     continue
-                self.assertEqual(result.returncode, 0, result.stderr)
-                found = dumped(result.stdout, step)
+                self.assertEqual(status, 0, error)
+                found = dumped(lines)
                 self.assertEqual(len(found[0]), len(answer[0]))
                 for one, other in zip(found[0], answer[0]):
                     self.assertEqual(one, other)
