@@ -214,17 +214,18 @@ class Wheel(package_case.PackageTest):
                            PIP_DISABLE_PIP_VERSION_CHECK="1")
         environment["PIP_CACHE_DIR"] = str(self.folder / "cache")
         fresh = self.folder / "environment"
-        done = run(sys.executable, "-m", "venv", fresh)
+        done = run(sys.executable, "-m", "venv", "--without-pip", fresh)
         self.assertEqual(done.returncode, 0, done.stdout)
-        places = {"fresh": (fresh / "bin" / "python3", [], None)}
+        python = fresh / "bin" / "python3"
+        places = {"fresh": (python, [sys.executable, "-m", "pip", "--python", python, "install"], None)}
         for version, python in INTERPRETERS.items():  # a folder each: environments take long to make
-            if run(python, "-m", "pip", "--version").returncode == 0:
+            if run(python, "-c", "import pip").returncode == 0:
                 folder = self.folder / f"environment-{version}"
-                places[version] = python, ["--target", folder], folder
-        for name, (python, options, folder) in places.items():
+                places[version] = python, [python, "-m", "pip", "install", "--target", folder], folder
+        for name, (python, install, folder) in places.items():
             with self.subTest(place=name):
                 source = shutil.copytree(PACKAGE, self.folder / f"source-{name}")
-                done = run(python, "-m", "pip", "install", *options, source, environment=environment)
+                done = run(*install, source, environment=environment)
                 self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
                 done = run(python, "-c", "import sys, xsp; assert 'environment' in xsp.__file__; "
                            "print(len(xsp.open(sys.argv[1]).tree()), type(xsp.span('a')).__name__)", self.file, cwd="/",
