@@ -41,8 +41,8 @@ def python(code):
 
 class Arrivals(RunTest):
     def run_it(self, *arguments, **more):
-        """With a sample a second: the first one joins, and a shell on a busy machine may take the 10 ms of the usual rate."""
-        return super().run_it("--sample-rate", "1", *arguments, **more)
+        """A sample joins. On a busy machine a shell may take the 10 ms of the usual rate, and wait 50 ms for a child, which is one, too."""
+        return super().run_it("--sample-rate", "1", "--sample-mode", "cpu", *arguments, **more)
 
     def published(self, file=None):
         rows = self.sql("select name, count(*) as n from span where category is null group by name", file)
@@ -57,6 +57,13 @@ class Arrivals(RunTest):
         mapped = {pathlib.Path(line.split()[-1]).name for line in maps.splitlines() if "/xsp-" in line}
         self.assertEqual(mapped, {"session"})
         self.assertEqual(self.note("processes"), "3")
+
+    def test_a_short_wait_does_not_join(self):
+        """Of a shell for its children: where it has joined, it has waited for 50 ms, as on a busy machine."""
+        result = super().run_it("-q", "--sample-rate", "1", "--", "sh", "-c", 'for i in 1 2 3 4 5; do /bin/true; done; ls "$XSP_SESSION"')
+        waits = [row["duration_ns"] for row in self.sql("select duration_ns from sample where kind = 'child' order by time_ns")]
+        if "process-1" in result.stdout.decode().split() or waits:
+            self.assertGreaterEqual(waits[0], 50_000_000)
 
     def test_each_costs_an_entry(self):
         script = 'i=0; while [ $i -lt 100 ]; do /bin/true; i=$((i+1)); done; stat -c %s "$XSP_SESSION/arrivals"'
