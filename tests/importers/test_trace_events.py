@@ -46,9 +46,11 @@ class Members(list):
         return found[-1] if found else None
 
 
+SPACES = re.compile(r"[ \t\r\n]*")
 QUOTED_NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 
 
+PLAIN = json.JSONDecoder(strict=False)  # five times as fast
 DECODER = json.JSONDecoder(strict=False, parse_int=Number, parse_float=Number, parse_constant=lambda word: None,
                            object_pairs_hook=Members)
 
@@ -110,9 +112,23 @@ def event_of(document):
     return result
 
 
+def thinned(text, step):
+    """The document with null for all but each `step`th event."""
+    start = re.search(r'"traceEvents"\s*:\s*\[', text)
+    if step == 1 or start is None:
+        return text
+    at, parts = start.end(), []
+    while text[at := SPACES.match(text, at).end()] != "]":
+        _, end = PLAIN.scan_once(text, at)
+        parts.append(text[at:end] if len(parts) % step == 0 else "null")
+        at = SPACES.match(text, end).end()
+        at += text[at] == ","
+    return text[:start.end()] + ",".join(parts) + text[at:]
+
+
 def expected(data, step=1):
     """The events of a document, or Refused. Only every `step`th event, the others are None."""
-    text = data.decode("utf-8", "each-byte").removeprefix("\ufeff")
+    text = thinned(data.decode("utf-8", "each-byte").removeprefix("\ufeff"), step)
     unclosed = False
     try:
         document = DECODER.decode(text)
