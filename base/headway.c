@@ -42,12 +42,13 @@ bool headway_steps(struct headway *headway, uint64_t now_ns, uint64_t done, uint
   return true;
 }
 
-bool headway_spans(struct headway *headway, uint64_t now_ns, uint64_t done, uint64_t total, char *text, size_t size)
+bool headway_units(struct headway *headway, const char *units, uint64_t now_ns, uint64_t done, uint64_t total,
+                   char *text, size_t size)
 {
   double rate;
   if (!is_due(headway, now_ns, done, total, &rate))
     return false;
-  snprintf(text, size, "%.0f %% of %" PRIu64 " spans, %.0f spans/s, about %.0f s left",
-           100 * (double)done / (double)total, total, rate, (double)(total - done) / rate);
+  snprintf(text, size, "%.0f %% of %" PRIu64 " %s, %.0f %s/s, about %.0f s left", 100 * (double)done / (double)total,
+           total, units, rate, units, (double)(total - done) / rate);
   return true;
 }

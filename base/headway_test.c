@@ -51,13 +51,13 @@ static void test_steps(void **state)
   assert_false(headway_steps(&headway, 9001 * MS, 40, 40, text, sizeof text));
 }
 
-static void test_spans(void **state)
+static void test_units(void **state)
 {
   (void)state;
   struct headway headway = {0};
   char text[96] = "";
-  assert_false(headway_spans(&headway, 1 * MS, 4096, 9000000, text, sizeof text));
-  assert_true(headway_spans(&headway, 4001 * MS, 3000000, 9000000, text, sizeof text));
+  assert_false(headway_units(&headway, "spans", 1 * MS, 4096, 9000000, text, sizeof text));
+  assert_true(headway_units(&headway, "spans", 4001 * MS, 3000000, 9000000, text, sizeof text));
   assert_string_equal(text, "33 % of 9000000 spans, 750000 spans/s, about 8 s left");
 }
 
@@ -67,7 +67,7 @@ int main(void)
       cmocka_unit_test(test_shown_from_two_seconds_on),
       cmocka_unit_test(test_a_file_that_is_read_again),
       cmocka_unit_test(test_steps),
-      cmocka_unit_test(test_spans),
+      cmocka_unit_test(test_units),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

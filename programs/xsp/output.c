@@ -26,6 +26,7 @@
 #define PROGRESS_EVERY_NS UINT64_C(5000000000) // unless stderr is a terminal
 
 static bool reader_left, is_quiet, has_progress; // has_progress: on the terminal's last line
+static bool has_data;                            // on a terminal, into which a line of progress must not be put
 
 static void clear_progress(void)
 {
@@ -48,6 +49,8 @@ static enum status output_failed(struct error *err)
 enum status output_buf(struct buf *buf, struct error *err)
 {
   enum status status = STATUS_OK;
+  clear_progress();
+  has_data |= buf->length > 0 && isatty(STDOUT_FILENO) == 1;
   if (buf->failed)
     status = error_set(err, STATUS_MEMORY, "cannot hold the output", NULL, "asking for less, with --top or a limit",
                        "more than %zu bytes", BUF_MAXIMUM_DEFAULT);
@@ -203,27 +206,19 @@ void output_headway(struct headway *headway, const char *path, uint64_t done_byt
     show_headway(path, text);
 }
 
-typedef bool headway_text(struct headway *headway, uint64_t now_ns, uint64_t done, uint64_t total, char *text,
-                          size_t size);
-
-static void show_steps(struct output_steps *steps, uint64_t done, uint64_t total, headway_text *put)
-{
-  char text[96];
-  if (done >= total)
-    output_headway_end(&steps->headway);
-  else if (!is_quiet && output_has_colors() &&
-           put(&steps->headway, clock_now_ns(CLOCK_MONOTONIC), done, total, text, sizeof text))
-    show_headway(steps->path, text);
-}
-
 void output_headway_step(void *context, uint64_t done, uint64_t total)
 {
-  show_steps(context, done, total, headway_steps);
-}
-
-void output_headway_span(void *context, uint64_t done, uint64_t total)
-{
-  show_steps(context, done, total, headway_spans);
+  struct output_steps *steps = context;
+  struct headway *headway = &steps->headway;
+  char text[96];
+  if (done >= total)
+    output_headway_end(headway);
+  else if (!is_quiet && !has_data && output_has_colors()) {
+    uint64_t now_ns = clock_now_ns(CLOCK_MONOTONIC);
+    if (steps->units != NULL ? headway_units(headway, steps->units, now_ns, done, total, text, sizeof text)
+                             : headway_steps(headway, now_ns, done, total, text, sizeof text))
+      show_headway(steps->path, text);
+  }
 }
 
 void output_headway_end(const struct headway *headway)

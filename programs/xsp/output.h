@@ -42,9 +42,9 @@ void output_headway_end(const struct headway *headway);
 struct output_steps { // of what is done with a file
   struct headway headway;
   const char *path;
+  const char *units; // "spans"; NULL: steps
 };
 void output_headway_step(void *context, uint64_t done, uint64_t total); // of a struct output_steps, for headway_watcher
-void output_headway_span(void *context, uint64_t done, uint64_t total); // likewise, of spans
 // The same as lines that stay, for what has few of them and no terminal.
 void output_progress_line(const char *text, bool is_last);
 // Columns of stdout's terminal (COLUMNS wins); 0: no terminal, unlimited.

@@ -149,11 +149,11 @@ static enum status export_file(const struct invocation *invocation, struct error
   XSP_TRY(chosen_format(invocation, path, &format, err));
   struct store *store = NULL;
   XSP_TRY(verb_reader_open(invocation->arguments[0], &store, err));
-  struct output_steps steps = {.path = path};
+  struct output_steps steps = {.path = path, .units = "spans"};
   const struct report_export_options options = {invocation_has(invocation, "force"),
                                                 invocation_has(invocation, "raw"),
                                                 invocation_value(invocation, "metric"),
-                                                {output_headway_span, &steps}};
+                                                {output_headway_step, &steps}};
   enum status status = report_export_file(store, format, path, &options, err);
   output_headway_end(&steps.headway);
   output_note_reader(path, status, err);

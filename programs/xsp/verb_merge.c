@@ -35,7 +35,7 @@ static enum status put(void *context, struct buf *request, size_t span_count, st
   if (request->failed)
     return error_set(err, STATUS_MEMORY, "cannot merge", journal->path, NULL, "a part of a run is too large");
   journal->spans += span_count;
-  output_headway_span(&journal->steps, journal->spans, journal->all_spans);
+  output_headway_step(&journal->steps, journal->spans, journal->all_spans);
   const struct otlp_journal_head head = otlp_journal_head_of(OTLP_PROTOBUF, body);
   return fwrite(&head, sizeof head, 1, journal->file) == 1 && fwrite(body.data, body.length, 1, journal->file) == 1
              ? STATUS_OK
@@ -94,7 +94,7 @@ static enum status add_file(struct journal_file *journal, const char *path, stru
   struct store *store = NULL;
   const struct store_query_sink count = {.context = &journal->all_spans, .row = count_span};
   XSP_TRY(verb_reader_open(path, &store, err));
-  journal->steps = (struct output_steps){.path = path};
+  journal->steps = (struct output_steps){.path = path, .units = "spans"};
   journal->spans = 0;
   enum status status = store_query(store, "select count(*) from span", &count, err);
   if (status == STATUS_OK)

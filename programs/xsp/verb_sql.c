@@ -90,12 +90,12 @@ static enum status json_row(void *context, const struct store_cell *cells, size_
   return rows->out.length < FLUSH_BYTES ? STATUS_OK : output_buf(&rows->out, err);
 }
 
-static enum status print_json(struct store *store, const char *sql, struct error *err)
+static enum status print_json(struct store *store, const char *sql, struct headway_watcher watcher, struct error *err)
 {
   struct json_rows rows = {0};
   json_start(&rows.json, &rows.out);
   json_array(&rows.json);
-  const struct store_query_sink sink = {.context = &rows, .columns = json_columns, .row = json_row};
+  const struct store_query_sink sink = {.context = &rows, .columns = json_columns, .row = json_row, .watcher = watcher};
   enum status status = store_query(store, sql, &sink, err);
   if (status == STATUS_OK) {
     json_array_end(&rows.json);
@@ -161,10 +161,11 @@ static enum status add_row(void *context, const struct store_cell *cells, size_t
   return STATUS_OK;
 }
 
-static enum status print_table(struct store *store, const char *sql, enum report_format format, struct error *err)
+static enum status print_table(struct store *store, const char *sql, struct headway_watcher watcher,
+                               enum report_format format, struct error *err)
 {
   struct table_rows rows = {0};
-  const struct store_query_sink sink = {.context = &rows, .columns = add_columns, .row = add_row};
+  const struct store_query_sink sink = {.context = &rows, .columns = add_columns, .row = add_row, .watcher = watcher};
   enum status status = store_query(store, sql, &sink, err);
   if (status == STATUS_OK) {
     const struct table table = {.columns = rows.columns,
@@ -188,8 +189,12 @@ static enum status run(const struct invocation *invocation, struct error *err)
   enum status status = STATUS_OK;
   if (strcasestr(sql, "context_metric") != NULL) // computed from all spans: only where it is asked for
     status = correlate_context_metrics(store, err);
+  struct output_steps steps = {.path = invocation->arguments[0], .units = "rows"};
+  const struct headway_watcher watcher = {output_headway_step, &steps};
   if (status == STATUS_OK)
-    status = format == REPORT_JSON ? print_json(store, sql, err) : print_table(store, sql, format, err);
+    status =
+        format == REPORT_JSON ? print_json(store, sql, watcher, err) : print_table(store, sql, watcher, format, err);
+  output_headway_end(&steps.headway);
   store_close(store);
   return status;
 }

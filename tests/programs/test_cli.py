@@ -9,6 +9,7 @@ import os
 import pathlib
 import pty
 import re
+import select
 import shutil
 import sqlite3
 import subprocess
@@ -312,6 +313,26 @@ class OutputTest(CliTest):
                 text = shown(master)
                 self.assertTrue(text.startswith("\x1b[1;31mxsp:\x1b[0m " if is_colored else "xsp: "), text)
         self.assertTrue(xsp("info", "missing.xsp", environment={"TERM": "xterm"}).stderr.startswith(b"xsp: "))
+
+    def test_progress_on_a_terminal_only(self):
+        query = "with recursive n(x) as (select 1 union all select x + 1 from n limit 4000) " \
+                "select count(*) from span cross join n a cross join n b"
+        environment = {**{key: value for key, value in os.environ.items() if key != "NO_COLOR"}, "TERM": "xterm"}
+        texts = {}
+        with contextlib.ExitStack() as stack:
+            for options in ((), ("-q",)):
+                master, slave = pty.openpty()
+                texts[options] = master
+                process = stack.enter_context(subprocess.Popen([XSP, "sql", self.file, query, *options], env=environment,
+                                                               stdout=subprocess.PIPE, stderr=slave))
+                stack.callback(process.kill)
+                os.close(slave)
+            text = b""
+            while b"left" not in text and select.select([texts[()]], [], [], scripted.TIMEOUT_S)[0]:
+                text += os.read(texts[()], 1 << 12)
+        self.assertRegex(text.decode(), r"leveled.xsp: \d+ % of \d+ rows, \d+ rows/s, about \d+ s left")
+        self.assertEqual(shown(texts[("-q",)]), "")
+        os.close(texts[()])
 
     def test_a_terminal_narrower_than_the_table(self):
         master, slave = pty.openpty()

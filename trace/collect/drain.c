@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define TELL_EVERY 65536u                     // records: a few milliseconds
 #define FUTURE_TICKS_MOST (UINT64_C(1) << 33) // a record further ahead of the clock than seconds is no record in time
 
 // ---- rings ----------------------------------------------------------------------------------------------------------
@@ -33,7 +34,9 @@ static void decode(struct drain *drain, struct ring_file *ring, const struct rec
   const struct ring_output quiet = {.context = drain,
                                     .thread_name = rows_thread_name}; // what a predecessor stored already
   bool is_replay = ring->position < ring->replay_end;
-  drain->session->counts.records += !is_replay;
+  uint64_t taken = (drain->session->counts.records += !is_replay) - drain->first_record;
+  if (drain->waiting > 0 && taken % TELL_EVERY == 0)
+    headway_tell(&drain->session->watcher, taken, drain->waiting);
   ring_decode(&ring->decoder, record, ring->position, is_replay ? &quiet : output);
 }
 
@@ -149,6 +152,19 @@ static bool is_half_full(const struct collect_session *session)
   return false;
 }
 
+// How many records the rings hold at most.
+static uint64_t waiting_records(struct collect_session *session)
+{
+  uint64_t sum = 0;
+  for (uint32_t i = 0; i < session->rings.count; i++) {
+    struct ring_file *ring = &session->rings.items[i];
+    uint64_t head = ring->state == FILE_MAPPED ? head_of(ring) : 0;
+    if (head > ring->position)
+      sum += head - ring->position < ring->view.record_count ? head - ring->position : ring->view.record_count;
+  }
+  return sum;
+}
+
 static void drain_rings(struct drain *drain, const struct ring_output *output, bool is_final)
 {
   struct collect_session *session = drain->session;
@@ -177,9 +193,16 @@ static enum status run_drain(struct collect_session *session, struct store *stor
   collect_session_calibrate(session, is_final);
   (void)names_refresh(&session->names);
   rows_begin(drain);
+  if (is_final && session->watcher.step != NULL) {
+    drain->first_record = session->counts.records;
+    drain->waiting = waiting_records(session);
+  }
   drain_rings(drain, &output, is_final);
   rows_ranks(drain);
   rows_flush(drain);
+  if (drain->waiting > 0)
+    headway_tell(&session->watcher, drain->waiting, drain->waiting);
+  session->watcher.step = is_final ? NULL : session->watcher.step;
   collect_session_note_faults(session);
   enum status status = drain->status;
   free(drain);

@@ -288,6 +288,11 @@ void collect_set_known(struct collect_session *session, const int64_t *span_ids,
   session->known_count = count;
 }
 
+void collect_set_watcher(struct collect_session *session, struct headway_watcher watcher)
+{
+  session->watcher = watcher;
+}
+
 void collect_set_drained(struct collect_session *session, const struct store_drained *rows, size_t count)
 {
   collect_session_find_files(session, false);

@@ -390,6 +390,34 @@ static void test_known_spans_are_left_out(void **state)
   collect_close(session, true);
 }
 
+static void take_headway(void *context, uint64_t done, uint64_t total)
+{
+  uint64_t *last = context;
+  assert_true(done >= last[0]);
+  last[0] = done;
+  last[1] = total;
+}
+
+static void test_final_drains_are_watched(void **state)
+{
+  struct error err = {0};
+  uint64_t last[2] = {0};
+  struct collect_session *session = create(folder);
+  hand_join(&hand, collect_directory(session));
+  uint32_t site = hand_site(&hand, XSP_LEVEL_LAYER, "layer", NULL);
+  uint64_t begin = session_clock_read(SESSION_TICKS_MONOTONIC).ticks, position = hand.ring->producer.head;
+  for (uint32_t i = 1; i <= 5; i++)
+    hand_span(&hand, site, i, begin + i, 1);
+  collect_set_watcher(session, (struct headway_watcher){take_headway, last});
+  ok(store_create(path, false, &store, &err), &err);
+  ok(collect_drain_final(session, store, 1, &err), &err);
+  assert_int_equal(last[1], hand.ring->producer.head - hand.ring->tail);
+  assert_true(last[1] >= 5 && hand.ring->producer.head - position == 5);
+  assert_int_equal(last[0], last[1]);
+  hand_leave(&hand);
+  collect_close(session, true);
+}
+
 static void test_absurd_positions(void **state)
 {
   struct error err = {0};
@@ -439,6 +467,7 @@ int main(void)
       cmocka_unit_test_setup_teardown(test_adopt_refuses, setup, teardown),
       cmocka_unit_test_setup_teardown(test_adopt_goes_on, setup, teardown),
       cmocka_unit_test_setup_teardown(test_known_spans_are_left_out, setup, teardown),
+      cmocka_unit_test_setup_teardown(test_final_drains_are_watched, setup, teardown),
       cmocka_unit_test_setup_teardown(test_absurd_positions, setup, teardown),
       cmocka_unit_test_setup_teardown(test_removing_spares_what_is_not_ours, setup, teardown),
   };

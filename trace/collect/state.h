@@ -122,6 +122,7 @@ struct collect_session {
   VECTOR(int64_t) origin_runs; // runs of `store` that are named in it
   const int64_t *known;        // span ids that a dead collector's file has already, ascending; borrowed
   size_t known_count;
+  struct headway_watcher watcher; // of final drains
 };
 
 // rings.c

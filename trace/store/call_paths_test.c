@@ -208,17 +208,26 @@ static void test_paths_known_later(void **state)
   free(ids);
 }
 
+static void take_headway(void *context, uint64_t done, uint64_t total)
+{
+  uint64_t *last = context;
+  last[0] = done;
+  last[1] = total;
+}
+
 static void test_copies(void **state)
 {
   (void)state;
+  uint64_t last[2] = {0};
   struct store *from, *to;
   char copy_path[80];
   snprintf(copy_path, sizeof copy_path, "%s-copy", path);
   write_trace(path, &from);
   OK(store_finish(from, err));
   OK(store_create(copy_path, true, &to, err));
-  OK(store_copy(from, to, err));
+  OK(store_copy(from, to, (struct headway_watcher){take_headway, last}, err));
   check_all(to);
+  assert_true(last[0] > 0 && last[0] == last[1]);
   store_discard(to);
   store_close(from);
 }

@@ -4,6 +4,7 @@
 #include "store/copy.h"
 
 #include "base/sorted.h"
+#include "store/handle.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +13,9 @@
 
 struct copy {
   struct store *from, *to;
-  struct arena arena; // of the run that is being copied
+  struct headway_watcher watcher;
+  uint64_t spans, all_spans; // copied; of all runs
+  struct arena arena;        // of the run that is being copied
   int64_t run_id;
   uint32_t *context_ids; // by the old id
   uint32_t *trace_ids;   // by the old id
@@ -56,6 +59,7 @@ static enum status copy_spans(struct copy *copy, struct error *err)
     while (filled < BATCH && i < spans.count)
       batch[filled++] = span_at(copy, &spans, i++);
     XSP_TRY(store_add_spans(copy->to, copy->run_id, batch, filled, err));
+    headway_tell(&copy->watcher, copy->spans += filled, copy->all_spans);
   }
   struct store_tag *tags = NULL;
   size_t count = 0;
@@ -215,9 +219,17 @@ static enum status copy_experiments(struct copy *copy, struct error *err)
   return STATUS_OK;
 }
 
-enum status store_copy(struct store *from, struct store *to, struct error *err)
+static enum status count_spans(struct copy *copy, int64_t run_id, struct error *err)
 {
-  struct copy copy = {.from = from, .to = to};
+  struct run_chunks *run;
+  XSP_TRY(store_find_run(copy->from, run_id, &run, err));
+  copy->all_spans += run != NULL ? run->series[SERIES_SPAN].row_count : 0;
+  return STATUS_OK;
+}
+
+enum status store_copy(struct store *from, struct store *to, struct headway_watcher watcher, struct error *err)
+{
+  struct copy copy = {.from = from, .to = to, .watcher = watcher};
   struct arena runs_arena SCOPED(arena_done) = {0};
   struct store_run *runs = NULL;
   size_t count = 0;
@@ -226,6 +238,8 @@ enum status store_copy(struct store *from, struct store *to, struct error *err)
     status = copy_call_paths(&copy, &runs_arena, err);
   if (status == STATUS_OK)
     status = store_runs(from, &runs_arena, &runs, &count, err);
+  for (size_t i = 0; i < count && status == STATUS_OK; i++)
+    status = count_spans(&copy, runs[i].run_id, err);
   for (size_t i = 0; i < count && status == STATUS_OK; i++) {
     arena_done(&copy.arena);
     status = copy_run(&copy, &runs[i], err);

@@ -130,7 +130,7 @@ static void test_copy_and_shift(void **state)
   struct store *from = create(path), *to;
   add_counters(from);
   OK(store_create(copy_path, true, &to, err));
-  OK(store_copy(from, to, err));
+  OK(store_copy(from, to, (struct headway_watcher){0}, err));
   check(to);
   OK(store_shift_run(to, 1, 500, err));
   assert_int_equal(ask(to, "select min(time_ns) from counter_value"), 1495);

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "store/handle.h"
 #include "store/problem.h"
+#include "store/scan.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -84,10 +85,26 @@ static void read_cell(sqlite3_stmt *statement, int column, struct store_cell *re
 }
 
 #define STEPS_BETWEEN_LOOKS 100000 // of SQLite's machine: about a millisecond
+#define TELL_EVERY_NS UINT64_C(100000000)
 
-static int is_late(void *context)
+struct look {
+  const struct store *store;
+  const struct store_query_sink *sink;
+  uint64_t end_ns, told_ns;
+};
+
+// Not 0 ends the statement.
+static int look(void *context)
 {
-  return clock_now_ns(CLOCK_MONOTONIC) > *(const uint64_t *)context;
+  struct look *look = context;
+  const struct scan *scan = look->store->reader.outermost;
+  uint64_t now_ns = clock_now_ns(CLOCK_MONOTONIC), done, total;
+  if (now_ns - look->told_ns > TELL_EVERY_NS && scan != NULL && !scan->at_end) {
+    look->told_ns = now_ns;
+    scan_place(scan, &done, &total);
+    headway_tell(&look->sink->watcher, done, total);
+  }
+  return look->sink->timeout_s > 0 && now_ns > look->end_ns;
 }
 
 static enum status run_statement(struct store *store, sqlite3_stmt *statement, const struct store_query_sink *sink,
@@ -172,10 +189,12 @@ enum status store_query(struct store *store, const char *sql, const struct store
   if (store->is_writing)
     XSP_TRY(pending_flush(store, err));
   sqlite3_stmt *statement = NULL;
-  uint64_t end_ns = clock_now_ns(CLOCK_MONOTONIC) + sink->timeout_s * UINT64_C(1000000000);
+  uint64_t now_ns = clock_now_ns(CLOCK_MONOTONIC);
+  struct look looks = {store, sink, now_ns + sink->timeout_s * UINT64_C(1000000000), now_ns};
   enum status status = prepare(store, sql, &statement, err);
   if (status == STATUS_OK) {
-    sqlite3_progress_handler(store->db, sink->timeout_s > 0 ? STEPS_BETWEEN_LOOKS : 0, is_late, &end_ns);
+    bool has_looks = sink->timeout_s > 0 || sink->watcher.step != NULL;
+    sqlite3_progress_handler(store->db, has_looks ? STEPS_BETWEEN_LOOKS : 0, look, &looks);
     status = run_statement(store, statement, sink, err);
     sqlite3_progress_handler(store->db, 0, NULL, NULL);
   }

@@ -67,7 +67,8 @@ struct reader {
   struct overlay *overlays;
   struct block *newest, *oldest;
   size_t cached_bytes, budget_bytes;
-  unsigned cursors; // open ones; the catalogue stays as it is meanwhile
+  unsigned cursors;             // open ones; the catalogue stays as it is meanwhile
+  const struct scan *outermost; // of the statement that runs: the walk within which others begin; NULL: none
 };
 
 #define READER_BUDGET_BYTES ((size_t)512 << 20)

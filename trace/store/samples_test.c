@@ -153,7 +153,7 @@ static void test_copy_and_shift(void **state)
   struct store *from = create(path), *to;
   add_samples(from, 1, 0, SAMPLES);
   OK(store_create(copy_path, true, &to, err));
-  OK(store_copy(from, to, err));
+  OK(store_copy(from, to, (struct headway_watcher){0}, err));
   check_run(to, 1, SAMPLES, 0);
   OK(store_shift_run(to, 1, 1 << 20, err));
   check_run(to, 1, SAMPLES, 1 << 20);

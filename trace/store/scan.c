@@ -247,6 +247,23 @@ enum status scan_next_part(struct scan *scan, struct error *err)
   return status;
 }
 
+void scan_place(const struct scan *scan, uint64_t *ret_done, uint64_t *ret_total)
+{
+  if (scan->is_ordered) {
+    scan_order_place(scan, ret_done, ret_total);
+    return;
+  }
+  *ret_done = scan->part->first_row + scan->row;
+  *ret_total = 0;
+  for (size_t i = 0; i < scan->reader->run_count; i++) {
+    const struct run_chunks *run = &scan->reader->runs[i];
+    bool is_asked = run->run_id >= scan->least_run && run->run_id <= scan->most_run;
+    uint64_t rows = is_asked ? run->series[scan->name].row_count : 0;
+    *ret_done += run < scan->run ? rows : 0;
+    *ret_total += rows;
+  }
+}
+
 // The two walks that take single rows go through scan_next_part every time: "selected" is one row that is used up.
 static enum status start_single_rows(struct scan *scan, struct error *err)
 {

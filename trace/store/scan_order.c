@@ -229,6 +229,12 @@ uint32_t scan_row_in_part(const struct scan *scan)
   return scan->is_ordered ? order->places.items[order->block_from + scan->row] & 0xffff : scan->row;
 }
 
+void scan_order_place(const struct scan *scan, uint64_t *ret_done, uint64_t *ret_total)
+{
+  *ret_done = scan->order->block_from + scan->order->next;
+  *ret_total = scan->order->places.count;
+}
+
 void scan_order_next(struct scan *scan)
 {
   struct scan_order *order = scan->order;

@@ -450,6 +450,42 @@ static void test_a_file_gets_a_table_while_it_is_open(void **state)
   OK(store_query(store, "select count(*) from span", &sink, err));
 }
 
+struct watched {
+  uint64_t done, total;
+  unsigned rises;
+};
+
+static void take_headway(void *context, uint64_t done, uint64_t total)
+{
+  struct watched *watched = context;
+  watched->rises += watched->total > 0 && done > watched->done;
+  watched->done = done;
+  watched->total = total;
+}
+
+static enum status end_when_seen(void *context, const struct store_cell *cells, size_t count, struct error *err)
+{
+  return ((const struct watched *)context)->rises >= 2 ? STATUS_NO : STATUS_OK;
+}
+
+// Of the outermost loop's rows, also where an inner loop begins anew for each, and in another order than the file's.
+static void test_a_statement_is_watched(void **state)
+{
+  static const char *const statements[] = {
+      "select a.span_id from span a, span b, span c",
+      "select a.name from span a, span b, span c order by a.name",
+      "select a.name from span a, span b on b.run_id = a.run_id and b.span_id = a.span_id, span c, span d",
+  };
+  for (size_t i = 0; i < sizeof statements / sizeof statements[0]; i++) {
+    struct watched watched = {0};
+    const struct store_query_sink sink = {
+        .context = &watched, .row = end_when_seen, .timeout_s = 1000, .watcher = {take_headway, &watched}};
+    assert_int_equal(store_query(store, statements[i], &sink, NULL), STATUS_NO);
+    assert_true(watched.done <= watched.total);
+    assert_int_equal(watched.total, 300 + 200 + 150);
+  }
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -458,6 +494,7 @@ int main(void)
       cmocka_unit_test(test_more_questions),
       cmocka_unit_test(test_only_one_reading_statement),
       cmocka_unit_test(test_a_file_gets_a_table_while_it_is_open),
+      cmocka_unit_test(test_a_statement_is_watched),
   };
   return cmocka_run_group_tests(tests, make_tables, drop_tables);
 }

@@ -8,6 +8,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/headway.h"
 #include "base/message.h"
 #include "base/slice.h"
 #include "format/level.h"
@@ -365,11 +366,10 @@ enum status store_traces(struct store *store, int64_t run_id, struct arena *aren
 enum status store_overlay_derived(struct store *store, int64_t run_id, const struct store_derived *derived,
                                   const struct store_observation *observations, size_t observation_count,
                                   struct error *err) MUST_CHECK;
-const char *store_text(struct store *store, uint32_t string_id,
-                       size_t *ret_length); // "" for 0; NUL-terminated; valid while the handle lives
+// "" for 0; NUL-terminated; valid while the handle lives.
+const char *store_text(struct store *store, uint32_t string_id, size_t *ret_length);
 bool store_find_string(struct store *store, const char *text, size_t length, uint32_t *ret_id);
 uint32_t store_string_count(struct store *store); // ids are below it
-
 // ---- SQL for people: one statement that reads, nothing else ----------------------------------------------------------
 #define STORE_NULL 0 // like STORE_INT, STORE_DOUBLE, STORE_TEXT
 #define STORE_BLOB 4
@@ -384,13 +384,13 @@ struct store_query_sink {
   void *context;
   // Once, before the first row, also where there are no rows. May be NULL.
   enum status (*columns)(void *context, const char *const *names, size_t count, struct error *err);
-  // Once a row. A status other than STATUS_OK ends the query and is what store_query returns.
+  // Once a row. Another status than STATUS_OK ends the query and is what store_query returns.
   enum status (*row)(void *context, const struct store_cell *cells, size_t count, struct error *err);
-  unsigned timeout_s; // how long the query may run; 0: as long as it takes
+  unsigned timeout_s;             // how long the query may run; 0: as long as it takes
+  struct headway_watcher watcher; // of the spans, tags or samples that the statement's outermost loop takes
 };
-// Runs one SELECT (or WITH … SELECT, VALUES, EXPLAIN of one). STATUS_USE: not one such statement, a syntax error, a
-// table or column that does not exist, or something that is not allowed (write, attach, pragma, load_extension).
-// STATUS_INPUT: the file is broken where the query looked, or the query ran for too long.
+// Runs one SELECT (or WITH … SELECT, VALUES, EXPLAIN of one). STATUS_USE: not one such statement, an error in it, a table or column
+// that does not exist, or what is not allowed (write, attach, pragma …). STATUS_INPUT: the file is broken, or it ran for too long.
 enum status store_query(struct store *store, const char *sql, const struct store_query_sink *sink,
                         struct error *err) MUST_CHECK;
 #include "store/contexts.h"

@@ -68,6 +68,8 @@ static int close_cursor(sqlite3_vtab_cursor *base)
 {
   struct table_cursor *cursor = (struct table_cursor *)base;
   scan_done(&cursor->scan);
+  if (cursor->scan.reader->outermost == &cursor->scan)
+    cursor->scan.reader->outermost = NULL;
   cursor->scan.reader->cursors--;
   reader_rest(cursor->scan.reader);
   free(cursor);

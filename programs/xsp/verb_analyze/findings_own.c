@@ -189,7 +189,8 @@ static enum status take_row(void *context, const struct store_cell *cells, size_
 
 static enum status run_query(struct own *own, int file, struct store *store, struct error *err)
 {
-  const struct store_query_sink sink = {own, take_names, take_row, own->timeout_s};
+  const struct store_query_sink sink = {
+      .context = own, .columns = take_names, .row = take_row, .timeout_s = own->timeout_s};
   char *text SCOPED(scoped_free) = memory_new(QUERY_BYTES_MOST + 1, 1);
   ssize_t length = read(file, text, QUERY_BYTES_MOST + 1);
   enum status status;

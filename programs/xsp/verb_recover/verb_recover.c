@@ -106,7 +106,8 @@ static enum status begin_file(struct recovery *recovery, struct error *err)
 {
   if (!recovery->from)
     return add_experiment(recovery, err);
-  XSP_TRY(store_copy(recovery->from, recovery->to, err));
+  struct output_steps steps = {.path = recovery->source, .units = "spans"};
+  XSP_TRY(store_copy(recovery->from, recovery->to, (struct headway_watcher){output_headway_step, &steps}, err));
   struct store_run *runs = NULL;
   size_t count = 0;
   XSP_TRY(load_runs(recovery, &runs, &count, err));
@@ -159,7 +160,10 @@ static enum status drain(struct recovery *recovery, struct recovered *recovered,
   recovered->run_id = origin->path ? origin->run_id : ++recovery->last_run_id;
   if (!recovery->keeps)
     collect_set_levels(recovered->session, 0); // of a program that runs on
+  struct output_steps steps = {.path = recovered->directory, .units = "records"};
+  collect_set_watcher(recovered->session, (struct headway_watcher){output_headway_step, &steps});
   enum status status = collect_drain_final(recovered->session, recovery->to, recovered->run_id, err);
+  output_headway_end(&steps.headway);
   collect_counts(recovered->session, &recovered->counts);
   return status;
 }
