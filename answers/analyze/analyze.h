@@ -60,7 +60,8 @@ struct analyze_request {
   size_t threshold_count;
   const char *const *left_out; // files that could not be opened, "PATH: why"; the answer's notes name them
   size_t left_out_count;
-  struct headway_watcher watcher; // of the rules of findings
+  struct headway_watcher watcher;     // of the rules of findings
+  struct headway_watcher run_watcher; // of the runs that are read, of other analyses
 };
 void analyze_request_init(struct analyze_request *request);
 // Takes an option of options.h by its name; value "" of a flag. Texts are borrowed, lists are in `arena`. STATUS_USE: no such

@@ -122,10 +122,37 @@ static void test_rules_are_asked_once(void **unused)
   fixture_done(&fixture);
 }
 
+static void take_headway(void *context, uint64_t done, uint64_t total)
+{
+  uint64_t *told = context;
+  told[0] |= UINT64_C(1) << done;
+  told[1] = total;
+}
+
+static void test_runs_that_are_read_are_watched(void **unused)
+{
+  (void)unused;
+  struct fixture fixture;
+  uint64_t told[2] = {0};
+  fixture_start(&fixture);
+  for (int i = 0; i < 3; i++) {
+    int64_t start_ns = fixture.now_ns;
+    fixture_run(&fixture, "M/L", 1);
+    fixture_model(&fixture, 10 * MS, false);
+    fixture_layer(&fixture, &(struct fixture_layer){"conv", NULL, NULL, NULL, -1, UNKNOWN_BYTES}, start_ns, 9 * MS);
+  }
+  fixture_ready(&fixture);
+  fixture.request.run_watcher = (struct headway_watcher){take_headway, told};
+  assert_int_equal(fixture_ask(&fixture, "A2"), STATUS_OK);
+  assert_int_equal(told[0], 7); // each of the three
+  assert_int_equal(told[1], 3);
+  fixture_done(&fixture);
+}
+
 int main(void)
 {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_an_experiment_is_loaded_once),
-                                     cmocka_unit_test(test_work_is_counted_once),
-                                     cmocka_unit_test(test_rules_are_asked_once)};
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_an_experiment_is_loaded_once), cmocka_unit_test(test_work_is_counted_once),
+      cmocka_unit_test(test_rules_are_asked_once), cmocka_unit_test(test_runs_that_are_read_are_watched)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -172,9 +172,18 @@ static enum status load_first(struct run_columns *columns, uint32_t wanted, stru
   return load_condensed(columns, arena, err);
 }
 
+// The runs of a view are read in their order, several times where an analysis looks again.
+static void tell_run(const struct question *question, const struct view_run *run)
+{
+  const struct view *view = question->view;
+  if (run >= view->runs && run < view->runs + view->run_count)
+    headway_tell(&question->request->run_watcher, (uint64_t)(run - view->runs), view->run_count);
+}
+
 enum status run_columns_load_once(struct question *question, const struct view_run *run, uint32_t wanted,
                                   struct arena *arena, struct run_columns *ret_columns, struct error *err)
 {
+  tell_run(question, run);
   *ret_columns = (struct run_columns){.store = question->view->store, .run = run, .arena = arena};
   if (run->calls_are_kernels)
     wanted |= OF_CALLS;
@@ -192,6 +201,7 @@ enum status run_columns_load(struct question *question, const struct view_run *r
     entry = entry->next;
   if (entry == NULL && shared->arena->used_bytes >= shared->bytes_most)
     return run_columns_load_once(question, run, wanted, arena, ret_columns, err);
+  tell_run(question, run);
   if (run->calls_are_kernels)
     wanted |= OF_CALLS;
   if (entry == NULL) {

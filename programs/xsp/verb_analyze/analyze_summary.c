@@ -33,6 +33,7 @@ static enum status ask_findings(struct summary *summary, struct store *const *st
 {
   struct analyze_request asked = *request;
   struct error why = {0};
+  asked.run_watcher.step = NULL; // rules are watched
   asked.sort = NULL;
   asked.top = TOP_FINDINGS;
   enum status status = answers_add(&summary->findings, "findings", stores, count, &asked, &why);
@@ -59,6 +60,7 @@ static enum status ask(struct summary *summary, struct store *const *stores, siz
 {
   struct analyze_request of_causes = *request;
   of_causes.cache = &summary->cache;
+  of_causes.run_watcher.step = NULL;
   XSP_TRY(
       analyze_causes(stores, count, &of_causes, &summary->answers.arena, &summary->causes, &summary->cause_count, err));
   if (count == 1)

@@ -142,6 +142,7 @@ static enum status ask_findings(struct question *question, const struct findings
                                 const struct analyze_request *request, struct error *err)
 {
   struct analyze_request all = *request;
+  all.run_watcher.step = NULL; // rules are watched
   all.top = 0;
   all.only_has_own = folder->path != NULL;
   struct findings_folder own = {folder->path, folder->timeout_s, all.only, 0};
@@ -240,6 +241,8 @@ static enum status answer(const struct invocation *invocation, struct question *
                                               are_all_over_all(question, &request), &detail, &question->files, err);
   struct output_steps steps = {.path = question->paths[0]};
   request.watcher = (struct headway_watcher){output_headway_step, &steps};
+  struct output_steps runs = {.path = question->paths[0], .units = "runs"};
+  request.run_watcher = (struct headway_watcher){output_headway_step, &runs};
   request.left_out = question->files.left_out.items;
   request.left_out_count = question->files.left_out.count;
   if (status == STATUS_OK && question->id_count == 0)
