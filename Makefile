@@ -38,9 +38,10 @@ test: setup ## set up, build, run the quick tests (under 10 minutes on 2 cores);
 	@tools/build "$(BUILD)"
 	@tools/run_tests "$(BUILD)" $(if $(TEST),--only '$(TEST)',-LE 'long|slow')
 
-test-all: setup ## the same, the slow and the long tests
+test-all: setup ## the same, the slow and the long tests; as root those for aarch64, too
 	@tools/build "$(BUILD)"
 	@tools/run_tests "$(BUILD)"
+	@if [ "$$(id -u)" = 0 ]; then tools/test_aarch64; else echo "test-all: left out, for root only: sudo make test-aarch64" >&2; fi
 
 test-bare: ## `make test` in a bare Debian 12 of its own, as a newcomer has it; as root (RUN="tools/flakes --load": another command)
 	@tools/test_bare $(if $(RUN),'$(RUN)')
