@@ -70,6 +70,7 @@ static enum status ask(struct summary *summary, struct store *const *stores, siz
     struct analyze_request asked = *request;
     struct error why = {0};
     summary->ends[i] = summary->answers.tables.count;
+    headway_tell(&request->watcher, i, SUMMARY_IDS + 1); // and findings, whose rules tell
     if (i == SUMMARY_IDS - 1 && summary->ends[0] > 0 && summary->lines.table == NULL)
       continue;
     if (asked.top == 0 && strcmp(summary_ids[i], "A1") != 0)

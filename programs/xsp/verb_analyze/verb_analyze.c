@@ -164,6 +164,7 @@ static enum status ask(struct question *question, const struct analyze_request *
 {
   enum status result = STATUS_OK;
   for (size_t i = 0; i < question->id_count; i++) {
+    headway_tell(&request->watcher, i, question->id_count);
     enum status status = strcasecmp(question->ids[i], "findings") == 0
                              ? ask_findings(question, folder, request, err)
                              : answers_add(&question->answers, question->ids[i], question->files.stores.items,
