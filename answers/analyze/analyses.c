@@ -3,6 +3,7 @@
 #include "analyze/a_list.h"
 #include "analyze/models/survey.h"
 #include "analyze/view.h"
+#include "base/buf.h"
 #include "table/builder.h"
 
 #include <string.h>
@@ -37,14 +38,21 @@ static void note_left_out(struct table *table, const char *const *left_out, size
     table_append_note(table, arena_format(arena, "left out: %s", left_out[i]), arena);
 }
 
+static enum status no_such_analysis(const char *id, struct error *err)
+{
+  struct buf known SCOPED(buf_done) = {0};
+  for (size_t i = 0; analyses[i] != NULL; i++)
+    buf_format(&known, "%s%s", i > 0 ? ", " : "", analyses[i]->id);
+  return error_set(err, STATUS_USE, "there is no such analysis", id, "xsp help analyze", "known are %s", known.data);
+}
+
 enum status analyze_run(const char *id, struct store *const *stores, size_t store_count,
                         const struct analyze_request *request, struct arena *arena, struct table **ret_tables,
                         size_t *ret_count, struct error *err)
 {
   const struct analysis *analysis = analyze_find(id);
   if (analysis == NULL)
-    return error_set(err, STATUS_USE, "there is no such analysis", id, "xsp help analyze",
-                     "known are L0, A1 to A20, A22 (lines), T8 to T11, ranges and findings");
+    return no_such_analysis(id, err);
   XSP_TRY((analysis_is_over_all(analysis, request) ? survey_run : question_each)(analysis, stores, store_count, request,
                                                                                  arena, ret_tables, ret_count, err));
   struct table *first = &(*ret_tables)[0];

@@ -7,6 +7,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -149,10 +150,24 @@ static void test_runs_that_are_read_are_watched(void **unused)
   fixture_done(&fixture);
 }
 
+static void test_an_unknown_analysis_names_all(void **unused)
+{
+  (void)unused;
+  struct fixture fixture;
+  fixture_start(&fixture);
+  fixture_run(&fixture, "M", 1);
+  fixture_ready(&fixture);
+  assert_int_equal(fixture_ask(&fixture, "A99"), STATUS_USE);
+  for (size_t i = 0; analyses[i] != NULL; i++)
+    assert_non_null(strstr(fixture.error.why, analyses[i]->id));
+  fixture_done(&fixture);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_an_experiment_is_loaded_once), cmocka_unit_test(test_work_is_counted_once),
-      cmocka_unit_test(test_rules_are_asked_once), cmocka_unit_test(test_runs_that_are_read_are_watched)};
+      cmocka_unit_test(test_rules_are_asked_once), cmocka_unit_test(test_runs_that_are_read_are_watched),
+      cmocka_unit_test(test_an_unknown_analysis_names_all)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
