@@ -94,6 +94,21 @@ class RanksTest(unittest.TestCase):
         [row] = self.ask("A24")["rows"]
         self.assertEqual((row["collective"], row["group"], row["count"], row["waiting_ms"], row["transfer_ms"]), ("all_reduce", "0-1", 40, 2, 4))
 
+    def test_a_rank_that_leaves_late_is_not_the_slow_one(self):
+        """They compute 2 and 20 ms. The machine holds the first one up by 30 ms in every second collective, after the last one came."""
+        self.trace.run(1, "A/M/L/Lib", batch=None)
+        self.rank(0)
+        self.rank(1)
+        ends = [0, 0]
+        for i in range(40):
+            arrivals = [ends[0] + 2, ends[1] + 20]
+            ends = [max(arrivals) + 1 + 30 * (i % 2), max(arrivals) + 1]
+            for rank in (0, 1):
+                self.at(rank, "MPI_Allreduce", arrivals[rank], ends[rank], "library", category="collective",
+                        tags={"collective": "all_reduce", "group": "0-1", "sequence": i + 1, "bytes": 64})
+        summary = self.ask("A21")["summary"]
+        self.assertEqual([summary[key] for key in ("slowest_rank", "slowest_pct_of_steps", "difference_ms", "verdict")], [1, 100, 18, "slower"])
+
     def test_steps_of_several_collectives(self):
         """Of two tensors, 4 ms apart: not each of them is a step."""
         self.trace.run(1, "A/M/L/Lib", batch=None)

@@ -178,10 +178,10 @@ bool ranks_starts_collective(const char *name);
 
 // ---- who is slow (slowest.c) -----------------------------------------------------------------------------------------------
 struct slowest {
-  uint32_t rank;    // that has most often the longest own time: the step without waiting for others
+  uint32_t rank;    // that has most often the longest time alone
   double steps_pct; // in how many steps
   double difference_ms, low_ms,
-      high_ms;         // its own time less the mean of the others', with the 95 % interval; NaN: unknown
+      high_ms;         // its time alone less the mean of the others', with the 95 % interval; NaN: unknown
   double balance_pct;  // mean own time, of the longest
   double waiting_ms;   // of the others, in a step, without compute
   double others_ms;    // mean own time of the others
@@ -195,7 +195,7 @@ struct rank_meetings {
   size_t count;
 };
 void ranks_meet(const struct ranks *ranks, struct rank_meetings *ret_meetings); // in the question's scratch
-// From `first` to the end of the meeting, which is returned. `*ret_slowest`: that with the longest own time; SIZE_MAX where the
+// From `first` to the end of the meeting, which is returned. `*ret_slowest`: that with the longest time alone; SIZE_MAX where the
 // meeting does not count: of one rank, or with a warm-up.
 size_t ranks_next_meeting(const struct rank_meetings *of, size_t first, size_t *ret_slowest);
 // By the question's statistic over the rank's steps. NaN without any. `of`: the value of a step, which is divided by `unit`.
@@ -212,5 +212,10 @@ static inline int64_t rank_step_ns(const struct rank_step *step)
 static inline int64_t rank_step_own_ns(const struct rank_step *step) // without waiting for others
 {
   return step->end_ns - step->start_ns - step->stalled_ns;
+}
+// Without communication: what follows the last arrival lasts until the system lets each rank go on, and is no rank's own.
+static inline int64_t rank_step_alone_ns(const struct rank_step *step)
+{
+  return step->end_ns - step->start_ns - step->exposed_ns;
 }
 #endif

@@ -48,7 +48,7 @@ size_t ranks_next_meeting(const struct rank_meetings *of, size_t first, size_t *
          of->steps[end]->number == of->steps[first]->number;
        end++) {
     counts = counts && !of->steps[end]->is_warmup;
-    if (rank_step_own_ns(of->steps[end]) > rank_step_own_ns(of->steps[slowest]))
+    if (rank_step_alone_ns(of->steps[end]) > rank_step_alone_ns(of->steps[slowest]))
       slowest = end;
   }
   *ret_slowest = counts && end - first > 1 ? slowest : SIZE_MAX;
@@ -69,26 +69,26 @@ static size_t count_slowest(const struct rank_meetings *of, size_t *times_slowes
   return compared;
 }
 
-// In each meeting: own time of the rank less the mean of the others', and how long the others stood still.
+// In each meeting: time of the rank alone less the mean of the others', and how long the others stood still.
 static size_t compare_with_others(const struct rank_meetings *of, uint32_t rank, double *differences,
                                   double *stalled_ms)
 {
   size_t count = 0;
   for (size_t first = 0, end, slowest; first < of->count; first = end) {
-    double own_ns = NAN, others_ns = 0, others_stalled_ns = 0;
+    double alone_ns = NAN, others_ns = 0, others_stalled_ns = 0;
     end = ranks_next_meeting(of, first, &slowest);
     for (size_t i = first; i < end && slowest != SIZE_MAX; i++) {
       if (of->steps[i]->rank == rank)
-        own_ns = (double)rank_step_own_ns(of->steps[i]);
+        alone_ns = (double)rank_step_alone_ns(of->steps[i]);
       else {
-        others_ns += (double)rank_step_own_ns(of->steps[i]);
+        others_ns += (double)rank_step_alone_ns(of->steps[i]);
         others_stalled_ns += (double)of->steps[i]->stalled_ns;
       }
     }
     double others = (double)(end - first - 1);
-    if (isnan(own_ns))
+    if (isnan(alone_ns))
       continue;
-    differences[count] = (own_ns - others_ns / others) / 1e6;
+    differences[count] = (alone_ns - others_ns / others) / 1e6;
     stalled_ms[count++] = others_stalled_ns / others / 1e6;
   }
   return count;
