@@ -688,7 +688,7 @@ class RanksTest(unittest.TestCase):
         self.assertIn("all_reduce", finding["title"])
 
     def pairs(self, slow_ms, scatters=False):
-        """Three pairs of ranks: each computes 40 ms and then reduces, which takes 10 ms, and `slow_ms` in the second pair."""
+        """Three pairs of ranks: each computes 40 ms and then reduces, which takes 10 ms, and `slow_ms`, in turns, in the second pair."""
         self.trace = Script()
         self.trace.experiment()
         self.trace.run(1, "A/M/L/Lib", batch=None)
@@ -697,7 +697,7 @@ class RanksTest(unittest.TestCase):
             for step in range(STEPS):
                 self.at(rank, "training step", 100 * step, 100 * step + 100, "model")
                 self.at(rank, "aten::mm", 100 * step, 100 * step + 40)
-                took = slow_ms if rank // 2 == 1 else 10
+                took = slow_ms[step % len(slow_ms)] if rank // 2 == 1 else 10
                 self.collective(rank, 100 * step + 40, 100 * step + 40 + took, 2 * step + 2, size=1 << 20, group=str(rank // 2 + 1))
                 if scatters:
                     self.collective(rank, 100 * step + 20, 100 * step + 30, 2 * step + 1, size=1 << 20, group=str(rank // 2 + 1),
@@ -705,16 +705,22 @@ class RanksTest(unittest.TestCase):
         return {row["id"]: row for row in self.ask("findings", "--min-gain", "0")["rows"]}.get("F55")
 
     def test_a_slow_link(self):
-        found = self.pairs(30)
+        found = self.pairs([30])
         self.assertIn("all_reduce between ranks 2, 3 takes 3 times as long as in 2 other groups", found["title"])
         self.assertEqual((found["saving_ms"], found["numbers"]["groups"], found["numbers"]["bytes"]), (20, 3, 1 << 20))
 
+    def test_a_link_is_not_slow_by_some_exchanges(self):
+        """Twice as slow on average by two of ten, as on a busy machine; in the median, as may be by chance."""
+        self.assertIsNone(self.pairs([60, 10, 10, 10, 10]))
+        self.assertIsNone(self.pairs([10, 30, 10, 30, 30]))
+        self.assertIsNotNone(self.pairs([10] + 9 * [30]))
+
     def test_a_slow_link_is_found_kind_by_kind(self):
         """Its reduce-scatters, which run as all-reduces, take as long as those of the others."""
-        self.assertIn("all_reduce between ranks 2, 3 takes 3 times as long", self.pairs(30, scatters=True)["title"])
+        self.assertIn("all_reduce between ranks 2, 3 takes 3 times as long", self.pairs([30], scatters=True)["title"])
 
     def test_links_of_about_one_speed(self):
-        self.assertIsNone(self.pairs(19))
+        self.assertIsNone(self.pairs([19]))
 
     def test_a_step_has_the_device_of_its_own_rank(self):
         """Each rank's device works 30 ms of a step, one after the other's; the steps are 50 ms in the data loader."""

@@ -12,9 +12,25 @@
 #define GROUPS_LEAST 3     // which are compared
 #define EXCHANGES_LEAST 10 // of a group
 
+// Of all ranks together: what one collective takes on each of them is no measurement of its own.
+static double exchanges(const struct link *link)
+{
+  return link->count / link->key.ranks;
+}
+
+// The median: on a busy machine, single exchanges take many times as long.
 static double ns_per_byte(const struct link *link)
 {
-  return link->transfer_ns / link->bytes;
+  const double *values = link->ns_per_byte.items;
+  size_t count = link->ns_per_byte.count;
+  return (values[(count - 1) / 2] + values[count / 2]) / 2;
+}
+
+// The median is above it with 97.5 % confidence: a quantile, by the normal approximation of the binomial distribution.
+static double low_ns_per_byte(const struct link *link)
+{
+  double quantile = 0.5 - 1.96 * 0.5 / sqrt(exchanges(link));
+  return link->ns_per_byte.items[(size_t)(quantile * (double)(link->ns_per_byte.count - 1))];
 }
 
 // Of the others that are compared with it; NaN: too few. `*ret_count`: they.
@@ -23,7 +39,7 @@ static double median_of_others(const struct links *links, const struct link *of,
   size_t count = 0;
   for (size_t i = 0; i < links->items.count; i++) {
     const struct link *link = &links->items.items[i];
-    if (link != of && memcmp(&link->key, &of->key, sizeof of->key) == 0 && link->count >= EXCHANGES_LEAST)
+    if (link != of && memcmp(&link->key, &of->key, sizeof of->key) == 0 && exchanges(link) >= EXCHANGES_LEAST)
       values[count++] = ns_per_byte(link);
   }
   *ret_count = count;
@@ -50,7 +66,7 @@ static void add(struct findings *findings, const struct ranks *ranks, const stru
   struct arena *arena = findings->question->arena;
   uint32_t member = of->members[0];
   double steps = (double)ranks->items.items[member].steps * of->key.ranks;
-  double lost_ms = (of->transfer_ns - others * of->bytes) / steps / 1e6;
+  double lost_ms = (ns_per_byte(of) - others) * of->bytes / steps / 1e6;
   struct finding *finding = findings_add(findings);
   finding->context = "collectives";
   finding->title = arena_format(
@@ -80,8 +96,10 @@ static enum status find(struct findings *findings, struct error *err)
   double *values = arena_alloc_array(findings->question->scratch, links->items.count + 1, sizeof *values);
   for (size_t i = 0, count = 0; i < links->items.count; i++) {
     const struct link *link = &links->items.items[i];
-    double others = link->count >= EXCHANGES_LEAST ? median_of_others(links, link, values, &count) : NAN;
-    if (ns_per_byte(link) >= findings_threshold(findings, "slow_link-times") * others)
+    if (exchanges(link) < EXCHANGES_LEAST)
+      continue;
+    double others = median_of_others(links, link, values, &count);
+    if (low_ns_per_byte(link) >= findings_threshold(findings, "slow_link-times") * others)
       add(findings, ranks, link, others, count);
   }
   return STATUS_OK;

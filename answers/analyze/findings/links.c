@@ -13,7 +13,7 @@ static struct link *link_of(struct links *links, const struct collective *one, c
   uint64_t *place = map_at(&links->places, of_group, &is_new);
   if (is_new) {
     *place = links->items.count;
-    *vector_add(&links->items) = (struct link){.key = *key, .first = *one};
+    *vector_add(&links->items) = (struct link){.key = *key, .stride = 1, .first = *one};
   }
   return &links->items.items[*place];
 }
@@ -29,6 +29,20 @@ static void add_member(struct link *link, uint32_t rank) // they rise
   for (uint32_t i = link->member_count - 1; i > place; i--)
     link->members[i] = link->members[i - 1];
   link->members[place] = rank;
+}
+
+// There may be millions: every second is left out where there are too many.
+static void add_value(struct link *link, double value)
+{
+  if (link->next++ % link->stride != 0)
+    return;
+  if (link->ns_per_byte.count == LINK_VALUES_MOST) {
+    link->stride *= 2;
+    link->ns_per_byte.count /= 2;
+    for (size_t i = 0; i < link->ns_per_byte.count; i++)
+      link->ns_per_byte.items[i] = link->ns_per_byte.items[2 * i];
+  }
+  *vector_add(&link->ns_per_byte) = value;
 }
 
 void findings_add_links(struct links *links, const struct ranks *ranks)
@@ -47,6 +61,7 @@ void findings_add_links(struct links *links, const struct ranks *ranks)
     link->count++;
     link->bytes += (double)one->bytes;
     link->transfer_ns += (double)collective_transfer_ns(one);
+    add_value(link, (double)collective_transfer_ns(one) / (double)one->bytes);
   }
 }
 
@@ -56,4 +71,14 @@ void findings_sort_links(struct links *links)
 {
   map_done(&links->places);
   vector_sort(&links->items, compare_links);
+  for (size_t i = 0; i < links->items.count; i++)
+    vector_sort(&links->items.items[i].ns_per_byte, sorted_compare_double);
+}
+
+void findings_links_done(struct links *links)
+{
+  for (size_t i = 0; i < links->items.count; i++)
+    vector_done(&links->items.items[i].ns_per_byte);
+  vector_done(&links->items);
+  map_done(&links->places);
 }

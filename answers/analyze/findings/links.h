@@ -6,6 +6,7 @@
 #include "analyze/ranks/ranks.h"
 
 #define LINK_RANKS_SHOWN 4u
+#define LINK_VALUES_MOST 512u // even
 
 struct link_key {
   uint32_t name, is_scattered, size_class, ranks; // string id; 0 or 1; of bytes, by powers of two; in the group
@@ -15,7 +16,9 @@ struct link { // collectives of one key in a group of a job
   uint32_t member_count;
   uint32_t members[LINK_RANKS_SHOWN]; // places in ranks->items: the first
   double count, bytes, transfer_ns;
-  struct collective first; // by number and rank
+  VECTOR(double) ns_per_byte; // of each `stride`-th, a power of two; sorted by findings_sort_links
+  size_t stride, next;        // next: place of the one that comes now
+  struct collective first;    // by number and rank
 };
 struct links { // rank_facts_done frees it
   VECTOR(struct link) items;
@@ -24,5 +27,6 @@ struct links { // rank_facts_done frees it
 
 void findings_add_links(struct links *links, const struct ranks *ranks); // ranks->collectives
 void findings_sort_links(struct links *links);                           // by `first`; nothing can be added after it
+void findings_links_done(struct links *links);
 
 #endif

@@ -26,8 +26,7 @@ void rank_facts_done(struct rank_facts *facts)
     return;
   ranks_done(&facts->ranks);
   map_done(&facts->exchanges.bytes_of);
-  vector_done(&facts->links.items);
-  map_done(&facts->links.places);
+  findings_links_done(&facts->links);
   map_done(&facts->collective_ns);
   map_done(&facts->waiting_ns);
 }
