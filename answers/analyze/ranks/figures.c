@@ -302,16 +302,16 @@ SORTED_BY(compare_lengths, struct rank_step *const, ORDER(length_of(*a), length_
 static void keep_steps(struct ranks *ranks)
 {
   struct question *question = ranks->question;
-  struct rank_step **steps = arena_alloc_array(question->scratch, ranks->steps.count + 1, sizeof(struct rank_step *));
+  VECTOR(struct rank_step *) steps SCOPED(vector_end) = {0}; // of one rank
   for (size_t rank = 0; rank < ranks->items.count; rank++) {
-    size_t count = 0;
+    steps.count = 0;
     for (size_t i = ranks->items.items[rank].first_step; i < ranks->items.items[rank].end_step; i++)
       if (!ranks->by_rank[i]->is_warmup)
-        steps[count++] = ranks->by_rank[i];
-    qsort(steps, count, sizeof *steps, compare_lengths);
-    size_t cut = question_is_by_value(question) ? 0 : statistic_cut(&question->statistic, count);
-    for (size_t i = cut; i < count - cut; i++)
-      steps[i]->is_kept = true;
+        *vector_add(&steps) = ranks->by_rank[i];
+    vector_sort(&steps, compare_lengths);
+    size_t cut = question_is_by_value(question) ? 0 : statistic_cut(&question->statistic, steps.count);
+    for (size_t i = cut; i < steps.count - cut; i++)
+      steps.items[i]->is_kept = true;
   }
 }
 

@@ -124,8 +124,9 @@ void ranks_slowest(const struct ranks *ranks, double threshold_pct, struct slowe
   }
   if (ret_slowest->rank == RANK_NONE)
     return;
-  double *differences = arena_alloc_array(arena, of.count + 1, sizeof *differences);
-  double *stalled_ms = arena_alloc_array(arena, of.count + 1, sizeof *stalled_ms);
+  const struct rank *its = &ranks->items.items[ret_slowest->rank]; // in a meeting at most once
+  double *differences = arena_alloc_array(arena, its->end_step - its->first_step + 1, sizeof *differences);
+  double *stalled_ms = arena_alloc_array(arena, its->end_step - its->first_step + 1, sizeof *stalled_ms);
   size_t count = compare_with_others(&of, ret_slowest->rank, differences, stalled_ms);
   ret_slowest->waiting_ms = count > 0 ? estimate_trimmed(stalled_ms, count).mean : NAN;
   struct estimate estimate = estimate_trimmed(differences, count);
