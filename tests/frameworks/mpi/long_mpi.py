@@ -4,6 +4,7 @@ import collections
 import os
 import pathlib
 import shutil
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -12,7 +13,7 @@ import unittest
 from scripted import XSP, xsp_json
 
 HERE = pathlib.Path(__file__).resolve().parent
-STEPS, SLEEP_MS, RANKS = 40, 20, 4
+STEPS, SLEEPS_MS, RANKS = 40, (20, 100, 500), 4
 ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 MANY = 40
 EXCHANGED = ((800, 3 * STEPS), (8, MANY))
@@ -45,9 +46,20 @@ class Job:
     def record(self, *program, **environment):
         out = self.folder / f"{self._testMethodName}.xsp"
         options = ["--oversubscribe"] if self.kind == "openmpi" else []
-        subprocess.run([XSP, "run", "-q", "-o", out, "--", self.start, *options, "-n", str(RANKS), *program, str(SLEEP_MS)], check=True, timeout=600,
-                       env={**os.environ, **ROOT, **environment}, stdout=subprocess.DEVNULL)
+        for sleep_ms in SLEEPS_MS:
+            subprocess.run([XSP, "run", "-qf", "-o", out, "--", self.start, *options, "-n", str(RANKS), *program, str(sleep_ms)], check=True,
+                           timeout=600, env={**os.environ, **ROOT, **environment}, stdout=subprocess.DEVNULL)
+            if self.is_longer(sleep_ms, out):
+                break
         return out
+
+    def is_longer(self, sleep_ms, out):
+        """Than what a busy machine takes from ranks that do not sleep: they compute a millisecond. A21 leaves out less than 5 % of a step."""
+        rows = [row for row in xsp_json("analyze", "A27", out, "--json")["rows"] if row["rank"] != 1]
+        alone_ms = statistics.mean(row["step_ms"] - row["exposed_ms"] for row in rows)
+        step_ms = statistics.mean(row["step_ms"] for row in rows)
+        print(f"a sleep of {sleep_ms} ms; the others: {alone_ms:.1f} ms outside of communication, of {step_ms:.1f} ms")
+        return alone_ms < sleep_ms / 4 and step_ms < 10 * sleep_ms
 
     def check(self, out):
         rows = xsp_json("sql", out, TAGS, "--json")
