@@ -28,7 +28,7 @@ def spans_of(steps, late_ns):
         for i in range(COLLECTIVES):
             at = start + (42 + 10 * i) * MS + late_ns
             put("span", span + 1, "-", at, MS // 10, "-", 1, "layer", "sync", "-", "pytorch", "c10d::allreduce_")
-            put("span", span + 2, span + 1, at + MS // 10, 5 * MS, "-", 2, "library", "sync", "collective", "pytorch", "gloo:all_reduce")
+            put("span", span + 2, span + 1, at + MS // 10, 5 * MS - late_ns, "-", 2, "library", "sync", "collective", "pytorch", "gloo:all_reduce")
             put("tag", span + 2, "bytes", "int", 1 << 20)
             put("tag", span + 2, "sequence", "int", COLLECTIVES * step + i + 1)
             span += 2
@@ -44,7 +44,7 @@ def write_rank(out, rank, ranks, steps, late_ns):
 
 
 def make_many_ranks(file, ranks, steps, last_late_ns=0):
-    """Each step lasts 100 ms; rank r starts its collectives 0.1 · (r mod 5) ms late, and each takes 5 ms after its start. The last rank
+    """Each step lasts 100 ms; rank r starts its collectives 0.1 · (r mod 5) ms late, and each ends at one time for all. The last rank
     is `last_late_ns` later than that."""
     with subprocess.Popen([MAKE_TRACE, file], stdin=subprocess.PIPE, text=True) as maker:
         maker.stdin.write("experiment\t1\tjob\t-\tpytorch\t2.15\n")
