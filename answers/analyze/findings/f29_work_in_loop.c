@@ -53,7 +53,8 @@ static unsigned kind_of_sample(const struct works *works, const struct work_path
     return WORK_NONE; // JAX computes what was called before
   if (path->kind != WORK_NONE)
     return work_kinds[path->kind].title != NULL ? path->kind : WORK_NONE;
-  if (work_path_blocks_loop(path, sample))
+  if (path->is_in_loop &&
+      (sample == SAMPLE_SLEEP || sample == SAMPLE_IO || sample == SAMPLE_LOCK || sample == SAMPLE_CHILD))
     return WORK_BLOCKED;
   if (sample == SAMPLE_SLEEP)
     return WORK_SLEEP;
@@ -120,7 +121,6 @@ static enum status load_main(struct works *works, const struct view_run *run, st
   XSP_TRY(store_load_samples(store, run->run->run_id, arena, &samples, err));
   XSP_TRY(compilations_load(works->findings->question, run, &compilations, err));
   XSP_TRY(server_tracks(works->findings, run, &is_main, &threads, err));
-  server_prefer_blocked_loop(run, &samples, &works->work_paths, &is_main, &threads);
   double part = threads > 0 ? 1 / (double)threads : 1;
   for (size_t i = 0; i < samples.count; i++) {
     uint32_t context_id = samples.context_id[i];

@@ -193,37 +193,15 @@ static void test_f29_in_the_thread_of_an_event_loop(void **unused)
   assert_int_equal(ask_rule("F41"), 0);
 }
 
-static void block_main_loop(unsigned kind, int64_t ms)
+// The main thread's coroutine reads requests from a pipe, for threads that run predictions.
+static void test_f29_is_silent_about_an_event_loop_that_waits_for_requests(void **unused)
 {
+  (void)unused;
   start(4);
   serve(1, 4);
   uint32_t loop = python(0, "Handle._run", PYTHON "asyncio/events.py", 80);
-  waits(7, python(loop, "handle", FILE_OF, 12), kind, ms);
-}
-
-// The event loop is in the main thread, predictions in another one.
-static void test_f29_in_an_event_loop_beside_predictions(void **unused)
-{
-  (void)unused;
-  block_main_loop(SAMPLE_SLEEP, 6);
-  assert_int_equal(ask_rule("F29"), 1);
-  assert_non_null(strstr(found_text(0, "title"), "blocks the event loop"));
-  ASSERT_NEAR(found_number(0, "line"), 12);
-}
-
-// Predictions are what requests wait for.
-static void test_f29_is_silent_where_predictions_take_longer(void **unused)
-{
-  (void)unused;
-  block_main_loop(SAMPLE_SLEEP, 3);
-  assert_int_equal(ask_rule("F29"), 0);
-}
-
-// It takes turns with the threads that run predictions, at Python's global lock.
-static void test_f29_is_silent_about_locks_of_an_event_loop(void **unused)
-{
-  (void)unused;
-  block_main_loop(SAMPLE_LOCK, 6);
+  waits(7, python(python(loop, "main", FILE_OF, 12), "Connection._recv", PYTHON "multiprocessing/connection.py", 395),
+        SAMPLE_IO, 9);
   assert_int_equal(ask_rule("F29"), 0);
 }
 
@@ -252,9 +230,7 @@ int main(void)
       TEST(test_f42_is_silent_about_batches),
       TEST(test_f33_is_silent_about_servers),
       TEST(test_f29_in_the_thread_of_an_event_loop),
-      TEST(test_f29_in_an_event_loop_beside_predictions),
-      TEST(test_f29_is_silent_where_predictions_take_longer),
-      TEST(test_f29_is_silent_about_locks_of_an_event_loop),
+      TEST(test_f29_is_silent_about_an_event_loop_that_waits_for_requests),
       TEST(test_f30_is_silent_about_threads_of_servers),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,6 +3,7 @@
 #include "analyze/findings/server.h"
 
 #include "analyze/findings/shared.h"
+#include "analyze/findings/work_paths.h"
 #include "base/saturate.h"
 
 #include <fnmatch.h>
@@ -62,33 +63,6 @@ enum status server_tracks(struct findings *findings, const struct view_run *run,
   map_done(ret_tracks);
   *ret_tracks = is_main;
   return status;
-}
-
-void server_prefer_blocked_loop(const struct view_run *run, const struct store_samples *samples,
-                                struct work_paths *work_paths, struct map *tracks, size_t *threads)
-{
-  struct map blocked SCOPED(map_done) = {0}; // ns by track
-  uint64_t works_ns = 0, most_ns = 0, most_track = 0;
-  for (size_t i = 0; i<samples->count && * threads> 0; i++) {
-    uint32_t context_id = samples->context_id[i];
-    struct map_key track = map_number(samples->track_id[i]);
-    const struct work_path *path = context_id != 0 ? work_path_of(work_paths, context_id) : NULL;
-    if (path == NULL || path->own == 0 || !findings_is_in_loop(run, samples->time_ns[i]))
-      continue;
-    if (map_find(tracks, track) != NULL) {
-      works_ns += (uint64_t)samples->duration_ns[i];
-    } else if (samples->kind[i] != SAMPLE_LOCK && work_path_blocks_loop(path, samples->kind[i])) {
-      uint64_t *ns = map_at(&blocked, track, NULL);
-      *ns += (uint64_t)samples->duration_ns[i];
-      most_track = *ns > most_ns ? samples->track_id[i] : most_track;
-      most_ns = *ns > most_ns ? *ns : most_ns;
-    }
-  }
-  if (*threads == 0 || most_ns <= works_ns / *threads)
-    return;
-  map_done(tracks);
-  *map_at(tracks, map_number(most_track), NULL) = 1;
-  *threads = 0;
 }
 
 static enum status see_run(struct findings *findings, const struct view_run *run, server_sample *see, void *data,

@@ -4,7 +4,6 @@
 #define XSP_ANALYZE_FINDINGS_SERVER_H
 
 #include "analyze/findings/own_lines.h"
-#include "analyze/findings/work_paths.h"
 
 struct server {
   size_t threads;    // that run predictions; 0: the main thread runs them
@@ -29,10 +28,6 @@ struct server {
 // number of threads in the first case, else 0.
 enum status server_tracks(struct findings *findings, const struct view_run *run, struct map *ret_tracks,
                           size_t *ret_threads, struct error *err) MUST_CHECK;
-// Of these tracks: where the event loop of a thread that runs no predictions is blocked for longer than those work that do, all
-// requests wait for it, and its thread takes their place; *threads is then 0. Waits for locks do not count: Python's global lock is one.
-void server_prefer_blocked_loop(const struct view_run *run, const struct store_samples *samples,
-                                struct work_paths *work_paths, struct map *tracks, size_t *threads);
 // Calls `see` for each sample of these threads in the loop, of all runs. `context_id` 0: it has no call path.
 typedef void server_sample(void *data, uint32_t context_id, double ns);
 enum status server_each_sample(struct findings *findings, server_sample *see, void *data, struct error *err) MUST_CHECK;

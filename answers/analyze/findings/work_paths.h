@@ -25,10 +25,5 @@ void work_paths_start(struct work_paths *works, const struct store_call_paths *p
 unsigned work_paths_kind(struct work_paths *works, uint32_t context_id);
 enum work_owner work_paths_owner(struct work_paths *works, uint32_t context_id);
 const struct work_path *work_path_of(struct work_paths *works, uint32_t context_id);
-// Whether a sample (enum sample_kind) of this path shows code of the program that waits below an event loop of asyncio.
-static inline bool work_path_blocks_loop(const struct work_path *path, uint8_t sample)
-{
-  return path->kind == WORK_NONE && path->is_in_loop && sample != SAMPLE_CPU;
-}
 
 #endif
