@@ -740,10 +740,13 @@ static void padding_in(const char *source, double line)
 
 static void test_f34_names_the_line_that_pads(void **unused)
 {
-  static const char *const sources[] = {"\ne = tok(texts,\n  padding=\"max_length\")  # all\n",
-                                        "n = c['max_length']\n\ne = tok(t, padding='max_length', max_length=n)\n",
-                                        "a = tok(t, padding='max_length')\nb = tok(v, padding='max_length')\n"};
-  static const double lines[] = {3, 3, 25}; // of several it may be each
+  static const char *const sources[] = {
+      "\ne = tok(texts,\n  padding=\"max_length\")  # all\n",
+      "n = c['max_length']\n\ne = tok(t, padding='max_length', max_length=n)\n",
+      "a = tok(t, padding='max_length')\nb = tok(v, padding='max_length')\n",
+      "a = tok(t, padding=True, max_length=c['max_length'])\n",
+      "'''padding=\"max_length\"'''\n\nb = tok(t, # padding='max_length'\n  padding = 'max_length',\n  n=1)\n"};
+  static const double lines[] = {3, 3, 25, 25, 4}; // of several it may be each
   for (size_t i = 0; i < sizeof sources / sizeof sources[0]; i++) {
     findings_test_done(unused);
     findings_test_start(unused);
@@ -770,9 +773,15 @@ static void evaluates_in(const char *source, double line)
 
 static void test_the_arguments_of_a_trainer(void **unused)
 {
-  static const char *const sources[] = {"a = A(\n    eval_steps=1)\nt.train()\n", "a = A(eval_steps=1)\n\nloop()\n",
-                                        "a = A(eval_steps=1)\nb = A(eval_steps=9)\nt.train()\n"};
-  static const double lines[] = {2, 3, 3};
+  static const char *const sources[] = {"a = A(\n    eval_steps=1)\nt.train()\n",
+                                        "a = A(eval_steps=1)\n\nloop()\n",
+                                        "a = A(eval_steps=1)\nb = A(eval_steps=9)\nt.train()\n",
+                                        "a = A(max_eval_steps=1)\n\nt.train()\n",
+                                        "a = A(eval_steps_all=1)\n\nt.train()\n",
+                                        "print('eval_steps=1') # eval_steps=1\n\nt.train()\n",
+                                        "a = A(b, # eval_steps=1\n  eval_steps=None)\nt.train()\n",
+                                        "a.eval_steps = 1\nb = a.eval_steps == 1\nt.train()\n"};
+  static const double lines[] = {2, 3, 3, 3, 3, 3, 3, 1};
   for (size_t i = 0; i < sizeof sources / sizeof sources[0]; i++) {
     findings_test_done(unused);
     findings_test_start(unused);

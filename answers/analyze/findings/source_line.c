@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the program's source. Called by F2, F29, F34, F62 to F64, F67 to F69 and the first sentence. The name comes from a trace: only a regular file *.py is
-// read, only where the trace was recorded on this machine, and only if the request allows it, which a server's never does.
+// Reads the program's source. Called by F2, F29, F34, F62 to F64, F67 to F69 and the first sentence. The name comes from a trace: only a
+// regular file *.py is read, only where the trace was recorded on this machine, and only if the request allows it, which a server's never
+// does.
 #include "analyze/findings/source_line.h"
 
 #include "analyze/findings/statements.h"
@@ -39,43 +40,60 @@ const char *findings_source_line(struct findings *findings, const char *file, in
                           : NULL;
 }
 
-#define WORDS_MOST 4
+#define NAMES_MOST 4
 
 static const struct setting {
   const char *key,
-      *beside; // beside: what the statement has, too; NULL: only a call of a trainer is not the line to change
-  const char *words[WORDS_MOST];
+      *value; // value: the text that it has; NULL: any but off, and only a call of a trainer is not the line to change
+  const char *names[NAMES_MOST];
 } settings[] = {
-    {"padding", "padding", {"\"max_length\"", "'max_length'"}},
+    {"padding", "max_length", {"padding"}},
     {"eager_keras", NULL, {"run_eagerly", "run_functions_eagerly"}},
     {"checkpoint", NULL, {"save_steps", "save_freq", "every_n_train_steps"}},
     {"logging", NULL, {"logging_steps", "log_every_n_steps"}},
     {"frequent_evaluation", NULL, {"eval_steps", "val_check_interval"}},
-    {"recomputation", NULL, {"gradient_checkpointing", "activation_checkpointing"}},
+    {"recomputation",
+     NULL,
+     {"gradient_checkpointing", "gradient_checkpointing_enable", "activation_checkpointing",
+      "apply_activation_checkpointing"}},
 };
 
-static bool has_word(const struct setting *setting, struct slice line)
+static bool is_asked_for(const struct setting *setting, struct slice value)
 {
-  for (size_t i = 0; i < WORDS_MOST && setting->words[i] != NULL; i++)
-    if (slice_contains(line, setting->words[i]))
-      return true;
-  return false;
+  if (setting->value == NULL)
+    return !slice_starts_with(value, "False") && !slice_starts_with(value, "None");
+  bool is_text = slice_starts_with(value, "\"") || slice_starts_with(value, "'");
+  size_t length = strlen(setting->value);
+  return is_text && slice_starts_with(slice_after(value, 1), setting->value) && value.length > length + 1 &&
+         value.data[length + 1] == value.data[0];
+}
+
+// The first line of the statement that asks for it; 0: none.
+static int64_t line_within(const struct setting *setting, const char *name, struct statement of, int64_t after)
+{
+  struct slice value;
+  int64_t line = of.first;
+  size_t seen = 0;
+  for (size_t at = 0; (at = findings_setting_at(of.text, at, slice_of(name), &value)) < of.text.length; at++) {
+    for (; seen < at; seen++)
+      line += of.text.data[seen] == '\n';
+    if (line > after && is_asked_for(setting, value))
+      return line;
+  }
+  return 0;
 }
 
 // 0: none, or several.
 static int64_t setting_line(const struct setting *setting, struct slice source)
 {
   int64_t found = 0;
-  for (struct statement at = {.after = source}; findings_next_statement(&at);) {
-    struct slice rest = at.text, line;
-    bool is_one = setting->beside == NULL || slice_contains(rest, setting->beside);
-    for (int64_t i = at.first; is_one && slice_cut(&rest, '\n', &line); i++)
-      if (has_word(setting, line)) {
-        if (found != 0)
+  for (struct statement at = {.after = source}; findings_next_statement(&at);)
+    for (size_t i = 0; i < NAMES_MOST && setting->names[i] != NULL; i++)
+      for (int64_t line = 0; (line = line_within(setting, setting->names[i], at, line)) != 0;) {
+        if (found != 0 && found != line)
           return 0;
-        found = i;
+        found = line;
       }
-  }
   return found;
 }
 
@@ -90,7 +108,7 @@ void finding_at_setting(struct findings *findings, struct finding *finding, cons
     int64_t line = setting_line(&settings[i], text);
     bool is_trainers = findings_statement_at(text, finding->line, &call) &&
                        (slice_contains(call.text, ".fit(") || slice_contains(call.text, ".train("));
-    if (line == 0 || line == finding->line || (settings[i].beside == NULL && !is_trainers))
+    if (line == 0 || line == finding->line || (settings[i].value == NULL && !is_trainers))
       continue;
     finding->title =
         arena_format(findings->question->arena, "%s; called at line %lld", finding->title, (long long)finding->line);

@@ -25,9 +25,12 @@ static size_t string_length(struct slice text)
   return text.length;
 }
 
-// The byte of code after the one at `at`; a string counts as one.
+// The byte of code after the one at `at`; a string counts as one, as does a comment.
 static size_t step_over(struct slice text, size_t at)
 {
+  const char *end = text.data[at] == '#' ? memchr(text.data + at, '\n', text.length - at) : NULL;
+  if (text.data[at] == '#')
+    return end != NULL ? (size_t)(end - text.data) : text.length;
   bool is_string = text.data[at] == '"' || text.data[at] == '\'';
   return at + (is_string ? string_length(slice_after(text, at)) : 1);
 }
@@ -158,5 +161,19 @@ size_t findings_name_at(struct slice text, size_t at, struct slice name)
         (i == 0 || (!is_part_of_name(text.data[i - 1]) && text.data[i - 1] != '.')) &&
         (i + name.length == text.length || !is_part_of_name(text.data[i + name.length])))
       return i;
+  return text.length;
+}
+
+size_t findings_setting_at(struct slice text, size_t at, struct slice name, struct slice *ret_value)
+{
+  for (size_t i = at; i + name.length < text.length; i = step_over(text, i)) {
+    if (memcmp(text.data + i, name.data, name.length) != 0 || (i > 0 && is_part_of_name(text.data[i - 1])))
+      continue;
+    struct slice rest = slice_trim(slice_after(text, i + name.length));
+    if (slice_starts_with(rest, "(") || (slice_starts_with(rest, "=") && !slice_starts_with(rest, "=="))) {
+      *ret_value = slice_trim(slice_after(rest, 1));
+      return i;
+    }
+  }
   return text.length;
 }

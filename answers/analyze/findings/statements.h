@@ -32,6 +32,9 @@ bool findings_next_argument(struct slice *rest, struct slice *ret_argument);
 bool findings_is_name(struct slice text);
 // Where the text, from `at` on, has the name as one of its own, not of an attribute; its length: nowhere.
 size_t findings_name_at(struct slice text, size_t at, struct slice name);
+// Where the code, from `at` on, gives a value to the name, as a variable, an attribute or an argument, or calls it; the text's length:
+// nowhere. `*ret_value`: what follows "=" or "(". Strings and comments are no code.
+size_t findings_setting_at(struct slice text, size_t at, struct slice name, struct slice *ret_value);
 static inline bool findings_has_name(struct slice text, struct slice name)
 {
   return findings_name_at(text, 0, name) < text.length;

@@ -92,11 +92,21 @@ static void test_names(void **unused)
   assert_false(findings_is_name(slice_of("2x")));
 }
 
+static void test_settings(void **unused)
+{
+  (void)unused;
+  struct slice text = slice_of("f(xa=1, a_b=2, 'a=3', # a=4\n a == b, c.a = 5)"), value;
+  size_t at = findings_setting_at(text, 0, slice_of("a"), &value);
+  assert_true(slice_is(value, "5)"));
+  assert_int_equal(findings_setting_at(text, at + 1, slice_of("a"), &value), text.length);
+  assert_int_equal(findings_setting_at(text, 0, slice_of("f"), &value), 0);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_lines),     cmocka_unit_test(test_headers), cmocka_unit_test(test_assignments),
-      cmocka_unit_test(test_arguments), cmocka_unit_test(test_names),
+      cmocka_unit_test(test_arguments), cmocka_unit_test(test_names),   cmocka_unit_test(test_settings),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
