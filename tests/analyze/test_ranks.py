@@ -62,12 +62,14 @@ class RanksTest(unittest.TestCase):
                          [("0", STEPS, 100, 60, 40, 55, 55, 40), ("1", STEPS, 100, 100, 80, 15, 15, 0),
                           ("all", 2 * STEPS, 100, 80, 60, 35, 35, 20)])
         self.assertEqual(answer["summary"], {"slowest_rank": 1, "slowest_pct_of_steps": 100, "difference_ms": 40,
-                                             "difference_low_ms": 40, "difference_high_ms": 40, "balance_pct": 80,
+                                             "difference_low_ms": 40, "difference_high_ms": 40, "balance_pct": 65 / 85 * 100,
                                              "verdict": "slower"})
 
     def test_a_rank_that_the_other_waits_for(self):
         self.job()
         self.assert_two_ranks(self.ask("A21"))
+        [straggler] = [row for row in self.ask("findings")["rows"] if row["id"] == "F31"]
+        self.assertEqual(straggler["time_ms"], 85)  # without communication, of which 15 ms are the transfer
 
     def mpi(self, sent=()):
         """No steps: each rank is 20 times in an all-reduce, 10 ms apart, which the second one comes to 4 ms before the end, the first one 8."""
@@ -108,6 +110,7 @@ class RanksTest(unittest.TestCase):
                         tags={"collective": "all_reduce", "group": "0-1", "sequence": i + 1, "bytes": 64})
         summary = self.ask("A21")["summary"]
         self.assertEqual([summary[key] for key in ("slowest_rank", "slowest_pct_of_steps", "difference_ms", "verdict")], [1, 100, 18, "slower"])
+        self.assertAlmostEqual(summary["balance_pct"], 55)
 
     def test_steps_of_several_collectives(self):
         """Of two tensors, 4 ms apart: not each of them is a step."""

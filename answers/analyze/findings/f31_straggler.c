@@ -57,7 +57,7 @@ static void add(struct findings *findings, const struct ranks *ranks, const stru
       arena_format(findings->question->arena, "rank %lld", (long long)ranks->items.items[slowest->rank].rank);
   finding->file = findings_keep(findings, places->slow_line > 0 ? places->slow_file : places->wait_file);
   finding->line = places->slow_line > 0 ? places->slow_line : places->wait_line;
-  finding->time_ms = slowest->others_ms + slowest->difference_ms;
+  finding->time_ms = slowest->alone_ms;
   finding->share_pct = analyze_share_pct(slowest->waiting_ms, findings->latency_ms);
   finding->saving_ms = slowest->waiting_ms;
   finding->saving_basis = "waiting of the other ranks, without what they compute meanwhile, in a step";
@@ -87,13 +87,13 @@ static enum status find(struct findings *findings, struct error *err)
     return findings_lack(findings, err, "no collective was found on several ranks");
   double least_pct = findings_threshold(findings, "straggler-difference");
   ranks_slowest(ranks, least_pct, &slowest);
-  double least_ms = (slowest.others_ms + slowest.difference_ms) * least_pct / 100;
+  double least_ms = slowest.alone_ms * least_pct / 100;
   if (slowest.rank == RANK_NONE || !(slowest.low_ms >= least_ms) ||
       !(slowest.steps_pct >= findings_threshold(findings, "straggler-steps")))
     return STATUS_OK;
   XSP_TRY(findings_straggler_places(findings, ranks, slowest.rank, &places, err));
   // Where samples show less than half of it, it mostly waits for a processor, which they do not show.
-  double difference_pct = analyze_share_pct(slowest.difference_ms, slowest.others_ms + slowest.difference_ms);
+  double difference_pct = analyze_share_pct(slowest.difference_ms, slowest.alone_ms);
   if (places.sampled_pct < fmax(least_pct, difference_pct / 2))
     return STATUS_OK;
   add(findings, ranks, &slowest, &places);
@@ -106,6 +106,7 @@ const struct finding_rule finding_f31 = {
     .title = "a rank that the others wait for",
     .thresholds = {{"straggler-steps", "%", 70, "steps in which the rank is the slowest, of all, at least"},
                    {"straggler-difference", "%", 5,
-                    "lower end of the interval of what its own time is longer, of that time, at least"}},
+                    "lower end of the interval of what its time outside of communication is longer, of that time, at "
+                    "least"}},
     .find = find,
 };

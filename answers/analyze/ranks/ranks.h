@@ -180,11 +180,11 @@ bool ranks_starts_collective(const char *name);
 struct slowest {
   uint32_t rank;    // that has most often the longest time alone
   double steps_pct; // in how many steps
+  double alone_ms;  // its time alone
   double difference_ms, low_ms,
       high_ms;         // its time alone less the mean of the others', with the 95 % interval; NaN: unknown
-  double balance_pct;  // mean own time, of the longest
+  double balance_pct;  // mean time alone of all ranks, of the longest
   double waiting_ms;   // of the others, in a step, without compute
-  double others_ms;    // mean own time of the others
   const char *verdict; // "slower", "none found", "not decided"
 };
 // `threshold_pct`: of a step; smaller differences do not count.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The slowest rank: steps of all ranks with the same number are compared by their own time, which is the step without waiting for others.
+// The slowest rank: steps of all ranks with the same number are compared by their time alone, which is the step without communication.
 #include "analyze/ranks/ranks.h"
 
 #include "base/sorted.h"
@@ -113,12 +113,12 @@ void ranks_slowest(const struct ranks *ranks, double threshold_pct, struct slowe
   double longest_ms = 0, sum_ms = 0;
   size_t active = 0;
   for (uint32_t i = 0; i < ranks->items.count; i++) {
-    double own_ms = rank_figure_ms(ranks, i, rank_step_own_ns);
-    if (isnan(own_ms))
+    double alone_ms = rank_figure_ms(ranks, i, rank_step_alone_ns);
+    if (isnan(alone_ms))
       continue;
     active++;
-    sum_ms += own_ms;
-    longest_ms = fmax(longest_ms, own_ms);
+    sum_ms += alone_ms;
+    longest_ms = fmax(longest_ms, alone_ms);
     if (ret_slowest->rank == RANK_NONE || times_slowest[i] > times_slowest[ret_slowest->rank])
       ret_slowest->rank = i;
   }
@@ -130,12 +130,12 @@ void ranks_slowest(const struct ranks *ranks, double threshold_pct, struct slowe
   size_t count = compare_with_others(&of, ret_slowest->rank, differences, stalled_ms);
   ret_slowest->waiting_ms = count > 0 ? estimate_trimmed(stalled_ms, count).mean : NAN;
   struct estimate estimate = estimate_trimmed(differences, count);
-  double reach_ms = estimate_reach(estimate, 0.95), own_ms = rank_figure_ms(ranks, ret_slowest->rank, rank_step_own_ns);
+  double reach_ms = estimate_reach(estimate, 0.95);
   ret_slowest->steps_pct = analyze_share_pct((double)times_slowest[ret_slowest->rank], (double)compared);
   ret_slowest->difference_ms = count > 0 ? estimate.mean : NAN;
   ret_slowest->low_ms = estimate.mean - reach_ms;
   ret_slowest->high_ms = estimate.mean + reach_ms;
   ret_slowest->balance_pct = analyze_share_pct(sum_ms / (double)active, longest_ms);
-  ret_slowest->others_ms = own_ms - ret_slowest->difference_ms;
+  ret_slowest->alone_ms = rank_figure_ms(ranks, ret_slowest->rank, rank_step_alone_ns);
   judge(ranks, threshold_pct, ret_slowest);
 }
