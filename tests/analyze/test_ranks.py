@@ -690,14 +690,14 @@ class RanksTest(unittest.TestCase):
         finding = next(row for row in self.ask("findings")["rows"] if row["id"] == "F31")
         self.assertIn("all_reduce", finding["title"])
 
-    def pairs(self, slow_ms, scatters=False):
+    def pairs(self, slow_ms, scatters=False, steps=STEPS):
         """Three pairs of ranks: each computes 40 ms and then reduces, which takes 10 ms, and `slow_ms`, in turns, in the second pair."""
         self.trace = Script()
         self.trace.experiment()
         self.trace.run(1, "A/M/L/Lib", batch=None)
         for rank in range(6):
             self.rank(rank, ranks=6)
-            for step in range(STEPS):
+            for step in range(steps):
                 self.at(rank, "training step", 100 * step, 100 * step + 100, "model")
                 self.at(rank, "aten::mm", 100 * step, 100 * step + 40)
                 took = slow_ms[step % len(slow_ms)] if rank // 2 == 1 else 10
@@ -717,6 +717,11 @@ class RanksTest(unittest.TestCase):
         self.assertIsNone(self.pairs([60, 10, 10, 10, 10]))
         self.assertIsNone(self.pairs([10, 30, 10, 30, 30]))
         self.assertIsNotNone(self.pairs([10] + 9 * [30]))
+
+    def test_a_slow_link_of_many_exchanges(self):
+        """More than are kept, of which every second one then goes: these are of all the time."""
+        self.assertIsNotNone(self.pairs(300 * [10] + 600 * [30], steps=900))
+        self.assertIsNotNone(self.pairs(600 * [30] + 300 * [10], steps=900))
 
     def test_a_slow_link_is_found_kind_by_kind(self):
         """Its reduce-scatters, which run as all-reduces, take as long as those of the others."""
