@@ -176,8 +176,9 @@ static enum status load_first(struct run_columns *columns, uint32_t wanted, stru
 static void tell_run(const struct question *question, const struct view_run *run)
 {
   const struct view *view = question->view;
-  if (run >= view->runs && run < view->runs + view->run_count)
-    headway_tell(&question->request->run_watcher, (uint64_t)(run - view->runs), view->run_count);
+  for (size_t i = 0; i < view->run_count; i++)
+    if (&view->runs[i] == run)
+      headway_tell(&question->request->run_watcher, i, view->run_count);
 }
 
 enum status run_columns_load_once(struct question *question, const struct view_run *run, uint32_t wanted,
