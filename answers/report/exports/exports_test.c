@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// That exports report how many spans they have written, of how many.
+// That exports report how many spans they have written, of how many; that spans have their own tags; how rows are sorted.
 #include "report/exports/exports.h"
+#include "report/exports/timeline.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,12 +19,10 @@
 
 static char folder[] = "/tmp/exports_test.XXXXXX";
 
-static struct store *make_store(const char *path)
+static struct store *open_store(const char *path)
 {
   struct store *store;
   struct error err;
-  struct store_span *spans = calloc(SPANS, sizeof *spans);
-  assert_non_null(spans);
   assert_int_equal(store_create(path, false, &store, &err), STATUS_OK);
   const struct store_experiment experiment = {.experiment_id = 1, .name = "many"};
   const struct store_run run = {
@@ -32,18 +31,39 @@ static struct store *make_store(const char *path)
   assert_int_equal(store_add_experiment(store, &experiment, &err), STATUS_OK);
   assert_int_equal(store_add_run(store, &run, &err), STATUS_OK);
   assert_int_equal(store_add_track(store, &track, &err), STATUS_OK);
-  for (int i = 0; i < SPANS; i++)
+  return store;
+}
+
+// Spans with ids from 1 on.
+static void add_spans(struct store *store, int count)
+{
+  struct error err;
+  struct store_span *spans = calloc((size_t)count, sizeof *spans);
+  assert_non_null(spans);
+  for (int i = 0; i < count; i++)
     spans[i] = (struct store_span){.span_id = i + 1,
                                    .start_ns = i * 10,
                                    .duration_ns = 5,
                                    .track_id = 1,
                                    .level = XSP_LEVEL_MODEL,
                                    .name = store_string(store, "one", 3)};
-  assert_int_equal(store_add_spans(store, 1, spans, SPANS, &err), STATUS_OK);
+  assert_int_equal(store_add_spans(store, 1, spans, (size_t)count, &err), STATUS_OK);
+  free(spans);
+}
+
+static void add_tag(struct store *store, int64_t span_id, int64_t value)
+{
+  struct error err;
+  const struct store_tag tag = {
+      .span_id = span_id, .key = store_string(store, "n", 1), .type = STORE_INT, .value.integer = value};
+  assert_int_equal(store_add_tags(store, 1, &tag, 1, &err), STATUS_OK);
+}
+
+static void finish(struct store *store)
+{
+  struct error err;
   assert_int_equal(correlate_store(store, &err), STATUS_OK);
   assert_int_equal(store_finish(store, &err), STATUS_OK);
-  free(spans);
-  return store;
 }
 
 struct heard {
@@ -64,7 +84,9 @@ static void test_exports_of_spans_report_them(void **state)
   static const char *const formats[] = {"perfetto", "chrome", "otlp", "otlp-proto", "sqlite", "csv", "speedscope"};
   char path[64];
   snprintf(path, sizeof path, "%s/many.xsp", folder);
-  struct store *store = make_store(path);
+  struct store *store = open_store(path);
+  add_spans(store, SPANS);
+  finish(store);
   for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++) {
     struct heard heard = {0};
     struct error err;
@@ -82,9 +104,62 @@ static void test_exports_of_spans_report_them(void **state)
   unlink(path);
 }
 
+static void test_the_last_span_has_its_own_tags(void **state)
+{
+  (void)state;
+  struct arena arena = {0};
+  struct error err;
+  struct timeline timeline;
+  struct timeline_run run;
+  char path[64];
+  snprintf(path, sizeof path, "%s/tags.xsp", folder);
+  struct store *store = open_store(path);
+  add_spans(store, 5);
+  add_tag(store, 4, 4);
+  add_tag(store, 5, 5);
+  add_tag(store, 12, 12); // of a span that is not there
+  finish(store);
+  assert_int_equal(timeline_open(store, &timeline, &err), STATUS_OK);
+  assert_int_equal(timeline_load(&timeline, 0, TIMELINE_COLUMNS, &arena, &run, &err), STATUS_OK);
+  assert_int_equal(timeline_load_tags(&timeline, &arena, &run, &err), STATUS_OK);
+  assert_non_null(run.tag_starts);
+  for (int64_t id = 1; id <= 5; id++) {
+    struct timeline_range tags = timeline_tags(&run, id);
+    assert_int_equal(tags.end - tags.first, id >= 4);
+    for (size_t at = tags.first; at < tags.end; at++)
+      assert_int_equal(run.tags[at].span_id, id);
+  }
+  timeline_done(&timeline);
+  arena_done(&arena);
+  store_close(store);
+  unlink(path);
+}
+
+static int by_number(const void *a, const void *b, void *context)
+{
+  const uint32_t *numbers = context, first = numbers[*(const uint32_t *)a], second = numbers[*(const uint32_t *)b];
+  return first < second ? -1 : first > second;
+}
+
+static void test_rows_far_from_their_place_are_sorted(void **state)
+{
+  (void)state;
+  enum { ROWS = 5000, STEP = 1237 }; // without a common divisor: each number once
+  static uint32_t rows[ROWS], numbers[ROWS];
+  for (uint32_t i = 0; i < ROWS; i++) {
+    rows[i] = i;
+    numbers[i] = i * STEP % ROWS;
+  }
+  timeline_sort_rows(rows, ROWS, by_number, numbers);
+  for (uint32_t i = 0; i < ROWS; i++)
+    assert_int_equal(numbers[rows[i]], i);
+}
+
 int main(void)
 {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_exports_of_spans_report_them)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_exports_of_spans_report_them),
+                                     cmocka_unit_test(test_the_last_span_has_its_own_tags),
+                                     cmocka_unit_test(test_rows_far_from_their_place_are_sorted)};
   if (mkdtemp(folder) == NULL)
     return 1;
   int failures = cmocka_run_group_tests(tests, NULL, NULL);

@@ -130,7 +130,8 @@ static void index_tags(struct arena *arena, struct timeline_run *run)
     return;
   run->tag_starts = arena_alloc_array(arena, count + 1, sizeof *run->tag_starts);
   for (size_t row = 0; row <= count; row++) {
-    while (at < run->tag_count && (row == count || run->tags[at].span_id < ids[row]))
+    while (at < run->tag_count &&
+           (row < count ? run->tags[at].span_id < ids[row] : run->tags[at].span_id <= ids[count - 1]))
       at++;
     run->tag_starts[row] = (uint32_t)at;
   }
