@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // That exports report how many spans they have written, of how many; that spans have their own tags; how rows are sorted.
 #include "report/exports/exports.h"
+#include "report/exports/otlp_facts.h"
 #include "report/exports/timeline.h"
 
 #include <setjmp.h>
@@ -34,14 +35,14 @@ static struct store *open_store(const char *path)
   return store;
 }
 
-// Spans with ids from 1 on.
-static void add_spans(struct store *store, int count)
+// Spans with numbers from 0 on; their ids rise, or are those of `rings` rings that took turns.
+static void add_spans(struct store *store, int count, int rings)
 {
   struct error err;
   struct store_span *spans = calloc((size_t)count, sizeof *spans);
   assert_non_null(spans);
   for (int i = 0; i < count; i++)
-    spans[i] = (struct store_span){.span_id = i + 1,
+    spans[i] = (struct store_span){.span_id = (int64_t)(i % rings) << 32 | (i + 1),
                                    .start_ns = i * 10,
                                    .duration_ns = 5,
                                    .track_id = 1,
@@ -85,7 +86,7 @@ static void test_exports_of_spans_report_them(void **state)
   char path[64];
   snprintf(path, sizeof path, "%s/many.xsp", folder);
   struct store *store = open_store(path);
-  add_spans(store, SPANS);
+  add_spans(store, SPANS, 1);
   finish(store);
   for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++) {
     struct heard heard = {0};
@@ -104,6 +105,57 @@ static void test_exports_of_spans_report_them(void **state)
   unlink(path);
 }
 
+#define SPANS_OF_PARTS 140000 // more than two parts
+
+// Each span has its number as a tag.
+static enum status check_request(void *context, struct buf *request, size_t spans, struct error *err)
+{
+  static const char start[] = "\"startTimeUnixNano\":\"", tag[] = "\"key\":\"n\",\"value\":{\"intValue\":\"";
+  size_t *seen = context;
+  const char *at = request->data;
+  for (size_t i = 0; i < spans; i++) {
+    at = strstr(at, start);
+    assert_non_null(at);
+    assert_int_equal(strtoll(at + sizeof start - 1, NULL, 10), 10 * *seen);
+    at = strstr(at, tag);
+    assert_non_null(at);
+    assert_int_equal(strtoll(at + sizeof tag - 1, NULL, 10), *seen);
+    ++*seen;
+  }
+  return STATUS_OK;
+}
+
+// Where ids of parts overlap, each part's tags would be looked for among nearly all.
+static void test_spans_of_parts_have_their_tags(void **state)
+{
+  (void)state;
+  for (int rings = 1; rings <= 4; rings += 3) {
+    struct arena arena = {0};
+    struct error err;
+    struct store_run *runs;
+    size_t run_count, seen = 0;
+    char path[64];
+    snprintf(path, sizeof path, "%s/rings.xsp", folder);
+    struct store *store = open_store(path);
+    add_spans(store, SPANS_OF_PARTS, rings);
+    for (int i = 0; i < SPANS_OF_PARTS; i++)
+      add_tag(store, (int64_t)(i % rings) << 32 | (i + 1), i);
+    finish(store);
+
+    assert_int_equal(store_runs(store, &arena, &runs, &run_count, &err), STATUS_OK);
+    struct otlp_facts facts = {.run = &runs[0]};
+    assert_int_equal(otlp_facts_load(store, &facts, &arena, &err), STATUS_OK);
+    assert_int_equal(facts.tag_count, rings > 1 ? SPANS_OF_PARTS : 0);
+
+    const struct report_otlp_sink sink = {.context = &seen, .put = check_request};
+    assert_int_equal(report_otlp_requests(store, true, &sink, &err), STATUS_OK);
+    assert_int_equal(seen, SPANS_OF_PARTS);
+    arena_done(&arena);
+    store_close(store);
+    unlink(path);
+  }
+}
+
 static void test_the_last_span_has_its_own_tags(void **state)
 {
   (void)state;
@@ -114,7 +166,7 @@ static void test_the_last_span_has_its_own_tags(void **state)
   char path[64];
   snprintf(path, sizeof path, "%s/tags.xsp", folder);
   struct store *store = open_store(path);
-  add_spans(store, 5);
+  add_spans(store, 5, 1);
   add_tag(store, 4, 4);
   add_tag(store, 5, 5);
   add_tag(store, 12, 12); // of a span that is not there
@@ -158,6 +210,7 @@ static void test_rows_far_from_their_place_are_sorted(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_exports_of_spans_report_them),
+                                     cmocka_unit_test(test_spans_of_parts_have_their_tags),
                                      cmocka_unit_test(test_the_last_span_has_its_own_tags),
                                      cmocka_unit_test(test_rows_far_from_their_place_are_sorted)};
   if (mkdtemp(folder) == NULL)

@@ -195,8 +195,7 @@ static enum status put_rows(void *context, size_t first_row, const struct store_
 {
   struct writer *writer = context;
   struct arena arena SCOPED(arena_done) = {0};
-  if (!writer->facts.run_goes_on)
-    XSP_TRY(otlp_facts_load_tags(writer->store, &writer->facts, spans, &arena, err));
+  XSP_TRY(otlp_facts_load_tags(writer->store, &writer->facts, spans, &arena, err));
   writer->attributes.tag_at = 0;
   size_t end = writer->end_row - first_row < spans->count ? writer->end_row - first_row : spans->count;
   for (size_t row = writer->first_row > first_row ? writer->first_row - first_row : 0; row < end; row++) {

@@ -26,7 +26,7 @@ static enum status load_observations(struct store *store, struct otlp_facts *fac
   return STATUS_OK;
 }
 
-// ---- which tracks and traces have spans ------------------------------------------------------------------------------
+// ---- which tracks and traces have spans, and whether their ids rise --------------------------------------------------
 const struct store_track *otlp_facts_track(const struct otlp_facts *facts, uint32_t track_id)
 {
   const struct store_track *tracks = facts->tracks;
@@ -38,13 +38,32 @@ struct survey {
   struct otlp_facts *facts;
   uint32_t last_track, first_trace;
   bool has_span;
+  int64_t most_id; // of the parts so far
 };
+
+struct id_range {
+  int64_t least, most;
+};
+
+static struct id_range range_of(const struct store_spans *spans)
+{
+  struct id_range range = {INT64_MAX, INT64_MIN};
+  for (size_t row = 0; row < spans->count; row++) {
+    int64_t id = spans->span_id[row];
+    range.least = id < range.least ? id : range.least;
+    range.most = id > range.most ? id : range.most;
+  }
+  return range;
+}
 
 static enum status survey_rows(void *context, size_t first_row, const struct store_spans *spans,
                                const struct store_derived *derived, struct error *err)
 {
   struct survey *survey = context;
   struct otlp_facts *facts = survey->facts;
+  struct id_range ids = range_of(spans);
+  facts->has_all_tags |= survey->has_span && ids.least <= survey->most_id;
+  survey->most_id = survey->has_span && survey->most_id > ids.most ? survey->most_id : ids.most;
   for (size_t i = 0; i < spans->count; i++) {
     uint32_t trace = spans->trace_id[i];
     facts->has_own_trace |= trace == 0;
@@ -178,24 +197,28 @@ enum status otlp_facts_load_part(struct store *store, struct otlp_facts *facts, 
 
 enum status otlp_facts_load(struct store *store, struct otlp_facts *facts, struct arena *arena, struct error *err)
 {
-  const uint32_t mask = STORE_BIT(STORE_TRACE_ID) | STORE_BIT(STORE_TRACK_ID);
+  const uint32_t mask = STORE_BIT(STORE_SPAN_ID) | STORE_BIT(STORE_TRACE_ID) | STORE_BIT(STORE_TRACK_ID);
   struct survey survey = {.facts = facts};
   int64_t run_id = facts->run->run_id;
   XSP_TRY(load_run(store, facts, arena, err));
   XSP_TRY(store_logs(store, run_id, arena, &facts->logs, &facts->log_count, err));
   XSP_TRY(load_observations(store, facts, arena, err));
-  return store_walk_spans(store, run_id, mask, survey_rows, &survey, err);
+  XSP_TRY(store_walk_spans(store, run_id, mask, survey_rows, &survey, err));
+  if (!facts->has_all_tags)
+    return STATUS_OK;
+  XSP_TRY(store_load_tags(store, run_id, arena, &facts->tags, &facts->tag_count, err));
+  timeline_sort_tags(facts->tags, facts->tag_count);
+  return STATUS_OK;
 }
 
 enum status otlp_facts_load_tags(struct store *store, struct otlp_facts *facts, const struct store_spans *spans,
                                  struct arena *arena, struct error *err)
 {
-  int64_t least = INT64_MAX, most = INT64_MIN;
-  for (size_t row = 0; row < spans->count; row++) {
-    least = spans->span_id[row] < least ? spans->span_id[row] : least;
-    most = spans->span_id[row] > most ? spans->span_id[row] : most;
-  }
-  XSP_TRY(store_load_tags_between(store, facts->run->run_id, least, most, arena, &facts->tags, &facts->tag_count, err));
+  struct id_range ids = range_of(spans);
+  if (facts->run_goes_on || facts->has_all_tags)
+    return STATUS_OK;
+  XSP_TRY(store_load_tags_between(store, facts->run->run_id, ids.least, ids.most, arena, &facts->tags,
+                                  &facts->tag_count, err));
   timeline_sort_tags(facts->tags, facts->tag_count);
   return STATUS_OK;
 }

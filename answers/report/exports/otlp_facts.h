@@ -30,18 +30,19 @@ struct otlp_facts {
   const char *caller;   // remote_parent of the run's notes: the parent of topmost spans; NULL: none
   bool has_own_trace;   // spans without a trace
   bool has_many_traces; // two spans have different ones, or one has none and one does
+  bool has_all_tags;    // ids of parts overlap, as those of several rings do: each part would read nearly all tags
   bool run_goes_on;     // what is known only at its end is missing
   bool has_levels;      // of one that goes on: those of its row stay
   uint8_t own_trace[16];
 };
 
-// Into `arena`, without tags. The caller sets run and experiment.
+// Into `arena`, without tags unless has_all_tags. The caller sets run and experiment.
 enum status otlp_facts_load(struct store *store, struct otlp_facts *facts, struct arena *arena,
                             struct error *err) MUST_CHECK;
 // The same of a run that goes on, with the tags and logs of its spans between two places.
 enum status otlp_facts_load_part(struct store *store, struct otlp_facts *facts, const struct store_place *from,
                                  const struct store_place *to, struct arena *arena, struct error *err) MUST_CHECK;
-// Tags of spans that store_walk_spans hands over, instead of those before.
+// Tags of spans that store_walk_spans hands over, instead of those before; nothing where they are loaded.
 enum status otlp_facts_load_tags(struct store *store, struct otlp_facts *facts, const struct store_spans *spans,
                                  struct arena *arena, struct error *err) MUST_CHECK;
 const struct store_track *otlp_facts_track(const struct otlp_facts *facts, uint32_t track_id); // NULL: not known
