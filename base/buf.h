@@ -28,8 +28,8 @@ void buf_utf8(struct buf *buf, const char *text, size_t length);
 void buf_clear(struct buf *buf); // keeps the memory
 void buf_done(struct buf *buf);
 
-// Exports write hundreds of millions of short pieces: where there is room, nothing else is looked at. The place of `most` bytes, to
-// be ended by buf_filled; NULL: no room. Inside this room only.
+// Exports write hundreds of millions of short pieces: where there is room, nothing else is looked at. Returns where up to
+// `most` bytes can be written, then call buf_filled; NULL: no room. Inside this room only.
 static inline char *buf_room(struct buf *buf, size_t most)
 {
   bool has_room = !buf->failed && most < buf->capacity - buf->length;

@@ -32,8 +32,8 @@ void json_shortest(double value, char ret_text[JSON_SHORTEST_BYTES]); // the sho
 void json_bool(struct json_writer *json, bool value);
 void json_null(struct json_writer *json);
 void json_written(struct json_writer *json, const char *value); // one well-formed value, as it is
-void json_written_n(struct json_writer *json, const char *values,
-                    size_t length); // likewise, or several with commas between
+// Likewise, or several with commas between.
+void json_written_n(struct json_writer *json, const char *values, size_t length);
 
 // A key and its value.
 static inline void json_member_int(struct json_writer *json, const char *key, int64_t value)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes protobuf messages into a buf: fields, and messages in messages. Inside this room only.
+// A field fails where fewer than 20 bytes (of the longest key and number) are left to the buf's maximum, however short it is.
 #ifndef XSP_BASE_WIRE_WRITE_H
 #define XSP_BASE_WIRE_WRITE_H
 

@@ -21,8 +21,8 @@ struct drain {
   uint64_t track_key[3]; // the last one found: process, thread, number
   uint32_t track_id;     // 0: none
   bool track_foreign;
-  uint64_t first_record,
-      waiting; // of a final drain that is watched: records that were counted before; that wait. Else 0
+  // Of a final drain that is watched: records that were counted before; that wait. Else 0.
+  uint64_t first_record, waiting;
   uint32_t span_count, tag_count, sample_count;
   struct store_span spans[ROWS_BATCH_SPANS];
   struct store_tag tags[ROWS_BATCH_TAGS];

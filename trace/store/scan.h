@@ -66,9 +66,9 @@ enum status scan_start(struct scan *scan, struct error *err) MUST_CHECK;
 enum status scan_next_part(struct scan *scan, struct error *err) MUST_CHECK; // the uncommon part of scan_next
 enum status scan_pin(struct scan *scan, unsigned column, struct error *err) MUST_CHECK;
 uint32_t scan_row_in_part(const struct scan *scan);
-void scan_place(const struct scan *scan, uint64_t *ret_done,
-                uint64_t *ret_total); // rows, unless by key; while not at_end
-void scan_done(struct scan *scan);    // unpins and frees; the question may be changed and asked again
+// Rows, unless by key; while not at_end.
+void scan_place(const struct scan *scan, uint64_t *ret_done, uint64_t *ret_total);
+void scan_done(struct scan *scan); // unpins and frees; the question may be changed and asked again
 
 static inline enum status scan_next(struct scan *scan, struct error *err)
 {

@@ -16,8 +16,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-struct
-    function { // names are not read before they are asked for: the pages of all make up half of a large library's share
+// Names are not read before they are asked for: the pages of all make up half of a large library's share.
+struct function {
   GElf_Addr address;   // as elfutils laid the library out
   uint32_t size_bytes; // 0: unknown
   uint32_t symbol;     // its number, below its rank: of names for one address the lowest, global, weak, local

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Spans as CSV (RFC 4180): columns of SQL's table span, a row per span, in file order. Empty: does not apply, as NULL there.
+// Spans as CSV (RFC 4180): columns of SQL's table span, a row per span, in file order. An empty field is NULL in SQL.
 #include "base/decimal.h"
 #include "report/exports/exports.h"
 #include "report/exports/file.h"

@@ -11,7 +11,7 @@ struct otlp_known {
   struct otlp_out *out;           // into the list of a span's attributes
   const struct otlp_facts *facts; // of the run
   struct pieces pieces;           // to be forgotten before each run
-  size_t tag_at;                  // behind the tags of the last span; 0 once facts->tags are others
+  size_t tag_at;                  // place after the last span's tags; reset to 0 with facts->tags
 };
 
 // The level comes first in the list.
