@@ -54,7 +54,7 @@ enum status collect_drain(struct collect_session *session, struct store *store, 
 // an incomplete slot, and adds open spans with STORE_SPAN_OPEN.
 enum status collect_drain_final(struct collect_session *session, struct store *store, int64_t run_id,
                                 struct error *err) MUST_CHECK;
-// Who is called while the next final drain takes the records that wait.
+// Called during the next final drain.
 void collect_set_watcher(struct collect_session *session, struct headway_watcher watcher);
 // store_commit, then gives the space of what was drained back to the rings.
 enum status collect_commit(struct collect_session *session, struct store *store, struct error *err) MUST_CHECK;

@@ -35,7 +35,7 @@ static void decode(struct drain *drain, struct ring_file *ring, const struct rec
                                     .thread_name = rows_thread_name}; // what a predecessor stored already
   bool is_replay = ring->position < ring->replay_end;
   uint64_t taken = (drain->session->counts.records += !is_replay) - drain->first_record;
-  if (drain->waiting > 0 && taken % TELL_EVERY == 0)
+  if (!is_replay && drain->waiting > 0 && taken % TELL_EVERY == 0)
     headway_tell(&drain->session->watcher, taken, drain->waiting);
   ring_decode(&ring->decoder, record, ring->position, is_replay ? &quiet : output);
 }
@@ -152,15 +152,16 @@ static bool is_half_full(const struct collect_session *session)
   return false;
 }
 
-// How many records the rings hold at most.
+// How many records the rings hold at most, without those that are replayed.
 static uint64_t waiting_records(struct collect_session *session)
 {
   uint64_t sum = 0;
   for (uint32_t i = 0; i < session->rings.count; i++) {
     struct ring_file *ring = &session->rings.items[i];
     uint64_t head = ring->state == FILE_MAPPED ? head_of(ring) : 0;
-    if (head > ring->position)
-      sum += head - ring->position < ring->view.record_count ? head - ring->position : ring->view.record_count;
+    uint64_t first = ring->position > ring->replay_end ? ring->position : ring->replay_end;
+    if (head > first)
+      sum += head - first < ring->view.record_count ? head - first : ring->view.record_count;
   }
   return sum;
 }
@@ -202,7 +203,8 @@ static enum status run_drain(struct collect_session *session, struct store *stor
   rows_flush(drain);
   if (drain->waiting > 0)
     headway_tell(&session->watcher, drain->waiting, drain->waiting);
-  session->watcher.step = is_final ? NULL : session->watcher.step;
+  if (is_final)
+    session->watcher = (struct headway_watcher){0};
   collect_session_note_faults(session);
   enum status status = drain->status;
   free(drain);

@@ -396,12 +396,13 @@ static void take_headway(void *context, uint64_t done, uint64_t total)
   assert_true(done >= last[0]);
   last[0] = done;
   last[1] = total;
+  last[2]++;
 }
 
 static void test_final_drains_are_watched(void **state)
 {
   struct error err = {0};
-  uint64_t last[2] = {0};
+  uint64_t last[3] = {0};
   struct collect_session *session = create(folder);
   hand_join(&hand, collect_directory(session));
   uint32_t site = hand_site(&hand, XSP_LEVEL_LAYER, "layer", NULL);
@@ -414,6 +415,39 @@ static void test_final_drains_are_watched(void **state)
   assert_int_equal(last[1], hand.ring->producer.head - hand.ring->tail);
   assert_true(last[1] >= 5 && hand.ring->producer.head - position == 5);
   assert_int_equal(last[0], last[1]);
+  hand_leave(&hand);
+  collect_close(session, true);
+}
+
+// Where a span that is still open keeps them in the ring.
+static void test_replayed_records_are_not_watched(void **state)
+{
+  struct error err = {0};
+  uint64_t last[3] = {0};
+  char session_folder[128];
+  snprintf(session_folder, sizeof session_folder, "%s/session", folder);
+  struct collect_session *session = create(session_folder);
+  hand_join(&hand, collect_directory(session));
+  uint32_t site = hand_site(&hand, XSP_LEVEL_LAYER, "layer", NULL), key = hand_string(&hand, "key");
+  uint64_t begin = session_clock_read(SESSION_TICKS_MONOTONIC).ticks;
+  hand_fact(&hand, RECORD_TAG_INT, 1, key, 7); // of the open span
+  for (uint32_t i = 2; i <= 5; i++)
+    hand_span(&hand, site, i, begin + i, 1);
+  ok(store_create(path, false, &store, &err), &err);
+  ok(collect_drain(session, store, 1, &err), &err);
+  ok(collect_commit(session, store, &err), &err);
+  collect_close(session, false);
+  assert_int_equal(hand.ring->stored, hand.ring->producer.head);
+  assert_true(hand.ring->tail + 5 <= hand.ring->stored);
+  hand_span(&hand, site, 6, begin + 6, 1);
+  hand_span(&hand, site, 7, begin + 7, 1);
+
+  session = adopt(session_folder);
+  collect_set_watcher(session, (struct headway_watcher){take_headway, last});
+  ok(collect_drain_final(session, store, 1, &err), &err);
+  assert_int_equal(last[1], 2);
+  assert_int_equal(last[0], 2);
+  assert_int_equal(last[2], 1); // at the end
   hand_leave(&hand);
   collect_close(session, true);
 }
@@ -468,6 +502,7 @@ int main(void)
       cmocka_unit_test_setup_teardown(test_adopt_goes_on, setup, teardown),
       cmocka_unit_test_setup_teardown(test_known_spans_are_left_out, setup, teardown),
       cmocka_unit_test_setup_teardown(test_final_drains_are_watched, setup, teardown),
+      cmocka_unit_test_setup_teardown(test_replayed_records_are_not_watched, setup, teardown),
       cmocka_unit_test_setup_teardown(test_absurd_positions, setup, teardown),
       cmocka_unit_test_setup_teardown(test_removing_spares_what_is_not_ours, setup, teardown),
   };
