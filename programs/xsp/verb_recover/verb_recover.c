@@ -107,7 +107,10 @@ static enum status begin_file(struct recovery *recovery, struct error *err)
   if (!recovery->from)
     return add_experiment(recovery, err);
   struct output_steps steps = {.path = recovery->source, .units = "spans"};
-  XSP_TRY(store_copy(recovery->from, recovery->to, (struct headway_watcher){output_headway_step, &steps}, err));
+  enum status status =
+      store_copy(recovery->from, recovery->to, (struct headway_watcher){output_headway_step, &steps}, err);
+  output_headway_end(&steps.headway);
+  XSP_TRY(status);
   struct store_run *runs = NULL;
   size_t count = 0;
   XSP_TRY(load_runs(recovery, &runs, &count, err));
