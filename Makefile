@@ -38,10 +38,14 @@ test: setup ## set up, build, run the quick tests (under 10 minutes on 2 cores);
 	@tools/build "$(BUILD)"
 	@tools/run_tests "$(BUILD)" $(if $(TEST),--only '$(TEST)',-LE 'long|slow')
 
-test-all: setup ## the same, the slow and the long tests; as root those for aarch64, too
+test-all: setup ## the same, the slow and the long tests; as root those for aarch64, where QEMU and the cross compilers are
 	@tools/build "$(BUILD)"
 	@tools/run_tests "$(BUILD)"
-	@if [ "$$(id -u)" = 0 ]; then tools/test_aarch64; else echo "test-all: left out, for root only: sudo make test-aarch64" >&2; fi
+	@missing=; [ "$$(id -u)" = 0 ] || missing=" root"; \
+	for tool in debootstrap qemu-aarch64 aarch64-linux-gnu-gcc aarch64-linux-gnu-g++; do \
+	  command -v $$tool >/dev/null || missing="$$missing $$tool"; \
+	done; \
+	if [ -z "$$missing" ]; then tools/test_aarch64; else echo "test-all: make test-aarch64 is left out: it needs$$missing" >&2; fi
 
 test-bare: ## `make test` in a bare Debian 12 of its own, as a newcomer has it; as root (RUN="tools/flakes --load": another command)
 	@tools/test_bare $(if $(RUN),'$(RUN)')
