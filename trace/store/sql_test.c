@@ -475,6 +475,7 @@ static void test_a_statement_is_watched(void **state)
       "select a.span_id from span a, span b, span c",
       "select a.name from span a, span b, span c order by a.name",
       "select a.name from span a, span b on b.run_id = a.run_id and b.span_id = a.span_id, span c, span d",
+      "select a.span_id from span a, span b, span c, span d where a.run_id = 1 and a.name = 'none' or a.span_id = 5",
   };
   for (size_t i = 0; i < sizeof statements / sizeof statements[0]; i++) {
     struct watched watched = {0};

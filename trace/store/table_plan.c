@@ -258,7 +258,10 @@ int store_table_filter(sqlite3_vtab_cursor *base, int number, const char *text, 
   }
   struct error err = {0};
   enum status status = scan_start(scan, &err);
-  if (!scan->by_key && (table->reader->outermost == NULL || table->reader->outermost->at_end))
-    table->reader->outermost = scan;
+  const struct scan **outermost = &table->reader->outermost;
+  if (scan->by_key) // also of a cursor that walked before, as for each term of an OR
+    *outermost = *outermost == scan ? NULL : *outermost;
+  else if (*outermost == NULL || (*outermost)->at_end)
+    *outermost = scan;
   return status == STATUS_OK ? SQLITE_OK : store_table_failed(base->pVtab, status, &err);
 }
