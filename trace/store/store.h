@@ -8,7 +8,6 @@
 
 #include "base/arena.h"
 #include "base/error.h"
-#include "base/headway.h"
 #include "base/message.h"
 #include "base/slice.h"
 #include "format/level.h"
@@ -279,7 +278,8 @@ enum status store_put_derived_tags(struct store *store, int64_t run_id, const ch
 enum status store_drop_derived(struct store *store, int64_t run_id, struct error *err) MUST_CHECK; // all columns
 enum status store_put_observations(struct store *store, int64_t run_id, const struct store_observation *observations,
                                    size_t count, struct error *err) MUST_CHECK; // replaces earlier ones
-enum status store_finish(struct store *store, struct error *err) MUST_CHECK; // commit, sync, rename; still to be read
+// Commit, sync, rename. The handle stays open for reading.
+enum status store_finish(struct store *store, struct error *err) MUST_CHECK;
 void store_close(struct store *store);   // without store_finish before: the .partial file stays. NULL is fine.
 void store_discard(struct store *store); // closes and removes the .partial file
 // The end of a new file: finished and closed where all went well `so_far`, else discarded. Returns how it ended.
@@ -370,31 +370,10 @@ enum status store_overlay_derived(struct store *store, int64_t run_id, const str
 const char *store_text(struct store *store, uint32_t string_id, size_t *ret_length);
 bool store_find_string(struct store *store, const char *text, size_t length, uint32_t *ret_id);
 uint32_t store_string_count(struct store *store); // ids are below it
-// ---- SQL for people: one statement that reads, nothing else ----------------------------------------------------------
-#define STORE_NULL 0 // like STORE_INT, STORE_DOUBLE, STORE_TEXT
-#define STORE_BLOB 4
-struct store_cell { // valid during the call of `row`
-  int type;
-  int64_t integer;
-  double real;
-  const char *text; // TEXT and BLOB: `length` bytes; a TEXT is also NUL-terminated (and may hold NUL bytes)
-  size_t length;
-};
-struct store_query_sink {
-  void *context;
-  // Once, before the first row, also where there are no rows. May be NULL.
-  enum status (*columns)(void *context, const char *const *names, size_t count, struct error *err);
-  // Once a row. Another status than STATUS_OK ends the query and is what store_query returns.
-  enum status (*row)(void *context, const struct store_cell *cells, size_t count, struct error *err);
-  unsigned timeout_s;             // how long the query may run; 0: as long as it takes
-  struct headway_watcher watcher; // of the spans, tags or samples that the statement's outermost loop takes
-};
-// Runs one SELECT (or WITH … SELECT, VALUES, EXPLAIN of one). STATUS_USE: not one such statement, an error in it, a table or column
-// that does not exist, or what is not allowed (write, attach, pragma …). STATUS_INPUT: the file is broken, or it ran for too long.
-enum status store_query(struct store *store, const char *sql, const struct store_query_sink *sink,
-                        struct error *err) MUST_CHECK;
+
 #include "store/contexts.h"
 #include "store/counters.h"
 #include "store/read_tags.h"
 #include "store/samples.h"
+#include "store/sql.h"
 #endif
