@@ -187,6 +187,28 @@ static void test_the_last_span_has_its_own_tags(void **state)
   unlink(path);
 }
 
+static void test_tags_of_a_run_without_spans(void **state)
+{
+  (void)state;
+  struct arena arena = {0};
+  struct error err;
+  struct timeline timeline;
+  struct timeline_run run;
+  char path[64];
+  snprintf(path, sizeof path, "%s/alone.xsp", folder);
+  struct store *store = open_store(path);
+  add_tag(store, 12, 12);
+  finish(store);
+  assert_int_equal(timeline_open(store, &timeline, &err), STATUS_OK);
+  assert_int_equal(timeline_load(&timeline, 0, TIMELINE_COLUMNS, &arena, &run, &err), STATUS_OK);
+  assert_int_equal(timeline_load_tags(&timeline, &arena, &run, &err), STATUS_OK);
+  assert_null(run.tag_starts); // which rows of spans refer to
+  timeline_done(&timeline);
+  arena_done(&arena);
+  store_close(store);
+  unlink(path);
+}
+
 static int by_number(const void *a, const void *b, void *context)
 {
   const uint32_t *numbers = context, first = numbers[*(const uint32_t *)a], second = numbers[*(const uint32_t *)b];
@@ -209,10 +231,10 @@ static void test_rows_far_from_their_place_are_sorted(void **state)
 
 int main(void)
 {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_exports_of_spans_report_them),
-                                     cmocka_unit_test(test_spans_of_parts_have_their_tags),
-                                     cmocka_unit_test(test_the_last_span_has_its_own_tags),
-                                     cmocka_unit_test(test_rows_far_from_their_place_are_sorted)};
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_exports_of_spans_report_them), cmocka_unit_test(test_spans_of_parts_have_their_tags),
+      cmocka_unit_test(test_the_last_span_has_its_own_tags), cmocka_unit_test(test_tags_of_a_run_without_spans),
+      cmocka_unit_test(test_rows_far_from_their_place_are_sorted)};
   if (mkdtemp(folder) == NULL)
     return 1;
   int failures = cmocka_run_group_tests(tests, NULL, NULL);

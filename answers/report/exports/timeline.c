@@ -126,7 +126,7 @@ static void index_tags(struct arena *arena, struct timeline_run *run)
   for (size_t row = 0; row < count; row++)
     if ((uint64_t)ids[row] != (uint64_t)ids[0] + row)
       return;
-  if (run->tag_count == 0 || run->tag_count > UINT32_MAX)
+  if (count == 0 || run->tag_count == 0 || run->tag_count > UINT32_MAX)
     return;
   run->tag_starts = arena_alloc_array(arena, count + 1, sizeof *run->tag_starts);
   for (size_t row = 0; row <= count; row++) {
