@@ -10,11 +10,11 @@
 #include <time.h>
 #include <xsp/span.h>
 
-#define STEPS 40
+#define STEPS 24
 #define WARM_UP 8
 #define KERNELS 6
-#define HOST_NS 400000
-#define BYTES ((size_t)8 << 20)
+#define HOST_NS 1200000 // long beside the turns that other programs of a busy machine take
+#define BYTES ((size_t)24 << 20)
 
 XSP_SITE(step_site, XSP_LEVEL_MODEL, "step");
 XSP_SITE(prepare_site, XSP_LEVEL_LAYER, "prepare");

@@ -75,4 +75,4 @@ def device_command(name):
 
 def device_environment():
     version, library = "13.1", cuda_simulator.VERSIONS["13.1"][1]
-    return {**cuda_simulator.environment(version, kernel_ns=300_000), "XSP_LIBRARY_CUPTI": str(library)}
+    return {**cuda_simulator.environment(version, kernel_ns=900_000), "XSP_LIBRARY_CUPTI": str(library)}
