@@ -125,3 +125,17 @@ def written(make, name):
     """(trace, page) of a scripted trace."""
     path = make().write(folder() / f"{name}.xsp")
     return path, report(path)
+
+
+def flame_zoom(*names):
+    """The part of a page's address that opens the flame graph at these contexts, the outermost first: their names' FNV-1a."""
+    def key(name):
+        hash = 0x811C9DC5
+        for unit in name.encode("ascii"):
+            hash = (hash ^ unit) * 0x01000193 % 2**32
+        digits = ""
+        while hash:
+            hash, digit = divmod(hash, 36)
+            digits = "0123456789abcdefghijklmnopqrstuvwxyz"[digit] + digits
+        return digits
+    return "x.flame.zoom=" + ".".join(key(name) for name in names)

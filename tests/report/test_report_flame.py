@@ -6,7 +6,7 @@ import browser
 import report_files
 from browser import rows_of
 from scripted import RANGES_IN_STEPS, UNIX_START, Script, ranges_in_steps
-from test_stacks import CPU_TIME, FORWARD, MAIN, SAMPLED, STACKS, WAITS, frames_and_kernel, sampled, threads
+from test_stacks import ADD, CPU_TIME, FORWARD, MAIN, SAMPLED, STACKS, WAITS, frames_and_kernel, sampled, threads
 
 MS = 10**6
 
@@ -67,13 +67,26 @@ class ReportFlameTest(browser.BrowserTest):
                                                  for chain, figures in expected.items()})
 
     def test_a_function_leads_to_the_longest_span_that_it_calls(self):
-        """Names are numbered in the order of call paths: main 0, forward 1, conv 2, gemm 3, add 4; then the program's."""
-        for zoom, place in (("5.0", 5), ("5.0.1.2", 1), ("5.0.4", 2)):  # the kernel takes 400 ns, conv 300
-            window = self.open(report_files.written(frames_and_kernel, "frames")[1], f"#page=flame&x.flame.zoom={zoom}")
+        for names, place in (((MAIN,), 5), ((MAIN, FORWARD, "conv"), 1), ((MAIN, ADD), 2)):  # the kernel takes 400 ns, conv 300
+            zoom = report_files.flame_zoom("program", *names)
+            window = self.open(report_files.written(frames_and_kernel, "frames")[1], f"#page=flame&{zoom}")
             self.contexts(window)
             window.page.get_by_role("button", name="On the timeline").click()
             window.page.locator("main#page-timeline").wait_for()
-            self.assertEqual(window.state()["span"], str(place), zoom)
+            self.assertEqual(window.state()["span"], str(place), names)
+
+    def test_an_address_shows_the_same_context_of_a_file_recorded_anew(self):
+        def later():
+            script = frames_and_kernel()
+            script.context("more", file="train.py", line=1)  # numbered before program
+            return script
+        window = self.open(report_files.written(frames_and_kernel, "frames")[1], "#page=flame")
+        window.section("flame").locator("td:first-child").get_by_text("gemm", exact=True).click()
+        path = window.page.locator(".flame-path").inner_text()
+        address = "&".join(f"{key}={value}" for key, value in window.state().items())
+        window = self.open(report_files.written(later, "later")[1], f"#{address}")
+        window.page.locator(".flame-path [aria-current]").get_by_text("gemm").wait_for()
+        self.assertEqual(window.page.locator(".flame-path").inner_text(), path)
 
     def test_samples_of_instructions_are_a_value(self):
         """The figures of `xsp export --metric samples`; in time there are none of them."""

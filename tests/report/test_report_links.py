@@ -75,7 +75,7 @@ class ReportLinksTest(browser.BrowserTest):
             self.assertEqual(source.evaluate("(element) => element.tagName"), "CODE")  # no link before the reader wants it
         self.source_after_zoom(window, "program")
         self.assertEqual(window.page.locator(".flame-path .source").count(), 0)
-        window.go("#page=flame&flame=bottom-up&x.flame.zoom=2")  # conv: its caller is below it
+        window.go("#page=flame&flame=bottom-up&" + report_files.flame_zoom("conv"))  # conv: its caller is below it
         window.page.locator(".flame-path .source").wait_for()
         self.assertEqual(window.page.locator(".flame-path .source").inner_text(), "net.py:9")
         window.go("#page=timeline&span=1")

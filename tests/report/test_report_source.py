@@ -41,7 +41,7 @@ class ReportSourceTest(browser.BrowserTest):
         return window.page.get_by_label("Source lines are links")
 
     def test_lines_are_text_until_links_are_wanted(self):
-        window = self.open(self.page_of("text"), "#page=flame&x.flame.zoom=3")
+        window = self.open(self.page_of("text"), f"#page=flame&{report_files.flame_zoom('program')}")
         self.assertEqual(self.links(window), [])
         rows = {row["context"]: row["source"] for row in rows_of(window.table("flame"))}
         self.assertEqual(rows["conv"], "/home/me/my net#.py:9")  # of its nearest caller

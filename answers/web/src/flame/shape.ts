@@ -257,10 +257,17 @@ export function pathOf(tree: Tree, node: number): number[] {
   for (let at = node; at > 0; at = tree.parent[at]) path.unshift(at);
   return path;
 }
-export function nodeOfNames(shape: Shape, path: number[]): number {
+// A name in an address: its FNV-1a hash, so that the address of one recording shows the same context of the next one, whose
+// names are numbered otherwise and whose series of steps has another end.
+export function keyOf(name: string): string {
+  let hash = 0x811c9dc5;
+  for (const unit of name.replace(/\d+…\d+$/, "")) hash = Math.imul(hash ^ unit.codePointAt(0)!, 0x01000193);
+  return (hash >>> 0).toString(36);
+}
+export function nodeOfKeys(shape: Shape, names: string[], path: string[]): number {
   let at = 0;
-  for (const name of path) {
-    const next = childrenOf(shape, at).find((child) => shape.name[child] === name);
+  for (const key of path) {
+    const next = childrenOf(shape, at).find((child) => keyOf(names[shape.name[child]]) === key);
     if (next === undefined) break;
     at = next;
   }

@@ -8,7 +8,17 @@ import { matching } from "../find";
 import { FlameCanvas, type Hovered } from "../flame/canvas";
 import { contextsOfSamples, inSlices, loadTree, type Tree } from "../flame/contexts";
 import { findSpan } from "../flame/find_span";
-import { atOnce, matchesOf, nodeOfNames, pathOf, shapeOf, type Order, type Shape, type Value } from "../flame/shape";
+import {
+  atOnce,
+  keyOf,
+  matchesOf,
+  nodeOfKeys,
+  pathOf,
+  shapeOf,
+  type Order,
+  type Shape,
+  type Value,
+} from "../flame/shape";
 import { hasSteps, mergeSteps, nameIn, stepsApart, stepsOf, type Steps } from "../flame/steps";
 import { ContextTable, NameTable, SandwichView } from "../flame/tables";
 import { Legend, Path, SpotLine, SpotTip, Tip, HoveredLine } from "../flame/hovered";
@@ -204,13 +214,14 @@ function Figure({ data, tree, track, steps }: { data: Spans; tree: Tree; track: 
     isCollapsed = isRecursionCollapsed(),
     order = mode === "time" ? "top-down" : mode,
     zoomed = details.value["flame.zoom"] ?? "",
-    sandwich = Number(details.value["flame.name"] || NaN),
+    about = details.value["flame.name"] ?? "",
+    sandwich = useMemo(() => (about === "" ? -1 : names.findIndex((name) => keyOf(name) === about)), [names, about]),
     [hovered, setHovered] = useState<{ hovered: Hovered; shape: Shape } | null>(null),
     [spot, setSpot] = useState<Spot>({ place: -1, x: -1, y: -1 });
   const shape = useShape(tree, order, value, isCollapsed, names.length + 1),
     root = useMemo(
-      () => (shape === null ? 0 : nodeOfNames(shape, zoomed === "" ? [] : zoomed.split(".").map(Number))),
-      [shape, zoomed],
+      () => (shape === null ? 0 : nodeOfKeys(shape, names, zoomed === "" ? [] : zoomed.split("."))),
+      [shape, names, zoomed],
     );
   const matches = useMemo(() => (hits === null || shape === null ? null : matchesOf(shape, hits)), [shape, hits]);
   const marks = useMemo(
@@ -249,7 +260,7 @@ function Figure({ data, tree, track, steps }: { data: Spans; tree: Tree; track: 
     setDetail(
       "flame.zoom",
       pathOf(shape, node)
-        .map((one) => shape.name[one])
+        .map((one) => keyOf(names[shape.name[one]]))
         .join("."),
     );
   // In an editor, a click shows the source line too.
@@ -275,7 +286,7 @@ function Figure({ data, tree, track, steps }: { data: Spans; tree: Tree; track: 
   const alone = { hovered: { node: root, more: 0, total: shape.total[root], x: -1, y: -1 }, shape },
     figured = hovered !== null && hovered.hovered.node >= 0 ? hovered : root > 0 ? alone : null;
   const back = (isAll: boolean) => (root === 0 || isAll ? open(0) : open(shape.parent[root]));
-  const openName = (name: number) => setDetail("flame.name", String(name));
+  const openName = (name: number) => setDetail("flame.name", keyOf(names[name]));
   const figures = { "data-mode": mode, "data-value": value, "data-total": shape.total[0] };
   return (
     <>
@@ -333,7 +344,7 @@ function Figure({ data, tree, track, steps }: { data: Spans; tree: Tree; track: 
           marks={hovered.shape === shape ? marks : NO_MARKS}
         />
       )}
-      {Number.isInteger(sandwich) && names[sandwich] !== undefined && tree.name.includes(sandwich) && (
+      {sandwich >= 0 && tree.name.includes(sandwich) && (
         <SandwichView
           tree={tree}
           name={sandwich}
