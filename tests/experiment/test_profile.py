@@ -45,7 +45,7 @@ def xsp(*arguments, status=0, env=None, **options):
 def sessions_of(pid):
     """Capture sessions of one xsp. Other processes make and remove theirs in /dev/shm meanwhile."""
     found = []
-    for session in pathlib.Path("/dev/shm").glob("xsp-*/session"):
+    for session in pathlib.Path("/dev/shm").glob(f"xsp-{os.getuid()}-*/session"):
         try:
             if struct.unpack_from("<I", session.read_bytes(), COLLECTOR_PID)[0] == pid:
                 found.append(session.parent)
