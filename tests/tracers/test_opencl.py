@@ -11,6 +11,7 @@ import subprocess
 import tempfile
 import unittest
 
+import device_runs
 import monitor_client
 import own_session
 
@@ -57,6 +58,7 @@ class TracedTest(unittest.TestCase):
         return {**plain, "POCL_CACHE_DIR": self.kept.name, "ASAN_OPTIONS": "detect_leaks=0", **more}
 
     def run_guest(self, arguments, environment, command=()):
+        command = [device_runs.patient(word, "opencl") for word in command]
         done = subprocess.run([*command, GUEST, *arguments], env=environment, stdin=subprocess.DEVNULL,
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=TIMEOUT)
         return done.returncode, done.stdout.decode(), done.stderr.decode()
@@ -66,7 +68,7 @@ class TracedTest(unittest.TestCase):
 
     def traced(self, *arguments, options="", guest=GUEST, **more):
         """Status and output of the scenario; what it left is in self.out, what the tracer said in self.said."""
-        environment = self.environment(XSP_TRACERS=f"{LAYER}{options}", OPENCL_LAYERS=str(LAYER), **more)
+        environment = self.environment(XSP_TRACERS=device_runs.patient(f"{LAYER}{options}", "opencl"), OPENCL_LAYERS=str(LAYER), **more)
         done, self.reported = own_session.record((guest, *arguments), self.session, self.out, environment)
         self.assertRegex(self.reported, r"\b0 dropped, 0 overwritten, 0 torn")
         return done.returncode, done.stdout
