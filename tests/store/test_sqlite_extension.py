@@ -80,6 +80,21 @@ class Extension(unittest.TestCase):
         result = self.shell(f".load {BUILD}/xsp_sqlite", "select * from span", file=":memory:")
         self.assertIn("no such table", result.stderr)
 
+    def test_a_file_gets_a_table_between_two_questions(self):
+        """As one that is being recorded does."""
+        connection = sqlite3.connect(self.trace)
+        self.addCleanup(connection.close)
+        if not hasattr(connection, "enable_load_extension"):
+            self.skipTest("this Python cannot load extensions")
+        connection.enable_load_extension(True)
+        connection.load_extension(str(BUILD / "xsp_sqlite"))
+        for table in ("one", "two"):
+            found = connection.execute(QUESTIONS[0]).fetchall()
+            other = sqlite3.connect(self.trace)
+            other.execute(f"create table {table}(x)")
+            other.close()
+            self.assertEqual(connection.execute(QUESTIONS[0] + " where 1").fetchall(), found)
+
     def test_python(self):
         connection = sqlite3.connect(self.trace)
         if not hasattr(connection, "enable_load_extension"):

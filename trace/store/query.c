@@ -158,7 +158,7 @@ static bool is_blank(sqlite3 *db, const char *sql)
 static enum status prepare(struct store *store, const char *sql, sqlite3_stmt **ret_statement, struct error *err)
 {
   const char *refused = NULL, *rest = NULL;
-  // A file that is being recorded may have got tables. SQLite keeps its schema while it plans, and so our reading within it fails.
+  // Before SQLite plans: store_table_best_index says why.
   XSP_TRY(reader_refresh(&store->reader, err));
   // The virtual tables declare themselves at their first use, which the authorizer would take for a CREATE TABLE.
   if (sqlite3_exec(store->db, "SELECT 0 FROM span, tag, sample LIMIT 0", NULL, NULL, NULL) != SQLITE_OK)

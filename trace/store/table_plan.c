@@ -118,7 +118,9 @@ int store_table_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 {
   struct store_table *table = (struct store_table *)base;
   struct error err = {0};
-  enum status status = reader_refresh(table->reader, &err);
+  // SQLite keeps its schema while it plans: reading fails here if a file that is being recorded has got a table since. For a
+  // plan, what was read before will do.
+  enum status status = table->reader->is_loaded ? STATUS_OK : reader_refresh(table->reader, &err);
   if (status != STATUS_OK)
     return store_table_failed(base, status, &err);
   uint64_t rows = 0;
