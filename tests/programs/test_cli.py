@@ -366,6 +366,7 @@ class HelpTest(CliTest):
             self.assertEqual(line.split(), [f"--{option}" for option in options])
             for option in options:
                 self.assertIn("\\fB\\-\\-" + option.replace("-", "\\-"), man)
+            self.assertEqual(".SH EXIT STATUS" in man, verb != "run", verb) # those of run are the program's
             if verb in READERS:
                 self.assertLessEqual({"format", "json"}, set(options))
 

@@ -120,7 +120,8 @@ void help_man(const struct verb *verb, struct buf *out)
   const struct option_description *option;
   for (size_t i = 0; (option = verb_option_at(verb, i)) != NULL; i++)
     man_option(out, option);
-  buf_text(out, exit_statuses);
+  if (verb->wrong_use_status == 0) // else its statuses are others, which its description has
+    buf_text(out, exit_statuses);
   if (verb->examples != NULL) {
     buf_text(out, ".SH EXAMPLES\n");
     for (const struct verb_example *example = verb->examples; example->command != NULL; example++) {
