@@ -21,19 +21,19 @@ enum analyze_of { ANALYZE_OF_ALL, ANALYZE_OF_FINDINGS };
 // clang-format off
 #define ANALYZE_OPTIONS(X) \
   X("batch", COUNT, batch, batch, 0, "N", NULL, ANALYZE_OF_ALL, \
-    "The batch size to look at. Without it: the optimal one, where there is none the one of maximum " \
+    "The batch size to look at. Default: the optimal one, where there is none the one of maximum " \
     "throughput; the answer says which.") \
   X("signature", TEXT, signature, signature, 0, "TEXT", NULL, ANALYZE_OF_ALL, \
     "The kind of calls to look at, where a model is called with inputs of different types and shapes: its " \
-    "number in A1's kinds, by time, a part of its signature, or all, together. Without it: the one with the " \
+    "number in A1's kinds, by time, a part of its signature, or all, together. Default: the one with the " \
     "most time; of findings all.") \
   X("layer", TEXT, layer, layer, 0, "outermost|innermost|all|module", NULL, ANALYZE_OF_ALL, \
     "What counts as a layer where layers are nested: outermost; innermost or all, every layer with its " \
-    "own time; or module. Without it: as the file says, else outermost.") \
+    "own time; or module. Default: as the file says, else outermost.") \
   X("stat", TEXT, statistic, statistic, 0, "STATISTIC", NULL, ANALYZE_OF_ALL, \
     "Over the observations: trimmed:F leaves out the fraction F of them at each end, by their latency, " \
     "and mean none: rows then add up to their sums. Value by value: median, min, max, pNN (p95), " \
-    "trimmed-each:F. Without it: trimmed:0.2.") \
+    "trimmed-each:F. Default: trimmed:0.2.") \
   X("cold", FLAG, cold, cold, 0, NULL, NULL, ANALYZE_OF_ALL, \
     "The first inferences of fresh processes (xsp profile --cold), in place of all other runs: A2 has " \
     "their layers.") \
@@ -52,7 +52,7 @@ enum analyze_of { ANALYZE_OF_ALL, ANALYZE_OF_FINDINGS };
     "L0: no overhead is found where its interval ends below this share of the latency before; a drift of " \
     "more than this leaves the verdict open.") \
   X("base", TEXT, base, base, 0, "FRAMEWORK", NULL, ANALYZE_OF_ALL, \
-    "T10: the framework that the others are normalised to; of one version: NAME==VERSION. Without it: the " \
+    "T10: the framework that the others are normalised to; of one version: NAME==VERSION. Default: the " \
     "one with most models.") \
   X("optimal", TEXT, optimal, optimal, 0, "LIMIT", NULL, ANALYZE_OF_ALL, \
     "Take as optimal the batch size with the highest throughput within this limit: \"latency<=10ms\".") \
@@ -63,13 +63,13 @@ enum analyze_of { ANALYZE_OF_ALL, ANALYZE_OF_FINDINGS };
     "and the memory bandwidth.") \
   X("latency-basis", TEXT, latency_basis, latency_basis, 0, "host|device", NULL, ANALYZE_OF_ALL, \
     "Of layers: host, the spans' own time, or device, the time of their work on devices and on the host " \
-    "without it. Without it: device where launches return before the work is done.") \
+    "without it. Default: device where launches return before the work is done.") \
   X("asynchronous-threshold", PERCENT, asynchronous_threshold_pct, asynchronous_threshold_pct, 100, "PERCENT", "5", ANALYZE_OF_ALL, \
     "Layer latencies are on the device basis where more than this of the device time in layers comes " \
     "after they returned.") \
   X("kernel-level", TEXT, kernel_level, kernel_level, 0, "kernel|library", NULL, ANALYZE_OF_ALL, \
     "What kernels are: spans of the kernel level, or the calls of the library level, such as oneDNN's " \
-    "primitives, which are the kernels of a model on CPUs. Without it: kernel.") \
+    "primitives, which are the kernels of a model on CPUs. Default: kernel.") \
   X("metric", LIST, metrics, metric_count, ANALYZE_METRICS_MOST, "NAME,...", NULL, ANALYZE_OF_ALL, \
     "Further metrics of kernels, named as their tags are, in A8, A9, A11, A12, A14 and A15.") \
   X("partial-metrics", FLAG, partial_metrics, partial_metrics, 0, NULL, NULL, ANALYZE_OF_ALL, \

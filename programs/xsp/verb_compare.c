@@ -259,7 +259,7 @@ static enum status run(const struct invocation *invocation, struct error *err)
 
 static const struct option_description options[] = {
     {"batch", 'b', "N", NULL, 0,
-     "The batch size to compare at. Without it: the one that xsp analyze chooses for a, else the smallest that all "
+     "The batch size to compare at. Default: the one that xsp analyze chooses for a, else the smallest that all "
      "experiments have."},
     {"kind", 0, "model|layer|kernel", NULL, 0, "Only rows of this kind."},
     {"top", 'n', "N", NULL, 0, "Only the first N rows of each kind: those with the largest differences."},
@@ -268,13 +268,13 @@ static const struct option_description options[] = {
     {"same-within", 0, "PERCENT", "5", 0,
      "a and b are the same where the whole interval is within this of 0, and neither is slower."},
     {"fail-above", 0, "PERCENT", NULL, 0,
-     "Status 1 only where b is slower by more than this. Without it: wherever b is slower."},
+     "Status 1 only where b is slower by more than this. Default: wherever b is slower."},
     {"fail-rows", 0, NULL, NULL, 0, "Status 1 also where a layer or a kernel is slower."},
     {"history", 0, NULL, NULL, 0, "Take the files, or those of a folder, as a history, as three or more always are."},
     {"layer", 0, "outermost|innermost|all|module", NULL, 0, "What counts as a layer, as in xsp analyze."},
-    {"stat", 0, "STATISTIC", NULL, 0, "Over the observations, as in xsp analyze. Without it: trimmed:0.2."},
+    {"stat", 0, "STATISTIC", NULL, 0, "Over the observations, as in xsp analyze. Default: trimmed:0.2."},
     {"latency-basis", 0, "host|device", NULL, 0,
-     "Of layers: host or device, on both sides. Without it: device where launches return before the work is done and "
+     "Of layers: host or device, on both sides. Default: device where launches return before the work is done and "
      "both sides have kernels."},
     {"to", 0, "folded", NULL, 0,
      "Write a file instead: folded, own time by context on both sides, for differential flame graphs. Status 0."},

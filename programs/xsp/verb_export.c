@@ -180,7 +180,7 @@ static enum status run(const struct invocation *invocation, struct error *err)
 
 static const struct option_description options[] = {
     {"to", 0, "FORMAT", NULL, 0,
-     "perfetto, chrome, otlp, otlp-proto, sqlite, csv, speedscope, folded, pprof or otlp-profiles. Without it: what "
+     "perfetto, chrome, otlp, otlp-proto, sqlite, csv, speedscope, folded, pprof or otlp-profiles. Default: what "
      "the output's ending says (.pftrace, .json, .jsonl or .otlp, .pb or .otlp-proto, .sqlite or .db, .csv, "
      ".speedscope.json, .folded, .pb.gz, .otlp-profiles)."},
     {"output", 'o', "OUT", NULL, 0,

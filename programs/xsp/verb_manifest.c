@@ -327,7 +327,7 @@ static enum status run(const struct invocation *invocation, struct error *err)
 
 static const struct option_description options[] = {
     {"output", 'o', "FILE.yml", NULL, 0,
-     "Default: the model's name and .yml, in the current folder. -: stdout, without the table."},
+     "The manifest to write. Default: the model's name, in the current folder. -: stdout, without the table."},
     OPTION_FORCE,
     {"framework", 0, "NAME", NULL, 0, "The model's framework. Default: by its file."},
     {"library", 0, "NAME=PATH", NULL, OPTION_REPEATABLE, "A framework's library, or a folder with it."},

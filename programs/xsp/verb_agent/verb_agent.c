@@ -138,7 +138,8 @@ static const struct option_description options[] = {
     {"isolate", 0, NULL, NULL, 0,
      "Run the models in namespaces of their own, as xsp evaluate --isolate: in containers of XSP_IMAGES, else on the "
      "host's files, read-only."},
-    {"library", 0, "NAME=PATH", NULL, OPTION_REPEATABLE, "With NAME microhttpd: take this libmicrohttpd."},
+    {"library", 0, "NAME=PATH", NULL, OPTION_REPEATABLE,
+     "With NAME microhttpd: take this libmicrohttpd; also by the environment variable XSP_LIBRARY_MICROHTTPD."},
     {0},
 };
 static const struct verb_example examples[] = {

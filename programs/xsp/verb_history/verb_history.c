@@ -22,15 +22,15 @@ static const struct option_description options[] = {
      "map. "
      "batches: latency over batch sizes. time: latency over time."},
     {"output", 'o', "OUT", NULL, 0, "The file of --plot to write, in place of stdout."},
-    {"force", 'f', NULL, NULL, 0, "Replace an existing OUT."},
+    OPTION_FORCE,
     {"sort", 0, "COLUMN", NULL, 0,
      "Sort by this column, named by its key (latency_ms) or its heading (latency): numbers falling, text rising."},
     {"by", 0, "FACT,...", NULL, 0,
-     "What a series has in common: model, version, framework, framework_version, host, cpu, gpu, data_set. Without it: "
+     "What a series has in common: model, version, framework, framework_version, host, cpu, gpu, data_set. Default: "
      "model, "
      "version, framework, host and data_set. Kind, batch size and levels always are."},
     {"base", 0, "NAME", NULL, 0,
-     "What others are relative to: of --table systems a host, of frameworks a framework. Without it: the first host, "
+     "What others are relative to: of --table systems a host, of frameworks a framework. Default: the first host, "
      "the "
      "framework with most models."},
     {"threshold", 0, "PERCENT", "1", 0, "The smallest difference that counts, as in xsp compare."},

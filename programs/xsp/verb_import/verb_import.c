@@ -113,20 +113,20 @@ static const struct option_description options[] = {
     {"layer", 0, "outermost|innermost|module", NULL, 0,
      "Which layers `xsp analyze` is to take by default: outermost, innermost or module. Nothing is left out of the "
      "file."},
-    {"model-range", 0, "GLOB", NULL, 0,
-     "Ranges (NVTX, generic Chrome events) whose text matches this shell pattern are predictions or training steps: "
-     "model level, and the observations of the run."},
+    {"model-range", 0, "PATTERN", NULL, 0,
+     "Ranges (NVTX, generic Chrome events) whose text matches are model level, one step each; * and ? match any text "
+     "and character."},
     {"batch", 'b', "N", NULL, OPTION_REPEATABLE,
      "The batch size of the FILEs after this option, up to the next --batch: traces do not record it."},
     {"levels", 'l', "SET", NULL, OPTION_REPEATABLE,
-     "The levels of the FILEs after this option, as in M/L/K or M/K+metrics. Without it: those of their spans."},
+     "The levels of the FILEs after this option, as in M/L/K or M/K+metrics. Default: those of their spans."},
     {"warmup", 'w', "N", NULL, OPTION_REPEATABLE,
      "The first N observations of each of the FILEs after this option are warm-ups: they are in no statistic."},
     {"limit-bytes", 0, "N", NULL, 0,
-     "Refuse files of more than N bytes after decompression; K, M, G and T multiply by 1024. Default 4G."},
+     "Refuse files of more than N bytes after decompression; K, M, G and T multiply by 1024. Default: 4G."},
     {"threads", 0, "N", NULL, 0,
      "1: read, write and find parents on one thread. 2: read and write on several, which also find the parents of a "
-     "million spans or more. Without it: 2."},
+     "million spans or more. Default: 2."},
     OPTION_FORCE,
     {"json", 0, NULL, NULL, 0, "Print the account as JSON."},
     {0},

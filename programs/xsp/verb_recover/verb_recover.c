@@ -303,7 +303,7 @@ static enum status run(const struct invocation *invocation, struct error *err)
 
 static const struct option_description options[] = {
     {"output", 'o', "OUT.xsp", NULL, 0,
-     "The file to write. Without it: the file that the session's killed xsp was to write."},
+     "The file to write. Default: the file that the session's killed xsp was to write."},
     OPTION_FORCE,
     {"aggregate", 0, NULL, NULL, 0, "Keep the calling context tree instead of spans, as xsp run --aggregate does."},
     {"keep", 0, NULL, NULL, 0,

@@ -154,7 +154,7 @@ static enum status run(const struct invocation *invocation, struct error *err)
 
 static const struct option_description options[] = {
     {"output", 'o', "OUT", NULL, 0,
-     "The file to write. It appears when it is complete. -: stdout. Without it: NAME.html in the current folder, NAME "
+     "The file to write. It appears when it is complete. -: stdout. Default: NAME.html in the current folder, NAME "
      "being the first FILE's without its extension."},
     {"open", 0, NULL, NULL, 0, "Open the page in the desktop's browser (xdg-open)."},
     {"max-spans", 0, "N", "1000000", 0,

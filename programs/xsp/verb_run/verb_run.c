@@ -350,11 +350,10 @@ const struct verb verb_run = {
     .synopsis = "[OPTION...] {-- COMMAND [ARGUMENT...] | --pid PID}",
     .description =
         "Starts the program with tracers inside, in it and in the processes that it starts, and writes an .xsp file: "
-        "what its libraries announce (NVTX, ITT), launch (OpenCL) and run (ONNX Runtime), and samples of its threads. "
-        "The "
-        "program keeps its "
-        "terminal, input, output and signals; Ctrl-C ends it and keeps what was recorded. Tables come on stderr when "
-        "it has ended, nothing is written to stdout.\n\n"
+        "what its libraries announce (NVTX, ITT), run (PyTorch, JAX, TensorFlow, ONNX Runtime) and launch on devices "
+        "(CUDA, OpenCL), and samples of its threads; docs/tracers.md lists all. The program keeps its terminal, input, "
+        "output and signals; Ctrl-C ends it and keeps what was recorded. Tables come on stderr when it has ended, "
+        "nothing is written to stdout.\n\n"
         "Exit status: the program's own, or 128 and the number of the signal that ended it; 127 where it cannot be "
         "started, 125 for wrong use of xsp run, 3 where the program ended with 0 and xsp failed.\n\n"
         "With --leveled the program runs several times: its first execution has your terminal, the others read the "
