@@ -219,18 +219,25 @@ const struct verb verb_sql = {
                    "  workload(experiment_id, key, value)\n"
                    "  evaluation(experiment_id, key, value)\n"
                    "  output(experiment_id, item, file, type, shape, data)\n"
-                   "  run(run_id, experiment_id, levels, batch_size, dropped_count, epoch, layer)\n"
+                   "  run(run_id, experiment_id, levels, batch_size, dropped_count, epoch, layer,\n"
+                   "      misused_count, own_pct)\n"
                    "  observation(run_id, observation, span_id, start_ns, duration_ns, warmup)\n"
                    "  track(run_id, track_id, name, host, process_id, thread_id, device_id, stream_id,\n"
-                   "        rank, local_rank, world_size)\n"
+                   "        clock, rank, local_rank, world_size)\n"
                    "  span(run_id, span_id, trace_id, parent_id, model_id, layer_id, level, kind, category,\n"
                    "       tracer, track_id, name, start_ns, end_ns, duration_ns, self_ns, correlation_id,\n"
-                   "       basis, depth, forward_id, context_id)\n"
+                   "       basis, depth, is_open, observation, recorded_parent_id, forward_id, context_id)\n"
+                   "  tag(run_id, span_id, key, value)\n"
+                   "  log(run_id, span_id, time_ns, message)\n"
+                   "  sample(run_id, time_ns, track_id, span_id, context_id, kind, duration_ns)\n"
+                   "  counter(run_id, counter_id, name, source, process_id, thread_id, device_id, is_total)\n"
+                   "  counter_value(run_id, counter_id, time_ns, value)\n"
                    "  frame(frame_id, kind, name, file, line, module, address)\n"
                    "  context(context_id, parent_id, frame_id)\n"
                    "  context_metric(run_id, context_id, metric, count, sum, min, max, mean, variance,\n"
                    "                 exclusive_sum)\n"
-                   "  tag(run_id, span_id, key, value), log(run_id, span_id, time_ns, message)",
+                   "  trace(run_id, trace_id, text)\n"
+                   "  note(run_id, key, value)",
     .least_arguments = 2,
     .most_arguments = 2,
     .is_reader = true,

@@ -444,6 +444,16 @@ class HelpTest(CliTest):
         for verb in ("analyze", "export", "sql"):
             self.golden(f"help-{verb}.txt", xsp("help", verb, check=0).stdout.decode())
 
+    def test_help_of_sql_has_the_tables(self):
+        text = re.sub(r"\n {5,}", " ", xsp("help", "sql", check=0).stdout.decode())
+        listed = {name: columns.split(", ") for name, columns in re.findall(r"^  (\w+)\((.+)\)$", text, re.M)}
+        path = self.folder / "tables.sqlite"
+        xsp("export", self.file, "-o", path, check=0)
+        with contextlib.closing(sqlite3.connect(path)) as database:
+            names = [name for name, in database.execute("select name from sqlite_master where type = 'table'")]
+            tables = {name: [row[1] for row in database.execute(f"pragma table_info({name})")] for name in names}
+        self.assertEqual(listed, tables)
+
     def test_version(self):
         document = xsp_json("version", "--json")
         self.assertEqual(xsp("--version", check=0).stdout, xsp("version", check=0).stdout)
