@@ -26,7 +26,7 @@ demo: ## install what it needs, build, profile real models, print their tables; 
 	@tools/build --programs --quiet "$(BUILD)"
 	@.venv/bin/python3 tools/demo
 
-zoo: setup all ## measure the models of models/ within an hour; again: goes on. ZOO="--budget 300 --only 'resnet*'"
+zoo: setup all ## measure the models of lab/models/ within an hour; again: goes on. ZOO="--budget 300 --only 'resnet*'"
 	@.venv/bin/python3 tools/zoo $(ZOO)
 
 accuracy: setup all ## repeat MLModelScope's evaluation with handwritten digits into accuracy/, and write docs/studies/evaluation-accuracy.md
