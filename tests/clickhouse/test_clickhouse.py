@@ -70,6 +70,15 @@ class ClickhouseTest(unittest.TestCase):
         self.assertNotIn("NOT IN (SELECT", self.server.requests[2][2])
         self.assertIn("condensed_calls", self.server.requests[3][2])
 
+    def test_names_of_the_kernels_of_a_layer_come_back(self):
+        """A11 adds up all kernels of a layer, which then have no name; A23 is about their names."""
+        for analysis, replies, is_summed in (("A11", [RUNS, b"", REQUEST, b""], True), ("A23", [RUNS, REQUEST], False)):
+            with self.subTest(analysis):
+                self.server.requests.clear()
+                _, _, stderr = self.analyze(*((200, reply) for reply in replies), analysis=analysis)
+                self.assertIn(f"2 spans of 1 runs; {len(REQUEST)} bytes", stderr)
+                self.assertEqual(any("condensed_calls" in query for _, _, query in self.server.requests), is_summed)
+
     def test_kernels_without_an_observation_come_back_one_by_one(self):
         refused = b"Code: 395. DB::Exception: xsp: a kernel is in no observation by its parents: while executing 'FUNCTION throwIf'"
         status, _, stderr = self.analyze((200, RUNS), (200, REQUEST), (500, refused), (200, b"7\t3\t0\t0\t0\t0\n"),

@@ -155,5 +155,4 @@ const struct analysis analysis_a23 = {.id = "A23",
                                       .title = "implementations of layers",
                                       .summary = "which algorithm computes each layer, by batch size and system",
                                       .needs = "L/K",
-                                      .detail = TRACE_KERNELS_AND_DEVICES_BY_LAYER,
                                       .answer_all = answer_all};
