@@ -178,7 +178,7 @@ static enum status prepare(struct store *store, const char *sql, sqlite3_stmt **
     status = error_set(err, STATUS_USE, what, store->path,
                        "one SELECT; tables: experiment, system, workload, evaluation, output, run, observation, track, "
                        "span, tag, sample, frame, "
-                       "context, context_metric, counter, counter_value, log",
+                       "context, context_metric, counter, counter_value, log, trace, note",
                        "%s", refused);
   sqlite3_set_authorizer(store->db, NULL, NULL);
   return status;
