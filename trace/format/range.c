@@ -52,7 +52,6 @@ static size_t glob_element(const char *at, char byte)
   return found != negated ? (size_t)(next - at) + 1 : 0;
 }
 
-// fnmatch on a slice: when a match fails, only the last '*' takes one byte more, so the work is bounded by the product.
 bool range_is_wrapper(const char *name, size_t length)
 {
   static const struct {
@@ -75,6 +74,7 @@ bool range_is_wrapper(const char *name, size_t length)
   return false;
 }
 
+// fnmatch on a slice: when a match fails, only the last '*' takes one byte more, so the work is bounded by the product.
 bool range_matches(const char *model_range, const char *text, size_t length)
 {
   if (model_range == NULL)
