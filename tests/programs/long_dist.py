@@ -2,6 +2,7 @@
 """Each verb of the xsp in the tarball, the wheel and the Debian package of `make dist`, which it makes first."""
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tarfile
@@ -32,10 +33,20 @@ def tearDownModule():
     place.cleanup()
 
 
+def dead_links(folder):
+    return [f"{page.name}: {link}" for page in folder.rglob("*.md")
+            for link in re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8")) if not (page.parent / link).exists()]
+
+
 class Tarball(Verbs, unittest.TestCase):
     @property
     def program(self):
         return next(pathlib.Path(place.name).glob("xsp-*/bin/xsp"))
+
+    def test_links_of_the_pages_lead_to_files(self):
+        folder = self.program.parents[1]
+        self.assertTrue((folder / "docs/README.md").exists())
+        self.assertEqual(dead_links(folder), [])
 
 
 class Package(Verbs, unittest.TestCase):
@@ -45,6 +56,8 @@ class Package(Verbs, unittest.TestCase):
 
     def test_man_pages_and_completion(self):
         share = pathlib.Path(place.name, "deb/usr/share")
+        self.assertTrue((share / "doc/xsp/docs/README.md").exists())
+        self.assertEqual(dead_links(share / "doc/xsp"), [])
         self.assertIn("xsp-run.1.gz", {path.name for path in (share / "man/man1").iterdir()})
         self.assertTrue((share / "bash-completion/completions/xsp").exists())
 
