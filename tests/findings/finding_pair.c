@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// finding_pair NAME bad|mended: programs that use a GPU badly, and the same mended: findings about devices. It prints the
-// median time of a step, as examples/findings/steps.py does. The simulated device has its own speeds: kernels run for
-// XSP_SIM_KERNEL_NS, copies of pageable memory at 10 GB/s, of pinned memory at 25.
+// finding_pair NAME bad|mended [TIMES]: programs that use a GPU badly, and the same mended: findings about devices. It prints
+// the median time of a step, as examples/findings/steps.py does. The simulated device has its own speeds: kernels run for
+// XSP_SIM_KERNEL_NS, copies of pageable memory at 10 GB/s, of pinned memory at 25. The host's work and the copies take TIMES as long.
 #include <cuda.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -13,12 +13,13 @@
 #define STEPS 24
 #define WARM_UP 8
 #define KERNELS 6
-#define HOST_NS 1200000 // long beside the turns that other programs of a busy machine take
-#define BYTES ((size_t)24 << 20)
+#define HOST_NS 400000
+#define BYTES ((size_t)8 << 20)
 
 XSP_SITE(step_site, XSP_LEVEL_MODEL, "step");
 XSP_SITE(prepare_site, XSP_LEVEL_LAYER, "prepare");
 static bool is_mended;
+static unsigned times = 1;
 static CUfunction kernel;
 static CUstream stream;
 static CUdeviceptr device;
@@ -42,7 +43,7 @@ static uint64_t now_ns(void)
 // Of the host. It sleeps, as if it read a file: other programs on the machine disturb that less than arithmetic.
 static void work(void)
 {
-  nanosleep(&(struct timespec){.tv_nsec = HOST_NS}, NULL);
+  nanosleep(&(struct timespec){.tv_nsec = times * HOST_NS}, NULL);
 }
 
 static void launch(void)
@@ -71,7 +72,7 @@ static void host_bound(void)
 // F7: the input is in pageable memory, or in pinned memory.
 static void copies(void)
 {
-  must(cuMemcpyHtoDAsync(device, host, BYTES, stream), "cuMemcpyHtoDAsync");
+  must(cuMemcpyHtoDAsync(device, host, times * BYTES, stream), "cuMemcpyHtoDAsync");
   launch();
   wait_for_all();
 }
@@ -117,16 +118,17 @@ int main(int argc, char **argv)
   CUcontext context;
   uint64_t times_ns[STEPS];
   is_mended = argc > 2 && strcmp(argv[2], "mended") == 0;
+  times = argc > 3 ? (unsigned)atoi(argv[3]) : 1;
   must(cuInit(0), "cuInit");
   must(cuDevicePrimaryCtxRetain(&context, 0), "cuDevicePrimaryCtxRetain");
   must(cuCtxSetCurrent(context), "cuCtxSetCurrent");
   must(cuModuleLoadData(&module, "image"), "cuModuleLoadData");
   must(cuModuleGetFunction(&kernel, module, "multiply"), "cuModuleGetFunction");
   must(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING), "cuStreamCreate");
-  must(cuMemAlloc(&device, BYTES), "cuMemAlloc");
-  host = calloc(1, BYTES);
+  must(cuMemAlloc(&device, times * BYTES), "cuMemAlloc");
+  host = calloc(times, BYTES);
   if (is_mended)
-    must(cuMemHostAlloc(&host, BYTES, 0), "cuMemHostAlloc");
+    must(cuMemHostAlloc(&host, times * BYTES, 0), "cuMemHostAlloc");
   for (size_t i = 0; argc > 1 && i < sizeof pairs / sizeof pairs[0]; i++)
     for (unsigned k = 0; strcmp(pairs[i].name, argv[1]) == 0 && k < STEPS; k++) {
       uint64_t start_ns = now_ns();

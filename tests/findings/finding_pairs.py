@@ -20,6 +20,9 @@ PAIRS = {  # of PyTorch: the id of the finding
     "late_reduction": "F37", "server_turns": "F40", "server_threads": "F41", "server_rows": "F42"}
 
 DEVICE_PAIRS = {"host_bound": "F5", "copies": "F7", "waits": "F8", "gaps": "F15"}  # of tests/findings/finding_pair.c
+KERNEL_NS = 300_000
+# What a step of each takes, bad and mended, where nothing disturbs it: six kernels, copies, and sleeps of 0.4 ms.
+DEVICE_STEPS_MS = {"host_bound": (9.9, 1.8), "copies": (1.14, 0.64), "waits": (4.2, 2.4), "gaps": (4.2, 1.8)}
 Gain = collections.namedtuple("Gain", "bad_ms mended_ms least_ms low_pct pct high_pct")
 
 
@@ -52,7 +55,7 @@ def gain(command_of, runs=RUNS, **variables):
 
 
 def record(command, file, *options, **variables):
-    printed_ms([XSP, "run", "-q", "-f", "-o", file, *options, "--", *command], **variables)
+    return printed_ms([XSP, "run", "-q", "-f", "-o", file, *options, "--", *command], **variables)
 
 
 def findings(file, *options):
@@ -69,10 +72,10 @@ OPTIONS = {"odd_layer": ("--shapes",), "overhead": ("--leveled", "--runs", "10",
            "straggler": SAMPLED, "server_turns": SAMPLED, "server_threads": SAMPLED, "server_rows": SAMPLED}
 
 
-def device_command(name):
-    return lambda variant: [cuda_simulator.PLACE / "finding_pair", name, variant]
+def device_command(name, times=1):
+    return lambda variant: [cuda_simulator.PLACE / "finding_pair", name, variant, times]
 
 
-def device_environment():
+def device_environment(times=1):
     version, library = "13.1", cuda_simulator.VERSIONS["13.1"][1]
-    return {**cuda_simulator.environment(version, kernel_ns=900_000), "XSP_LIBRARY_CUPTI": str(library)}
+    return {**cuda_simulator.environment(version, kernel_ns=times * KERNEL_NS), "XSP_LIBRARY_CUPTI": str(library)}
