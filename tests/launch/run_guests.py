@@ -78,6 +78,20 @@ def wait_until(condition, what):
         select.select([], [], [], 0.002)
 
 
+def end_all(process):
+    """Ends a process that a failed test leaves, and what it has started: a program outlives the xsp that was killed."""
+    for child in children(process.pid) if process.poll() is None else ():
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(child, signal.SIGKILL)
+    try:
+        process.wait(WAIT_S)  # an xsp removes its session when its program has ended
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+    for stream in filter(None, (process.stdin, process.stdout, process.stderr)):
+        stream.close()
+
+
 class Outcome:
     def __init__(self, status, output, errors):
         self.status, self.output, self.errors = status, output, errors
@@ -122,7 +136,7 @@ class Case:
                 early = self.messages(process) if self.messages else b""
                 output, errors = process.communicate(self.stdin, timeout=WAIT_S)
             except BaseException:
-                process.kill()
+                end_all(process)
                 raise
         if self.after:
             self.after(folder)
