@@ -40,6 +40,19 @@ static uint32_t wanted_levels(const struct draining *draining, int64_t since_sta
   return is_time ? options->levels.mask & draining->wanted_mask : 0;
 }
 
+// What ends is off before the time that is noted, what begins is on after it: spans of a level lie in the times in which it was
+// on, however long another program takes the CPU in between. One may begin while it is switched.
+static void switch_to(struct draining *draining, uint32_t wanted)
+{
+  const uint32_t before = draining->level_mask_in_force, kept = before & wanted;
+  if (kept != before)
+    collect_set_levels(draining->session, kept);
+  *vector_add(&draining->switches) = (struct draining_switch){(int64_t)clock_now_ns(CLOCK_REALTIME), wanted};
+  if (wanted != kept)
+    collect_set_levels(draining->session, wanted);
+  draining->level_mask_in_force = wanted;
+}
+
 // Returns how long until they change again.
 static int64_t switch_levels(struct draining *draining)
 {
@@ -47,11 +60,8 @@ static int64_t switch_levels(struct draining *draining)
   if (draining->options->capture_range != NULL)
     return INT64_MAX;
   uint32_t wanted = wanted_levels(draining, since_start_ns, &next_ns);
-  if (wanted != draining->level_mask_in_force) {
-    collect_set_levels(draining->session, wanted);
-    *vector_add(&draining->switches) = (struct draining_switch){(int64_t)clock_now_ns(CLOCK_REALTIME), wanted};
-  }
-  draining->level_mask_in_force = wanted;
+  if (wanted != draining->level_mask_in_force)
+    switch_to(draining, wanted);
   return next_ns == INT64_MAX ? INT64_MAX : next_ns - since_start_ns;
 }
 
