@@ -267,7 +267,8 @@ class Nothing(AttachTest):
         self.guest.process.stdout.close()
         wait_until(lambda: not maps(session), "it still ends")
         self.end(self.start(pid=another.pid, file="third.xsp"))
-        self.assertFalse(pathlib.Path(session).exists())
+        # By the xsp of another test, if that looked first: then it may be at it.
+        wait_until(lambda: not pathlib.Path(session).exists(), "the session stays")
 
     def test_kept_session_stays_where_another_container_records(self):
         """One that shares /dev/shm, and sees no process of this machine."""
