@@ -14,7 +14,7 @@ from agent_case import AgentTest
 from agents import ENVIRONMENT, manifest
 from openapi_schema import openapi_schema
 from scripted import TIMEOUT_S, xsp, xsp_json
-from server import wait_for
+from server import state_of, wait_for
 
 
 class Evaluations(AgentTest):
@@ -77,8 +77,7 @@ class Evaluations(AgentTest):
             child, = wait_for(lambda: self.children(agent), "the process")
             agent.process.send_signal(how)
             agent.process.wait()
-            wait_for(lambda: not pathlib.Path(f"/proc/{child}").exists() or
-                     pathlib.Path(f"/proc/{child}/stat").read_text().rsplit(") ", 1)[1][0] == "Z", "its end")
+            wait_for(lambda: state_of(child) in (None, "Z"), "its end")
 
 
 class Tls(AgentTest):

@@ -18,6 +18,7 @@ from onnx import TensorProto, helper
 
 import file_server
 import strangers
+from server import state_of
 
 BUILD = pathlib.Path(os.environ["XSP_BUILD"])
 SOURCE = pathlib.Path(os.environ["XSP_SOURCE"])
@@ -638,8 +639,8 @@ class SourcesTest(ManifestCase):
             f"pathlib.Path({str(child)!r}).write_text(str(subprocess.Popen(['sleep', '600']).pid))\n" + GENERATOR)
         self.xsp("check", self.write(manifest(model={"generator": "make.py", "produces": "net.xspscript",
                                                      "arguments": ["well"]})))
-        stat = pathlib.Path(f"/proc/{child.read_text()}/stat")
-        self.until(lambda: not stat.exists() or stat.read_text().split()[2] == "Z")
+        number = int(child.read_text())
+        self.until(lambda: state_of(number) in (None, "Z"))
 
     def test_two_that_want_the_same_model_make_it_once(self):
         path = self.generated("wait")
