@@ -31,26 +31,37 @@ ranks = {}
 def start(rank):
     ranks[rank] = subprocess.Popen([sys.executable, "-c", RANK], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
                                    env={**os.environ, "RANK": str(rank), "WORLD_SIZE": "4"})
-def turn(*members):
+def arrive(*members):
     for rank in members:
         ranks[rank].stdout.readline()
+def leave(*members):
     for rank in members:
         ranks[rank].stdin.write("\\n")
         ranks[rank].stdin.flush()
-def steps(*members):
-    for _ in range(10):
-        turn(*members)
+def steps(count, *members):
+    for _ in range(count):
+        arrive(*members)
+        leave(*members)
 for rank in range(3):
     start(rank)
-turn(0, 1, 2)  # they begin together
-steps(0, 1, 2)
+arrive(0, 1, 2)
+leave(0)
+arrive(0)  # in its first step, which the others' follow: it is not one that came later
+leave(1, 2)
+arrive(1, 2)
+leave(0, 1, 2)
+steps(9, 0, 1, 2)
 ranks[2].stdout.readline()
 ranks[2].kill()
 ranks[2].wait()
 start(3)
-turn(3)
-steps(0, 1, 3)
-steps(0, 3)
+steps(1, 3)
+steps(10, 0, 1, 3)
+steps(9, 0, 3)
+arrive(0, 3)
+leave(0)
+ranks[0].wait()  # its last step has ended: that of rank 3 ends no earlier
+leave(3)
 sys.stdin.readline()
 for rank in (0, 1, 3):
     ranks[rank].communicate()
