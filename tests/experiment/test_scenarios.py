@@ -111,10 +111,16 @@ class ScenarioTest(unittest.TestCase):
     def test_the_most_that_keeps_to_the_bound(self):
         row, = self.evaluate("-s", "server", "--duration", 0, "--queries", 459, "--latency-bound", 100000)
         self.assertTrue(row["is_valid"])
-        self.assertGreater(row["qps"], 100)
         tried = [float(one["value"]) for one in self.sql("select value from note where key = 'scenario_qps' order by run_id")]
         self.assertEqual(len(tried), 7)
         self.assertEqual(row["qps"], max(tried))  # all kept to the bound
+        # Halfway to as many as follow each other without a gap, then half of what is left, and so on.
+        for step, qps in enumerate(tried, 1):
+            self.assertAlmostEqual(qps, 2 * tried[0] * (1 - 0.5 ** step), delta=1e-9 * qps)
+        closed = self.sql("select sum(duration_ns) as ns, count(*) as n from observation where not warmup and run_id = "
+                          "(select min(run_id) from note where key = 'scenario')")[0]
+        self.assertEqual(closed["n"], 64)
+        self.assertLess(2 * tried[0], closed["n"] / (closed["ns"] * NANO))  # each is asked for and answered, too
         self.assertNotIn("qps_upper", row)
         row, = self.evaluate("-s", "server", "--duration", 0, "--queries", 20, "--latency-bound", 1e-6)
         tried = [float(one["value"]) for one in self.sql("select value from note where key = 'scenario_qps' order by run_id")]
