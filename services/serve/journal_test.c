@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -21,14 +22,20 @@
 #define THREADS 4
 #define REQUESTS 500u
 
-// Instead of the C library's: a disk that fails once, after a while in which others come to wait.
+// Instead of the C library's: a disk that fails once, when another request is written. Who wrote it has the journal's lock until it
+// waits, and the failure is noted under that lock.
 static atomic_bool must_fail, is_failing;
 int fdatasync(int file)
 {
+  struct stat before, now;
   if (!atomic_exchange(&must_fail, false))
     return (int)syscall(SYS_fdatasync, file);
+  assert_int_equal(fstat(file, &before), 0);
   atomic_store(&is_failing, true);
-  usleep(200000);
+  do {
+    sched_yield();
+    assert_int_equal(fstat(file, &now), 0);
+  } while (now.st_size == before.st_size);
   errno = EIO;
   return -1;
 }
