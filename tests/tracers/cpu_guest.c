@@ -2,13 +2,16 @@
 // The programs of test_cpu.py: cpu_guest SCENARIO. What each prints, and its status, are the same with and without a
 // sampler.
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <semaphore.h>
 #include <setjmp.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -364,25 +367,43 @@ static pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
 static sem_t semaphore;
 static int pipe_ends[2];
 
-static struct timespec soon(void)
+static bool is_asleep(pid_t process)
 {
-  struct timespec at;
-  clock_gettime(CLOCK_REALTIME, &at);
-  at.tv_nsec += TENTH_NS;
-  at.tv_sec += at.tv_nsec / 1000000000;
-  at.tv_nsec %= 1000000000;
-  return at;
+  char path[64], text[512];
+  snprintf(path, sizeof path, "/proc/%d/task/%d/stat", (int)process, (int)process);
+  int file = open(path, O_RDONLY | O_CLOEXEC);
+  must(file >= 0);
+  ssize_t got = read(file, text, sizeof text - 1);
+  close(file);
+  text[got > 0 ? got : 0] = '\0';
+  const char *end = strrchr(text, ')');
+  return end != NULL && end[2] == 'S';
+}
+
+static atomic_int calls; // of the main thread that wait, with the one that it begins
+
+// A tenth of a second within that call: not before the main thread sleeps in it, as other programs may take its CPU.
+NOINLINE static void stay_within(int call)
+{
+  const struct timespec tenth = {0, TENTH_NS};
+  while (atomic_load(&calls) < call || !is_asleep(getpid()))
+    sched_yield();
+  nanosleep(&tenth, NULL);
 }
 
 static void *release_later(void *locked)
 {
-  struct timespec tenth = {0, TENTH_NS};
   pthread_mutex_lock(&mutex);
   sem_post(locked);
-  nanosleep(&tenth, NULL);
+  stay_within(1);
   pthread_mutex_unlock(&mutex);
-  for (int i = 0; i < 3; i++) // while the other one waits for the condition and the semaphore, then in read
-    nanosleep(&tenth, NULL);
+  stay_within(2);
+  pthread_mutex_lock(&mutex);
+  pthread_cond_signal(&condition);
+  pthread_mutex_unlock(&mutex);
+  stay_within(3);
+  sem_post(&semaphore);
+  stay_within(4);
   must(write(pipe_ends[1], "x", 1) == 1);
   return NULL;
 }
@@ -395,17 +416,21 @@ NOINLINE static void sleeps(void)
 NOINLINE static void locks(void)
 {
   struct timespec at;
-  must(pthread_mutex_lock(&mutex) == 0); // for what is left of a tenth
-  at = soon();
-  must(pthread_cond_timedwait(&condition, &mutex, &at) == ETIMEDOUT && pthread_mutex_unlock(&mutex) == 0);
-  at = soon();
-  must(sem_timedwait(&semaphore, &at) != 0 && errno == ETIMEDOUT);
+  clock_gettime(CLOCK_REALTIME, &at);
+  at.tv_sec += 600;
+  atomic_store(&calls, 1);
+  must(pthread_mutex_lock(&mutex) == 0);
+  atomic_store(&calls, 2);
+  must(pthread_cond_timedwait(&condition, &mutex, &at) == 0 && pthread_mutex_unlock(&mutex) == 0);
+  atomic_store(&calls, 3);
+  must(sem_timedwait(&semaphore, &at) == 0);
 }
 
 NOINLINE static void reads(void)
 {
   struct pollfd nothing = {pipe_ends[0], POLLIN, 0};
   char byte;
+  atomic_store(&calls, 4);
   must(read(pipe_ends[0], &byte, 1) == 1 && poll(&nothing, 1, TENTH_NS / 1000000) == 0);
 }
 
@@ -414,6 +439,8 @@ NOINLINE static void waits_for_child(void)
   int status;
   pid_t child = fork();
   if (child == 0) {
+    while (!is_asleep(getppid()))
+      sched_yield();
     usleep(TENTH_NS / 1000);
     _exit(3);
   }
