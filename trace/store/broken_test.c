@@ -2,11 +2,13 @@
 // Files that are no trace, not whole, or tampered with: one clear error, never a crash.
 #include "store/store.h"
 
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -18,6 +20,21 @@ static char folder[] = "/tmp/xsp-broken-test-XXXXXX";
 static char path[64], good_path[64];
 static char *good;
 static size_t good_size;
+static bool commits_meanwhile;
+
+static void write_file(const char *to, const void *data, size_t size);
+
+// Instead of the C library's: before the next header that is read, a writer of the file commits.
+ssize_t pread(int file, void *bytes, size_t size, off_t offset)
+{
+  if (commits_meanwhile && size == 100 && offset == 0) {
+    commits_meanwhile = false;
+    int written = open(path, O_WRONLY | O_CLOEXEC);
+    assert_int_equal(write(written, good, good_size), good_size);
+    close(written);
+  }
+  return syscall(SYS_pread64, file, bytes, size, offset);
+}
 
 static void write_file(const char *to, const void *data, size_t size)
 {
@@ -286,6 +303,18 @@ static void test_flipped_bytes(void **state)
   }
 }
 
+// The file is as long as its header says, although it was not when it was opened.
+static void test_a_commit_meanwhile(void **state)
+{
+  struct store *store;
+  (void)state;
+  write_file(path, good, good_size / 2);
+  commits_meanwhile = true;
+  OK(store_open(path, &store, err));
+  assert_false(commits_meanwhile);
+  store_close(store);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -295,6 +324,7 @@ int main(void)
       cmocka_unit_test(test_tables_that_lie),
       cmocka_unit_test(test_spans_are_counted_without_their_columns),
       cmocka_unit_test(test_flipped_bytes),
+      cmocka_unit_test(test_a_commit_meanwhile),
   };
   return cmocka_run_group_tests(tests, make_good, remove_good);
 }

@@ -63,18 +63,22 @@ static enum status check_header(const char *path, const unsigned char head[100],
   return STATUS_OK;
 }
 
-// *ret_is_log_mode: the file's writer kept a write-ahead log (read version at 19).
-static enum status check_file(const char *path, bool has_journal, bool *ret_is_log_mode, struct error *err)
+// *ret_is_log_mode: the file's writer kept a write-ahead log (read version at 19). `real`: `path` without links. In this order: a
+// writer that commits meanwhile has the journal until the file is as long as its header says.
+static enum status check_file(const char *path, const char *real, bool *ret_is_log_mode, struct error *err)
 {
   int file SCOPED(scoped_close) = -1;
   struct stat facts;
   unsigned char head[100] = {0};
   XSP_TRY(input_file_open(path, INPUT_FILE_REGULAR, what, &file, &facts, err));
   ssize_t got = pread(file, head, sizeof head, 0);
-  enum status status = got < 0 ? error_set_errno(err, STATUS_INPUT, what, path, NULL)
-                               : check_header(path, head, (size_t)got, facts.st_size, has_journal, err);
+  if (got < 0)
+    return error_set_errno(err, STATUS_INPUT, what, path, NULL);
   *ret_is_log_mode = head[19] == 2;
-  return status;
+  bool has_journal = database_has(real, "-journal");
+  if (fstat(file, &facts) != 0)
+    return error_set_errno(err, STATUS_INPUT, what, path, NULL);
+  return check_header(path, head, (size_t)got, facts.st_size, has_journal, err);
 }
 
 // ---- connection ------------------------------------------------------------------------------------------------------
@@ -201,7 +205,7 @@ static enum status open_database(struct store *store, struct error *err)
   char *path = realpath(store->path, NULL); // journals lie next to the file itself, not next to a link
   if (path == NULL)
     return error_set_errno(err, STATUS_INPUT, what, store->path, NULL);
-  enum status status = check_file(store->path, database_has(path, "-journal"), &is_log_mode, err);
+  enum status status = check_file(store->path, path, &is_log_mode, err);
   if (status == STATUS_OK)
     status = connect(store, path, is_log_mode, err);
   free(path);
