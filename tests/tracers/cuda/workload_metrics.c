@@ -89,7 +89,8 @@ static int renewals(unsigned count)
   return 0;
 }
 
-static bool is_over; // atomic
+static bool is_over;      // atomic
+static unsigned launched; // atomic: on the second device
 static pthread_barrier_t both;
 
 static void *launch_on_second_device(void *unused)
@@ -101,6 +102,7 @@ static void *launch_on_second_device(void *unused)
   pthread_barrier_wait(&both);
   while (!__atomic_load_n(&is_over, __ATOMIC_ACQUIRE)) {
     launch(reduce, small, NULL);
+    __atomic_add_fetch(&launched, 1, __ATOMIC_RELEASE);
     nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
   }
   must(cuCtxSynchronize(), "cuCtxSynchronize");
@@ -108,6 +110,7 @@ static void *launch_on_second_device(void *unused)
 }
 
 // Two devices: while a kernel runs on the first, another thread launches on the second what the first may wait for.
+// Again if that thread had no turn meanwhile: of its launches one may have begun before and one may have ended after.
 static int peers(unsigned count)
 {
   pthread_t thread;
@@ -115,7 +118,12 @@ static int peers(unsigned count)
   pthread_barrier_init(&both, NULL, 2);
   pthread_create(&thread, NULL, launch_on_second_device, NULL);
   pthread_barrier_wait(&both);
-  launch(find_kernel("vector_add"), wide, NULL);
+  CUfunction add = find_kernel("vector_add");
+  unsigned tries = 0, before = 0;
+  do {
+    before = __atomic_load_n(&launched, __ATOMIC_ACQUIRE);
+    launch(add, wide, NULL);
+  } while (__atomic_load_n(&launched, __ATOMIC_ACQUIRE) - before < 3 && ++tries < 20);
   must(cuCtxSynchronize(), "cuCtxSynchronize");
   __atomic_store_n(&is_over, true, __ATOMIC_RELEASE);
   pthread_join(thread, NULL);
@@ -127,10 +135,10 @@ static void *launch_meanwhile(void *context)
   must(cuCtxSetCurrent(context), "cuCtxSetCurrent");
   CUfunction add = find_kernel("vector_add");
   pthread_barrier_wait(&both);
-  while (!__atomic_load_n(&is_over, __ATOMIC_ACQUIRE)) {
+  do { // at least once, however late
     launch(add, small, NULL);
     nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
-  }
+  } while (!__atomic_load_n(&is_over, __ATOMIC_ACQUIRE));
   return NULL;
 }
 
