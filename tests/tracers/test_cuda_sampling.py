@@ -4,6 +4,7 @@ formula (profiler_metrics.h) gives its name and shape; another has none. Kernels
 import json
 import subprocess
 import unittest
+from unittest import mock
 
 import cuda_simulator as gpu
 from cuda_runs import DEMANGLED, MODES, CudaTest, launches_of
@@ -120,27 +121,29 @@ class SamplingTest(CudaTest):
 
     @UNSANITIZED
     def test_many_samples_at_a_time(self):
-        """8 kernels of 60 ms have 2,400 samples, which CUPTI's counters have to hold until the tracer comes: NVIDIA loses others."""
-        self.sampled("names", kernel_ns=60000000)
+        """3 kernels of 1.1 s have 3,300 samples, which CUPTI's counters have to hold until the tracer comes: NVIDIA loses others."""
+        with mock.patch.dict(MODES, many=3):
+            self.sampled("many", choice=",interval_us=1000", kernel_ns=1100000000)
         self.assertNotIn("samples were", self.said)
-        self.assertTrue({row["metric_samples"] for row in self.recorded() if row["category"] == "kernel"} <= {299, 300})
+        self.assertTrue({row["metric_samples"] for row in self.recorded() if row["category"] == "kernel"} <= {1099, 1100})
 
     @UNSANITIZED
     def test_samples_that_are_lost(self):
-        """CUPTI's counters hold half as many samples as it was asked for, so those of the device's busy 0.4 s do not fit."""
-        self.sampled("names", choice=",interval_us=10", kernel_ns=50000000, faults="counter-data-small")
+        """CUPTI's counters hold half as many samples as it was asked for, so those of a kernel do not fit. The device holds
+        those of 3.2 s: were it full, none would come."""
+        self.sampled("names", choice=",interval_us=25", kernel_ns=60000000, faults="counter-data-small")
         self.assertGreater(self.said_count("samples were lost"), 0)
         self.assertEqual(self.recorded_launches(), self.launches)
 
     @UNSANITIZED
     def test_sampling_goes_on_after_an_overflow(self):
-        """At first the device has room for 1,000 samples: half of those of a kernel of 100 ms. The first sample
-        after each start has wrong values."""
-        self.sampled("names", choice=",interval_us=50", kernel_ns=100000000, faults="sampling-overflow,first-sample")
+        """At first the device has room for 400 samples: not for those of a kernel of 500 ms. The first sample after each start has
+        wrong values. The tracer has the first kernel's end before the last begins, if it does not come 2 s later than it should."""
+        self.sampled("names", choice=",interval_us=1000", kernel_ns=500000000, faults="sampling-overflow,first-sample")
         self.assertEqual(self.said_count("times samples were lost"), 1)
         kernels = [row for row in self.recorded() if row["category"] == "kernel"]
         self.assertIsNone(kernels[0]["metric_samples"])
-        self.assertIn(kernels[-1]["metric_samples"], (1999, 2000))
+        self.assertIn(kernels[-1]["metric_samples"], (499, 500))
         for row in kernels:
             self.check_metrics(row)
 

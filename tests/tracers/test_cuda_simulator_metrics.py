@@ -194,7 +194,7 @@ class SamplingTest(ClientTest):
     LAUNCHES = [("first", (3, 2, 1), (32, 1, 1)), ("second", (3, 2, 1), (32, 1, 1))] * 3
 
     def test_samples_follow_one_another_and_share_what_the_kernels_do(self):
-        *samples, last = self.client("run", [TIME, READ, OCCUPANCY], entries=10000)
+        *samples, last = self.client("run", [TIME, READ, OCCUPANCY], entries=60000)  # of 3 s
         self.assertEqual((last["start"], last["end"]), (samples[0]["start"],) * 2)  # after the end: of no time
         for sample, following in zip(samples, samples[1:]):
             self.assertEqual(sample["end"], following["start"])

@@ -109,7 +109,7 @@ EXPORTED CUptiResult cuptiPmSamplingSetConfig(CUpti_PmSampling_SetConfig_Params 
   memcpy(&object->config, config, offsetof(struct config_image, metrics) + config->count);
   object->is_full = object->is_behind = false;
   bool is_small = simulator_has_fault("sampling-overflow") && object->interval_ns == 0; // once
-  object->most = is_small ? 1000 : given->hardwareBufferSize / BYTES_OF_SAMPLE;
+  object->most = is_small ? 400 : given->hardwareBufferSize / BYTES_OF_SAMPLE;
   object->interval_ns = given->samplingInterval;
   object->keeps_latest =
       !is_short && given->hwBufferAppendMode == CUPTI_PM_SAMPLING_HARDWARE_BUFFER_APPEND_MODE_KEEP_LATEST;

@@ -129,7 +129,7 @@ int main(int count, char **arguments)
   if (strcmp(mode, "order") == 0)
     call_out_of_order();
   else
-    collect(strcmp(mode, "run") == 0 ? 64 << 20 : 8 << 10);
+    collect(strcmp(mode, "run") == 0 ? 256 << 20 : 8 << 10);
   MUST(CALL(cuptiPmSamplingDisable, CUpti_PmSampling_Disable_Params, .pPmSamplingObject = sampler),
        "cuptiPmSamplingDisable");
   MUST(CALL(cuptiProfilerHostDeinitialize, CUpti_Profiler_Host_Deinitialize_Params, .pHostObject = host),
