@@ -148,6 +148,14 @@ enum status finding_saves_line(struct findings *findings, struct finding *findin
   return STATUS_OK;
 }
 
+void finding_at_sampled_line(struct findings *findings, struct finding *finding, const struct busiest_line *line)
+{
+  finding->file = line->file;
+  finding->line = line->line;
+  if (line->file != NULL && finding->context == NULL)
+    finding->context = own_lines_function(findings, line->function);
+}
+
 static enum status put_at(struct findings *findings, struct finding *finding, uint32_t place, struct error *err)
 {
   struct busiest_line line;
@@ -156,8 +164,7 @@ static enum status put_at(struct findings *findings, struct finding *finding, ui
     return STATUS_OK;
   }
   XSP_TRY(findings_busiest_line(findings, &line, err));
-  finding->file = line.file;
-  finding->line = line.line;
+  finding_at_sampled_line(findings, finding, &line);
   return STATUS_OK;
 }
 

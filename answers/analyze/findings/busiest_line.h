@@ -15,6 +15,8 @@ struct busiest_line {
 };
 enum status findings_busiest_line(struct findings *findings, struct busiest_line *ret_line,
                                   struct error *err) MUST_CHECK;
+// Fills file and line of the finding, and its context, the line's function, where it has none.
+void finding_at_sampled_line(struct findings *findings, struct finding *finding, const struct busiest_line *line);
 // Puts the finding at the line of the program's own code with most of the observations' time; where operators have no call paths, as
 // those of graphs, at that of the samples.
 enum status finding_at_busiest(struct findings *findings, struct finding *finding, struct error *err) MUST_CHECK;

@@ -131,12 +131,10 @@ static enum status add_passes(struct findings *findings, const struct calls *cal
   double ms = calls->backward_ns / 1e6 / (double)findings->set->observation_count;
   struct finding *finding = add(findings, ms, count, "row_by_row-passes");
   XSP_TRY(findings_busiest_line(findings, &line, err));
-  if (line.file != NULL) {
-    finding->file = line.file;
-    finding->line = line.line;
-  } else {
+  if (line.file != NULL)
+    finding_at_sampled_line(findings, finding, &line);
+  else
     XSP_TRY(finding_at_call(findings, finding, err));
-  }
   finding->saving_basis = "time of these passes, as if one took all outputs in the time of one";
   finding->title = arena_format(findings->question->arena,
                                 "a training step runs %.0f backward passes, one output after the other", count);

@@ -162,7 +162,7 @@ static bool is_at_same_line(const struct finding *a, const struct finding *b)
 static bool has_same_cause(const struct finding *finding, const struct finding *other)
 {
   return finding->file != NULL && other->file != NULL && strcmp(finding->file, other->file) == 0 &&
-         strcmp(finding->context, other->context) == 0 && other->saving_ms >= finding->saving_ms / 2;
+         texts_equal(finding->context, other->context) && other->saving_ms >= finding->saving_ms / 2;
 }
 
 // Of several places, without a line: whether the one with most time is below one of the other's name, with half of the bound at least.

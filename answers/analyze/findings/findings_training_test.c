@@ -362,6 +362,35 @@ static void test_f67_of_a_pass_for_each_output(void **unused)
   ASSERT_NEAR(found_number(0, "saving_ms"), 15);
 }
 
+// The line is that of the samples, and F2 finds a function of the same file.
+static void test_f67_of_passes_at_a_sampled_line(void **unused)
+{
+  (void)unused;
+  static const char *const only[] = {"F2", "F67"};
+  fixture_run(&fixture, "A/M/L", 32);
+  uint32_t loss = python(main_at(40), "loss_fn", FILE_OF, 12);
+  for (int i = 0; i < 3; i++) {
+    int64_t at = step(40 * MS);
+    fixture.context_id = 0;
+    for (int k = 0; k < 16; k++)
+      fixture_span_in(&fixture, XSP_LEVEL_APPLICATION, "backward", "backward", at + k * 2 * MS + MS, MS);
+    for (int k = 0; k < 12; k++)
+      operator_at(loss, k % 3 == 0 ? "aten::mul" : k % 3 == 1 ? "aten::add" : "aten::pow", at + k * 20 * US, 15 * US);
+    fixture.context_id = python(0, "jacobian", FILE_OF, 44);
+    fixture_sample(&fixture, SAMPLE_CPU, at + 20 * MS, 10 * MS);
+  }
+  fixture_ready(&fixture);
+  fixture.request.only = only;
+  fixture.request.only_count = 2;
+  fixture.request.least_gain_pct = 0;
+  assert_int_equal(fixture_ask(&fixture, "findings"), STATUS_OK);
+  assert_int_equal(fixture.tables[0].row_count, 2);
+  assert_string_equal(found_text(0, "id"), "F67");
+  ASSERT_NEAR(found_number(0, "line"), 44);
+  assert_string_equal(found_text(0, "context"), "jacobian");
+  assert_string_equal(found_text(1, "context"), "loss_fn");
+}
+
 static void test_f67_is_silent_about_few_passes(void **unused)
 {
   (void)unused;
@@ -459,6 +488,7 @@ int main(void)
       TEST(test_f67_is_silent_about_a_policy),
       TEST(test_f67_is_silent_about_actions_that_are_read),
       TEST(test_f67_of_a_pass_for_each_output),
+      TEST(test_f67_of_passes_at_a_sampled_line),
       TEST(test_f67_is_silent_about_few_passes),
       TEST(test_f67_of_steps_that_learn_from_one_row),
       TEST(test_f67_is_silent_about_pictures_of_several_sizes),
