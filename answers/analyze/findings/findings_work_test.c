@@ -874,6 +874,16 @@ static void test_the_line_of_large_layers_in_single_rows(void **unused)
   assert_non_null(strstr(single_rows(150), "100 calls of one row each, no batches, train.py:5"));
 }
 
+static void test_no_sentence_about_observations_without_time(void **unused)
+{
+  (void)unused;
+  fixture_experiment(&fixture, "train");
+  fixture_run(&fixture, "M/L", 1);
+  fixture_model(&fixture, 0, false);
+  fixture_span(&fixture, XSP_LEVEL_LAYER, "MatMul_1", 0, 0);
+  assert_null(first_sentence());
+}
+
 // ---- F57 -------------------------------------------------------------------------------------------------------------
 static size_t samples_in(const char *function)
 {
@@ -1297,6 +1307,7 @@ int main(void)
       TEST(test_the_line_of_layers_with_call_paths),
       TEST(test_the_line_that_calls_a_model_for_single_rows),
       TEST(test_the_line_of_large_layers_in_single_rows),
+      TEST(test_no_sentence_about_observations_without_time),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

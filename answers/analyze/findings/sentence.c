@@ -132,10 +132,11 @@ static enum status describe(struct findings *findings, struct first_sentence *se
 {
   struct arena *arena = findings->question->arena;
   double operators_ms = findings_per_observation_ms(findings, findings->places->total.operators.ns);
-  double pct = fmin(analyze_share_pct(operators_ms, findings->loop_ms), 100);
+  double pct = analyze_share_pct(operators_ms, findings->loop_ms);
   const char *name = main_operator(findings);
   if (isnan(pct))
     return STATUS_OK;
+  pct = fmin(pct, 100); // of several threads more
   if (pct < 50)
     return describe_outside(findings, sentence, pct, name, err);
   sentence->share_pct = pct;
