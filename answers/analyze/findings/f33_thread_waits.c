@@ -13,24 +13,45 @@
 #define LEAST_WORK 0.05   // of the main thread's waits, that other threads work outside of models
 #define LEAST_MODELS 0.01 // of the main thread's other time, that it runs models
 
+struct main_thread { // of a process, within functions of the program
+  double waited_ns, models_ns, other_ns;
+  int64_t first_ns, last_ns; // of its samples there
+};
 struct waits {
   struct findings *findings;
   struct store_call_paths paths;
   struct work_paths work_paths;
-  struct own_lines lines;                // of other threads
-  double waited_ns, models_ns, other_ns; // of the main thread, within functions of the program
-  double works_ns, python_ns;            // of other threads; of that, in Python
-  double window_ns;
+  struct own_lines lines;      // of other threads
+  double waited_ns, window_ns; // of each run's main thread that waits most: the ranks of a job have one each
+  double works_ns, python_ns;  // of other threads; of that, in Python
 };
 
-static void add_main(struct waits *waits, const struct work_path *path, uint8_t kind, double ns)
+static void add_main(struct main_thread *thread, const struct work_path *path, uint8_t kind, int64_t time_ns, double ns)
 {
+  bool is_first = thread->waited_ns + thread->models_ns + thread->other_ns == 0;
+  thread->first_ns = is_first || time_ns < thread->first_ns ? time_ns : thread->first_ns;
+  thread->last_ns = is_first || time_ns > thread->last_ns ? time_ns : thread->last_ns;
   if (kind == SAMPLE_LOCK && !path->is_in_loop)
-    waits->waited_ns += ns;
+    thread->waited_ns += ns;
   else if (path->is_models && kind == SAMPLE_CPU)
-    waits->models_ns += ns;
+    thread->models_ns += ns;
   else
-    waits->other_ns += ns;
+    thread->other_ns += ns;
+}
+
+// Of those that run models: a process that only waits for others is not the one that could do more.
+static void add_most_waiting(struct waits *waits, const struct main_thread *threads, size_t count)
+{
+  const struct main_thread *most = NULL;
+  for (size_t i = 0; i < count; i++) {
+    bool runs_models = threads[i].models_ns > LEAST_MODELS * (threads[i].models_ns + threads[i].other_ns);
+    if (runs_models && (most == NULL || threads[i].waited_ns > most->waited_ns))
+      most = &threads[i];
+  }
+  if (most == NULL)
+    return;
+  waits->waited_ns += most->waited_ns;
+  waits->window_ns += (double)saturate_subtract(most->last_ns, most->first_ns);
 }
 
 // The innermost line of the program below which no library computes models; 0: none. Libraries may call it: TensorFlow calls a
@@ -59,42 +80,55 @@ static void add_other(struct waits *waits, uint32_t context_id, uint8_t kind, do
   waits->python_ns += kind == SAMPLE_CPU && path_code_of(&waits->paths, context_id) == PATH_PYTHON ? ns : 0;
 }
 
+struct threads { // of a run
+  const struct store_track *tracks;
+  struct map track_of;       // by track id: place in `tracks`
+  struct map process_of;     // by track id: a number
+  struct main_thread *mains; // by that number
+};
+
 static void add_samples(struct waits *waits, const struct view_run *run, const struct store_samples *samples,
-                        const struct map *track_of, const struct store_track *tracks)
+                        const struct threads *threads)
 {
-  int64_t first_ns = INT64_MAX, last_ns = INT64_MIN;
   for (size_t i = 0; i < samples->count; i++) {
-    const uint64_t *at = map_find(track_of, map_number(samples->track_id[i]));
+    struct map_key track = map_number(samples->track_id[i]);
+    const uint64_t *at = map_find(&threads->track_of, track);
     const struct work_path *path =
         samples->context_id[i] != 0 ? work_path_of(&waits->work_paths, samples->context_id[i]) : NULL;
     double ns = (double)samples->duration_ns[i];
-    if (!findings_is_in_loop(run, samples->time_ns[i]))
+    if (at == NULL || !findings_is_in_loop(run, samples->time_ns[i]))
       continue;
-    if (at != NULL && tracks[*at].thread_id != tracks[*at].process_id)
+    if (threads->tracks[*at].thread_id != threads->tracks[*at].process_id)
       add_other(waits, samples->context_id[i], samples->kind[i], ns);
-    if (at == NULL || tracks[*at].thread_id != tracks[*at].process_id || path == NULL || path->own == 0 ||
-        path->kind == WORK_IMPORT || path->kind == WORK_INPUT)
-      continue;
-    add_main(waits, path, samples->kind[i], ns);
-    first_ns = samples->time_ns[i] < first_ns ? samples->time_ns[i] : first_ns;
-    last_ns = samples->time_ns[i] > last_ns ? samples->time_ns[i] : last_ns;
+    else if (path != NULL && path->own != 0 && path->kind != WORK_IMPORT && path->kind != WORK_INPUT)
+      add_main(&threads->mains[*map_find(&threads->process_of, track)], path, samples->kind[i], samples->time_ns[i],
+               ns);
   }
-  waits->window_ns += last_ns > first_ns ? (double)saturate_subtract(last_ns, first_ns) : 0;
+}
+
+static void threads_done(struct threads *threads)
+{
+  map_done(&threads->track_of);
+  map_done(&threads->process_of);
 }
 
 static enum status add_run(struct waits *waits, const struct view_run *run, struct error *err)
 {
   struct store *store = waits->findings->question->view->store;
   struct arena arena SCOPED(arena_done) = {0};
+  struct threads threads SCOPED(threads_done) = {.tracks = NULL};
   struct store_samples samples;
   struct store_track *tracks;
-  size_t count;
+  size_t count, processes;
   XSP_TRY(store_load_samples(store, run->run->run_id, &arena, &samples, err));
   XSP_TRY(store_tracks(store, run->run->run_id, &arena, &tracks, &count, err));
-  struct map track_of SCOPED(map_done) = {0};
+  XSP_TRY(run_processes_load(store, run->run->run_id, &arena, &threads.process_of, &processes, err));
   for (size_t i = 0; i < count; i++)
-    *map_at(&track_of, map_number((uint64_t)tracks[i].track_id), NULL) = i;
-  add_samples(waits, run, &samples, &track_of, tracks);
+    *map_at(&threads.track_of, map_number((uint64_t)tracks[i].track_id), NULL) = i;
+  threads.tracks = tracks;
+  threads.mains = arena_alloc_array(&arena, processes + 1, sizeof *threads.mains);
+  add_samples(waits, run, &samples, &threads);
+  add_most_waiting(waits, threads.mains, processes);
   return STATUS_OK;
 }
 
@@ -130,10 +164,9 @@ static enum status find_waits(struct waits *waits, struct error *err)
   waits->lines.paths = &waits->paths;
   for (size_t i = 0; i < findings->set->run_count; i++)
     XSP_TRY(add_run(waits, findings->set->runs[i], err));
-  double share = waits->window_ns > 0 ? fmin(waits->waited_ns / waits->window_ns, 1) : 0;
+  double share = fmin(waits->waited_ns / waits->window_ns, 1);
   const struct own_line *line = own_lines_main(&waits->lines, 0, waits->works_ns);
-  bool runs_models = waits->models_ns > LEAST_MODELS * (waits->models_ns + waits->other_ns);
-  if (line != NULL && runs_models && waits->works_ns >= LEAST_WORK * waits->waited_ns &&
+  if (line != NULL && waits->window_ns > 0 && waits->works_ns >= LEAST_WORK * waits->waited_ns &&
       100 * share >= findings_threshold(findings, "thread_waits-share"))
     add(waits, line, share);
   return STATUS_OK;

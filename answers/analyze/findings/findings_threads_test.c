@@ -144,6 +144,16 @@ static void producer_with(int64_t model_ms)
   samples_of_steps(4);
 }
 
+static void main_thread_of(int64_t process)
+{
+  fixture.thread = fixture_track(&fixture, &(const struct store_track){.name = "python3",
+                                                                       .host = "h",
+                                                                       .process_id = process,
+                                                                       .thread_id = process,
+                                                                       .device_id = STORE_NONE,
+                                                                       .stream_id = STORE_NONE});
+}
+
 static void test_f33(void **unused)
 {
   (void)unused;
@@ -152,6 +162,41 @@ static void test_f33(void **unused)
   assert_string_equal(found_text(0, "context"), "produce");
   assert_non_null(strstr(found_text(0, "title"), "GIL"));
   ASSERT_NEAR(found_number(0, "line"), 22);
+}
+
+// One waits for the others all the time, which compute, such as processes that prepare batches: theirs is another time.
+static void test_f33_of_one_of_several_processes(void **unused)
+{
+  (void)unused;
+  producer_with(5);
+  for (int64_t process = 20; process < 26; process++) {
+    main_thread_of(process);
+    fixture.context_id = python(0, "main", FILE_OF, 30);
+    for (int i = 0; i < 20; i++)
+      fixture_sample(&fixture, process == 20 ? SAMPLE_LOCK : SAMPLE_CPU, i * STEP + 9 * MS, 9 * MS);
+  }
+  assert_int_equal(ask_rule("F33"), 1);
+  assert_true(found_number(0, "share_pct") < 45); // of the one that runs the model
+}
+
+// Each waits for 0.8 ms of 10, such as the ranks of a job.
+static void test_f33_is_silent_about_short_waits_of_many(void **unused)
+{
+  (void)unused;
+  start_with(0);
+  uint32_t producer = thread(8);
+  for (int64_t process = 20; process < 26; process++) {
+    main_thread_of(process);
+    fixture.context_id = python(0, "main", FILE_OF, 30);
+    for (int i = 0; i < 20; i++)
+      fixture_sample(&fixture, SAMPLE_LOCK, i * STEP + 4 * MS, 800 * US);
+    fixture.context_id = python(fixture.context_id, "Linear.forward", SITE "torch/nn/modules/linear.py", 134);
+    samples_of_steps(5);
+  }
+  fixture.thread = producer;
+  fixture.context_id = python(0, "produce", FILE_OF, 22);
+  samples_of_steps(4);
+  assert_int_equal(ask_rule("F33"), 0);
 }
 
 // The threads of a server work; the main one only waits for them.
@@ -186,6 +231,8 @@ int main(void)
       TEST(test_f32_is_silent_about_few_processors),
       TEST(test_f32_is_silent_about_two_threads),
       TEST(test_f33),
+      TEST(test_f33_of_one_of_several_processes),
+      TEST(test_f33_is_silent_about_short_waits_of_many),
       TEST(test_f33_is_silent_about_a_thread_that_only_waits),
       TEST(test_f30_is_silent_about_pools_of_xla),
   };
