@@ -118,12 +118,13 @@ static bool is_steady(const struct growing *growing)
   return all.least_ns[PARTS - 1] < BACKWARD_TIMES * all.least_ns[0];
 }
 
-// Longer in each part than in the one before. What not every step has grows for other reasons.
+// Longer in each part than in the one before. What not every step has grows for other reasons; a first few may have nothing to join yet.
+// `steps`: of a part, at least.
 static bool grows(const struct line *line, size_t steps, double times)
 {
   double sum_ns = 0;
   for (size_t k = 0; k < PARTS; k++) {
-    if (k > 0 && (!(line->least_ns[k] > line->least_ns[k - 1]) || line->steps[k] < steps / PARTS))
+    if (line->steps[k] < (k == 0 ? steps / 2 : steps) || (k > 0 && !(line->least_ns[k] > line->least_ns[k - 1])))
       return false;
     sum_ns += line->ns[k];
   }
@@ -132,11 +133,14 @@ static bool grows(const struct line *line, size_t steps, double times)
 
 static void judge(struct findings *findings, const struct growing *growing, uint32_t place, const struct line *line)
 {
-  double steps = (double)growing->run->observation_count - 1, sum_ns = 0;
-  for (size_t k = 0; k < PARTS; k++)
+  double steps = (double)growing->run->observation_count - 1, sum_ns = 0, had_it = 0;
+  for (size_t k = 0; k < PARTS; k++) {
     sum_ns += line->ns[k];
-  double saving_ms = (sum_ns - PARTS * line->ns[0]) / 1e6 / steps;
-  if (!grows(line, growing->run->observation_count - 1, findings_threshold(findings, "growing_work-times")) ||
+    had_it += (double)line->steps[k];
+  }
+  double first_ns = line->ns[0] / (double)line->steps[0]; // a step; parts may differ by one
+  double saving_ms = (sum_ns - had_it * first_ns) / 1e6 / steps;
+  if (!grows(line, (size_t)steps / PARTS, findings_threshold(findings, "growing_work-times")) ||
       !(analyze_share_pct(saving_ms, findings->loop_ms) >= findings_threshold(findings, "growing_work-share")))
     return;
   struct finding *finding = findings_add(findings);
@@ -145,12 +149,12 @@ static void judge(struct findings *findings, const struct growing *growing, uint
   finding->share_pct = analyze_share_pct(finding->time_ms, findings->loop_ms);
   finding->saving_ms = saving_ms;
   finding->saving_basis = "as if each step took as long there as in the first fifth of the steps";
-  finding->title = arena_format(
-      findings->question->arena,
-      "%s has work that grows from step to step, while its model's does not: %s a step in the first "
-      "fifth of the steps, %s in the last",
-      own_lines_function(findings, finding->context), findings_time(findings, line->ns[0] / 1e6 * PARTS / steps),
-      findings_time(findings, line->ns[PARTS - 1] / 1e6 * PARTS / steps));
+  finding->title =
+      arena_format(findings->question->arena,
+                   "%s has work that grows from step to step, while its model's does not: %s a step in the first "
+                   "fifth of the steps, %s in the last",
+                   own_lines_function(findings, finding->context), findings_time(findings, first_ns / 1e6),
+                   findings_time(findings, line->ns[PARTS - 1] / (double)line->steps[PARTS - 1] / 1e6));
   finding->advice =
       "do not join or go through all that came before in each step (torch.cat, torch.stack): write into a "
       "tensor of full size, or append to a list and join it once, after the loop; keep a running sum";

@@ -222,6 +222,31 @@ static void test_f66(void **unused)
   ASSERT_NEAR(found_number(0, "saving_ms"), 0.1);
 }
 
+// The parts of 22 steps have five and four.
+static void test_f66_of_parts_of_several_lengths(void **unused)
+{
+  (void)unused;
+  assert_int_equal(grown(22, 10, 0, 0), 1);
+  assert_non_null(strstr(found_text(0, "title"), "40 µs a step in the first fifth"));
+  ASSERT_NEAR(found_number(0, "time_ms"), 0.12);
+  ASSERT_NEAR(found_number(0, "saving_ms"), 0.08);
+}
+
+// Such as an evaluation that begins later.
+static void test_f66_is_silent_about_a_line_that_begins_later(void **unused)
+{
+  (void)unused;
+  fixture_run(&fixture, "M/L", 1);
+  for (int i = 0; i < 26; i++) {
+    int64_t at = step(MS);
+    part(main_at(29), "autograd::engine::evaluate_function: MmBackward0", at + 600 * US, 100);
+    backward_at(main_at(29), "MmBackward0", at + 600 * US, 10 * US);
+    if (i > 5)
+      operator_at(main_at(33), "aten::cat", at, (200 + i) * US);
+  }
+  assert_int_equal(ask_rule("F66"), 0);
+}
+
 static void test_f66_is_silent_about_equal_work(void **unused)
 {
   (void)unused;
@@ -473,6 +498,8 @@ int main(void)
       TEST(test_f65_is_silent_where_all_are_updated),
       TEST(test_f65_of_layers_above),
       TEST(test_f66),
+      TEST(test_f66_of_parts_of_several_lengths),
+      TEST(test_f66_is_silent_about_a_line_that_begins_later),
       TEST(test_f66_is_silent_about_equal_work),
       TEST(test_f66_is_silent_about_few_steps),
       TEST(test_f66_is_silent_where_all_grows),
