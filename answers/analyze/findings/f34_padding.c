@@ -22,14 +22,15 @@ static enum status add_run(struct findings *findings, int64_t run_id, const uint
   return STATUS_OK;
 }
 
-static enum status add(struct findings *findings, const double *counts, double part, struct error *err)
+// `has_much`: all padding is above its threshold; else what is in all rows.
+static enum status add(struct findings *findings, const double *counts, bool has_much, struct error *err)
 {
   struct finding *finding = findings_add(findings);
   XSP_TRY(finding_at_call(findings, finding, err));
   finding->context = "padding";
   finding->time_ms = findings_per_observation_ms(findings, findings->places->total.operators.ns);
   finding->share_pct = analyze_share_pct(finding->time_ms, findings->loop_ms);
-  finding->saving_ms = finding->time_ms * part;
+  finding->saving_ms = finding->time_ms * counts[has_much ? PADDED : SPARE] / counts[POSITIONS];
   finding->saving_basis = "time of the operators, of which padding takes its share of the positions; attention more";
   finding->title = arena_format(
       findings->question->arena, "%.3g %% of the positions in the model's batches are padding, %.3g %% in all rows",
@@ -38,8 +39,7 @@ static enum status add(struct findings *findings, const double *counts, double p
   finding->advice =
       "pad each batch to its own longest row (padding=\"longest\", pad_sequence), not to max_length; batch rows "
       "of similar lengths together";
-  finding->threshold =
-      findings_threshold_of(findings, part * counts[POSITIONS] == counts[SPARE] ? "padding-spare" : "padding-share");
+  finding->threshold = findings_threshold_of(findings, has_much ? "padding-share" : "padding-spare");
   finding->confidence = CONFIDENCE_HIGH;
   finding_number(finding, "padded_pct", analyze_share_pct(counts[PADDED], counts[POSITIONS]));
   finding_number(finding, "spare_pct", analyze_share_pct(counts[SPARE], counts[POSITIONS]));
@@ -61,7 +61,7 @@ static enum status find(struct findings *findings, struct error *err)
   bool has_much = analyze_share_pct(counts[PADDED], counts[POSITIONS]) >= findings_threshold(findings, "padding-share");
   bool has_spare = analyze_share_pct(counts[SPARE], counts[POSITIONS]) >= findings_threshold(findings, "padding-spare");
   if (places->total.operators.ns > 0 && (has_much || has_spare))
-    return add(findings, counts, counts[has_much ? PADDED : SPARE] / counts[POSITIONS], err);
+    return add(findings, counts, has_much, err);
   return STATUS_OK;
 }
 
@@ -69,7 +69,7 @@ const struct finding_rule finding_f34 = {
     .id = "F34",
     .key = "padding",
     .title = "padding",
-    .thresholds = {{"padding-share", "%", 50, "positions that are padding, of all, at least"},
-                   {"padding-spare", "%", 10, "positions that are padding in all rows of a batch, at least; or"}},
+    .thresholds = {{"padding-share", "%", 50, "positions that are padding, of all, at least; or"},
+                   {"padding-spare", "%", 10, "positions that are padding in all rows of a batch, at least"}},
     .find = find,
 };

@@ -328,11 +328,20 @@ static void test_f34_of_positions_to_spare(void **unused)
   ASSERT_NEAR(found_number(0, "saving_ms"), 0.08);
 }
 
+static void test_f34_names_the_threshold_that_decided(void **unused)
+{
+  (void)unused;
+  padded_batch(49, 29); // 29 / 100. * 100 is less than 29
+  assert_int_equal(ask_rule("F34"), 1);
+  assert_string_equal(found_text(0, "threshold"), "padding-spare=10%");
+}
+
 static void test_f34_of_all_padding(void **unused)
 {
   (void)unused;
-  padded_batch(50, 9);
+  padded_batch(50, 50);
   assert_int_equal(ask_rule("F34"), 1);
+  assert_string_equal(found_text(0, "threshold"), "padding-share=50%");
   ASSERT_NEAR(found_number(0, "saving_ms"), 0.4);
 }
 
@@ -370,6 +379,7 @@ int main(void)
       TEST(test_f25_of_values_of_tf_function),
       TEST(test_f25_is_silent_about_the_first),
       TEST(test_f34_of_positions_to_spare),
+      TEST(test_f34_names_the_threshold_that_decided),
       TEST(test_f34_of_all_padding),
       TEST(test_f34_is_silent),
   };
