@@ -23,15 +23,18 @@ static unsigned depth_of(const struct places *places, uint32_t place)
   return depth;
 }
 
-// Time of operators that regions are made of, and of others; not of the wrappers around them.
-static double operators_ns(const struct places *places)
+// Time of operators that regions are made of, and of others, with what they call; not of the wrappers around them.
+static double operators_ns(struct findings *findings)
 {
+  const struct places *places = findings->places;
+  bool *is_within = arena_alloc_array(findings->question->scratch, places->count + 1, sizeof *is_within);
   double ns = 0;
-  for (size_t i = 0; i < places->count; i++) {
+  for (uint32_t i = 0; i < places->count; i++) { // callers come before what they call
     const struct place *place = &places->all[i];
-    bool is_operator = place->frame_kind == XSP_FRAME_FRAMEWORK && !findings_is_compiled(place) &&
+    bool is_operator = place->level == XSP_LEVEL_LAYER && !place->is_module && !findings_is_compiled(place) &&
                        strcmp(place->name, "torch.compile") != 0;
-    ns += is_operator ? place->own.host_ns : 0;
+    is_within[i] = is_operator || (place->parent != PLACE_NONE && is_within[place->parent]);
+    ns += is_within[i] ? place->own.host_ns : 0;
   }
   return ns;
 }
@@ -40,7 +43,7 @@ static double operators_ns(const struct places *places)
 static enum status find_break(struct findings *findings, const char **ret_text, struct error *err)
 {
   *ret_text = "";
-  for (size_t i = 0; i < findings->set->run_count && !findings->places->is_folded; i++) {
+  for (size_t i = 0; i < findings->set->run_count; i++) {
     struct compilations found;
     XSP_TRY(compilations_load(findings->question, findings->set->runs[i], &found, err));
     for (size_t k = 0; k < found.count; k++)
@@ -55,7 +58,7 @@ static enum status find_break(struct findings *findings, const char **ret_text, 
 static void add(struct findings *findings, double regions, uint32_t most, const char *first_break)
 {
   struct finding *finding = findings_add(findings);
-  double operators_ms = findings_per_observation_ms(findings, operators_ns(findings->places));
+  double operators_ms = findings_per_observation_ms(findings, operators_ns(findings));
   if (most != PLACE_NONE)
     finding_at_place(findings, finding, most);
   finding->context = "the compiled model";
@@ -83,7 +86,7 @@ static enum status find(struct findings *findings, struct error *err)
   XSP_TRY(findings_places(findings, &places, err));
   for (uint32_t i = 0; i < places->count; i++) {
     const struct place *place = &places->all[i];
-    if (strncmp(place->name, "Torch-Compiled Region", 21) != 0 || places->observations == 0)
+    if (strncmp(place->name, "Torch-Compiled Region", 21) != 0)
       continue;
     double here = place->own.operators.count / places->observations;
     regions += here;
@@ -97,7 +100,7 @@ static enum status find(struct findings *findings, struct error *err)
   if (regions == 0)
     return findings_lack(findings, err, "it has no compiled regions of PyTorch");
   const char *first_break;
-  if (regions < findings_threshold(findings, "graph_breaks-regions"))
+  if (!(regions >= findings_threshold(findings, "graph_breaks-regions")))
     return STATUS_OK;
   XSP_TRY(find_break(findings, &first_break, err));
   add(findings, regions, most, first_break);
@@ -109,6 +112,5 @@ const struct finding_rule finding_f24 = {
     .key = "graph_breaks",
     .title = "graph breaks of compiled models",
     .thresholds = {{"graph_breaks-regions", "", 4, "compiled regions that an observation runs, at least"}},
-    .takes_folded = true,
     .find = find,
 };

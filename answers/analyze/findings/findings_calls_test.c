@@ -233,6 +233,22 @@ static void test_f24(void **unused)
   ASSERT_NEAR(found_number(0, "saving_ms"), 0.75);
 }
 
+// The operators' time is no bound, as that of libraries' primitives in them.
+static void test_f24_without_call_paths(void **unused)
+{
+  (void)unused;
+  fixture_run(&fixture, "M/L/Lib", 1);
+  int64_t at = step(MS);
+  for (int i = 0; i < 4; i++) {
+    fixture_span(&fixture, XSP_LEVEL_LAYER, "Torch-Compiled Region: 1/0", at + i * 250 * US, 220 * US);
+    fixture_span(&fixture, XSP_LEVEL_LAYER, "aten::addmm", at + i * 250 * US + 10 * US, 200 * US);
+    fixture_span(&fixture, XSP_LEVEL_LIBRARY, "primitive", at + i * 250 * US + 20 * US, 150 * US);
+  }
+  assert_int_equal(ask_rule("F24"), 1);
+  ASSERT_NEAR(found_number(0, "time_ms"), 0.2);
+  ASSERT_NEAR(found_number(0, "saving_ms"), 0.15);
+}
+
 static void test_f24_is_silent_about_one_region(void **unused)
 {
   (void)unused;
@@ -372,6 +388,7 @@ int main(void)
       TEST(test_f23_is_silent_at_little_dropout),
       TEST(test_f23_is_silent_in_training),
       TEST(test_f24),
+      TEST(test_f24_without_call_paths),
       TEST(test_f24_is_silent_about_one_region),
       TEST(test_f25),
       TEST(test_f25_is_silent_about_the_first_of_each_function),

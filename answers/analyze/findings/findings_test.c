@@ -154,6 +154,27 @@ static void test_a_folded_file(void **unused)
   assert_true(fixture_has_note(&fixture, "F3"));
 }
 
+// Of how many steps these are is unknown.
+static void test_f24_is_not_asked_of_a_folded_file(void **unused)
+{
+  (void)unused;
+  static const struct fixture_layer program = {"train", NULL, NULL, "program", -1, UNKNOWN_BYTES};
+  struct correlate_fold *fold = correlate_fold_begin(fixture.store);
+  uint32_t region = fixture_frame(&fixture, fixture_frame(&fixture, 0, XSP_FRAME_PYTHON, "main", "train.py", 12),
+                                  XSP_FRAME_FRAMEWORK, "Torch-Compiled Region: 1/0", NULL, 0);
+  fixture_run(&fixture, "M/L", 1);
+  fixture_layer(&fixture, &program, 0, MS);
+  fixture.context_id = region;
+  for (int i = 0; i < 10; i++)
+    fixture_span(&fixture, XSP_LEVEL_LAYER, "Torch-Compiled Region: 1/0", i * 20 * US, 19 * US);
+  assert_int_equal(store_commit(fixture.store, NULL), STATUS_OK);
+  assert_int_equal(store_put_drained(fixture.store, NULL, 0, NULL), STATUS_OK);
+  correlate_fold_end(fold);
+  fixture.request.least_gain_pct = 0;
+  assert_int_equal(ask_rule("F24"), 0);
+  assert_true(fixture_has_note(&fixture, "F24"));
+}
+
 static void test_f1_without_layers_and_kernels(void **unused)
 {
   (void)unused;
@@ -564,6 +585,7 @@ int main(void)
       TEST(test_f1_is_silent_about_threads_of_a_library),
       TEST(test_f1_without_layers_and_kernels),
       TEST(test_a_folded_file),
+      TEST(test_f24_is_not_asked_of_a_folded_file),
       TEST(test_f2_names_the_function_that_gathers),
       TEST(test_f2_shows_spans),
       TEST(test_f2_of_a_graph),
