@@ -51,7 +51,7 @@ static enum status add(struct findings *findings, uint32_t caller, const struct 
   finding->advice =
       "compare or add whole tensors, and read the result once: (a == b).sum().item(); keep sums on tensors, and read "
       "them every so many steps";
-  finding->confidence = CONFIDENCE_HIGH;
+  finding->confidence = places->is_folded ? CONFIDENCE_LOW : CONFIDENCE_HIGH; // of the whole run
   finding_number(finding, "count", count);
   return finding_saves_line(findings, finding, 1 - 1 / count, err);
 }

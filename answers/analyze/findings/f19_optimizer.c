@@ -18,8 +18,14 @@ static bool is_step(const struct places *places, const struct place *function)
          strstr(function->name, "zero_grad") == NULL;
 }
 
+// For all parameters at once.
+static bool takes_lists(const struct place *function)
+{
+  return strncmp(function->name, "aten::_fused_", 13) == 0 || strncmp(function->name, "aten::_foreach_", 15) == 0;
+}
+
 // By function, with those that it calls. What the program computes in a closure that it hands to the step, as Lightning does, is not
-// the optimizer's.
+// the optimizer's. In a folded file, where the number of steps is unknown, those that take lists are as many as steps: none counts.
 static struct place_units *gather_steps(struct findings *findings)
 {
   const struct places *places = findings->places;
@@ -28,17 +34,11 @@ static struct place_units *gather_steps(struct findings *findings)
   for (size_t i = places->function_count; i > 0; i--) { // functions come after their callers
     const struct place *function = &places->functions[i - 1];
     struct place_units *units = &gathered[i - 1];
-    units->count += function->own.operators.count;
-    units->ns += function->own.operators.ns;
-    units->usual_ns += function->own.operators.usual_ns;
-    units->lead_ns += function->own.operators.lead_ns;
+    if (!(places->is_folded && takes_lists(function)))
+      place_units_add(units, &function->own.operators);
     bool is_own = function->frame_kind == XSP_FRAME_PYTHON && !place_is_installed(function);
-    if (function->parent == PLACE_NONE || is_own) // below a step the program's own code is a closure
-      continue;
-    gathered[function->parent].count += units->count;
-    gathered[function->parent].ns += units->ns;
-    gathered[function->parent].usual_ns += units->usual_ns;
-    gathered[function->parent].lead_ns += units->lead_ns;
+    if (function->parent != PLACE_NONE && !is_own) // below a step the program's own code is a closure
+      place_units_add(&gathered[function->parent], units);
   }
   return gathered;
 }
@@ -64,7 +64,7 @@ static enum status judge(struct findings *findings, uint32_t function, const str
                                 findings_per_observation(findings), findings_time(findings, mean_us / 1e3));
   finding->advice = "create the optimizer with fused=True, or where it has no such option with foreach=True";
   finding->threshold = findings_threshold_of(findings, "optimizer-mean");
-  finding->confidence = CONFIDENCE_HIGH;
+  finding->confidence = places->is_folded ? CONFIDENCE_LOW : CONFIDENCE_HIGH; // of the whole run
   finding_number(finding, "count", count);
   finding_number(finding, "mean_us", mean_us);
   return finding_saves_line(findings, finding, 1 - 1 / count, err);

@@ -28,6 +28,18 @@ static void test_f18(void **unused)
   ASSERT_NEAR(found_number(0, "saving_ms"), 0.31 * 15 / 16);
 }
 
+static void test_f18_of_a_folded_file(void **unused)
+{
+  (void)unused;
+  uint32_t log = python(python(0, "main", FILE_OF, 29), "log", FILE_OF, 8);
+  fold_start();
+  for (int i = 0; i < 16; i++)
+    operator_at(log, "aten::item", i * 20 * US, 10 * US);
+  fold_end();
+  assert_int_equal(ask_rule("F18"), 1);
+  assert_string_equal(found_text(0, "confidence"), "low"); // in one step, or one in each of 16
+}
+
 static void test_f18_is_silent(void **unused)
 {
   (void)unused;
@@ -162,6 +174,30 @@ static void test_f19_is_silent_about_fused_ones(void **unused)
   (void)unused;
   optimizer("aten::_fused_adam_", 1, 900 * US);
   assert_int_equal(ask_rule("F19"), 0);
+}
+
+// Of a file of --aggregate: 100 steps in all, each of which runs `count` operators.
+static size_t folded_optimizer(const char *name, int count)
+{
+  uint32_t main = python(0, "main", FILE_OF, 15), adam = python(main, "Adam.step", TORCH "optim/adam.py", 100);
+  fold_start();
+  for (int i = 0; i < 100 * count; i++)
+    operator_at(adam, name, i * 10 * US / count, 9 * US / count);
+  fold_end();
+  return ask_rule("F19");
+}
+
+static void test_f19_of_a_folded_file(void **unused)
+{
+  (void)unused;
+  assert_int_equal(folded_optimizer("aten::mul_", 2), 1);
+  assert_string_equal(found_text(0, "confidence"), "low");
+}
+
+static void test_f19_is_silent_about_fused_ones_of_a_folded_file(void **unused)
+{
+  (void)unused;
+  assert_int_equal(folded_optimizer("aten::_fused_adam_", 1), 0);
 }
 
 // Lightning hands the whole step to the optimizer.
@@ -719,6 +755,7 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
       TEST(test_f18),
+      TEST(test_f18_of_a_folded_file),
       TEST(test_f18_is_silent),
       TEST(test_f18_is_silent_about_a_result_of_each_call),
       TEST(test_f19),
@@ -728,6 +765,8 @@ int main(void)
       TEST(test_one_cause_in_a_function_is_one_finding),
       TEST(test_places_together_yield_to_what_is_around_them),
       TEST(test_f19_is_silent_about_fused_ones),
+      TEST(test_f19_of_a_folded_file),
+      TEST(test_f19_is_silent_about_fused_ones_of_a_folded_file),
       TEST(test_f19_is_silent_about_a_closure),
       TEST(test_f20),
       TEST(test_f20_bound_is_of_the_shortest_early_step),

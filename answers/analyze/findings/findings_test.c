@@ -125,23 +125,18 @@ static void test_f1_is_silent_about_threads_of_a_library(void **unused)
 static void test_a_folded_file(void **unused)
 {
   (void)unused;
-  static const struct fixture_layer program = {"train", NULL, NULL, "program", -1, UNKNOWN_BYTES};
-  struct correlate_fold *fold = correlate_fold_begin(fixture.store);
   uint32_t loss = fixture_frame(&fixture, 0, XSP_FRAME_PYTHON, "loss_fn", "train.py", 12);
   uint32_t mul = fixture_frame(&fixture, loss, XSP_FRAME_FRAMEWORK, "aten::mul", NULL, 0);
   uint32_t add = fixture_frame(&fixture, loss, XSP_FRAME_FRAMEWORK, "aten::add", NULL, 0);
   uint32_t power = fixture_frame(&fixture, loss, XSP_FRAME_FRAMEWORK, "aten::pow", NULL, 0);
-  fixture_run(&fixture, "M/L", 1);
-  fixture_layer(&fixture, &program, 0, MS);
+  fold_start();
   for (int i = 0; i < 10; i++) {
     fixture.context_id = i % 3 == 0 ? mul : i % 3 == 1 ? add : power;
     fixture_span(&fixture, XSP_LEVEL_LAYER, "aten::mul", i * 20 * US, 19 * US);
   }
   fixture.context_id = fixture_frame(&fixture, loss, XSP_FRAME_FRAMEWORK, "free", NULL, 0);
   fixture_span(&fixture, XSP_LEVEL_LAYER, "free", 300 * US, 0); // no operator
-  assert_int_equal(store_commit(fixture.store, NULL), STATUS_OK);
-  assert_int_equal(store_put_drained(fixture.store, NULL, 0, NULL), STATUS_OK); // as collect marks such files
-  correlate_fold_end(fold);
+  fold_end();
   assert_int_equal(ask_rule("F2"), 1);
   assert_string_equal(found_text(0, "basis"), "all");
   assert_string_equal(found_text(0, "context"), "loss_fn");
@@ -158,18 +153,12 @@ static void test_a_folded_file(void **unused)
 static void test_f24_is_not_asked_of_a_folded_file(void **unused)
 {
   (void)unused;
-  static const struct fixture_layer program = {"train", NULL, NULL, "program", -1, UNKNOWN_BYTES};
-  struct correlate_fold *fold = correlate_fold_begin(fixture.store);
-  uint32_t region = fixture_frame(&fixture, fixture_frame(&fixture, 0, XSP_FRAME_PYTHON, "main", "train.py", 12),
-                                  XSP_FRAME_FRAMEWORK, "Torch-Compiled Region: 1/0", NULL, 0);
-  fixture_run(&fixture, "M/L", 1);
-  fixture_layer(&fixture, &program, 0, MS);
-  fixture.context_id = region;
+  uint32_t main = fixture_frame(&fixture, 0, XSP_FRAME_PYTHON, "main", "train.py", 12);
+  fold_start();
+  fixture.context_id = fixture_frame(&fixture, main, XSP_FRAME_FRAMEWORK, "Torch-Compiled Region: 1/0", NULL, 0);
   for (int i = 0; i < 10; i++)
     fixture_span(&fixture, XSP_LEVEL_LAYER, "Torch-Compiled Region: 1/0", i * 20 * US, 19 * US);
-  assert_int_equal(store_commit(fixture.store, NULL), STATUS_OK);
-  assert_int_equal(store_put_drained(fixture.store, NULL, 0, NULL), STATUS_OK);
-  correlate_fold_end(fold);
+  fold_end();
   fixture.request.least_gain_pct = 0;
   assert_int_equal(ask_rule("F24"), 0);
   assert_true(fixture_has_note(&fixture, "F24"));

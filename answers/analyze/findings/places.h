@@ -67,6 +67,7 @@ enum status finding_places_load(struct question *question, const struct view_set
 // Fills `functions` and `total`; called by finding_places_load.
 void places_group(struct places *places, struct arena *arena);
 void places_add_leads(struct places *places, const struct place_lead *leads, size_t count);
+void place_units_add(struct place_units *to, const struct place_units *from); // all but log_ns
 void place_figures_add(struct place_figures *to, const struct place_figures *from);
 // The context that people look for: the place itself, or the innermost around it, that is Python code of no installed package;
 // else the innermost that has a file. PLACE_NONE: none has.

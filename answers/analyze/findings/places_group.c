@@ -34,18 +34,20 @@ uint32_t place_in_source(const struct place *all, uint32_t place)
 }
 
 // ---- functions -------------------------------------------------------------------------------------------------------
+void place_units_add(struct place_units *to, const struct place_units *from)
+{
+  to->count += from->count;
+  to->ns += from->ns;
+  to->usual_ns += from->usual_ns;
+  to->lead_ns += from->lead_ns;
+}
+
 void place_figures_add(struct place_figures *to, const struct place_figures *from)
 {
   to->host_ns += from->host_ns;
   to->device_ns += from->device_ns;
-  for (size_t i = 0; i < 2; i++) {
-    struct place_units *units = i == 0 ? &to->kernels : &to->operators;
-    const struct place_units *more = i == 0 ? &from->kernels : &from->operators;
-    units->count += more->count;
-    units->ns += more->ns;
-    units->usual_ns += more->usual_ns;
-    units->lead_ns += more->lead_ns;
-  }
+  place_units_add(&to->kernels, &from->kernels);
+  place_units_add(&to->operators, &from->operators);
 }
 
 // The line of a function is that of the place with most time, of devices where there are any, with all below it.

@@ -40,6 +40,23 @@ const char *source_of(const char *text)
   return source_path;
 }
 
+static struct correlate_fold *fold;
+
+void fold_start(void)
+{
+  static const struct fixture_layer program = {"train", NULL, NULL, "program", -1, UNKNOWN_BYTES};
+  fold = correlate_fold_begin(fixture.store);
+  fixture_run(&fixture, "M/L", 1);
+  fixture_layer(&fixture, &program, 0, MS);
+}
+
+void fold_end(void)
+{
+  assert_int_equal(store_commit(fixture.store, NULL), STATUS_OK);
+  assert_int_equal(store_put_drained(fixture.store, NULL, 0, NULL), STATUS_OK); // as collect marks such files
+  correlate_fold_end(fold);
+}
+
 size_t ask_rule(const char *rule)
 {
   static const char *asked;

@@ -23,6 +23,9 @@ int findings_test_done(void **unused);
 
 // Writes a source that rules may read: a file of this machine, until the test ends. Returns its path.
 const char *source_of(const char *text);
+// A file of `xsp run --aggregate`, of a program of 1 ms, to which spans are added between the two.
+void fold_start(void);
+void fold_end(void);
 // How many findings the rule has. The first question finishes the experiment: write all of it before.
 size_t ask_rule(const char *rule);
 const char *found_text(size_t row, const char *key); // "(null)" for null
