@@ -21,12 +21,10 @@ static enum status load_note(struct findings *findings, const char *key, double 
   return STATUS_OK;
 }
 
-// `pct`: of wall time, of all processors added up, of which each may have been stopped.
-static void add_throttled(struct findings *findings, double pct, double quota, double processors)
+static void add_throttled(struct findings *findings, double share_pct, double quota)
 {
   struct arena *arena = findings->question->arena;
   struct finding *finding = findings_add(findings);
-  double share_pct = fmin(pct / (processors >= 1 ? processors : 1), 100);
   finding->context = "CPU quota";
   finding->share_pct = share_pct;
   finding->time_ms = finding->saving_ms = share_pct / 100 * findings->loop_ms;
@@ -59,8 +57,10 @@ static enum status find(struct findings *findings, struct error *err)
   XSP_TRY(load_note(findings, "steal_pct", &steal_pct, err));
   XSP_TRY(findings_system(findings, "cpu_quota", &quota, err));
   XSP_TRY(findings_system(findings, "cpus_allowed", &processors, err));
-  if (throttled_pct >= findings_threshold(findings, "throttled-quota"))
-    add_throttled(findings, throttled_pct, quota, processors);
+  // The note is of wall time, of all processors added up, of which each may have been stopped.
+  double share_pct = throttled_pct / (processors >= 1 ? processors : 1);
+  if (share_pct >= findings_threshold(findings, "throttled-quota"))
+    add_throttled(findings, fmin(share_pct, 100), quota);
   if (steal_pct >= findings_threshold(findings, "throttled-steal"))
     add_stolen(findings, steal_pct);
   return STATUS_OK;
