@@ -35,7 +35,7 @@ static void add(struct findings *findings, const struct odd_layer *odd, double u
   finding->share_pct = analyze_share_pct(odd->ms, findings->latency_ms);
   finding->saving_ms = odd->ms - usual_ms;
   finding->saving_basis =
-      "what it takes more than the median of the layers of equal work; of each, the median over observations";
+      "what it takes more than the median of the layers of equal work; of each, the lower quartile over observations";
   finding->title = arena_format(findings->question->arena, "%s takes %s, %zu other layers of equal work (%s) %s",
                                 findings_name(findings, finding->context), findings_time(findings, odd->ms), equals - 1,
                                 findings_name(findings, type), findings_time(findings, usual_ms));
