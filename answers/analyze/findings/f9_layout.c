@@ -25,6 +25,7 @@ static uint32_t *conversions_around(const struct findings *findings, const struc
     const struct place *place = &places->all[i];
     conversion[i] = place->parent != PLACE_NONE ? conversion[place->parent] : PLACE_NONE;
     if (conversion[i] == PLACE_NONE && !findings_is_of_pool(places, i) &&
+        !findings_is_backward(place->name) && // TransposeBackward0 is of a view
         !(place->parent != PLACE_NONE && findings_computes(findings, place->parent)) &&
         findings_name_matches(place->name, conversions, sizeof conversions / sizeof conversions[0]))
       conversion[i] = i;

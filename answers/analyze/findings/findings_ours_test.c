@@ -323,6 +323,18 @@ static void test_f9(void **unused)
   ASSERT_NEAR(found_number(0, "saving_ms"), 0.052);
 }
 
+// Views' gradients: on a device they have no work.
+static void test_f9_is_silent_about_gradients_of_views(void **unused)
+{
+  (void)unused;
+  fixture_run(&fixture, "M/L/K", 1);
+  fixture_model(&fixture, MS, false);
+  for (int i = 0; i < 6; i++)
+    fixture_span(&fixture, XSP_LEVEL_LAYER, "TransposeBackward0", i * 20 * US, 10 * US);
+  fixture_kernel_named(&fixture, "gemm", 600 * US, 600 * US, 300 * US);
+  assert_int_equal(ask_rule("F9"), 0);
+}
+
 static void test_f9_of_a_graph_has_no_advice_of_pytorch(void **unused)
 {
   (void)unused;
@@ -757,6 +769,7 @@ int main(void)
       TEST(test_f8_sees_waits_among_those_of_other_threads),
       TEST(test_foreign_clocks),
       TEST(test_f9),
+      TEST(test_f9_is_silent_about_gradients_of_views),
       TEST(test_f9_of_a_graph_has_no_advice_of_pytorch),
       TEST(test_f9_is_silent),
       TEST(test_f9_is_silent_about_xla),
