@@ -15,22 +15,26 @@ static struct finding *add(struct findings *findings, const struct batch_point *
   return finding;
 }
 
-// What the same inputs take in larger batches.
-static void judge_against(struct findings *findings, const struct batch_point *point, const struct batch_point *best)
+// What the same inputs take in larger batches. `best`: the optimal one, or of those measured the one with most throughput.
+static void judge_against(struct findings *findings, const struct batch_point *point, const struct batch_point *best,
+                          bool is_optimal)
 {
   double same_ms = best->latency.value * (double)point->batch_size / (double)best->batch_size;
   double saving_ms = point->latency.value - same_ms;
   if (!(analyze_share_pct(saving_ms, point->latency.value) > findings_threshold(findings, "batch_size-gain")))
     return;
   struct finding *finding = add(findings, point, saving_ms);
-  finding->title = arena_format(
-      findings->question->arena, "batch size %lld has %.3g inputs per second, the optimal %lld has %.3g",
-      (long long)point->batch_size, point->throughput_per_s, (long long)best->batch_size, best->throughput_per_s);
-  finding->saving_basis = "its latency, less that of as many inputs in batches of the optimal size";
+  finding->title =
+      arena_format(findings->question->arena, "batch size %lld has %.3g inputs per second, the %s %lld has %.3g",
+                   (long long)point->batch_size, point->throughput_per_s, is_optimal ? "optimal" : "best measured",
+                   (long long)best->batch_size, best->throughput_per_s);
+  finding->saving_basis = is_optimal ? "its latency, less that of as many inputs in batches of the optimal size"
+                                     : "its latency, less that of as many inputs in batches of the best size that was "
+                                       "measured; larger ones may save more";
   finding->advice = arena_format(findings->question->arena, "batches of %lld, where latency and memory allow it",
                                  (long long)best->batch_size);
   finding->confidence = CONFIDENCE_HIGH;
-  finding_number(finding, "optimal_batch", (double)best->batch_size);
+  finding_number(finding, is_optimal ? "optimal_batch" : "best_batch", (double)best->batch_size);
 }
 
 // The largest, whose half is known: latency = fixed + batch size * marginal.
@@ -60,12 +64,11 @@ static enum status find(struct findings *findings, struct error *err)
   if (batches.count < 2 || point == NULL || point->batch_size == 0)
     return findings_lack(findings, err, "it has no runs of several batch sizes");
   const struct batch_point *half = point->batch_size % 2 == 0 ? batches_find(&batches, point->batch_size / 2) : NULL;
-  if (batches.optimal != SIZE_MAX) {
-    if (batches.points[batches.optimal].batch_size > point->batch_size)
-      judge_against(findings, point, &batches.points[batches.optimal]);
-  } else if (batches.maximum != SIZE_MAX && batches.points[batches.maximum].batch_size > point->batch_size)
-    judge_against(findings, point, &batches.points[batches.maximum]);
-  else if (half != NULL && point == &batches.points[batches.count - 1])
+  bool is_optimal = batches.optimal != SIZE_MAX;
+  size_t best = is_optimal ? batches.optimal : batches.maximum;
+  if (best != SIZE_MAX && batches.points[best].batch_size > point->batch_size)
+    judge_against(findings, point, &batches.points[best], is_optimal);
+  else if (!is_optimal && half != NULL && point == &batches.points[batches.count - 1])
     judge_largest(findings, point, half);
   return STATUS_OK;
 }

@@ -407,6 +407,18 @@ static void test_f10_of_the_largest(void **unused)
   ASSERT_NEAR(found_number(0, "saving_ms"), 0.080); // 80 µs + 20 µs an input
 }
 
+// Each doubling gains more than a tenth: the optimum was not reached.
+static void test_f10_below_the_best_one_that_was_measured(void **unused)
+{
+  (void)unused;
+  static const int64_t latencies_us[] = {100, 120, 160};
+  batches(latencies_us, 3);
+  fixture.request.batch = 2;
+  assert_int_equal(ask_rule("F10"), 1);
+  assert_null(strstr(found_text(0, "title"), "optimal"));
+  ASSERT_NEAR(found_number(0, "saving_ms"), 0.040);
+}
+
 static void test_f10_is_silent_at_the_optimum(void **unused)
 {
   (void)unused;
@@ -776,6 +788,7 @@ int main(void)
       TEST(test_f9_on_the_host_beside_a_device),
       TEST(test_f10_below_the_optimum),
       TEST(test_f10_of_the_largest),
+      TEST(test_f10_below_the_best_one_that_was_measured),
       TEST(test_f10_is_silent_at_the_optimum),
       TEST(test_f11),
       TEST(test_f11_is_silent),
