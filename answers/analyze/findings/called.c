@@ -33,8 +33,5 @@ enum status findings_called(struct findings *findings, size_t run_index, called_
 uint32_t findings_called_by(const struct places *places, uint32_t place)
 {
   uint32_t caller = places->all[place].parent;
-  return caller != PLACE_NONE && places->all[caller].frame_kind == XSP_FRAME_PYTHON &&
-                 !place_is_installed(&places->all[caller])
-             ? caller
-             : PLACE_NONE;
+  return caller != PLACE_NONE && place_is_own(&places->all[caller]) ? caller : PLACE_NONE;
 }

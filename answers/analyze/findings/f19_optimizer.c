@@ -36,8 +36,7 @@ static struct place_units *gather_steps(struct findings *findings)
     struct place_units *units = &gathered[i - 1];
     if (!(places->is_folded && takes_lists(function)))
       place_units_add(units, &function->own.operators);
-    bool is_own = function->frame_kind == XSP_FRAME_PYTHON && !place_is_installed(function);
-    if (function->parent != PLACE_NONE && !is_own) // below a step the program's own code is a closure
+    if (function->parent != PLACE_NONE && !place_is_own(function)) // below a step the program's own code is a closure
       place_units_add(&gathered[function->parent], units);
   }
   return gathered;

@@ -9,17 +9,12 @@
 #include <string.h>
 #include <xsp/call_path.h>
 
-static bool is_ours(const struct place *place)
-{
-  return place->frame_kind == XSP_FRAME_PYTHON && !place_is_installed(place);
-}
-
 // How many functions of the program are around a place: where the model goes on after a break, it is in one of its own.
 static unsigned depth_of(const struct places *places, uint32_t place)
 {
   unsigned depth = 0;
   for (; place != PLACE_NONE; place = places->all[place].parent)
-    depth += is_ours(&places->all[place]);
+    depth += place_is_own(&places->all[place]);
   return depth;
 }
 

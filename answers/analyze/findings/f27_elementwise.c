@@ -67,11 +67,6 @@ static struct line_work *line_of(struct chains *chains, uint32_t place)
   return &chains->lines.items[*found];
 }
 
-static bool is_own_python(const struct place *place)
-{
-  return place->frame_kind == XSP_FRAME_PYTHON && !place_is_installed(place);
-}
-
 // Of a whole tensor.
 static bool is_copy(const char *name)
 {
@@ -86,7 +81,7 @@ static void mark_products(struct chains *chains, uint32_t place)
       !findings_name_matches(all[place].name, norms, sizeof norms / sizeof norms[0]))
     return;
   for (uint32_t at = all[place].parent; at != PLACE_NONE; at = all[at].parent)
-    if (is_own_python(&all[at]))
+    if (place_is_own(&all[at]))
       line_of(chains, at)->has_products = true;
 }
 
@@ -120,7 +115,7 @@ static void add_place(struct chains *chains, uint32_t place)
   mark_products(chains, place);
   bool is_backward = forward_name(operator_place->name, forward, sizeof forward);
   const char *name = is_backward ? forward : operator_place->name;
-  if (caller == PLACE_NONE || !is_own_python(&places->all[caller]) ||
+  if (caller == PLACE_NONE || !place_is_own(&places->all[caller]) ||
       (flops_class(name) != FLOPS_ELEMENTWISE && !is_copy(name)))
     return;
   struct line_work *line = line_of(chains, caller);

@@ -254,7 +254,7 @@ static void find_rows(struct small_kernels *small)
     const struct place *place = &places->all[i];
     const struct row_place *parent = place->parent != PLACE_NONE ? &rows[place->parent] : NULL;
     rows[i].is_row = parent != NULL && (parent->is_row || parent->is_loop);
-    bool is_own = place->frame_kind == XSP_FRAME_PYTHON && !place_is_installed(place);
+    bool is_own = place_is_own(place);
     if (rows[i].is_row && is_own)
       small->is_row[place->function] = true;
     else if (rows[i].is_row)

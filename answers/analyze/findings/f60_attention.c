@@ -47,9 +47,8 @@ static uint32_t product_source(const struct places *places, uint32_t place)
     if (findings_is_backward(all[outer].name))
       return PLACE_NONE;
   uint32_t source = all[outer].parent;
-  bool is_own = source != PLACE_NONE && all[source].frame_kind == XSP_FRAME_PYTHON && !place_is_installed(&all[source]);
-  return is_own && all[outer].own.operators.count > 0 && !findings_is_backward(all[outer].name) &&
-                 !is_in_attention(places, place, source)
+  return source != PLACE_NONE && place_is_own(&all[source]) && all[outer].own.operators.count > 0 &&
+                 !findings_is_backward(all[outer].name) && !is_in_attention(places, place, source)
              ? source
              : PLACE_NONE;
 }

@@ -36,15 +36,6 @@ static bool is_called_by(const struct places *places, uint32_t place, uint32_t s
   return true;
 }
 
-static uint32_t own_source(const struct places *places, uint32_t place)
-{
-  uint32_t source = place_in_source(places->all, place);
-  return source != PLACE_NONE && places->all[source].frame_kind == XSP_FRAME_PYTHON &&
-                 !place_is_installed(&places->all[source])
-             ? source
-             : PLACE_NONE;
-}
-
 // Whether Python calls an operator that makes something else of its inputs than another type or view.
 static bool computes(const struct places *places, uint32_t place)
 {
@@ -166,7 +157,7 @@ static enum status find(struct findings *findings, struct error *err)
   struct one_hot *lines = arena_alloc_array(findings->question->scratch, places->count + 1, sizeof *lines);
   uint32_t *sources = arena_alloc_array(findings->question->scratch, places->count + 1, sizeof *sources);
   for (uint32_t i = 0; i < places->count; i++)
-    sources[i] = own_source(places, i);
+    sources[i] = place_own_source(places->all, i);
   find_lines(findings, places, sources, lines);
   sum(findings, places, sources, lines);
   for (uint32_t i = 0; i < places->count; i++) {

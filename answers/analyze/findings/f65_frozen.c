@@ -244,8 +244,7 @@ static uint32_t line_of(const struct frozen *frozen, const struct wasted *wasted
   for (uint32_t i = (uint32_t)frozen->places->count; i-- > 0;) { // what is called comes after its callers
     if (all[i].parent != PLACE_NONE)
       ns[all[i].parent] += ns[i];
-    bool is_own = all[i].frame_kind == XSP_FRAME_PYTHON && !place_is_installed(&all[i]);
-    if (!is_own || ns[i] < MOST_PART * wasted->all_ns)
+    if (!place_is_own(&all[i]) || ns[i] < MOST_PART * wasted->all_ns)
       continue;
     any = any == PLACE_NONE ? i : any;
     found = found == PLACE_NONE && map_find(&wasted->trains, key_of(&all[i])) != NULL ? i : found;
@@ -253,8 +252,7 @@ static uint32_t line_of(const struct frozen *frozen, const struct wasted *wasted
   *ret_inner = PLACE_NONE;
   for (uint32_t i = any + 1; any != PLACE_NONE && any == found && i < frozen->places->count; i++) {
     uint32_t caller = all[i].parent != PLACE_NONE ? place_in_source(all, all[i].parent) : PLACE_NONE;
-    bool is_own = all[i].frame_kind == XSP_FRAME_PYTHON && !place_is_installed(&all[i]);
-    if (is_own && caller == found && (*ret_inner == PLACE_NONE || ns[i] > ns[*ret_inner]))
+    if (place_is_own(&all[i]) && caller == found && (*ret_inner == PLACE_NONE || ns[i] > ns[*ret_inner]))
       *ret_inner = i; // several lines of a function that it calls
   }
   return found != PLACE_NONE ? found : any;

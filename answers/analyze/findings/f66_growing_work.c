@@ -31,15 +31,6 @@ struct line {
   double backward_ns;
 };
 
-static uint32_t own_source(const struct places *places, uint32_t place)
-{
-  uint32_t source = place != PLACE_NONE ? place_in_source(places->all, place) : PLACE_NONE;
-  return source != PLACE_NONE && places->all[source].frame_kind == XSP_FRAME_PYTHON &&
-                 !place_is_installed(&places->all[source])
-             ? source
-             : PLACE_NONE;
-}
-
 // An operator of the forward pass, or beside it, that no other one called. Also of steps that the statistic leaves out.
 static bool is_unit(const struct run_columns *columns, uint32_t row)
 {
@@ -71,7 +62,7 @@ static enum status load(struct findings *findings, struct growing *growing, stru
       continue;
     double ns = (double)columns.spans.duration_ns[row];
     growing->backward_ns[observation] += is_backward ? ns : 0;
-    uint32_t source = own_source(growing->places, growing->places->runs[0].place_of[row]);
+    uint32_t source = place_own_source(growing->places->all, growing->places->runs[0].place_of[row]);
     if (source == PLACE_NONE)
       continue;
     const struct place *place = &growing->places->all[source];

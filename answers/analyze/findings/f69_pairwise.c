@@ -14,11 +14,7 @@
 // The function's line, also where a method of Python's is between: Tensor.__pow__, torch.norm.
 static uint32_t line_of(const struct places *places, const struct called *at)
 {
-  uint32_t source = place_in_source(places->all, at->place);
-  return source != PLACE_NONE && places->all[source].frame_kind == XSP_FRAME_PYTHON &&
-                 !place_is_installed(&places->all[source])
-             ? source
-             : PLACE_NONE;
+  return place_own_source(places->all, at->place);
 }
 
 static bool is_same_line(const struct places *places, uint32_t line, const struct called *at)

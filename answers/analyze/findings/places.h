@@ -72,6 +72,9 @@ void place_figures_add(struct place_figures *to, const struct place_figures *fro
 // The context that people look for: the place itself, or the innermost around it, that is Python code of no installed package;
 // else the innermost that has a file. PLACE_NONE: none has.
 uint32_t place_in_source(const struct place *all, uint32_t place);
+// Python code of the program's own; the innermost such context, the place itself or around it. PLACE_NONE: there is none.
+bool place_is_own(const struct place *place);
+uint32_t place_own_source(const struct place *all, uint32_t place);
 // Of an installed package, or generated: no code of the program's own.
 bool place_is_installed(const struct place *place);
 // Python functions of frameworks that only hand on to what is called: no one wrote a model in them.

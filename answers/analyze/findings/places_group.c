@@ -20,6 +20,18 @@ bool place_is_installed(const struct place *place)
   return place->file == NULL || analyze_is_installed(place->file);
 }
 
+bool place_is_own(const struct place *place)
+{
+  return place->frame_kind == XSP_FRAME_PYTHON && !place_is_installed(place);
+}
+
+uint32_t place_own_source(const struct place *all, uint32_t place)
+{
+  while (place != PLACE_NONE && !place_is_own(&all[place]))
+    place = all[place].parent;
+  return place;
+}
+
 uint32_t place_in_source(const struct place *all, uint32_t place)
 {
   uint32_t inner = PLACE_NONE;
@@ -27,7 +39,7 @@ uint32_t place_in_source(const struct place *all, uint32_t place)
     if (all[place].file == NULL)
       continue;
     inner = inner == PLACE_NONE ? place : inner;
-    if (all[place].frame_kind == XSP_FRAME_PYTHON && !analyze_is_installed(all[place].file))
+    if (place_is_own(&all[place]))
       return place;
   }
   return inner;

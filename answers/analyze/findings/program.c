@@ -21,7 +21,7 @@ static uint32_t calling_place(const struct places *places, uint32_t place)
   uint32_t outermost = place;
   for (uint32_t at = place; at != PLACE_NONE; at = places->all[at].parent)
     outermost = place_is_glue(&places->all[at]) ? at : outermost;
-  return place_in_source(places->all, outermost);
+  return place_own_source(places->all, outermost);
 }
 
 static uint32_t busiest(struct findings *findings, uint32_t (*source_of)(const struct places *places, uint32_t place))
@@ -32,8 +32,7 @@ static uint32_t busiest(struct findings *findings, uint32_t (*source_of)(const s
   uint32_t found = PLACE_NONE;
   for (uint32_t i = 0; i < places->count; i++) {
     uint32_t source = places->all[i].own.host_ns > 0 ? source_of(places, i) : PLACE_NONE;
-    if (source == PLACE_NONE || places->all[source].frame_kind != XSP_FRAME_PYTHON ||
-        place_is_installed(&places->all[source]))
+    if (source == PLACE_NONE)
       continue;
     const char *key = arena_format(findings->question->scratch, "%s:%lld", places->all[source].file,
                                    (long long)places->all[source].line);
@@ -49,7 +48,7 @@ static uint32_t busiest(struct findings *findings, uint32_t (*source_of)(const s
 
 static uint32_t own_place(const struct places *places, uint32_t place)
 {
-  return place_in_source(places->all, place);
+  return place_own_source(places->all, place);
 }
 
 uint32_t findings_busiest_place(struct findings *findings)

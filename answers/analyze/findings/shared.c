@@ -70,8 +70,8 @@ static bool is_odd(const struct findings *findings, const struct place *place)
       "aten::*rnn*",  "aten::einsum",   "aten::tensordot",   "aten::*conv*",      "aten::*mm",    "aten::*linear*",
       "aten::*norm*", "aten::*loss*",   "aten::*embedding*", "aten::*argm*",      "aten::*topk*", "aten::*softmax*"};
   const struct place *caller = place->parent != PLACE_NONE ? &findings->places->all[place->parent] : NULL;
-  return strncmp(place->name, "aten::", 6) == 0 && caller != NULL && caller->frame_kind == XSP_FRAME_PYTHON &&
-         !place_is_installed(caller) && !findings_name_matches(place->name, usual, sizeof usual / sizeof usual[0]);
+  return strncmp(place->name, "aten::", 6) == 0 && caller != NULL && place_is_own(caller) &&
+         !findings_name_matches(place->name, usual, sizeof usual / sizeof usual[0]);
 }
 
 // Names are the store's: few, at many places.
