@@ -2,6 +2,7 @@
 // F31, straggling rank: one process of a job takes longer for its part of each step, and the others wait for it in collectives.
 #include "analyze/findings/ranks.h"
 #include "analyze/findings/rules.h"
+#include "analyze/findings/shared.h"
 
 #include <math.h>
 #include <string.h>

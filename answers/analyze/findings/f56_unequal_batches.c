@@ -3,6 +3,7 @@
 // mostly has more is F31's.
 #include "analyze/findings/ranks.h"
 #include "analyze/findings/rules.h"
+#include "analyze/findings/shared.h"
 
 #define MEETINGS_LEAST 10
 #define MORE 1.1          // of the mean of the others

@@ -271,10 +271,9 @@ static uint32_t line_before(const struct frozen *frozen, const struct wasted *wa
 static void add_line(struct findings *findings, struct finding *finding, const char *what, uint32_t place)
 {
   const struct place *at = place != PLACE_NONE ? &findings->places->all[place] : NULL;
-  const char *slash = at != NULL && at->file != NULL ? strrchr(at->file, '/') : NULL;
   if (at != NULL && at->file != NULL)
     finding->title = arena_format(findings->question->arena, "%s (%s %s:%lld)", finding->title, what,
-                                  slash != NULL ? slash + 1 : at->file, (long long)at->line);
+                                  findings_base_name(at->file), (long long)at->line);
 }
 
 static const char *title_of(enum reason reason)

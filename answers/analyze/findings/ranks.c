@@ -33,12 +33,6 @@ enum status findings_ranks(struct findings *findings, const struct ranks **ret_r
   return STATUS_OK;
 }
 
-const char *findings_base_name(const char *file)
-{
-  const char *slash = file != NULL ? strrchr(file, '/') : NULL;
-  return slash != NULL ? slash + 1 : file;
-}
-
 // ---- lines -----------------------------------------------------------------------------------------------------------
 struct line_times {
   const struct ranks *ranks;

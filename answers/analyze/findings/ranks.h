@@ -20,6 +20,5 @@ struct straggler_places {
 // which these wait.
 enum status findings_straggler_places(struct findings *findings, const struct ranks *ranks, uint32_t rank,
                                       struct straggler_places *ret_places, struct error *err) MUST_CHECK;
-const char *findings_base_name(const char *file); // "train.py"
 
 #endif

@@ -15,19 +15,13 @@
 #define LEAST_FINDING_PCT 5       // smaller ones are no first sentence
 #define SMALL_OPERATORS_NS 100000 // of calls with one row, on average: calling them is most of it
 
-static const char *base_of(const char *file)
-{
-  const char *slash = strrchr(file, '/');
-  return slash != NULL ? slash + 1 : file;
-}
-
 static void put_place(struct findings *findings, struct first_sentence *sentence, const char *file, int64_t line)
 {
   sentence->file = file;
   sentence->line = line;
   if (file != NULL && line > 0)
-    sentence->text =
-        arena_format(findings->question->arena, "%s, %s:%lld", sentence->text, base_of(file), (long long)line);
+    sentence->text = arena_format(findings->question->arena, "%s, %s:%lld", sentence->text, findings_base_name(file),
+                                  (long long)line);
 }
 
 // "autograd::engine::evaluate_function: MulBackward0" -> "MulBackward0"

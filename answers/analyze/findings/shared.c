@@ -230,6 +230,12 @@ double findings_mean_loop_ms(const struct findings *findings)
   return findings->loop_ms - findings->latency_ms + sum_ms / (double)set->observation_count;
 }
 
+const char *findings_base_name(const char *file)
+{
+  const char *slash = file != NULL ? strrchr(file, '/') : NULL;
+  return slash != NULL ? slash + 1 : file;
+}
+
 bool findings_has_single_rows(const struct findings *findings)
 {
   return findings->set->batch_size == 1 && findings->set->observation_count >= SINGLE_ROWS_LEAST;

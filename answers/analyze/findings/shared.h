@@ -34,6 +34,7 @@ bool findings_runs_graphs(const struct findings *findings); // of a framework ot
 bool findings_matches(const char *name, const char *pattern, bool in_any_case);          // * alone stands for others
 bool findings_name_matches(const char *name, const char *const *patterns, size_t count); // in any case; * alone
 
+const char *findings_base_name(const char *file);               // "train.py"; NULL of NULL
 bool findings_has_single_rows(const struct findings *findings); // a hundred observations and more, of one row each
 // As loop_ms, with the observations that the statistic leaves out: they may be those that a rule is about.
 double findings_mean_loop_ms(const struct findings *findings);
