@@ -29,11 +29,11 @@ class RanksTest(unittest.TestCase):
                                run_id=run, **options)
 
     def collective(self, rank, start, end, number, name="all_reduce", run=1, size=4096, group="0", context=None,
-                   starts=None):
+                   starts=None, start_ms=1):
         """Started in 1 ms; it runs from then on. `starts`: what the program called, where it is another kind."""
-        parent = self.at(rank, f"c10d::{starts or name}", start, start + 1, run=run)
+        parent = self.at(rank, f"c10d::{starts or name}", start, start + start_ms, run=run)
         tags = {"bytes": size, "group": group, **({"sequence": number} if number is not None else {})}
-        self.at(rank, f"gloo:{name}", start + 1, end, "library", True, run, parent=parent, category="collective", tags=tags,
+        self.at(rank, f"gloo:{name}", start + start_ms, end, "library", True, run, parent=parent, category="collective", tags=tags,
                 context=context)
 
     def step(self, rank, number, computes, run=1, numbered=True, context=None, batch=8, samples=None, signature=None):
@@ -690,7 +690,7 @@ class RanksTest(unittest.TestCase):
         finding = next(row for row in self.ask("findings")["rows"] if row["id"] == "F31")
         self.assertIn("all_reduce", finding["title"])
 
-    def pairs(self, slow_ms, scatters=False, steps=STEPS):
+    def pairs(self, slow_ms, scatters=False, steps=STEPS, usual_ms=10):
         """Three pairs of ranks: each computes 40 ms and then reduces, which takes 10 ms, and `slow_ms`, in turns, in the second pair."""
         self.trace = Script()
         self.trace.experiment()
@@ -700,8 +700,9 @@ class RanksTest(unittest.TestCase):
             for step in range(steps):
                 self.at(rank, "training step", 100 * step, 100 * step + 100, "model")
                 self.at(rank, "aten::mm", 100 * step, 100 * step + 40)
-                took = slow_ms[step % len(slow_ms)] if rank // 2 == 1 else 10
-                self.collective(rank, 100 * step + 40, 100 * step + 40 + took, 2 * step + 2, size=1 << 20, group=str(rank // 2 + 1))
+                took = slow_ms[step % len(slow_ms)] if rank // 2 == 1 else usual_ms
+                self.collective(rank, 100 * step + 40, 100 * step + 40 + took, 2 * step + 2, size=1 << 20, group=str(rank // 2 + 1),
+                                start_ms=min(took, 1))
                 if scatters:
                     self.collective(rank, 100 * step + 20, 100 * step + 30, 2 * step + 1, size=1 << 20, group=str(rank // 2 + 1),
                                     starts="_reduce_scatter_base_")
@@ -729,6 +730,11 @@ class RanksTest(unittest.TestCase):
 
     def test_links_of_about_one_speed(self):
         self.assertIsNone(self.pairs([19]))
+
+    def test_links_whose_exchanges_take_no_time(self):
+        """As where all arrive at once by their clocks: no time is a multiple of none."""
+        self.assertIsNone(self.pairs([0], usual_ms=0))
+        self.assertIsNone(self.pairs([10], usual_ms=0))
 
     def test_a_step_has_the_device_of_its_own_rank(self):
         """Each rank's device works 30 ms of a step, one after the other's; the steps are 50 ms in the data loader."""

@@ -99,7 +99,7 @@ static enum status find(struct findings *findings, struct error *err)
     if (exchanges(link) < EXCHANGES_LEAST)
       continue;
     double others = median_of_others(links, link, values, &count);
-    if (low_ns_per_byte(link) >= findings_threshold(findings, "slow_link-times") * others)
+    if (others > 0 && low_ns_per_byte(link) >= findings_threshold(findings, "slow_link-times") * others)
       add(findings, ranks, link, others, count);
   }
   return STATUS_OK;
