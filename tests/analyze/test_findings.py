@@ -181,13 +181,14 @@ class Small(Steps):
         self.assertEqual(done.returncode, 2)
 
     def test_documented(self):
-        """docs/findings.md has a paragraph for each rule, and each threshold with its default."""
+        """docs/findings.md has a paragraph for each rule, and each threshold with its default and what is compared with it."""
         page = (SOURCE / "docs" / "findings.md").read_text()
-        rows = {name: default for name, default in re.findall(r"^\| `([a-z_0-9-]+)` \| ([^|]*?) \|", page, re.M)}
+        rows = {name: rest for name, *rest in re.findall(r"^\| ([a-z_0-9-]+) \| ([^|]*?) \| (.*) \|$", page.replace("`", ""), re.M)}
         for rule in findings(self.steps())["summary"]["rules"]:
             self.assertIn(f"\n## {rule['id']} {rule['rule'].replace('_', ' ')}\n", page)
             for threshold in rule["thresholds"]:
-                self.assertEqual(rows.get(threshold["name"]), f"{threshold['default']:g} {threshold['unit']}".strip())
+                default = f"{threshold['default']:g} {threshold['unit']}".strip()
+                self.assertEqual(rows.get(threshold["name"]), [default, threshold["help"]])
 
 
 class Waits(Files):

@@ -122,7 +122,7 @@ const struct finding_rule finding_f1 = {
     .key = "hotspot",
     .title = "hotspots",
     .thresholds = {{"hotspot-share", "%", 10,
-                    "own time of a context, of the device time, else of the operators' time and the loop"}},
+                    "own time of a context, of the device time, else of the operators' time and of the loop"}},
     .takes_folded = true,
     .is_general = true,
     .find = find,

@@ -198,7 +198,7 @@ const struct finding_rule finding_f25 = {
     .id = "F25",
     .key = "recompilation",
     .title = "compilations while the loop runs",
-    .thresholds = {{"recompilation-observations", "", 3, "observations after the first that compile, at least"},
-                   {"recompilation-jax", "", 10, "the same, of programs of JAX, whose set-up compiles for each shape"}},
+    .thresholds = {{"recompilation-observations", "", 3, "observations after the first that compile again, at least"},
+                   {"recompilation-jax", "", 10, "the same, of programs of JAX"}},
     .find = find,
 };

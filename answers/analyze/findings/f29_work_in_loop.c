@@ -387,11 +387,12 @@ const struct finding_rule finding_f29 = {
     .thresholds =
         {{"work_in_loop-share", "%", 5, "time of the main thread there, of the program's loop, at least"},
          {"work_in_loop-own", "%", 20,
-          "the same, of its own code, libraries without a kind, checks of inputs, tokenizers, pictures, eager "
-          "operators (not Keras' steps), copies to JAX"},
+          "the same, of the program's own code, of libraries that no kind is about, of checks of inputs, of "
+          "tokenizers, "
+          "of pictures, of states, of tensors as text, of eager operators (not of Keras' steps) and of copies to JAX"},
          {"work_in_loop-idle", "%", 15, "the same while XLA runs no module, of waits for JAX's results"},
          {"work_in_loop-jit", "%", 50, "the same while XLA runs no module, of calls of functions under jax.jit"},
-         {"work_in_loop-calls", "%", 30, "the same, of calls of LightGBM and XGBoost, beside computing trees"},
+         {"work_in_loop-calls", "%", 30, "the same, of predict() of LightGBM and XGBoost, beside computing trees"},
          {"work_in_loop-parts", "", 10,
           "of 20 parts of the main thread's other time, or of the observations, in which it happens, at least: "
           "what happens once does not count"}},

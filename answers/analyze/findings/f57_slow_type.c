@@ -93,7 +93,8 @@ const struct finding_rule finding_f57 = {
     .id = "F57",
     .key = "slow_type",
     .title = "products in a type without fast code",
-    .thresholds = {{"slow_type-share", "%", 10,
-                    "time of the main thread in such loops, of its time in the loop, at least"}},
+    .thresholds =
+        {{"slow_type-share", "%", 10,
+          "time of the main thread in plain loops for float16 or bfloat16, of its time in the loop, at least"}},
     .find = find,
 };

@@ -120,6 +120,7 @@ const struct finding_rule finding_f58 = {
     .id = "F58",
     .key = "recurrent_cell",
     .title = "recurrent cells called position by position",
-    .thresholds = {{"recurrent_cell-calls", "", 32, "calls of a recurrent cell at a line per observation, at least"}},
+    .thresholds = {{"recurrent_cell-calls", "", 32,
+                    "calls of a recurrent cell or layer at a line per observation, at least"}},
     .find = find,
 };

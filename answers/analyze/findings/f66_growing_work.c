@@ -202,7 +202,7 @@ const struct finding_rule finding_f66 = {
     .key = "growing_work",
     .title = "lines that take longer from step to step",
     .thresholds = {{"growing_work-times", "", 2,
-                    "time in the last fifth of the steps, in times of that in the first, more than"},
-                   {"growing_work-share", "%", 5, "what could be gained, of the program's loop, at least"}},
+                    "time of a line in the last fifth of the steps, in times of that in the first, more than"},
+                   {"growing_work-share", "%", 5, "what could be gained there, of the program's loop, at least"}},
     .find = find,
 };

@@ -216,8 +216,9 @@ const struct finding_rule finding_f67 = {
     .id = "F67",
     .key = "row_by_row",
     .title = "training steps that compute row by row",
-    .thresholds = {{"row_by_row-calls", "", 8, "calls of the model for one row in a step, at least; or"},
-                   {"row_by_row-passes", "", 16, "backward passes in a step, with half as many calls at most; or"},
-                   {"row_by_row-steps", "", 200, "steps that learn from one row, at least"}},
+    .thresholds = {{"row_by_row-calls", "", 8, "calls of the model for one row in a training step, at least; or"},
+                   {"row_by_row-passes", "", 16,
+                    "backward passes in a training step, with half as many calls at most, at least; or"},
+                   {"row_by_row-steps", "", 200, "training steps that learn from one row, at least"}},
     .find = find,
 };
