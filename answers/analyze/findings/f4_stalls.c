@@ -3,32 +3,41 @@
 // wait for. The samples are those of A18.
 #include "analyze/a_list.h"
 #include "analyze/findings/rules.h"
+#include "analyze/findings/shared.h"
 
 #include <math.h>
 #include <string.h>
 
 static const struct {
-  const char *reason, *advice;
+  const char *reason, *advice; // reason: a pattern of names of CUPTI's reasons, of ROCm's
 } advices[] = {
-    // parts of the names of CUPTI's reasons
-    {"long_scoreboard", "warps wait for global or local memory: make accesses contiguous, reuse data in shared memory, "
-                        "have more warps"},
-    {"short_scoreboard", "warps wait for shared memory or special functions: avoid bank conflicts, use fewer of them"},
-    {"lg_throttle", "too many accesses to global or local memory are on their way: use wider or fewer ones"},
-    {"mio_throttle", "too many accesses to shared memory, or special functions, are on their way: use fewer of them"},
-    {"math", "a pipe of the arithmetic units is full: use another precision, or tensor cores"},
-    {"barrier", "warps wait for others at a barrier: give them equal work, synchronise smaller groups"},
-    {"no_inst", "instructions are not in the cache: shorten the loop, or the kernel"},
+    {"*long_scoreboard*",
+     "warps wait for global or local memory: make accesses contiguous, reuse data in shared memory, "
+     "have more warps"},
+    {"*short_scoreboard*",
+     "warps wait for shared memory or special functions: avoid bank conflicts, use fewer of them"},
+    {"*lg_throttle*", "too many accesses to global or local memory are on their way: use wider or fewer ones"},
+    {"*mio_throttle*", "too many accesses to shared memory, or special functions, are on their way: use fewer of them"},
+    {"*math*", "a pipe of the arithmetic units is full: use another precision, or tensor cores"},
+    {"*barrier*", "warps wait for others at a barrier: give them equal work, synchronise smaller groups"},
+    {"*no_inst*", "instructions are not in the cache: shorten the loop, or the kernel"},
     {"wait", "warps wait a fixed time between dependent instructions: interleave independent ones"},
-    {"not_selected", "enough warps are ready: the schedulers are busy, and nothing has to be mended here"},
+    {"waitcnt", "wavefronts wait for memory: make accesses contiguous, reuse data in the local data share, have more "
+                "wavefronts"},
 };
 
 static const char *advice_of(const char *stall)
 {
   for (size_t i = 0; i < sizeof advices / sizeof *advices; i++)
-    if (strstr(stall, advices[i].reason) != NULL)
+    if (findings_matches(stall, advices[i].reason, false))
       return advices[i].advice;
   return "look up this reason in the documentation of the profiler";
+}
+
+// The scheduler issued for another warp: nothing has to be mended.
+static bool is_busy(const char *stall)
+{
+  return stall != NULL && text_is_one_of(stall, "not_selected", "arbiter_not_win");
 }
 
 // Device time per observation of the kernel's executions; NaN: none is known by this name.
@@ -52,10 +61,11 @@ static double kernel_samples(const struct table *table, const char *kernel)
   return sum;
 }
 
-static void add(struct findings *findings, const struct places *places, const struct table *table, size_t row)
+static void add(struct findings *findings, const struct places *places, const struct table *table, size_t row,
+                const char *stall, double stall_pct)
 {
-  const char *kernel = table_text_at(table, row, "kernel"), *stall = table_text_at(table, row, "stall");
-  double samples = table_double_at(table, row, "samples"), stall_pct = table_double_at(table, row, "stall_pct");
+  const char *kernel = table_text_at(table, row, "kernel");
+  double samples = table_double_at(table, row, "samples");
   double line = table_double_at(table, row, "line");
   double time_ms = kernel_ms(findings, places, kernel);
   struct finding *finding = findings_add(findings);
@@ -82,11 +92,15 @@ static enum status find(struct findings *findings, struct error *err)
   const struct places *places;
   XSP_TRY(findings_answer(findings, &analysis_a18, &table, err));
   XSP_TRY(findings_places(findings, &places, err));
-  for (size_t row = 0; row < table.row_count; row++)
-    if (table_text_at(&table, row, "stall") != NULL && table_text_at(&table, row, "kernel") != NULL &&
+  for (size_t row = 0; row < table.row_count; row++) {
+    bool is_next = is_busy(table_text_at(&table, row, "stall"));
+    const char *stall = table_text_at(&table, row, is_next ? "next_stall" : "stall");
+    double stall_pct = table_double_at(&table, row, is_next ? "next_stall_pct" : "stall_pct");
+    if (stall != NULL && table_text_at(&table, row, "kernel") != NULL &&
         table_double_at(&table, row, "samples_pct") > findings_threshold(findings, "stalls-share") &&
-        table_double_at(&table, row, "stall_pct") > findings_threshold(findings, "stalls-reason"))
-      add(findings, places, &table, row);
+        stall_pct > findings_threshold(findings, "stalls-reason"))
+      add(findings, places, &table, row, stall, stall_pct);
+  }
   return STATUS_OK;
 }
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// F6 to F17 over experiments with known answers: each fires above its threshold and is silent at it, with its bound.
+// F4 and F6 to F17 over experiments with known answers: each fires above its threshold and is silent at it, with its bound.
 #include "analyze/findings/test_findings.h"
 
 #include <math.h>
 #include <string.h>
+#include <xsp/call_path.h>
 
 // ---- F6 --------------------------------------------------------------------------------------------------------------
 static void step_with_loader(const char *loader, int64_t loader_ns)
@@ -302,6 +303,50 @@ static void test_foreign_clocks(void **unused)
   assert_true(fixture_has_note(&fixture, "F8"));
   assert_int_equal(ask_rule("F15"), 0);
   assert_true(fixture_has_note(&fixture, "F15"));
+}
+
+// ---- F4 --------------------------------------------------------------------------------------------------------------
+// Of 1000 samples at a line of gemm, a kernel of 400 µs, 500 wait for `reason`.
+static void stalls(const char *reason)
+{
+  uint32_t gemm = fixture_frame(&fixture, 0, XSP_FRAME_DEVICE, "gemm", NULL, 0);
+  uint32_t line = fixture_frame(&fixture, gemm, XSP_FRAME_DEVICE, "gemm", "gemm.cu", 12);
+  fixture_run(&fixture, "M/K", 1);
+  fixture_model(&fixture, MS, false);
+  fixture.context_id = gemm;
+  fixture_kernel_named(&fixture, "gemm", 0, 100 * US, 400 * US);
+  fixture.context_id = fixture_frame(&fixture, line, XSP_FRAME_DEVICE, "+0x80", NULL, 0);
+  int64_t id = fixture_span_in(&fixture, XSP_LEVEL_KERNEL, "samples", "instruction samples", 600 * US, 0);
+  fixture_int(&fixture, id, "samples", 1000);
+  fixture_int(&fixture, id, reason, 500);
+  fixture_int(&fixture, id, "samples_selected", 400);
+}
+
+static void test_f4(void **unused)
+{
+  (void)unused;
+  stalls("samples_long_scoreboard");
+  assert_int_equal(ask_rule("F4"), 1);
+  assert_string_equal(found_text(0, "file"), "gemm.cu");
+  ASSERT_NEAR(found_number(0, "line"), 12);
+  ASSERT_NEAR(found_number(0, "saving_ms"), 0.2);
+}
+
+// Other warps issued: the schedulers are busy.
+static void test_f4_is_silent_about_warps_that_are_not_selected(void **unused)
+{
+  (void)unused;
+  stalls("samples_not_selected");
+  assert_int_equal(ask_rule("F4"), 0);
+}
+
+// s_waitcnt of AMD's devices, not the fixed time of NVIDIA's `wait`.
+static void test_f4_has_advice_for_the_whole_reason(void **unused)
+{
+  (void)unused;
+  stalls("samples_waitcnt");
+  assert_int_equal(ask_rule("F4"), 1);
+  assert_non_null(strstr(found_text(0, "advice"), "memory"));
 }
 
 // ---- F9 --------------------------------------------------------------------------------------------------------------
@@ -780,6 +825,9 @@ int main(void)
       TEST(test_f8_is_not_about_waits_of_other_threads),
       TEST(test_f8_sees_waits_among_those_of_other_threads),
       TEST(test_foreign_clocks),
+      TEST(test_f4),
+      TEST(test_f4_is_silent_about_warps_that_are_not_selected),
+      TEST(test_f4_has_advice_for_the_whole_reason),
       TEST(test_f9),
       TEST(test_f9_is_silent_about_gradients_of_views),
       TEST(test_f9_of_a_graph_has_no_advice_of_pytorch),
