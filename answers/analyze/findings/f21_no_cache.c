@@ -29,7 +29,7 @@ static bool read_dimensions(const char *text, struct dimensions *ret)
   while (at != NULL && (*at == '[' || *at == ',') && ret->count < DIMENSIONS_MOST) {
     char *end;
     ret->sizes[ret->count] = strtoll(at + 1, &end, 10);
-    if (end == at + 1)
+    if (end == at + 1 || ret->sizes[ret->count] < 0)
       return false;
     ret->count++;
     at = end;
@@ -51,7 +51,7 @@ static int64_t grown(const struct dimensions *before, const struct dimensions *a
       differ++;
       at = i;
     }
-  return differ == 1 && at > 0 && after->sizes[at] == before->sizes[at] + 1 ? after->sizes[at] : 0;
+  return differ == 1 && at > 0 && after->sizes[at] - 1 == before->sizes[at] ? after->sizes[at] : 0;
 }
 
 // Of the token ids of a decoder, after an encoder's input of several positions: a call with a cache has one. Masks and numbers of positions

@@ -31,6 +31,20 @@ static void test_f21(void **unused)
   assert_string_equal(found_text(0, "confidence"), "high");
 }
 
+// As of a damaged file: after the largest number none is larger.
+static void test_f21_is_silent_about_impossible_sizes(void **unused)
+{
+  (void)unused;
+  char signatures[9][48] = {"ids=int64[1,9223372036854775807]"};
+  const char *growing[9] = {signatures[0]};
+  for (int i = 1; i < 9; i++) {
+    snprintf(signatures[i], sizeof signatures[i], "ids=int64[1,-922337203685477580%d]", 9 - i);
+    growing[i] = signatures[i];
+  }
+  calls(growing, 9);
+  assert_int_equal(ask_rule("F21"), 0);
+}
+
 // Of other numbers than token ids these may be two epochs over batches that are sorted by their lengths.
 static void test_f21_is_less_sure_without_token_ids(void **unused)
 {
@@ -372,6 +386,7 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
       TEST(test_f21),
+      TEST(test_f21_is_silent_about_impossible_sizes),
       TEST(test_f21_is_less_sure_without_token_ids),
       TEST(test_f21_names_the_line_that_calls_the_model),
       TEST(test_f21_of_a_decoder),
