@@ -7,7 +7,7 @@
 #include "analyze/findings/server.h"
 #include "analyze/findings/shared.h"
 
-// In times of those that run predictions: these, their clients in the program, and pools of both.
+// At most, in times of those that run predictions: these, their clients in the program, and pools of both.
 #define THREADS_OF_SERVERS 3
 
 static enum status add(struct findings *findings, const struct computing_threads *most, uint32_t place,
@@ -45,7 +45,7 @@ static enum status find(struct findings *findings, struct error *err)
   XSP_TRY(computing_threads_place(findings, &place, &is_asked, err));
   XSP_TRY(findings_server(findings, &server, err));
   if (places->total.operators.ns > 0 && !findings_is_xlas(findings) &&
-      (double)most.threads >= THREADS_OF_SERVERS * (double)server->threads &&
+      (double)most.threads > THREADS_OF_SERVERS * (double)server->threads &&
       (double)most.threads > findings_threshold(findings, "threads-times") * most.processors)
     return add(findings, &most, place, err);
   return STATUS_OK;

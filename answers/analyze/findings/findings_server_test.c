@@ -205,15 +205,26 @@ static void test_f29_is_silent_about_an_event_loop_that_waits_for_requests(void 
   assert_int_equal(ask_rule("F29"), 0);
 }
 
-// 7 threads compute on two processors: 4 of them for requests, the others are clients.
+// On two processors, of which two for requests; the others are clients.
+static size_t computing_beside_two(int clients)
+{
+  start(4);
+  serve(2, 6);
+  for (int i = 0; i < clients; i++)
+    waits(20 + i, python(0, "client", FILE_OF, 40), SAMPLE_CPU, 3);
+  return ask_rule("F30");
+}
+
 static void test_f30_is_silent_about_threads_of_servers(void **unused)
 {
   (void)unused;
-  start(4);
-  serve(4, 6);
-  for (int i = 0; i < 3; i++)
-    waits(20 + i, python(0, "client", FILE_OF, 40), SAMPLE_CPU, 3);
-  assert_int_equal(ask_rule("F30"), 0);
+  assert_int_equal(computing_beside_two(4), 0);
+}
+
+static void test_f30_of_more_than_threads_of_servers(void **unused)
+{
+  (void)unused;
+  assert_int_equal(computing_beside_two(5), 1);
 }
 
 int main(void)
@@ -232,6 +243,7 @@ int main(void)
       TEST(test_f29_in_the_thread_of_an_event_loop),
       TEST(test_f29_is_silent_about_an_event_loop_that_waits_for_requests),
       TEST(test_f30_is_silent_about_threads_of_servers),
+      TEST(test_f30_of_more_than_threads_of_servers),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
