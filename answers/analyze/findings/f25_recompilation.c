@@ -189,7 +189,7 @@ static enum status find(struct findings *findings, struct error *err)
   compiling.lines.paths = &compiling.paths;
   for (size_t i = 0; i < findings->set->run_count; i++)
     XSP_TRY(add_run(findings, &places->runs[i], findings->set->runs[i], &compiling, err));
-  if (compiling.observations >= findings_threshold(findings, least_of(findings)))
+  if (compiling.reasons.count > 0 && compiling.observations >= findings_threshold(findings, least_of(findings)))
     add(findings, &compiling);
   return STATUS_OK;
 }

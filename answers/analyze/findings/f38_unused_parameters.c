@@ -16,7 +16,8 @@ static enum status find(struct findings *findings, struct error *err)
     if (places->all[i].own.operators.ns > 0 && strcmp(places->all[i].name, SEARCH) == 0)
       tally_add(findings, &tally, i, places->all[i].own.operators.ns);
   double ms = findings_per_observation_ms(findings, tally.total_ns);
-  if (!(analyze_share_pct(ms, findings->latency_ms) >= findings_threshold(findings, "unused_parameters-share")))
+  if (tally.ns == NULL ||
+      !(analyze_share_pct(ms, findings->latency_ms) >= findings_threshold(findings, "unused_parameters-share")))
     return STATUS_OK;
   struct finding *finding = findings_add(findings);
   tally_fill(findings, &tally, finding);

@@ -338,6 +338,15 @@ static void test_f25_is_silent_about_the_first(void **unused)
   assert_int_equal(ask_rule("F25"), 0);
 }
 
+static void test_f25_is_silent_where_nothing_is_compiled_again(void **unused)
+{
+  (void)unused;
+  compilations(1);
+  fixture.request.thresholds = (const char *[]){"recompilation-observations=0"};
+  fixture.request.threshold_count = 1;
+  assert_int_equal(ask_rule("F25"), 0);
+}
+
 // ---- F34 -------------------------------------------------------------------------------------------------------------
 static void padded_batch(int64_t padded, int64_t spare)
 {
@@ -410,6 +419,7 @@ int main(void)
       TEST(test_f25_of_shapes_of_tf_function),
       TEST(test_f25_of_values_of_tf_function),
       TEST(test_f25_is_silent_about_the_first),
+      TEST(test_f25_is_silent_where_nothing_is_compiled_again),
       TEST(test_f34_of_positions_to_spare),
       TEST(test_f34_names_the_threshold_that_decided),
       TEST(test_f34_of_all_padding),

@@ -793,6 +793,17 @@ static void test_f14_is_silent(void **unused)
 }
 
 // What a file lacks is a note, not a finding.
+static void test_f38_is_silent_without_a_search(void **unused)
+{
+  (void)unused;
+  fixture_run(&fixture, "M/L", 1);
+  fixture_model(&fixture, MS, false);
+  fixture_span(&fixture, XSP_LEVEL_LAYER, "aten::mm", 0, 900 * US);
+  fixture.request.thresholds = (const char *[]){"unused_parameters-share=0"};
+  fixture.request.threshold_count = 1;
+  assert_int_equal(ask_rule("F38"), 0);
+}
+
 static void test_files_that_lack_everything(void **unused)
 {
   (void)unused;
@@ -861,6 +872,7 @@ int main(void)
       TEST(test_f16_is_silent),
       TEST(test_f17),
       TEST(test_f17_is_silent),
+      TEST(test_f38_is_silent_without_a_search),
       TEST(test_files_that_lack_everything),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
