@@ -200,14 +200,15 @@ static bool is_explained(const struct findings *findings, size_t at)
   return false;
 }
 
-// Leaves out what gains less than is asked for, which explains nothing then, sorts the others, and leaves out what one of them
-// explains. One whose bound is unknown remains.
+// Leaves out what gains nothing, or less than is asked for, which explains nothing then, sorts the others, and leaves out what one of
+// them explains. One whose bound is unknown remains.
 static void choose(struct findings *findings)
 {
   struct finding *items = findings->all.items;
   size_t count = 0, kept = 0;
   for (size_t i = 0; i < findings->all.count; i++)
-    if (!(findings_saving_pct(findings, &items[i]) < findings->question->request->least_gain_pct))
+    if (!(items[i].saving_ms <= 0) &&
+        !(findings_saving_pct(findings, &items[i]) < findings->question->request->least_gain_pct))
       items[count++] = items[i];
   findings->all.count = count;
   if (count > 0)

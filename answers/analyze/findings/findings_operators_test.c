@@ -194,6 +194,18 @@ static void test_f28_is_silent_below_its_share(void **unused)
   assert_int_equal(ask_rule("F28"), 0);
 }
 
+// Other lines, which index nothing, could gain nothing.
+static void test_f28_of_all_shares(void **unused)
+{
+  (void)unused;
+  indexing(49);
+  fixture.request.thresholds = (const char *[]){"index_gradient-share=0"};
+  fixture.request.threshold_count = 1;
+  fixture.request.least_gain_pct = 0;
+  assert_int_equal(ask_rule("F28"), 1);
+  ASSERT_NEAR(found_number(0, "line"), 9);
+}
+
 // ---- F58 -------------------------------------------------------------------------------------------------------------
 static void positions(int count, const char *each)
 {
@@ -816,6 +828,7 @@ int main(void)
       TEST(test_f27_leaves_lines_of_products_out),
       TEST(test_f28),
       TEST(test_f28_is_silent_below_its_share),
+      TEST(test_f28_of_all_shares),
       TEST(test_f58),
       TEST(test_f58_is_silent_about_few_positions),
       TEST(test_f58_is_silent_about_a_decoder),
