@@ -17,7 +17,7 @@ struct pass { // a backward pass
   int64_t bytes[2]; // that collectives exchange which begin in it; after it, before the step's next one
 };
 struct step_sums {
-  uint32_t collectives, in_passes, after_passes, passes;
+  uint32_t collectives, after_passes, passes;
   int64_t bytes, last_pass_end_ns;
   int64_t pass_bytes[2]; // of its last pass
   bool is_uneven[2];     // its passes exchange different numbers of bytes, or none
@@ -94,7 +94,6 @@ static void add_collective(struct adding *of, const struct collective *one)
   bool is_in_pass = pass != NULL && one->arrival_ns < pass->end_ns;
   sums->collectives++;
   sums->bytes += one->bytes;
-  sums->in_passes += is_in_pass;
   sums->after_passes += !is_in_pass && sums->last_pass_end_ns != 0 && one->arrival_ns >= sums->last_pass_end_ns;
   if (is_in_pass || (pass != NULL && pass->start_ns >= step_of(of, step)->start_ns))
     pass->bytes[!is_in_pass] += one->bytes;
@@ -133,7 +132,6 @@ static void add_steps(const struct adding *of, struct exchange_sums *ret)
     ret->all.collectives += sums->collectives;
     ret->all.bytes += (double)sums->bytes;
     ret->all.passes += sums->passes;
-    ret->all.in_passes += sums->in_passes;
     ret->all.after_passes += sums->after_passes;
     ret->repeated += sums->passes > 1 && !(sums->is_uneven[0] && sums->is_uneven[1]);
   }

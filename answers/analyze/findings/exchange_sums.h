@@ -10,10 +10,10 @@ struct exchanges { // means over the steps of all ranks that are no warm-up
   double step_ms, compute_ms, exposed_ms;
   double transfer_ms; // exposed, without waiting for others
   double collectives, bytes;
-  double passes;                  // backward passes
-  double repeated_pct;            // steps with several passes that each exchange the same number of bytes
-  double in_passes, after_passes; // collectives that begin in a pass; after the step's last one
-  const char *file;               // line that starts those with most bytes; NULL: unknown
+  double passes;       // backward passes
+  double repeated_pct; // steps with several passes that each exchange the same number of bytes
+  double after_passes; // collectives that begin after the step's last pass
+  const char *file;    // line that starts those with most bytes; NULL: unknown
   int64_t line;
 };
 

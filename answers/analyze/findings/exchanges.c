@@ -12,8 +12,8 @@ enum status findings_exchanges(struct findings *findings, struct exchanges *ret,
     return STATUS_OK;
   const struct exchange_sums *sums = &findings->ranks->exchanges;
   *ret = sums->all;
-  double *means[] = {&ret->step_ms, &ret->compute_ms, &ret->exposed_ms, &ret->transfer_ms, &ret->collectives,
-                     &ret->bytes,   &ret->passes,     &ret->in_passes,  &ret->after_passes};
+  double *means[] = {&ret->step_ms,     &ret->compute_ms, &ret->exposed_ms, &ret->transfer_ms,
+                     &ret->collectives, &ret->bytes,      &ret->passes,     &ret->after_passes};
   for (size_t i = 0; i < sizeof means / sizeof means[0]; i++)
     *means[i] /= (double)ret->steps;
   ret->repeated_pct = analyze_share_pct(sums->repeated, (double)ret->steps);

@@ -297,25 +297,26 @@ static enum status find(struct findings *findings, struct error *err)
   small.is_xlas = findings_is_xlas(findings);
   small.least_count = findings_threshold(findings, "small_kernels-count");
   small.most_us = findings_threshold(findings, places->has_kernels ? "small_kernels-mean" : "small_kernels-operator");
-  small.gathered = arena_alloc_array(findings->question->scratch, places->function_count + 1, sizeof *small.gathered);
-  small.most = arena_alloc_array(findings->question->scratch, places->function_count + 1, sizeof *small.most);
-  small.forward = arena_alloc_array(findings->question->scratch, places->function_count + 1, sizeof(double));
-  small.rows = arena_alloc_array(findings->question->scratch, places->function_count + 1, sizeof(double));
-  small.is_row = arena_alloc_array(findings->question->scratch, places->function_count + 1, sizeof(bool));
+  struct arena *scratch = findings->question->scratch;
+  size_t count = places->function_count + 1;
+  small.gathered = arena_alloc_array(scratch, count, sizeof *small.gathered);
+  small.most = arena_alloc_array(scratch, count, sizeof *small.most);
+  small.most_made = arena_alloc_array(scratch, count, sizeof *small.most_made);
+  small.forward = arena_alloc_array(scratch, count, sizeof *small.forward);
+  small.rows = arena_alloc_array(scratch, count, sizeof *small.rows);
+  small.is_row = arena_alloc_array(scratch, count, sizeof *small.is_row);
   if (!places->has_devices &&
       findings->set->observation_count > 1) // a program that is one observation has loops over its requests
     find_rows(&small);
-  small.most_made = arena_alloc_array(findings->question->scratch, places->function_count + 1, sizeof(double));
   small.gathered[places->function_count] = places->top;
-  small.forward[places->function_count] = units_of(places, &places->top)->count;
   for (size_t i = places->function_count; i > 0; i--) {
     if (is_fusable(&small, (uint32_t)(i - 1))) {
       place_figures_add(&small.gathered[i - 1], &places->functions[i - 1].own);
-      double count = units_of(places, &places->functions[i - 1].own)->count;
-      small.most[i - 1] = fmax(small.most[i - 1], count);
-      small.forward[i - 1] += is_of_backward_pass(&places->functions[i - 1]) ? 0 : count;
+      double units = units_of(places, &places->functions[i - 1].own)->count;
+      small.most[i - 1] = fmax(small.most[i - 1], units);
+      small.forward[i - 1] += is_of_backward_pass(&places->functions[i - 1]) ? 0 : units;
       if (!flops_moves_nothing(places->functions[i - 1].name))
-        small.most_made[i - 1] = fmax(small.most_made[i - 1], count);
+        small.most_made[i - 1] = fmax(small.most_made[i - 1], units);
     }
     hand_up(&small, (uint32_t)(i - 1), &small.gathered[i - 1]);
   }

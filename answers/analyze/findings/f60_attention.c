@@ -86,8 +86,8 @@ static bool is_attention(const struct attention *at)
   return at->softmax != 0 && at->before_is_batched && at->after_is_batched;
 }
 
-// What is between the products, with backward operators: all but products, and what is in them. `ret_ns`: by function. The place is
-// that of softmax, or the one there with most time.
+// What is between the products, with backward operators: all but products, and what is in them. By function; the place is that of
+// softmax.
 static void sum(struct findings *findings, const struct places *places, const struct attention *attentions,
                 double *ret_ns, uint32_t *ret_place)
 {

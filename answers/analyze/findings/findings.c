@@ -186,7 +186,7 @@ static bool is_of_growing_graph(const struct findings *findings, const struct fi
 }
 
 // One cause is one finding: a general rule yields to a finding of another one at its line, in its function or around its place, and of
-// equal lines of one rule the first, with the largest bound, remains.
+// general ones at one line the first, with the largest bound, remains.
 static bool is_explained(const struct findings *findings, size_t at)
 {
   const struct finding *finding = &findings->all.items[at];

@@ -31,7 +31,7 @@ enum status server_tracks(struct findings *findings, const struct view_run *run,
 // Calls `see` for each sample of these threads in the loop, of all runs. `context_id` 0: it has no call path.
 typedef void server_sample(void *data, uint32_t context_id, double ns);
 enum status server_each_sample(struct findings *findings, server_sample *see, void *data, struct error *err) MUST_CHECK;
-// Loaded once. STATUS_NO: there are no samples, or no predictions.
+// Loaded once. STATUS_NO: there are no samples.
 enum status findings_server(struct findings *findings, const struct server **ret_server, struct error *err) MUST_CHECK;
 // Several threads run predictions, hardly ever at once.
 static inline bool server_takes_turns(const struct server *server)
