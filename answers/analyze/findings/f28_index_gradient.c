@@ -7,7 +7,7 @@
 #include <string.h>
 #include <xsp/call_path.h>
 
-struct indexing { // by line of the program: source place
+struct indexing { // by line of the program: its first place
   double forward_ns, backward_ns;
   uint32_t place;
 };
@@ -16,6 +16,7 @@ static void sum(struct findings *findings, const struct places *places, struct i
 {
   enum { NOTHING, FORWARD, BACKWARD };
   uint8_t *kind = arena_alloc_array(findings->question->scratch, places->count + 1, 1);
+  const uint32_t *lines = places_lines(places, findings->question->scratch);
   for (uint32_t i = 0; i < places->count; i++) {
     const struct place *place = &places->all[i];
     kind[i] = place->parent != PLACE_NONE ? kind[place->parent] : NOTHING;
@@ -26,9 +27,9 @@ static void sum(struct findings *findings, const struct places *places, struct i
     uint32_t source = kind[i] != NOTHING ? place_in_source(places->all, i) : PLACE_NONE;
     if (source == PLACE_NONE)
       continue;
-    *(kind[i] == FORWARD ? &ret[source].forward_ns : &ret[source].backward_ns) +=
-        place->own.host_ns + place->own.device_ns;
-    ret[source].place = source;
+    struct indexing *line = &ret[lines[source]];
+    *(kind[i] == FORWARD ? &line->forward_ns : &line->backward_ns) += place->own.host_ns + place->own.device_ns;
+    line->place = source;
   }
 }
 

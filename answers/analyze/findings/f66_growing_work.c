@@ -21,7 +21,6 @@ struct piece { // of a step, at a line of the program
 struct growing {
   const struct places *places;
   const struct view_run *run;
-  struct map place_of; // a line's first place by function and line: other lines of its callers have others
   VECTOR(struct piece) pieces;
   double *backward_ns; // by observation
 };
@@ -51,6 +50,7 @@ static enum status load(struct findings *findings, struct growing *growing, stru
 {
   struct arena arena SCOPED(arena_done) = {0};
   struct run_columns columns;
+  const uint32_t *lines = places_lines(growing->places, findings->question->scratch);
   uint32_t observation, wrapper = run_columns_category(findings->question->view->store, "wrapper");
   XSP_TRY(run_columns_load(findings->question, growing->run,
                            STORE_BIT(STORE_NAME) | STORE_BIT(STORE_CATEGORY) | STORE_BIT(STORE_DURATION_NS), &arena,
@@ -65,12 +65,7 @@ static enum status load(struct findings *findings, struct growing *growing, stru
     uint32_t source = place_own_source(growing->places->all, growing->places->runs[0].place_of[row]);
     if (source == PLACE_NONE)
       continue;
-    const struct place *place = &growing->places->all[source];
-    bool is_new;
-    uint64_t *first =
-        map_at(&growing->place_of, (struct map_key){(uint64_t)place->function + 1, (uint64_t)place->line}, &is_new);
-    *first = is_new ? source : *first;
-    *vector_add(&growing->pieces) = (struct piece){.place = (uint32_t)*first,
+    *vector_add(&growing->pieces) = (struct piece){.place = lines[source],
                                                    .observation = observation,
                                                    .ns = is_backward ? 0 : ns,
                                                    .backward_ns = is_backward ? ns : 0};
@@ -192,7 +187,6 @@ static enum status find(struct findings *findings, struct error *err)
   growing.backward_ns =
       arena_alloc_array(findings->question->scratch, growing.run->observation_count, sizeof *growing.backward_ns);
   enum status status = find_lines(findings, &growing, err);
-  map_done(&growing.place_of);
   vector_done(&growing.pieces);
   return status;
 }

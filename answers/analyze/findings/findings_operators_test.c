@@ -194,6 +194,22 @@ static void test_f28_is_silent_below_its_share(void **unused)
   assert_int_equal(ask_rule("F28"), 0);
 }
 
+// Two lines of main call it.
+static void test_f28_of_a_line_that_several_call(void **unused)
+{
+  (void)unused;
+  fixture_run(&fixture, "M/L", 1);
+  int64_t at = step(MS);
+  for (int i = 0; i < 2; i++) {
+    uint32_t sample = python(python(0, "main", FILE_OF, 30 + i), "sample", FILE_OF, 9);
+    operator_at(sample, "aten::index", at + i * 200 * US, 100 * US);
+    backward_at(sample, "IndexBackward0", at + 500 * US + i * 100 * US, 30 * US);
+  }
+  assert_int_equal(ask_rule("F28"), 1);
+  ASSERT_NEAR(found_number(0, "line"), 9);
+  ASSERT_NEAR(found_number(0, "saving_ms"), 0.26);
+}
+
 // Other lines, which index nothing, could gain nothing.
 static void test_f28_of_all_shares(void **unused)
 {
@@ -828,6 +844,7 @@ int main(void)
       TEST(test_f27_leaves_lines_of_products_out),
       TEST(test_f28),
       TEST(test_f28_is_silent_below_its_share),
+      TEST(test_f28_of_a_line_that_several_call),
       TEST(test_f28_of_all_shares),
       TEST(test_f58),
       TEST(test_f58_is_silent_about_few_positions),

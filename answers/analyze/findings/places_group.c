@@ -45,6 +45,20 @@ uint32_t place_in_source(const struct place *all, uint32_t place)
   return inner;
 }
 
+const uint32_t *places_lines(const struct places *places, struct arena *arena)
+{
+  struct map at SCOPED(map_done) = {0};
+  uint32_t *lines = arena_alloc_array(arena, places->count + 1, sizeof *lines);
+  for (uint32_t i = 0; i < places->count; i++) {
+    bool is_new;
+    uint64_t *first =
+        map_at(&at, (struct map_key){(uint64_t)places->all[i].function + 1, (uint64_t)places->all[i].line}, &is_new);
+    *first = is_new ? i : *first;
+    lines[i] = (uint32_t)*first;
+  }
+  return lines;
+}
+
 // ---- functions -------------------------------------------------------------------------------------------------------
 void place_units_add(struct place_units *to, const struct place_units *from)
 {
