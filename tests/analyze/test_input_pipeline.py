@@ -35,17 +35,28 @@ class InputPipelineTest(unittest.TestCase):
         return [tuple(row.values()) for row in answer["rows"]], answer["summary"]
 
     def test_workers(self):
-        """Two processes; three of the four batches are of the first data set. They are busy for 240 of 2 x 200 ms."""
+        """Two processes; three of the four batches are of the first data set. They are busy for 240 of 200 + 200 ms."""
         self.steps(5)
         for worker in (2, 3):
             self.trace.track(worker, f"worker {worker}", process=200 + worker, thread=200 + worker)
             self.batch("Pictures.__getitem__", 12, 0, 60, worker)
-        self.batch("Pictures.__getitem__", 12, 60, 90, 2)
+        self.batch("Pictures.__getitem__", 12, 110, 90, 2)
         self.batch("Texts.__iter__", 40, 170, 30, 3)
         rows, summary = self.ask()
         self.assertEqual(rows, [("Pictures.__getitem__", "data.py", 12, 3, 70, 87.5), ("Texts.__iter__", "data.py", 40, 1, 30, 12.5)])
         self.assertEqual(summary, {"batches": 4, "workers": 2, "worker_busy_pct": 60, "waited_ms": 5, "first_batch_ms": 5,
                                    "bound": "compute"})
+
+    def test_workers_of_each_epoch(self):
+        """Loaders without persistent_workers start new processes: each is busy for 60 of 80 ms, whenever it was."""
+        self.steps(5)
+        for epoch in range(4):
+            self.trace.track(2 + epoch, "worker", process=300 + epoch, thread=300 + epoch)
+            for start in (0, 50):
+                self.batch("Pictures.__getitem__", 12, 100 * epoch + start, 30, 2 + epoch)
+        self.batch("Texts.__iter__", 40, 0, 390, 1)  # in the program
+        _, summary = self.ask()
+        self.assertEqual((summary["workers"], summary["worker_busy_pct"]), (4, 75))
 
     def test_in_the_program(self):
         self.steps(40)

@@ -18,6 +18,9 @@ struct batch { // that a loader made
   int64_t span_id, start_ns, duration_ns;
   uint32_t name, track_id;
 };
+struct worker { // from its first batch's start to its last one's end
+  int64_t start_ns, end_ns;
+};
 struct function { // of a data set
   uint32_t name, file;
   int64_t line;
@@ -32,7 +35,7 @@ struct pipeline {
   VECTOR(struct function) functions;
   int64_t first_wait_start_ns, first_wait_ns; // of the first `data` span
   size_t count, workers;
-  double ms, worker_ms, loop_ms; // loop_ms: from the first batch's start to the last one's end, times workers
+  double ms, worker_ms, loop_ms; // loop_ms: of all workers, from the first batch's start to the last one's end in each
 };
 
 static enum status visit(void *context, size_t first_row, const struct store_spans *spans,
@@ -90,12 +93,13 @@ static enum status add_functions(struct pipeline *of, struct error *err)
   return STATUS_OK;
 }
 
-// Workers are processes that make batches and no observations.
+// Workers are processes that make batches and no observations. A loader may start new ones in each epoch, so that each has a time of
+// its own.
 static enum status add_workers(struct pipeline *of, struct error *err)
 {
-  struct map process_of SCOPED(map_done) = {0}, workers = {0};
+  struct map process_of SCOPED(map_done) = {0}, place_of SCOPED(map_done) = {0};
+  VECTOR(struct worker) workers SCOPED(vector_end) = {0};
   size_t processes;
-  int64_t start_ns = INT64_MAX, end_ns = INT64_MIN;
   struct store *store = of->question->view->store;
   XSP_TRY(run_processes_load(store, of->run->run->run_id, of->question->scratch, &process_of, &processes, err));
   bool *is_programs = arena_alloc_array(of->question->scratch, processes + 1, sizeof *is_programs);
@@ -110,17 +114,23 @@ static enum status add_workers(struct pipeline *of, struct error *err)
   for (size_t i = 0; i < of->batches.count; i++) {
     const struct batch *batch = &of->batches.items[i];
     const uint64_t *process = map_find(&process_of, map_number(batch->track_id));
-    int64_t batch_end_ns = saturate_add(batch->start_ns, batch->duration_ns);
-    start_ns = batch->start_ns < start_ns ? batch->start_ns : start_ns;
-    end_ns = batch_end_ns > end_ns ? batch_end_ns : end_ns;
     if (process == NULL || is_programs[*process])
       continue;
-    (void)map_at(&workers, map_number(*process), NULL);
+    bool is_new;
+    int64_t end_ns = saturate_add(batch->start_ns, batch->duration_ns);
+    uint64_t *place = map_at(&place_of, map_number(*process), &is_new);
+    if (is_new) {
+      *place = workers.count;
+      *vector_add(&workers) = (struct worker){batch->start_ns, end_ns};
+    }
+    struct worker *worker = &workers.items[*place];
+    worker->start_ns = batch->start_ns < worker->start_ns ? batch->start_ns : worker->start_ns;
+    worker->end_ns = end_ns > worker->end_ns ? end_ns : worker->end_ns;
     of->worker_ms += (double)batch->duration_ns / 1e6;
   }
   of->workers += workers.count;
-  of->loop_ms += end_ns > start_ns ? (double)workers.count * (double)(end_ns - start_ns) / 1e6 : 0;
-  map_done(&workers);
+  for (size_t i = 0; i < workers.count; i++)
+    of->loop_ms += (double)saturate_subtract(workers.items[i].end_ns, workers.items[i].start_ns) / 1e6;
   return STATUS_OK;
 }
 
