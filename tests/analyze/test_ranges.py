@@ -20,8 +20,9 @@ class RangesTest(unittest.TestCase):
     def rows(self, *options):
         return xsp_json("analyze", "ranges", self.path, "--json", *options)["rows"]
 
-    def program(self, levels=("A/M",), lengths=(1, 2, 3, 4, 100)):
-        """`load` of these lengths, each with `read` of half of it inside, and a call of a library; a process, an open span and a step are no ranges."""
+    def program(self, levels=("A/M",), lengths=(1, 2, 3, 4, 100), cold=()):
+        """`load` of these lengths, each with `read` of half of it inside, and a call of a library; a process, an open span and a step are no ranges.
+        `cold`: runs whose steps are first inferences of fresh processes."""
         script = Script()
         script.experiment()
         for run, one in enumerate(levels, 1):
@@ -30,7 +31,7 @@ class RangesTest(unittest.TestCase):
             script.span("python3 train.py", UNIX_START, 10_000 * MS, "application", run_id=run, category="program")
             for number, length in enumerate(lengths):
                 start = UNIX_START + 1000 * number * MS
-                script.span("training step", start, 500 * MS, run_id=run)
+                script.span("training step", start, 500 * MS, run_id=run, tags={"warmup": 1, "cold": 1} if run in cold else ())
                 script.span("load", start, length * MS, "application", run_id=run)
                 script.span("read", start, length * MS // 2, "application", run_id=run)
                 script.span("gemm", start + 400 * MS, MS, "library", run_id=run)
@@ -52,6 +53,13 @@ class RangesTest(unittest.TestCase):
         self.program(("A/M", "A/M/Lib"))
         self.assertEqual([row["count"] for row in self.rows()], [5, 5, 5])
 
+    def test_first_inferences_of_fresh_processes_are_not_pooled(self):
+        self.program(("A/M", "A/M"), cold=(2,))
+        self.assertEqual([row["count"] for row in self.rows()], [5, 5, 5])
+        self.program(("A/M", "A/M/Lib"), cold=(1,))
+        self.assertEqual([row["count"] for row in self.rows("--cold")], [5, 5, 5])
+        self.assertEqual(xsp_json("analyze", "ranges", self.path, "--json", "--cold")["run_set"]["run_ids"], [1])
+
     def test_top_and_sort(self):
         self.program()
         self.assertEqual([row["name"] for row in self.rows("--top", "1")], ["load"])
@@ -62,19 +70,25 @@ class RangesTest(unittest.TestCase):
         result = xsp("analyze", "ranges", self.path, check=1)
         self.assertIn(b"no range", result.stderr)
 
-    def services(self):
-        def spans(name, lengths, first):
-            return {"resource": {"attributes": [{"key": "service.name", "value": {"stringValue": name}}]}, "scopeSpans": [{"spans": [
+    def services(self, *more):
+        def spans(name, lengths, first, instance="1"):
+            attributes = {"service.name": name, "service.instance.id": instance}
+            return {"resource": {"attributes": [{"key": key, "value": {"stringValue": value}} for key, value in attributes.items()]},
+                    "scopeSpans": [{"spans": [
                 {"traceId": "1" * 32, "spanId": f"{first + number:016x}", "name": "GET /", "startTimeUnixNano": str(UNIX_START),
                  "endTimeUnixNano": str(UNIX_START + length * MS)} for number, length in enumerate(lengths)]}]}
         source = self.path.with_suffix(".json")
-        source.write_text(json.dumps({"resourceSpans": [spans("shop", (10, 20, 30), 1), spans("stock", (5,), 9)]}))
+        source.write_text(json.dumps({"resourceSpans": [spans(*one) for one in (("shop", (10, 20, 30), 1), ("stock", (5,), 9), *more)]}))
         xsp("import", source, "-o", self.path, check=0)
 
     def test_services_are_told_apart(self):
         self.services()
         self.assertEqual([(row["service"], row["name"], row["count"], row["p50_ms"]) for row in self.rows()],
                          [("shop", "GET /", 3, 20), ("stock", "GET /", 1, 5)])
+
+    def test_instances_of_a_service_are_one_row(self):
+        self.services(("shop", (60, 70), 20, "2"))
+        self.assertEqual([(row["service"], row["count"], row["p50_ms"]) for row in self.rows()], [("shop", 5, 30), ("stock", 1, 5)])
 
     def test_children_on_no_thread_are_no_time_of_their_parents(self):
         """What several cover at once counts once, and what comes after the parent's end not at all."""

@@ -31,8 +31,8 @@ struct untracked { // a span on no thread
 struct ranges {
   struct question *question;
   uint32_t program;    // string id of the category of processes; 0: there is none
-  const char *service; // of the run that is read
-  size_t service_number;
+  const char *service; // of the run that is read; NULL: it is of none
+  struct interner services;
   struct map places; // by service, name and level
   VECTOR(struct named) items;
   VECTOR(struct untracked) untracked; // of the run that is read
@@ -42,6 +42,8 @@ static enum status visit(void *context, size_t first_row, const struct store_spa
                          const struct store_derived *derived, struct error *err)
 {
   struct ranges *of = context;
+  const size_t service =
+      of->service == NULL ? 0 : (size_t)interner_at(&of->services, of->service, strlen(of->service)) + 1;
   for (size_t i = 0; i < spans->count; i++) {
     unsigned level = spans->level[i];
     bool is_program = of->program != 0 && spans->category[i] == of->program;
@@ -56,7 +58,7 @@ static enum status visit(void *context, size_t first_row, const struct store_spa
     if ((level != XSP_LEVEL_APPLICATION && level != XSP_LEVEL_LIBRARY) || is_program)
       continue;
     bool is_new = false;
-    struct map_key key = {of->service_number * XSP_LEVEL_COUNT + level, spans->name[i]};
+    struct map_key key = {service * XSP_LEVEL_COUNT + level, spans->name[i]};
     uint64_t *place = map_at(&of->places, key, &is_new);
     if (is_new) {
       *place = of->items.count;
@@ -116,23 +118,25 @@ static enum status find_service(struct ranges *of, const struct view_run *run, s
   for (size_t i = 0; i < count; i++)
     if (notes[i].run_id == run->run->run_id && strcmp(notes[i].key, "service.name") == 0)
       of->service = notes[i].value;
-  of->service_number = of->service == NULL ? 0 : (size_t)run->run->run_id;
   return STATUS_OK;
 }
 
-// A program's runs at fewer levels are the same work again; services are each other's neighbours, whatever their levels are.
+// A program's runs at fewer levels are the same work again, as first inferences of fresh processes are; services are each other's
+// neighbours, whatever their levels are.
 static enum status read_runs(struct ranges *of, struct error *err)
 {
   const struct view *view = of->question->view;
   const struct view_run *deepest = NULL;
   for (size_t i = 0; i < view->run_count; i++) {
     struct level_set levels = view->runs[i].run->levels;
-    if (!level_set_is_twin(levels) &&
+    if (view->runs[i].is_in_set && !level_set_is_twin(levels) &&
         (deepest == NULL || level_set_count(levels) > level_set_count(deepest->run->levels)))
       deepest = &view->runs[i];
   }
   for (size_t i = 0; i < view->run_count; i++) {
     const struct view_run *run = &view->runs[i];
+    if (!run->is_in_set)
+      continue;
     XSP_TRY(find_service(of, run, err));
     bool is_same = deepest == NULL || level_set_equal(run->run->levels, deepest->run->levels);
     if (is_same || of->service != NULL)
@@ -191,6 +195,7 @@ static enum status answer(struct question *question, struct error *err)
   vector_done(&of.items);
   vector_done(&of.untracked);
   map_done(&of.places);
+  interner_done(&of.services);
   return status;
 }
 
