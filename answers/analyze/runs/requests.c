@@ -2,6 +2,7 @@
 // Requests: ranges of the program (NVTX, OpenTelemetry, record_function) that contain predictions, by name; predictions that are in none
 // by their model. How many, how fast, and what passes before the model.
 #include "analyze/a_list.h"
+#include "analyze/layers/busy.h"
 #include "analyze/run_columns.h"
 #include "base/saturate.h"
 #include "base/sorted.h"
@@ -12,6 +13,7 @@
 
 struct request {
   uint32_t name, track_id;
+  const struct view_run *run;
   bool is_range;
   int64_t start_ns, end_ns, model_start_ns; // of its first prediction
   double model_ns;
@@ -19,7 +21,7 @@ struct request {
 struct requests {
   struct question *question;
   VECTOR(struct request) items;
-  struct map request_of; // of a run, by row of the span: place + 1
+  struct map request_of; // of a run, by row of the span: place
   struct map named;      // of a run: how many ranges have a name
   uint32_t program;      // string id of the category of processes
   uint32_t training[3];  // of what only training has
@@ -55,6 +57,7 @@ static void add_prediction(struct requests *of, const struct run_columns *column
     int64_t from_ns = columns->spans.start_ns[request];
     *vector_add(&of->items) = (struct request){.name = columns->spans.name[request],
                                                .track_id = columns->spans.track_id[request],
+                                               .run = columns->run,
                                                .is_range = request != row,
                                                .start_ns = from_ns,
                                                .end_ns = saturate_add(from_ns, columns->spans.duration_ns[request]),
@@ -92,7 +95,26 @@ static enum status add_run(struct requests *of, const struct view_run *run, stru
 }
 
 // ---- rows ------------------------------------------------------------------------------------------------------------
-SORTED_BY(by_name, struct request, FALLING(is_range) ?: RISING(name) ?: RISING(start_ns))
+SORTED_BY(by_name, struct request, FALLING(is_range) ?: RISING(name) ?: RISING(run) ?: RISING(start_ns))
+
+// From the first start to the last end in each run; what runs on the system's clock have together counts once.
+static double window_ms(const struct request *all, size_t count, struct arena *scratch)
+{
+  struct busy_interval *windows = arena_alloc_array(scratch, count, sizeof *windows);
+  size_t on_one_clock = 0;
+  double ms = 0;
+  for (size_t first = 0, i; first < count; first = i) {
+    int64_t end_ns = INT64_MIN;
+    for (i = first; i < count && all[i].run == all[first].run; i++)
+      end_ns = all[i].end_ns > end_ns ? all[i].end_ns : end_ns;
+    if (all[first].run->run->epoch_is_unix)
+      windows[on_one_clock++] = (struct busy_interval){all[first].start_ns, end_ns, 0};
+    else
+      ms += (double)saturate_subtract(end_ns, all[first].start_ns) / 1e6;
+  }
+  const struct busy busy = busy_of(windows, on_one_clock);
+  return ms + (double)busy_within_ns(&busy, INT64_MIN, INT64_MAX) / 1e6;
+}
 
 // `all`: of one name.
 static void put_row(struct requests *of, const struct request *all, size_t count)
@@ -100,24 +122,22 @@ static void put_row(struct requests *of, const struct request *all, size_t count
   struct table_builder *table = &of->question->table;
   double *ms = arena_alloc_array(of->question->scratch, count, sizeof *ms), sum_ms = 0, model_ms = 0, before_ms = 0;
   struct map threads SCOPED(map_done) = {0};
-  int64_t end_ns = INT64_MIN;
   for (size_t i = 0; i < count; i++) {
     ms[i] = (double)saturate_subtract(all[i].end_ns, all[i].start_ns) / 1e6;
     sum_ms += ms[i];
     model_ms += all[i].model_ns / 1e6;
     before_ms += (double)saturate_subtract(all[i].model_start_ns, all[i].start_ns) / 1e6;
-    end_ns = all[i].end_ns > end_ns ? all[i].end_ns : end_ns;
-    (void)map_at(&threads, map_number(all[i].track_id), NULL);
+    (void)map_at(&threads, (struct map_key){(uintptr_t)all[i].run, all[i].track_id}, NULL);
   }
-  double window_ms = (double)saturate_subtract(end_ns, all[0].start_ns) / 1e6;
+  const double open_ms = window_ms(all, count, of->question->scratch);
   table_row(table);
   table_put(table, "request",
             cell_text(arena_format(table->arena, "%s", store_text(of->question->view->store, all[0].name, NULL))));
   table_put(table, "is_range", cell_bool(all[0].is_range));
   table_put(table, "count", cell_int((int64_t)count));
-  table_put(table, "requests_per_s", cell_real(window_ms > 0 ? 1000 * (double)count / window_ms : NAN));
+  table_put(table, "requests_per_s", cell_real(open_ms > 0 ? 1000 * (double)count / open_ms : NAN));
   table_put(table, "threads", cell_int((int64_t)threads.count));
-  table_put(table, "concurrent", cell_real(window_ms > 0 ? sum_ms / window_ms : NAN));
+  table_put(table, "concurrent", cell_real(open_ms > 0 ? sum_ms / open_ms : NAN));
   table_put(table, "mean_ms", cell_real(sum_ms / (double)count));
   table_put(table, "p50_ms", cell_real(statistic_named("p50", ms, count)));
   table_put(table, "p95_ms", cell_real(statistic_named("p95", ms, count)));

@@ -61,6 +61,35 @@ static void test_ranges(void **unused)
   fixture_done(&fixture);
 }
 
+// Two requests of 50 ms in 150 ms, in each of two runs: the time between runs does not count, and what both have counts once. Each run
+// has threads of its own.
+static void check_runs(int64_t apart_ms, double together_ms)
+{
+  fixture_start(&fixture);
+  for (int run = 0; run < 2; run++) {
+    fixture_run(&fixture, "A/M", 1);
+    for (int i = 0; i < 2; i++) {
+      range("POST /predict", apart_ms * run + 100 * i, 50);
+      prediction(apart_ms * run + 100 * i + 10, 20);
+    }
+  }
+  fixture_ready(&fixture);
+  assert_int_equal(fixture_ask(&fixture, "requests"), STATUS_OK);
+  assert_int_equal(fixture.tables[0].row_count, 1);
+  ASSERT_NEAR(fixture_number(&fixture, 0, "count"), 4);
+  ASSERT_NEAR(fixture_number(&fixture, 0, "requests_per_s"), 4000 / together_ms);
+  ASSERT_NEAR(fixture_number(&fixture, 0, "concurrent"), 200 / together_ms);
+  ASSERT_NEAR(fixture_number(&fixture, 0, "threads"), 2);
+  fixture_done(&fixture);
+}
+
+static void test_runs(void **unused)
+{
+  (void)unused;
+  check_runs(3600000, 300);
+  check_runs(30, 180);
+}
+
 static void check_training(unsigned level, const char *category)
 {
   fixture_start(&fixture);
@@ -86,6 +115,7 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_ranges),
+      cmocka_unit_test(test_runs),
       cmocka_unit_test(test_training_has_none),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
