@@ -520,6 +520,20 @@ class RanksTest(unittest.TestCase):
         self.assertAlmostEqual(reduced[8], 2 * (2 - 1) / 2 * 4096 / 0.015, places=3)
         self.assertEqual(sent, ("broadcast", "0", 64, 2, 7, 2, 5, 0, 64 / 0.005))
 
+    def test_a_line_that_is_called_from_several(self):
+        """One row: a row is of the line that started them, whoever called it."""
+        for caller in (4, 9):
+            main = self.trace.context("main", file="/src/train.py", line=caller)
+            line = self.trace.context("average", main, file="/src/average.py", line=3)
+            reduce = self.trace.context("gloo:all_reduce", line, "framework")
+            if caller == 4:
+                self.job(context=reduce)
+        for rank in (0, 1):
+            self.collective(rank, 1000, 1010, STEPS + 1, context=reduce)
+        keys = ("collective", "count", "file", "line")
+        self.assertEqual([tuple(row[key] for key in keys) for row in self.ask("A24")["rows"]],
+                         [("all_reduce", 2 * STEPS + 2, "/src/average.py", 3)])
+
     def test_a_reduce_scatter_that_runs_as_an_all_reduce(self):
         self.trace.run(1, "A/M/L/Lib", batch=None)
         for rank in (0, 1):

@@ -10,9 +10,9 @@
 #include <math.h>
 #include <string.h>
 
-struct row { // collectives of one key
-  struct collective first;
-  int64_t parameters; // the most; less than 0: unknown
+struct row {               // collectives of one key
+  struct collective first; // context_id: of the line's frame
+  int64_t parameters;      // the most; less than 0: unknown
   double count, bytes, time_ms;
   double run_ns, overlapped_ns, bus_bytes, bus_ns; // of those that the statistic keeps
   struct row_figure {
@@ -124,7 +124,8 @@ static void add_run(const struct ranks *ranks, const struct rank_run *run, void 
   for (size_t i = 0; i < ranks->collectives.count; i++) {
     struct collective *one = vector_add(all);
     *one = ranks->collectives.items[i];
-    one->context_id = path_own_line(&rows->paths, one->context_id);
+    const uint32_t line_id = path_own_line(&rows->paths, one->context_id);
+    one->context_id = line_id != 0 ? (uint32_t)rows->paths.contexts[line_id - 1].frame_id : 0; // whoever called it
   }
   vector_sort(all, compare_collectives);
   for (size_t first = 0, end; first < all->count; first = end) {
@@ -146,7 +147,7 @@ static void put_row(const struct rows *rows, const struct ranks *ranks, const st
   struct question *question = rows->question;
   struct table_builder *table = &question->table;
   const struct collective *first = &row->first;
-  const struct store_frame *line = first->context_id != 0 ? path_frame(&rows->paths, first->context_id) : NULL;
+  const struct store_frame *line = first->context_id != 0 ? &rows->paths.frames[first->context_id - 1] : NULL;
   table_row(table);
   table_put(table, "collective", cell_text(arena_format(table->arena, "%s", ranks_collective_kind(ranks, first))));
   table_put(table, "group", text_cell(question, first->group));
