@@ -67,6 +67,23 @@ class Implementations(unittest.TestCase):
         self.assertEqual(len({row["system"] for row in answer["rows"]}), 2)
         self.assertEqual(len(rows), 6)
 
+    def test_iterations(self):
+        """Each turn of a loop has algorithms of its own: they do not change from batch size to batch size."""
+        script = Script()
+        script.experiment()
+        for run_id in (1, 2):
+            script.run(run_id, "M/L/K", batch=run_id)
+            script.track(run_id=run_id)
+            zero = UNIX_START + 10**7 * run_id
+            script.span("net", zero, 5000, run_id=run_id, tags={"batch_size": run_id})
+            for turn, kernel in enumerate(("gemm", "gemv")):
+                begin = zero + 2000 * turn
+                script.span("cell", begin, 1500, level="layer", run_id=run_id, tags={"layer_index": 0, "layer_type": "MatMul"})
+                script.span(kernel, begin, 100, level="kernel", category="kernel", run_id=run_id)
+        answer, rows = self.rows(script.write(self.folder / "loop.xsp"))
+        self.assertEqual([row[:3] + row[5:] for row in rows], [(batch, "cell", kernel, None) for batch in (1, 2) for kernel in ("gemm", "gemv")])
+        self.assertEqual((answer["summary"]["layers"], answer["summary"]["layers_that_change"]), (2, 0))
+
     def test_without_kernels(self):
         script = Script()
         script.experiment()

@@ -13,7 +13,7 @@
 
 struct implementations { // over all experiments
   struct survey *survey;
-  struct interner layers;       // keys of layers: position and name
+  struct interner layers;       // keys of layers: position, iteration and name
   VECTOR(struct chosen) chosen; // by layer: what the run before it took
   int64_t changes;
 };
@@ -55,8 +55,8 @@ static bool changes(struct implementations *of, const struct batch *batch, size_
   const struct kernels *kernels = &batch->kernels;
   const struct kernel *item = &kernels->items[batch->groups.row[batch->groups.first[first]]];
   const struct layer *layer = &kernels->layers.items[item->layer];
-  char place[32];
-  snprintf(place, sizeof place, "%lld ", (long long)layer->index);
+  char place[48];
+  snprintf(place, sizeof place, "%lld %u ", (long long)layer->index, (unsigned)layer->iteration);
   struct arena arena = {0};
   const char *key = arena_format(&arena, "%s%s", place, layer->name_text != NULL ? layer->name_text : "");
   const uint32_t number = interner_at(&of->layers, key, strlen(key));
