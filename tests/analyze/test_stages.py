@@ -199,6 +199,7 @@ class TrainingTest(Case):
         trace.stage("collective", 60, 6)
         trace.stage("data", 95, 15)                          # reaches into the next step
         trace.stage("compile", 200, 50, tags={"compile_id": "12/10"})  # in no step
+        trace.stage("compile", 210, 20, tags={"compile_id": "13/1"})   # a part of it
         table = self.answer(trace)
         [row] = table["rows"]
         self.assertEqual({key: row[key] for key in STAGES if key in row}, {

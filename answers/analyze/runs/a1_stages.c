@@ -137,18 +137,21 @@ static enum status find_compilations(struct run_stages *stages, struct stages_co
   uint32_t key = 0;
   struct store_tag *tags = NULL;
   size_t count = 0;
+  struct map counted SCOPED(map_done) = {0}; // ids of spans
   for (size_t i = 0; i < stages->found.count; i++)
     if (stages->found.items[i].stage == COMPILE) {
-      compile->count++;
+      (void)map_at(&counted, map_number((uint64_t)stages->found.items[i].span_id), NULL);
       compile->total_ms += (double)(stages->found.items[i].end_ns - stages->found.items[i].start_ns) / 1e6;
     }
-  if (compile->count == 0 || !store_find_string(store, "compile_id", 10, &key))
+  compile->count += counted.count;
+  if (counted.count == 0 || !store_find_string(store, "compile_id", 10, &key))
     return STATUS_OK;
   XSP_TRY(store_load_tags_of(store, stages->run->run->run_id, &key, 1, stages->question->scratch, &tags, &count, err));
   for (size_t i = 0; i < count; i++) { // "2/0": the first compilation of the third function
     const char *text = tags[i].type == STORE_TEXT ? store_text(store, tags[i].value.string, NULL) : "";
     const char *slash = strchr(text, '/');
-    compile->again_count += slash != NULL && slash[1] >= '1' && slash[1] <= '9';
+    bool is_again = slash != NULL && slash[1] >= '1' && slash[1] <= '9';
+    compile->again_count += is_again && map_find(&counted, map_number((uint64_t)tags[i].span_id)) != NULL;
   }
   return STATUS_OK;
 }
