@@ -179,6 +179,7 @@ const struct table_word table_words[] = {
     {"saving_pct", .label = "at most"},
     {"segment_ms", .label = "mean of it"},
     {"signature", .rank = 60},
+    {"slowest_pct_of_steps", .label = "slowest in steps", .unit = "%"},
     {"spans", .rank = 230},
     {"specials", .unit = "ops", .rank = 410},
     {"system", .traits = TABLE_ONCE},

@@ -27,6 +27,7 @@ static void test_keys(void **state)
       {"maximum_throughput_per_s", "maximum throughput", "1/s"},
       {"memory_bandwidth_bytes_per_s", "bandwidth", "bytes/s"},
       {"convolution_pct_of_model", "convolutions of model", "%"},
+      {"slowest_pct_of_steps", "slowest in steps", "%"},
       {"overhead_per_kernel_ns", "overhead per kernel", "ns"},
       {"layers", "layers", ""},
       {"flops", "flops", "flops"},
