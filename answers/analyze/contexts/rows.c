@@ -7,12 +7,14 @@
 #include <string.h>
 #include <xsp/call_path.h>
 
-static const struct view_set *choose(const struct view *view)
+static const struct view_set *choose(const struct question *question)
 {
+  const struct view *view = question->view;
+  const int64_t only = question->request->batch;
   const struct view_set *best = NULL;
   for (size_t i = 0; i < view->set_count; i++) {
     const struct view_set *set = &view->sets[i];
-    if (set->levels.serial || set->levels.metrics)
+    if (set->levels.serial || set->levels.metrics || (only != 0 && set->batch_size != only))
       continue;
     if (best == NULL || level_set_count(set->levels) > level_set_count(best->levels))
       best = set;
@@ -24,7 +26,7 @@ enum status analyze_context_rows_load(struct question *question, struct context_
 {
   struct store *store = question->view->store;
   struct context_rows *rows = ret_rows;
-  *rows = (struct context_rows){.set = choose(question->view)};
+  *rows = (struct context_rows){.set = choose(question)};
   if (rows->set == NULL)
     return STATUS_OK;
   XSP_TRY(store_call_paths(store, question->scratch, &rows->paths, err));

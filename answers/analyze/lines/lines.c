@@ -199,16 +199,19 @@ static void group(struct grouping *grouping, struct lines *lines)
 static enum status choose(struct question *question, const struct view_set **ret_set, struct error *err)
 {
   const struct view *view = question->view;
+  const int64_t only = question->request->batch;
   *ret_set = NULL;
   for (size_t i = 0; i < view->set_count; i++) {
     const struct view_set *set = &view->sets[i];
     size_t samples = 0;
-    for (size_t k = 0; k < set->run_count && samples == 0; k++)
+    for (size_t k = 0; k < set->run_count && samples == 0 && (only == 0 || set->batch_size == only); k++)
       XSP_TRY(store_count_samples(view->store, set->runs[k]->run->run_id, &samples, err));
     bool is_better = *ret_set == NULL || level_set_count(set->levels) > level_set_count((*ret_set)->levels);
     if (samples > 0 && !set->levels.serial && !set->levels.metrics && is_better)
       *ret_set = set;
   }
+  if (*ret_set == NULL && only != 0)
+    return question_lacks(question, err, "no run at batch size %lld has samples of threads", (long long)only);
   if (*ret_set == NULL)
     return question_lacks(question, err, "it has no samples of threads: xsp run -t cpu takes them");
   return STATUS_OK;

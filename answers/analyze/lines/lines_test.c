@@ -380,6 +380,32 @@ static void test_folded(void **state)
   fail_msg("no row of main");
 }
 
+// A layer of 10 ms a picture, sampled for 1 ms a picture: of the batch size that is asked for.
+static void test_batch_sizes(void **state)
+{
+  (void)state;
+  fixture_start(&fixture);
+  for (int64_t batch_size = 1; batch_size <= 4; batch_size += 3) {
+    fixture_run(&fixture, "M/L", batch_size);
+    uint32_t line = fixture_frame(&fixture, 0, XSP_FRAME_PYTHON, "main", USER, 10);
+    fixture.context_id = 0;
+    (void)fixture_span(&fixture, XSP_LEVEL_MODEL, "net", 0, 100 * MS);
+    fixture.context_id = fixture_frame(&fixture, line, XSP_FRAME_FRAMEWORK, "conv", NULL, 0);
+    (void)fixture_span(&fixture, XSP_LEVEL_LAYER, "conv", 0, batch_size * 10 * MS);
+    take(fixture.thread, line, SAMPLE_CPU, 10, batch_size);
+  }
+  fixture_ready(&fixture);
+  fixture.request.batch = 4;
+  assert_int_equal(fixture_ask(&fixture, "A22"), STATUS_OK);
+  ASSERT_NEAR(fixture_number(&fixture, 0, "time_ms"), 4);
+  assert_int_equal(fixture_ask(&fixture, "A17"), STATUS_OK);
+  ASSERT_NEAR(fixture_summary(&fixture, "host_ms"), 40);
+  fixture.request.batch = 2;
+  assert_int_equal(fixture_ask(&fixture, "A22"), STATUS_NO);
+  assert_int_equal(fixture_ask(&fixture, "A17"), STATUS_NO);
+  fixture_done(&fixture);
+}
+
 // Of spans that lie in each other, end where another begins, never end, or are on another track.
 static void test_sweep(void **state)
 {
@@ -427,6 +453,7 @@ int main(void)
       cmocka_unit_test(test_python_of_observations),
       cmocka_unit_test(test_folded),
       cmocka_unit_test(test_hottest),
+      cmocka_unit_test(test_batch_sizes),
       cmocka_unit_test(test_a_process_that_executes_another_program),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
