@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """xsp analyze clickhouse://… against the real engine: its answers are those of the same spans in a file."""
 import glob
+import json
 import os
 import pathlib
 import random
@@ -17,7 +18,7 @@ from random_experiments import Generator
 
 FOLDER = trace_reader.data_folder()
 COUNT = int(os.environ.get("XSP_RANDOM_EXPERIMENTS", 12))
-ANALYSES = ("L0", *(f"A{number}" for number in range(1, 16)), "T8", "T9", "T10", "T11")
+ANALYSES = ("L0", *(f"A{number}" for number in range(1, 16)), "A23", "T8", "T9", "T10", "T11")
 STATISTICS = ("trimmed:0.2", "trimmed:0.2", "mean", "median", "p90", "trimmed-each:0.2")
 
 
@@ -104,6 +105,25 @@ class EngineTest(unittest.TestCase):
                                "--layer", choose.choice(("outermost", "innermost", "module")))
             added_up += self.bytes_of(address, "A2") < self.bytes_of(address, "A8")
         self.assertGreater(added_up, 1)  # else every run came back in full
+
+    def test_collectives_of_libraries(self):
+        """A1 has them in collective_ms; other calls of libraries do not come back."""
+        spans = []
+        for observation in range(2):
+            at = observation * 1_000_000
+            spans += [otlp.span(len(spans) + number, start=at + start, end=at + end, xsp__basis="explicit", **more)
+                      for number, (start, end, more) in enumerate((
+                          (0, 500_000, {"name": "step", "level": "model", "xsp__observation": observation}),
+                          (100_000, 180_000, {"name": "MPI_Allreduce", "level": "library", "xsp__category": "collective"}),
+                          (200_000, 300_000, {"name": "gemm", "level": "library"})), 1)]
+        source, file = self.new_source(), self.path / "collectives.xsp"
+        source.write_text(otlp.lines(otlp.request(spans, {"xsp.experiment": "net", "xsp.run": 1, "xsp.levels": "M/Lib"})))
+        self.assertEqual(clickhouse_check.run("import", source, "-o", file)[0], 0)
+        [row] = json.loads(clickhouse_check.run("analyze", "A1", file, "--json")[1])["rows"]
+        self.assertEqual(row["collective_ms"], 0.08)
+        address = self.loaded(source)
+        self.check(file, address, "A1")
+        self.assertLess(self.bytes_of(address, "A1"), self.bytes_of(address, "ranges"))
 
     def check_damaged(self, *batches):
         """A run without damage, and one whose spans come in these batches."""

@@ -244,7 +244,8 @@ void sql_runs_that_are_deep(const struct sql_question *question, struct buf *sql
 static void put_levels(const struct sql_question *question, struct buf *sql)
 {
   buf_text(sql, trace_detail_is_without_layers(question->detail) ? " WHERE (level = 'model'"
-                                                                 : " WHERE (level NOT IN ('kernel', 'library')");
+                                                                 : " WHERE (level NOT IN ('kernel', 'library') OR "
+                                                                   "(level = 'library' AND category = 'collective')");
   if (question->loose->runs.count > 0) {
     buf_text(sql, " OR (level = 'kernel' AND (kind = 'launch' OR category IN ('kernel', 'memcpy', 'memset', '')) AND "
                   "(run, parent) NOT IN (SELECT run, id FROM ancestors WHERE observation != 0) AND run IN ");

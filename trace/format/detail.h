@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // How much of a trace a question needs. A source that can add spans up, such as a database, leaves the rest out: such a trace is
-// condensed. What it adds up is in tags of spans.
+// condensed. What it adds up is in tags of spans. The spans of applications come with collectives, also those of the library level.
 #ifndef XSP_FORMAT_DETAIL_H
 #define XSP_FORMAT_DETAIL_H
 
