@@ -125,6 +125,27 @@ class EngineTest(unittest.TestCase):
         self.check(file, address, "A1")
         self.assertLess(self.bytes_of(address, "A1"), self.bytes_of(address, "ranges"))
 
+    def test_texts_that_look_like_numbers(self):
+        """PyTorch's process groups are "0", "1" …, in which ranks meet apart; so are modules of nn.Sequential."""
+        trace = scripted.Script()
+        trace.experiment()
+        trace.run(1, "M/L/Lib", batch=None)
+        for rank in (0, 1):
+            trace.track(rank + 1, f"rank {rank}", process=100 + rank, thread=100 + rank, rank=rank, world_size=2)
+            for step in range(3):
+                start = scripted.UNIX_START + step * 1_000_000
+                trace.span("training step", start, 900_000, track=rank + 1, tags={"batch_size": 8})
+                trace.span("linear", start, 50_000, "layer", track=rank + 1, tags={"module": "0"})
+                for group in (0, 1):
+                    at = start + 300_000 * group + 100_000 * (rank != group)
+                    trace.span("gloo:all_reduce", at, start + 300_000 * group + 200_000 - at, "library", track=rank + 1,
+                               category="collective", tags={"group": str(group), "sequence": step, "bytes": 64})
+        file = trace.write(self.path / "groups.xsp")
+        address = self.table_of(file)
+        self.assertEqual([row["group"] for row in json.loads(clickhouse_check.run("analyze", "A24", file, "--json")[1])["rows"]], ["0", "1"])
+        for analysis in ("A2", "A21", "A24", "A27"):
+            self.check(file, address, analysis)
+
     def check_damaged(self, *batches):
         """A run without damage, and one whose spans come in these batches."""
         source, file = self.new_source(), self.path / "damaged.xsp"

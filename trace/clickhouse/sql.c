@@ -51,9 +51,12 @@ static void put_time(struct buf *sql, const char *comparison, const char *time)
   buf_text(sql, ", 9, 'UTC')");
 }
 
-// OTLP's exporter stores all values as texts. Numbers become numbers again, but for what is a text by definition.
-static const char texts_of_spans[] = "k IN ('xsp.layer_type', 'xsp.layer_shape', 'xsp.provider', 'xsp.tag.module', "
-                                     "'xsp.tag.operator', 'xsp.track_name', 'xsp.category', 'xsp.tracer')";
+// OTLP's exporter stores all values as texts. Numbers become numbers again, but for what is a text by definition: a process group is "0",
+// a module of nn.Sequential, too.
+static const char texts_of_spans[] =
+    "k IN ('xsp.layer_type', 'xsp.layer_shape', 'xsp.provider', 'xsp.track_name', 'xsp.category', 'xsp.tracer', "
+    "'xsp.host', 'xsp.clock', 'module', 'operator', 'source_layers', 'group', 'Process Group Name', 'model', "
+    "'function', 'file')";
 static const char texts_of_resources[] = "(k NOT LIKE 'xsp.system.%' AND k NOT LIKE 'xsp.model.%' AND k NOT IN "
                                          "('xsp.own_pct', 'xsp.unique_ids')) OR k LIKE '%version%'";
 
