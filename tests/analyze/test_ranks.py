@@ -402,7 +402,7 @@ class RanksTest(unittest.TestCase):
                 self.at(rank, "aten::mm", at, at + computes)
                 if ranks > 1:
                     self.collective(rank, at + computes, at + end, step + 1)
-        file = self.file.with_name(name)
+        file = self.file.parent / name
         self.trace.write(file)
         return file
 
@@ -423,6 +423,15 @@ class RanksTest(unittest.TestCase):
         answer = self.compare(self.scaled("a.xsp", 1, None, 40, 39), self.scaled("b.xsp", 2, None, 40, 79), 1)
         self.assertEqual((answer["efficiency_pct"], answer["scaling"][1]["lost_ms"]), (50, 39))
         self.assertIn("batch sizes are not recorded", " ".join(answer["notes"]))
+
+    def test_scaling_of_repetitions(self):
+        """A rank's batch is 8 in one of them, 4 in the other: 6 on average, of which a rank of b has two thirds."""
+        folder = self.file.with_name("a")
+        folder.mkdir()
+        self.scaled("a/1.xsp", 2, 8, 40, 49)
+        self.scaled("a/2.xsp", 2, 4, 40, 49)
+        answer = self.compare(folder, self.scaled("b.xsp", 4, 4, 40, 49), 2)
+        self.assertAlmostEqual(answer["efficiency_pct"], 100 * 4 / 6)
 
     def test_jobs_of_one_size_do_not_scale(self):
         self.assertNotIn("scaling", self.compare(self.scaled("a.xsp", 2, 8, 40, 49), self.scaled("b.xsp", 2, 8, 25, 49), 0))

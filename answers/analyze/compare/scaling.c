@@ -42,7 +42,8 @@ static const struct {
 
 struct job { // of one side
   int64_t ranks;
-  double steps, samples; // kept steps; the mean of those whose samples are known
+  double steps, known;   // kept ones; those whose samples are known
+  double samples;        // the mean of these
   double part_ms[PARTS]; // means
 };
 
@@ -51,7 +52,6 @@ static enum status add_job(struct question *question, struct job *job, struct er
   struct ranks ranks;
   struct error why = {0};
   enum status status = ranks_load(question, 1, NULL, NULL, &ranks, &why);
-  double batches = 0;
   for (size_t i = 0; status == STATUS_OK && i < ranks.items.count; i++)
     job->ranks = ranks.items.items[i].world_size > job->ranks ? ranks.items.items[i].world_size : job->ranks;
   for (size_t i = 0; status == STATUS_OK && i < ranks.steps.count; i++) {
@@ -59,8 +59,8 @@ static enum status add_job(struct question *question, struct job *job, struct er
     if (!step->is_kept)
       continue;
     job->steps++;
-    batches += step->samples > 0;
-    job->samples += ((double)step->samples - job->samples) / fmax(batches, 1) * (step->samples > 0);
+    job->known += step->samples > 0;
+    job->samples += ((double)step->samples - job->samples) / fmax(job->known, 1) * (step->samples > 0);
     for (size_t part = 0; part < PARTS; part++)
       job->part_ms[part] += (parts[part].of(step) - job->part_ms[part]) / job->steps;
   }
