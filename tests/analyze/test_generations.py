@@ -51,12 +51,21 @@ class GenerationsTest(unittest.TestCase):
         rows, _ = self.ask()
         self.assertEqual([row[1:3] + row[-1:] for row in rows], [(7, 3, False), (30, 2, False)])
 
+    def test_embeddings_and_values_of_a_session(self):
+        """Without ids, three axes; the type of a value that stays in ONNX Runtime."""
+        for at, form in ((0, "inputs_embeds=float16[2,{},64]"), (1000, "ids=tensor(int64)[2,{}]")):
+            for token, positions in enumerate((9, 1, 1)):
+                self.call(at + 100 * token, 50, 0, signature=form.format(positions), model=form)
+        self.assertEqual([row[1:3] for row in self.ask()[0]], [(9, 3), (9, 3)])
+
     def test_what_is_no_generation(self):
-        """Equal calls, pictures, another model's call in between, and calls of one value."""
+        """Equal calls, pictures, inputs with one feature, another model's call in between, and calls of one value."""
         for at in range(3):
             self.call(100 * at, 50, 16)
         self.call(400, 50, 0, signature="float32[2,1,8,8]")
         self.call(500, 50, 0, signature="float32[2,1,8,8]")
+        for at in range(3):
+            self.call(900 + 50 * at, 20, 0, signature="point=float32[32,1]")
         self.call(600, 50, 16)
         self.call(700, 50, 1, model="Other")
         self.call(800, 50, 0, signature="float32[2]")

@@ -34,10 +34,21 @@ struct times { // in ms, of all generations
   double tokens, total_ms;
 };
 
-// "input_ids=int64[1,200], …": of the first tensor. False: it has not two or three axes.
+// Whether the type before `axes` is one of whole numbers: "input_ids=int64", "tensor(int32)".
+static bool is_of_integers(const char *signature, const char *axes)
+{
+  const char *type = axes;
+  while (type > signature && type[-1] != '=')
+    type--;
+  const char *found = strstr(type, "int");
+  return found != NULL && found < axes;
+}
+
+// "input_ids=int64[1,200], …": of the first tensor. False: it has not two or three axes, or two of other numbers, as those of a model
+// with one feature.
 static bool read_positions(const char *signature, struct call *call)
 {
-  const char *at = strchr(signature, '[');
+  const char *axes = strchr(signature, '['), *at = axes;
   int64_t dims[3];
   size_t rank = 0;
   for (char *end; at != NULL && *at != ']' && *at != 0 && rank < 3; at = end) {
@@ -46,7 +57,7 @@ static bool read_positions(const char *signature, struct call *call)
       return false;
     rank++;
   }
-  if (at == NULL || *at != ']' || rank < 2)
+  if (at == NULL || *at != ']' || rank < 2 || (rank == 2 && !is_of_integers(signature, axes)))
     return false;
   call->batch_size = dims[0];
   call->positions = dims[1];
