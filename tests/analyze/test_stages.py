@@ -209,6 +209,18 @@ class TrainingTest(Case):
         self.assertEqual({key: table["summary"][key] for key in ("compile_count", "recompile_count", "compile_total_ms")},
                          {"compile_count": 3, "recompile_count": 2, "compile_total_ms": 71})
 
+    def test_a_compilation_that_never_ended(self):
+        """Its time is not known: it is in no figure, in A25 as in A1."""
+        trace = Trace("M")
+        trace.predict(100)
+        trace.stage("compile", 0, 20, tags={"compile_id": "0/0", "function": "f"})
+        trace.span("never done", UNIX_START + 50 * MS, "open", level="application", category="compile",
+                   tags={"compile_id": "0/1", "function": "f", "reason": "0/0: another value"})
+        self.assertEqual(self.answer(trace)["summary"]["compile_count"], 1)
+        table = xsp_json("analyze", "A25", self.file, "--json")
+        self.assertEqual([(row["kind"], row["count"], row["total_ms"]) for row in table["rows"]], [("first", 1, 20)])
+        self.assertEqual((table["summary"]["compile_count"], table["summary"]["recompile_count"]), (1, 0))
+
     def test_collectives_beside_the_step_are_no_part_of_it(self):
         trace = Trace("M")
         trace.at("training step", 0, 100, "model", tags={"batch_size": 2})

@@ -145,7 +145,7 @@ enum status compilations_load(struct question *question, const struct view_run *
 {
   enum {
     COLUMNS = STORE_BIT(STORE_NAME) | STORE_BIT(STORE_CATEGORY) | STORE_BIT(STORE_START_NS) |
-              STORE_BIT(STORE_DURATION_NS) | STORE_BIT(STORE_CONTEXT_ID)
+              STORE_BIT(STORE_DURATION_NS) | STORE_BIT(STORE_CONTEXT_ID) | STORE_BIT(STORE_FLAGS)
   };
   struct run_columns columns;
   loaded_vector found = {0};
@@ -156,7 +156,7 @@ enum status compilations_load(struct question *question, const struct view_run *
   (void)store_find_string(question->view->store, "tf.function", 11, &tf_function);
   XSP_TRY(run_columns_load(question, run, COLUMNS, question->scratch, &columns, err));
   for (size_t row = 0; row < columns.spans.count; row++)
-    if (columns.spans.category[row] == compile)
+    if (columns.spans.category[row] == compile && (columns.spans.flags[row] & STORE_SPAN_OPEN) == 0)
       *vector_add(&found) =
           (struct loaded){.span_id = columns.spans.span_id[row],
                           .of = {.start_ns = columns.spans.start_ns[row],
