@@ -411,6 +411,23 @@ class T11Test(Case):
                          ["Tesla P4", "Tesla P4 (gpu_count 2)", "Tesla P4 (gpu_count 2, cpus 8)"])
 
 
+    def test_nameless_systems_are_not_the_first(self):
+        """Of batch size 2 the first system has no figure that the third one could be compared with."""
+        temporary = temporary_folder()
+        self.addCleanup(temporary.cleanup)
+        folder = pathlib.Path(temporary.name)
+        for number, latency in enumerate(({1: 1000}, {1: 2000, 2: 2000}, {1: 4000, 2: 4000}), 1):
+            source = folder / f"{number}.jsonl"
+            source.write_text(otlp.lines(*(otlp.request([otlp.span(1, "net", 0, ns, level="model")],
+                                                        {"xsp.experiment": "m", "xsp.run": batch, "xsp.levels": "M",
+                                                         "xsp.batch_size": batch, "xsp.system.cpus": number})
+                                           for batch, ns in latency.items())))
+            xsp("import", source, "-o", folder / f"{number}.xsp", check=0)
+        rows = xsp_json("analyze", "T11", folder, "--json")["rows"]
+        self.assertEqual([(row["system"], row["batch_size"], row["normalized_throughput"]) for row in rows],
+                         [(None, 1, None), (None, 1, 0.5), (None, 2, None), (None, 1, 0.25), (None, 2, None)])
+
+
 class PaperTest(Case):
     """Table VIII's row of MLPerf ResNet50 v1.5, from the latencies of Table VI."""
 

@@ -80,15 +80,14 @@ static enum status add_batch(struct survey *survey, struct question *question, c
 {
   int64_t batch_size = row->point->batch_size;
   struct kernel_model kernels;
-  bool is_first = are_equal(row->item->system_name, group->first->system_name);
+  const bool is_first = row->item->system_number == group->first->system_number;
   row->kernels = NULL;
   if (kernels_exist(question->view, batch_size)) {
     XSP_TRY(survey_check(survey, row->item, kernel_model_load(question, batch_size, roofs, &kernels, err)));
     row->kernels = &kernels;
   }
   XSP_TRY(survey_check(survey, row->item, analyze_energy_per_input(question, row->point, &row->joules_per_input, err)));
-  row->throughput_of_first =
-      row->item->system_number == group->first->system_number ? NAN : find_throughput(group, batch_size);
+  row->throughput_of_first = is_first ? NAN : find_throughput(group, batch_size);
   if (is_first)
     *vector_add(&group->of_first) = (struct batch_throughput){batch_size, row->point->throughput_per_s};
   put_row(survey, row);
