@@ -388,7 +388,13 @@ static void case_fork(void)
   itt.region_begin(domain, id_of(1), none, text("region around the fork"));
   pid_t child = fork();
   if (child == 0) {
+    struct itt_domain *other = itt.domain_create("other domain");
+    itt.task_begin_ex(other, NULL, itt.get_timestamp(), none, none, text("stamped in the child"));
+    itt.metadata_str_add(other, none, text("note"), "the child's", 11);
     itt.task_end(domain); // the parent's: not recorded twice
+    itt.task_begin_ex(other, NULL, itt.get_timestamp(), none, none, text("within it"));
+    itt.task_end(other);
+    itt.task_end(other);
     itt.task_end(domain);
     itt.region_end(domain, id_of(1));
     begin("in the child");

@@ -202,7 +202,8 @@ class Emitter(Case):
     def test_a_fork_records_nothing_twice(self):
         trace = self.emit("fork")
         self.assertEqual(sorted(trace.names()), ["around the fork", "in the child", "region around the fork",
-                                                 "stamped around the fork"])
+                                                 "stamped around the fork", "stamped in the child", "within it"])
+        self.assertEqual(trace.one("stamped in the child")["tags"], {"domain": "other domain", "note": "the child's"})
 
     def test_modules_share_their_handles(self):
         trace = self.emit("modules", MODULE)

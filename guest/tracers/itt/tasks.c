@@ -79,6 +79,7 @@ static void child_starts(void)
     if (own->task[i].how != HOW_PUSHED) {
       own->task[i].how = HOW_NOTHING;
       own->task[i].context = 0;
+      own->task[i].pending = NULL; // what the child opens may have it
     }
   if (own != NULL)
     own->events.count = own->pending_in_use = 0;
