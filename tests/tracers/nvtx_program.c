@@ -2,6 +2,7 @@
 // Uses all of NVTX through the vendor's own headers: NVTX_PROGRAM SECTION. Built by test_nvtx.py if the headers are
 // installed. With -DLIBRARY it is a library with an NVTX of its own. Ends with 1 and a line if NVTX answers wrongly.
 #include <dlfcn.h>
+#include <errno.h>
 #include <nvtx3/nvToolsExt.h>
 #include <nvtx3/nvToolsExtCounters.h>
 #include <nvtx3/nvToolsExtMem.h>
@@ -171,6 +172,21 @@ struct all_reduce {
   int operation;
 };
 
+// A text that cannot be read is left out, and errno stays the program's.
+static void point_nowhere(nvtxDomainHandle_t domain, nvtxPayloadSchemaAttr_t schema)
+{
+  static const nvtxPayloadSchemaEntry_t pointed[] = {
+      {NVTX_PAYLOAD_ENTRY_FLAG_EVENT_MESSAGE, NVTX_PAYLOAD_ENTRY_TYPE_CSTRING, "text", NULL, 0, 0, NULL, NULL},
+  };
+  const char *nowhere = (const char *)8;
+  schema.entries = pointed;
+  schema.numEntries = 1;
+  nvtxPayloadData_t points = {nvtxPayloadSchemaRegister(domain, &schema), sizeof nowhere, &nowhere};
+  errno = 0;
+  nvtxMarkPayload(domain, &points, 1);
+  DEMAND(errno == 0);
+}
+
 static void payloads(void)
 {
   enum { ALL_REDUCE = 3, OPERATION = 11 };
@@ -242,6 +258,7 @@ static void payloads(void)
   strcpy(said.text, "marked");
   nvtxMarkPayload(domain, &says, 1);
   DEMAND(nvtxPayloadSchemaRegister(domain, NULL) == 0);
+  point_nowhere(domain, schema);
 }
 
 static void counters(void)

@@ -5,6 +5,7 @@
 #include "tracers/nvtx/handles.h"
 #include "tracers/nvtx/schemas.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/uio.h>
@@ -24,7 +25,8 @@ static const char *context_string(void *domain, uint64_t handle)
   return string == NULL ? NULL : string->text;
 }
 
-// By the kernel, so that a wrong address is an error. Reads up to the end of the readable page.
+// By the kernel, so that a wrong address is an error, which the program's errno does not show. Reads up to the end of the
+// readable page.
 static size_t context_read(void *domain, uint64_t address, void *to, size_t bytes)
 {
   size_t to_page_end = 4096 - (size_t)(address & 4095);
@@ -32,7 +34,9 @@ static size_t context_read(void *domain, uint64_t address, void *to, size_t byte
   struct iovec from[2] = {{(void *)(uintptr_t)address, bytes < to_page_end ? bytes : to_page_end}, {NULL, 0}};
   if (bytes > to_page_end)
     from[1] = (struct iovec){(void *)(uintptr_t)(address + to_page_end), bytes - to_page_end};
+  int saved_errno = errno;
   ssize_t got = process_vm_readv(getpid(), &own, 1, from, bytes > to_page_end ? 2 : 1, 0);
+  errno = saved_errno;
   return got > 0 ? (size_t)got : 0;
 }
 
