@@ -3,6 +3,8 @@
 #ifndef XSP_FRAMEWORKS_COMMON_TEXT_WRITER_H
 #define XSP_FRAMEWORKS_COMMON_TEXT_WRITER_H
 
+#include "base/plain_number.h"
+
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -44,8 +46,8 @@ static inline void text_put_integer(struct text_writer *writer, int64_t number)
 static inline void text_put_double(struct text_writer *writer, double real)
 {
   char text[32];
-  int length = snprintf(text, sizeof text, "%.17g", real);
-  text_put_bytes(writer, text, (size_t)length);
+  snprintf(text, sizeof text, "%.17g", real);
+  text_put_bytes(writer, text, plain_number(text));
 }
 
 #endif

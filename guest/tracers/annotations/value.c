@@ -2,6 +2,8 @@
 // Numbers as tags; see value.h. Called for payloads and metadata, on the program's threads.
 #include "tracers/annotations/value.h"
 
+#include "base/plain_number.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -112,7 +114,6 @@ void annotation_value_tag(const struct annotation_value *value, const char *key,
     annotation_tags_text(tags, key, value->digits, strlen(value->digits));
 }
 
-// The program's locale may write a comma for the decimal point.
 static void write_number(const struct annotation_value *value, char text[32])
 {
   if (value->type == ANNOTATION_TAG_INT)
@@ -123,9 +124,7 @@ static void write_number(const struct annotation_value *value, char text[32])
     strcpy(text, "nan");
   else
     snprintf(text, 32, "%.9g", value->real);
-  char *comma = strchr(text, ',');
-  if (comma != NULL)
-    *comma = '.';
+  plain_number(text);
 }
 
 void annotation_value_list(struct annotation_value_type type, uint64_t count, const void *at,

@@ -4,6 +4,8 @@
 #include "tracers/functions/frame.h"
 #include "tracers/functions/system.h"
 
+#include "base/plain_number.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -146,6 +148,7 @@ static size_t put_json(char *to, size_t size, size_t length, const struct annota
     snprintf(piece, sizeof piece, "%.15g", value->of.real);
     if (strtod(piece, NULL) != value->of.real) // some need two more digits to be read back
       snprintf(piece, sizeof piece, "%.17g", value->of.real);
+    plain_number(piece);
   } else if (is_real(value->type))
     snprintf(piece, sizeof piece, "null");
   else
