@@ -6,12 +6,6 @@
 // switched on and off while the program runs. The file has a name that cannot be opened: the runtime does not look, and
 // writes nothing.
 //
-// Objects are known by their addresses, in four tables without locks. The address hashes to an entry. At most 64 from
-// there on are compared, up to the first that was never used. Adding claims a free or removed entry by
-// compare-and-swap.
-//
-//   address --hash-->  | other | removed | address: site, state | free |
-//
 // The program's options for a run are switched only while no inference uses them, since the runtime reads them at each
 // start. Their state is one word: inferences that use them * 256, and flags (profiled, busy, the program profiles
 // itself).
@@ -33,64 +27,9 @@
 #include <string.h>
 
 #define NOWHERE "/dev/null/xsp"
-#define PROBES 64
-#define REMOVED 1u
 #define WAITS_MAXIMUM 100000
 
 struct known_table ort_known_sessions, ort_known_options, ort_known_bindings, ort_known_session_options;
-
-// ---- addresses -------------------------------------------------------------------------------------------------------
-
-#define ENTRIES (sizeof ort_known_sessions.entries / sizeof ort_known_sessions.entries[0])
-
-static size_t first_of(uintptr_t key)
-{
-  return (size_t)(((uint64_t)key >> 4) * UINT64_C(0x9e3779b97f4a7c15) >> 32) % ENTRIES;
-}
-
-struct known *ort_known_find(struct known_table *table, const void *address)
-{
-  uintptr_t key = (uintptr_t)address;
-  size_t first = first_of(key);
-  for (size_t i = 0; i < PROBES && key > REMOVED; i++) {
-    struct known *known = &table->entries[(first + i) % ENTRIES];
-    uintptr_t there = __atomic_load_n(&known->key, __ATOMIC_ACQUIRE);
-    if (there == key)
-      return known;
-    if (there == 0)
-      return NULL;
-  }
-  return NULL;
-}
-
-struct known *ort_known_add(struct known_table *table, const void *address)
-{
-  uintptr_t key = (uintptr_t)address;
-  struct known *known = ort_known_find(table, address);
-  size_t first = first_of(key);
-  for (size_t i = 0; i < PROBES && known == NULL && key > REMOVED; i++) {
-    struct known *candidate = &table->entries[(first + i) % ENTRIES];
-    uintptr_t there = __atomic_load_n(&candidate->key, __ATOMIC_RELAXED);
-    if (there <= REMOVED &&
-        __atomic_compare_exchange_n(&candidate->key, &there, key, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
-      known = candidate;
-  }
-  if (known == NULL)
-    return NULL;
-  // Nobody else has the address yet: the program gets it when we return.
-  known->site = NULL;
-  known->guard = NULL;
-  known->batch = -1;
-  __atomic_store_n(&known->state, 0, __ATOMIC_RELEASE);
-  return known;
-}
-
-void ort_known_remove(struct known_table *table, const void *address)
-{
-  struct known *known = ort_known_find(table, address);
-  if (known != NULL)
-    __atomic_store_n(&known->key, REMOVED, __ATOMIC_RELEASE);
-}
 
 // ---- the listener ----------------------------------------------------------------------------------------------------
 
@@ -243,7 +182,7 @@ static const struct ort_run_options *ort_options_enter(struct ort_runtime *runti
     return profile ? profiled_options(runtime) : NULL;
   struct known *known = ort_known_find(&ort_known_options, options);
   if (known == NULL && profile)
-    known = ort_known_add(&ort_known_options, options);
+    known = ort_known_get(&ort_known_options, options);
   if (known == NULL)
     return options;
   for (int waits = 0; waits < WAITS_MAXIMUM; waits++) { // for ever only where the process forked in between
@@ -275,7 +214,7 @@ void ort_options_taken(const struct ort_run_options *options, bool by_program)
 {
   struct known *known = ort_known_find(&ort_known_options, options);
   if (known == NULL && by_program)
-    known = ort_known_add(&ort_known_options, options);
+    known = ort_known_get(&ort_known_options, options);
   if (known == NULL)
     return;
   __atomic_fetch_and(&known->state, ~(OPTIONS_PROFILE | OPTIONS_PROGRAM), __ATOMIC_ACQ_REL);
@@ -359,9 +298,7 @@ void ort_binding_note(const void *binding, const char *input_name, int64_t batch
   uint32_t input = 1;
   for (const char *at = input_name; at != NULL && *at != 0; at++)
     input = (input ^ (unsigned char)*at) * 16777619u | 1;
-  struct known *known = ort_known_find(&ort_known_bindings, binding);
-  if (known == NULL)
-    known = ort_known_add(&ort_known_bindings, binding);
+  struct known *known = ort_known_get(&ort_known_bindings, binding);
   if (known == NULL || (known->state != 0 && known->state != input))
     return;
   known->state = input;

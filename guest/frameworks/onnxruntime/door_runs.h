@@ -6,34 +6,19 @@
 
 #include "frameworks/common/door.h"
 #include "frameworks/onnxruntime/abi.h"
+#include "frameworks/onnxruntime/known.h"
 
 // A registration of our own, so that it does not meet one that the program makes.
 #define RUNS_REGISTRATION_NAME "xsp-frameworks"
 
-// What is known of an address that the program holds: a session, its options for a run, a binding of inputs.
-struct known {
-  uintptr_t key;         // atomic; 0: free, 1: was removed
-  struct xsp_site *site; // of a session: its model span
-  uint32_t state;        // atomic: of a session: enum known_session; of the others: private
-  void *guard;           // of an object of Python's: a weak reference whose callback reports its end
-  uint64_t asked;        // of a session of Python's: when the program asked for it, ticks
-  int64_t batch;         // of a binding: the first dimension of its first input
-};
+// Of a session: its state. Of the others it is private.
 enum known_session {
   SESSION_LISTENS = 1,
   SESSION_PROFILES_ITSELF = 2,
   SESSION_NAMES_PROVIDERS = 4, // in its options
   SESSION_OPTIONS_LISTEN = 8,  // ours is among those
 };
-struct known_table {
-  struct known entries[4096];
-};
 extern struct known_table ort_known_sessions, ort_known_options, ort_known_bindings, ort_known_session_options;
-
-struct known *ort_known_find(struct known_table *table, const void *address);
-// As new, also where the address was known before. NULL: the table is full; what is not known is not traced.
-struct known *ort_known_add(struct known_table *table, const void *address);
-void ort_known_remove(struct known_table *table, const void *address);
 
 // A copy of ONNX Runtime.
 struct ort_runtime {
