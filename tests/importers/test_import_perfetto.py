@@ -97,6 +97,48 @@ class Perfetto(Imported):
         self.assertEqual((elsewhere["duration_ns"], elsewhere["process_id"]), (200, None))
         self.assertEqual(self.rows("select epoch from run"), [{"epoch": "unix"}])
 
+    def test_clocks_of_a_sequence(self):
+        """As Perfetto's SDK writes: defaults and clocks in one packet, then times that count from the packet before."""
+        trace = Trace()
+        clocks = trace.packet.add(trusted_packet_sequence_id=9).clock_snapshot  # of the service
+        clocks.clocks.add(clock_id=6, timestamp=10_000)
+        clocks.clocks.add(clock_id=3, timestamp=4_000)
+        clocks.clocks.add(clock_id=1, timestamp=1_700_000_000_000_010_000)
+        packet = trace.packet.add(trusted_packet_sequence_id=1)
+        packet.trace_packet_defaults.timestamp_clock_id = 64
+        packet.trace_packet_defaults.track_event_defaults.track_uuid = 8
+        packet.clock_snapshot.clocks.add(clock_id=3, timestamp=5_000)
+        packet.clock_snapshot.clocks.add(clock_id=64, timestamp=5, is_incremental=True, unit_multiplier_ns=1_000)
+        packet.clock_snapshot.clocks.add(clock_id=65, timestamp=5, unit_multiplier_ns=1_000)
+
+        def add(time, kind, clock=None, sequence=1, **fields):
+            packet = trace.packet.add(trusted_packet_sequence_id=sequence, timestamp=time)
+            packet.track_event.type = kind
+            if clock:
+                packet.timestamp_clock_id = clock
+            for key, value in fields.items():
+                setattr(packet.track_event, key, value)
+
+        thread = trace.packet.add(trusted_packet_sequence_id=1, timestamp=1).track_descriptor  # at 6 us, which counts
+        thread.uuid, thread.thread.pid, thread.thread.tid = 8, 42, 43
+        add(1, TrackEvent.TYPE_SLICE_BEGIN, name="outer")  # 7 us of the monotonic clock: 13 us of the boot clock
+        add(2, TrackEvent.TYPE_SLICE_BEGIN, name="inner")
+        add(10, TrackEvent.TYPE_SLICE_END, clock=65)  # by no other packet
+        add(3, TrackEvent.TYPE_SLICE_END)
+        add(4_500, TrackEvent.TYPE_SLICE_BEGIN, clock=3, sequence=2, name="other", track_uuid=11)
+        add(10_700, TrackEvent.TYPE_SLICE_END, sequence=2, track_uuid=11)
+        add(5, TrackEvent.TYPE_SLICE_BEGIN, clock=64, sequence=2, name="lost")
+        report, (outer, inner, other) = self.load(trace.SerializeToString())
+        self.assertEqual(report["files"][0]["skipped"], {"of a clock of its sequence": 1})
+        zero = 1_700_000_000_000_000_000
+        self.assertEqual([(s["name"], s["start_ns"] - zero, s["duration_ns"], s["thread_id"]) for s in (other, outer, inner)],
+                         [("other", 10_500, 200, None), ("outer", 13_000, 5_000, 43), ("inner", 15_000, 1_000, 43)])
+
+    def test_packed_packets_are_counted(self):
+        trace = written() + b"\x0a\x05\x92\x03\x02\x78\x9c"
+        report, _ = self.load(trace)
+        self.assertEqual(report["files"][0]["skipped"]["compressed packets"], 1)
+
     def test_observations_by_name(self):
         _, spans = self.load(written(), options=["--model-range", "step *"])
         self.assertEqual(spans[0]["level"], "model")

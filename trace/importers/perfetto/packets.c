@@ -8,6 +8,7 @@ enum packet_field {
   PACKET_SEQUENCE_ID = 10,
   PACKET_TRACK_EVENT = 11,
   PACKET_INTERNED_DATA = 12,
+  PACKET_COMPRESSED = 50,
   PACKET_CLOCK_ID = 58,
   PACKET_DEFAULTS = 59,
   PACKET_TRACK_DESCRIPTOR = 60,
@@ -31,7 +32,6 @@ enum annotation_field {
   ANNOTATION_NAME = 10,
   ANNOTATION_STRING_IID = 17,
 };
-enum { CLOCK_REAL = 1, CLOCK_BOOT = 6 };
 static const unsigned interned_fields[PERFETTO_TEXTS] = {1, 2, 3, 29};
 
 struct place { // of a packet
@@ -125,32 +125,6 @@ const struct perfetto_track *perfetto_find_track(const struct perfetto_packets *
 {
   const uint64_t *place = map_find(&packets->track_of, map_number(uuid));
   return place != NULL ? &packets->tracks.items[*place - 1] : NULL;
-}
-
-// The first snapshot that has both clocks says what Unix time the zero of the boot clock was.
-static bool read_clocks(struct perfetto_packets *packets, struct wire snapshot)
-{
-  struct wire_field field, part;
-  uint64_t real = 0, boot = 0;
-  while (wire_next(&snapshot, &field)) {
-    struct wire clock = wire_inside(&field);
-    uint64_t id = 0, time = 0;
-    if (!wire_is(&field, 1, WIRE_BYTES))
-      continue;
-    while (wire_next(&clock, &part)) {
-      id = wire_is(&part, 1, WIRE_VARINT) ? part.value : id;
-      time = wire_is(&part, 2, WIRE_VARINT) ? part.value : time;
-    }
-    if (clock.problem != NULL)
-      return false;
-    real = id == CLOCK_REAL ? time : real;
-    boot = id == CLOCK_BOOT ? time : boot;
-  }
-  if (!packets->has_epoch && real != 0 && boot != 0 && real <= INT64_MAX && boot <= real) {
-    packets->has_epoch = true;
-    packets->epoch_ns = (int64_t)(real - boot);
-  }
-  return snapshot.problem == NULL;
 }
 
 static bool read_defaults(struct wire defaults, struct perfetto_sequence *sequence)
@@ -256,57 +230,75 @@ static bool read_event(struct perfetto_packets *packets, const struct place *pla
   return is_read && message.problem == NULL;
 }
 
-static const char *why_none(const struct perfetto_event *event, uint64_t clock, uint64_t time)
+static const char *why_none(const struct perfetto_event *event)
 {
   if (event->type == PERFETTO_INSTANT || event->type == PERFETTO_COUNTER)
     return event->type == PERFETTO_INSTANT ? "instant" : "counter";
-  if (event->type != PERFETTO_BEGIN && event->type != PERFETTO_END)
-    return "unknown type";
-  if (clock >= PERFETTO_BUILTIN_CLOCKS)
-    return "of a clock of its sequence";
-  return time > INT64_MAX ? "a time beyond 64 bits" : NULL;
+  return event->type != PERFETTO_BEGIN && event->type != PERFETTO_END ? "unknown type" : NULL;
+}
+
+struct parts { // of a packet; number 0: it has none
+  struct wire_field interned, defaults, body;
+  uint64_t time, clock;
+  bool has_time;
+};
+
+// Only one of the bodies is in a packet, but texts and defaults may be in any.
+static struct parts take_apart(struct wire *packet, uint64_t *ret_sequence)
+{
+  struct parts parts = {0};
+  struct wire_field field;
+  while (wire_next(packet, &field)) {
+    if (wire_is(&field, PACKET_TIMESTAMP, WIRE_VARINT)) {
+      parts.time = field.value;
+      parts.has_time = true;
+    }
+    parts.clock = wire_is(&field, PACKET_CLOCK_ID, WIRE_VARINT) ? field.value : parts.clock;
+    *ret_sequence = wire_is(&field, PACKET_SEQUENCE_ID, WIRE_VARINT) ? field.value : *ret_sequence;
+    if (wire_is(&field, PACKET_INTERNED_DATA, WIRE_BYTES))
+      parts.interned = field;
+    else if (wire_is(&field, PACKET_DEFAULTS, WIRE_BYTES))
+      parts.defaults = field;
+    else if (wire_is(&field, PACKET_CLOCK_SNAPSHOT, WIRE_BYTES) || wire_is(&field, PACKET_TRACK_EVENT, WIRE_BYTES) ||
+             wire_is(&field, PACKET_TRACK_DESCRIPTOR, WIRE_BYTES) || wire_is(&field, PACKET_COMPRESSED, WIRE_BYTES))
+      parts.body = field;
+  }
+  return parts;
 }
 
 bool perfetto_packet(struct perfetto_packets *packets, struct wire *packet, struct perfetto_event *event,
                      const char **ret_reason)
 {
-  struct wire_field field, data = {0}, body = {0};
-  uint64_t time = 0, clock = 0;
   struct place place = {0};
-  bool has_data = false, is_read = true;
-  *ret_reason = "another packet";
-  while (wire_next(packet, &field)) {
-    time = wire_is(&field, PACKET_TIMESTAMP, WIRE_VARINT) ? field.value : time;
-    clock = wire_is(&field, PACKET_CLOCK_ID, WIRE_VARINT) ? field.value : clock;
-    place.sequence = wire_is(&field, PACKET_SEQUENCE_ID, WIRE_VARINT) ? field.value : place.sequence;
-    if (wire_is(&field, PACKET_INTERNED_DATA, WIRE_BYTES)) {
-      data = field;
-      has_data = true;
-    }
-    bool is_body =
-        field.type == WIRE_BYTES && (field.number == PACKET_CLOCK_SNAPSHOT || field.number == PACKET_TRACK_EVENT ||
-                                     field.number == PACKET_DEFAULTS || field.number == PACKET_TRACK_DESCRIPTOR);
-    body = is_body ? field : body;
-  }
+  const char *why_no_time = NULL;
+  const struct parts parts = take_apart(packet, &place.sequence);
   place.defaults = find_sequence(packets, place.sequence);
-  if (has_data) // before what refers to it
-    is_read = read_interned(packets, place.sequence, wire_inside(&data));
-  if (body.number != 0)
-    *ret_reason = "";
-  switch ((enum packet_field)body.number) {
+  bool is_described = parts.interned.number != 0 || parts.defaults.number != 0, is_read = true;
+  *ret_reason = is_described ? "" : "another packet";
+  if (parts.interned.number != 0) // before what refers to it
+    is_read = read_interned(packets, place.sequence, wire_inside(&parts.interned));
+  if (parts.defaults.number != 0)
+    is_read &= read_defaults(wire_inside(&parts.defaults), place.defaults);
+  if (parts.body.number != PACKET_CLOCK_SNAPSHOT && (parts.has_time || parts.body.number == PACKET_TRACK_EVENT))
+    why_no_time =
+        perfetto_clocks_time(&packets->clocks, place.sequence, parts.clock != 0 ? parts.clock : place.defaults->clock,
+                             parts.time, &event->time_ns);
+  switch ((enum packet_field)parts.body.number) {
   case PACKET_CLOCK_SNAPSHOT:
-    is_read &= read_clocks(packets, wire_inside(&body));
-    break;
-  case PACKET_DEFAULTS:
-    is_read &= read_defaults(wire_inside(&body), place.defaults);
+    is_read &= perfetto_clocks_snapshot(&packets->clocks, place.sequence, wire_inside(&parts.body));
+    *ret_reason = "";
     break;
   case PACKET_TRACK_DESCRIPTOR:
-    is_read &= read_track(packets, wire_inside(&body));
+    is_read &= read_track(packets, wire_inside(&parts.body));
+    *ret_reason = "";
     break;
   case PACKET_TRACK_EVENT:
-    is_read &= read_event(packets, &place, wire_inside(&body), event);
-    event->time_ns = (int64_t)time;
-    *ret_reason = why_none(event, clock != 0 ? clock : place.defaults->clock, time);
+    is_read &= read_event(packets, &place, wire_inside(&parts.body), event);
+    *ret_reason = why_none(event);
+    *ret_reason = *ret_reason != NULL ? *ret_reason : why_no_time;
+    break;
+  case PACKET_COMPRESSED:
+    *ret_reason = "compressed packets";
     break;
   default:
     break;
@@ -323,5 +315,6 @@ void perfetto_packets_done(struct perfetto_packets *packets)
   map_done(&packets->sequence_of);
   vector_done(&packets->tracks);
   vector_done(&packets->sequences);
+  perfetto_clocks_done(&packets->clocks);
   buf_done(&packets->scratch);
 }

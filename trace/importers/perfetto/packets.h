@@ -7,11 +7,11 @@
 #include "base/vector.h"
 #include "base/wire.h"
 #include "importers/importer.h"
+#include "importers/perfetto/clocks.h"
 
 #include "base/buf.h"
 
 #define PERFETTO_CATEGORIES 4u // of an event
-#define PERFETTO_BUILTIN_CLOCKS 64u
 
 enum perfetto_text { PERFETTO_CATEGORY, PERFETTO_NAME, PERFETTO_KEY, PERFETTO_STRING, PERFETTO_TEXTS };
 enum perfetto_type { PERFETTO_BEGIN = 1, PERFETTO_END = 2, PERFETTO_INSTANT = 3, PERFETTO_COUNTER = 4 };
@@ -31,9 +31,8 @@ struct perfetto_packets { // starts as {.import = …}
   struct map sequence_of;
   VECTOR(struct perfetto_track) tracks;
   VECTOR(struct perfetto_sequence) sequences;
+  struct perfetto_clocks clocks;
   struct buf scratch;
-  bool has_epoch;
-  int64_t epoch_ns; // Unix time at the zero of the default clock
 };
 
 struct perfetto_event {

@@ -203,7 +203,7 @@ static enum status read_packets(struct reading *reading, int64_t run_id, struct 
 {
   struct import *import = reading->import;
   uint64_t open = 0;
-  int64_t most_ns = 0, ignored;
+  int64_t most_ns = 0, epoch_ns, ignored;
   for (;;) {
     XSP_TRY(import_wire_need(import, 1, err));
     if (import->input->at == import->input->end)
@@ -220,9 +220,10 @@ static enum status read_packets(struct reading *reading, int64_t run_id, struct 
   }
   if (open > 0)
     import_note(import, "%" PRIu64 " slices did not end, or before they began", open);
-  bool is_unix = reading->packets.has_epoch && !__builtin_add_overflow(most_ns, reading->packets.epoch_ns, &ignored);
+  bool is_unix = perfetto_clocks_epoch(&reading->packets.clocks, &epoch_ns) &&
+                 !__builtin_add_overflow(most_ns, epoch_ns, &ignored);
   import_run_set(import, &(struct store_run){.run_id = run_id, .epoch_is_unix = is_unix});
-  import_run_shift(import, is_unix ? reading->packets.epoch_ns : 0);
+  import_run_shift(import, is_unix ? epoch_ns : 0);
   return STATUS_OK;
 }
 
