@@ -134,6 +134,39 @@ class Perfetto(Imported):
         self.assertEqual([(s["name"], s["start_ns"] - zero, s["duration_ns"], s["thread_id"]) for s in (other, outer, inner)],
                          [("other", 10_500, 200, None), ("outer", 13_000, 5_000, 43), ("inner", 15_000, 1_000, 43)])
 
+    def test_what_comes_late(self):
+        """A track that two sequences write to, a name after its events, arguments at the end of a slice."""
+        trace = Trace()
+
+        def add(time, kind, sequence, **fields):
+            packet = trace.packet.add(trusted_packet_sequence_id=sequence, timestamp=time)
+            packet.track_event.type, packet.track_event.track_uuid = kind, 8
+            for key, value in fields.items():
+                setattr(packet.track_event, key, value)
+            return packet.track_event
+
+        def describe(**fields):
+            thread = trace.packet.add(trusted_packet_sequence_id=1).track_descriptor
+            thread.uuid = 8
+            for key, value in fields.items():
+                setattr(thread.thread, key, value)
+
+        describe(pid=42, tid=43)
+        end = add(5_000, TrackEvent.TYPE_SLICE_END, 2)  # before its beginning in the file
+        for key, value in (("uint_value", (1 << 64) - 1), ("pointer_value", 0xff), ("legacy_json_value", "[1]")):
+            setattr(end.debug_annotations.add(name=key), key, value)
+        end.debug_annotations.add(name="nested").dict_entries.add(name="a").int_value = 1
+        add(1_000, TrackEvent.TYPE_SLICE_BEGIN, 1, name="outer")
+        add(2_000, TrackEvent.TYPE_SLICE_BEGIN, 1, name="inner")
+        add(3_000, TrackEvent.TYPE_SLICE_END, 1)
+        describe(thread_name="late")
+        report, (outer, inner) = self.load(trace.SerializeToString())
+        self.assertEqual(report["files"][0]["skipped"], {})
+        self.assertEqual([(s["name"], s["start_ns"], s["duration_ns"], s["track"], s["process_id"], s["thread_id"]) for s in (outer, inner)],
+                         [("outer", 1_000, 4_000, "late", 42, 43), ("inner", 2_000, 1_000, "late", 42, 43)])
+        self.assertEqual(outer["tags"], {"uint_value": "18446744073709551615", "pointer_value": "0xff", "legacy_json_value": "[1]"})
+        self.assertIn("1 debug annotations", " ".join(report["files"][0]["notes"]))
+
     def test_packed_packets_are_counted(self):
         trace = written() + b"\x0a\x05\x92\x03\x02\x78\x9c"
         report, _ = self.load(trace)

@@ -2,6 +2,8 @@
 // Packets of Perfetto's protos/perfetto/trace; see packets.h. Called by perfetto.c for each packet in the file's order.
 #include "importers/perfetto/packets.h"
 
+#include <inttypes.h>
+
 enum packet_field {
   PACKET_CLOCK_SNAPSHOT = 6,
   PACKET_TIMESTAMP = 8,
@@ -29,6 +31,8 @@ enum annotation_field {
   ANNOTATION_INT = 4,
   ANNOTATION_DOUBLE = 5,
   ANNOTATION_STRING = 6,
+  ANNOTATION_POINTER = 7,
+  ANNOTATION_JSON = 9,
   ANNOTATION_NAME = 10,
   ANNOTATION_STRING_IID = 17,
 };
@@ -96,6 +100,22 @@ static bool read_thread(struct perfetto_packets *packets, struct wire message, u
   return message.problem == NULL;
 }
 
+// Of several descriptors of a track the last one to say something counts.
+static void keep_track(struct perfetto_packets *packets, uint64_t uuid, const struct perfetto_track *track)
+{
+  uint64_t *place = map_at(&packets->track_of, map_number(uuid), NULL);
+  if (*place == 0) {
+    *vector_add(&packets->tracks) = *track;
+    *place = packets->tracks.count;
+    return;
+  }
+  struct perfetto_track *known = &packets->tracks.items[*place - 1];
+  known->name = track->name != 0 ? track->name : known->name;
+  known->parent = track->parent != 0 ? track->parent : known->parent;
+  known->process_id = track->process_id != STORE_NONE ? track->process_id : known->process_id;
+  known->thread_id = track->thread_id != STORE_NONE ? track->thread_id : known->thread_id;
+}
+
 static bool read_track(struct perfetto_packets *packets, struct wire descriptor)
 {
   struct perfetto_track track = {.process_id = STORE_NONE, .thread_id = STORE_NONE};
@@ -113,11 +133,7 @@ static bool read_track(struct perfetto_packets *packets, struct wire descriptor)
       is_read = read_thread(packets, wire_inside(&field), 5, &track);
   }
   track.name = name != 0 ? name : track.name;
-  uint64_t *place = map_at(&packets->track_of, map_number(uuid), NULL);
-  if (*place == 0) {
-    *vector_add(&packets->tracks) = track;
-    *place = packets->tracks.count;
-  }
+  keep_track(packets, uuid, &track);
   return is_read && descriptor.problem == NULL;
 }
 
@@ -152,13 +168,27 @@ static struct perfetto_sequence *find_sequence(struct perfetto_packets *packets,
 }
 
 // ---- events ----------------------------------------------------------------------------------------------------------
+// What no tag holds as a number, and addresses.
+static uint32_t intern_number(struct perfetto_packets *packets, const struct wire_field *field)
+{
+  buf_clear(&packets->scratch);
+  buf_format(&packets->scratch, field->number == ANNOTATION_POINTER ? "0x%" PRIx64 : "%" PRIu64, field->value);
+  return import_string(packets->import, packets->scratch.data, packets->scratch.length);
+}
+
 // False: the value is of a kind that is no tag.
 static bool take_value(struct perfetto_packets *packets, uint64_t sequence, const struct wire_field *field,
                        struct store_tag *tag)
 {
   struct store_tag before = *tag;
+  bool is_large = field->number == ANNOTATION_POINTER || (field->number == ANNOTATION_UINT && field->value > INT64_MAX);
   tag->type = STORE_INT;
   tag->value.integer = (int64_t)field->value;
+  if (field->type == WIRE_VARINT && is_large) {
+    tag->type = STORE_TEXT;
+    tag->value.string = intern_number(packets, field);
+    return true;
+  }
   if (field->type == WIRE_VARINT &&
       (field->number == ANNOTATION_BOOL || field->number == ANNOTATION_UINT || field->number == ANNOTATION_INT))
     return true;
@@ -172,7 +202,7 @@ static bool take_value(struct perfetto_packets *packets, uint64_t sequence, cons
     tag->value.string = find_text(packets, sequence, PERFETTO_STRING, field->value);
     return true;
   }
-  if (wire_is(field, ANNOTATION_STRING, WIRE_BYTES)) {
+  if (wire_is(field, ANNOTATION_STRING, WIRE_BYTES) || wire_is(field, ANNOTATION_JSON, WIRE_BYTES)) {
     tag->value.string = intern(packets, field);
     return true;
   }
@@ -196,6 +226,7 @@ static bool read_annotation(struct perfetto_packets *packets, uint64_t sequence,
   }
   if (has_value && tag.key != 0)
     *vector_add(&event->tags) = tag;
+  packets->untaken += !has_value;
   return message.problem == NULL;
 }
 

@@ -32,6 +32,7 @@ struct perfetto_packets { // starts as {.import = …}
   VECTOR(struct perfetto_track) tracks;
   VECTOR(struct perfetto_sequence) sequences;
   struct perfetto_clocks clocks;
+  uint64_t untaken; // debug annotations whose value is no tag
   struct buf scratch;
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Perfetto's trace (.pftrace): slices of tracks as spans. What `xsp export --to perfetto` wrote comes back with its levels,
 // kinds, correlation ids and tags; slices of others get their level by their name. See docs/importers.md.
+#include "base/sorted.h"
 #include "format/level.h"
 #include "format/range.h"
 #include "importers/exported.h"
@@ -34,26 +35,35 @@ static int recognize(struct slice head, bool is_all)
   return known >= 2 ? 3 : 0;
 }
 
-struct slice_stack { // of one track
-  uint32_t track_id;
-  VECTOR(size_t) open; // places in `spans`
+#define NO_SPAN SIZE_MAX
+struct mark { // where a slice begins, or one ends
+  int64_t time_ns;
+  size_t order, span;          // in the file; in `spans`, NO_SPAN: an end
+  size_t first_tag, tag_count; // of an end, in `end_tags`
+};
+struct slice_track {
+  uint64_t uuid;
+  bool is_own, is_unsorted;
+  uint32_t track_id; // at the end, when all descriptors are known
+  VECTOR(struct mark) marks;
 };
 struct reading {
   struct import *import;
   struct perfetto_packets packets;
   struct perfetto_event event;
-  struct map stack_of; // uuid → place in `stacks` + 1
-  VECTOR(struct slice_stack) stacks;
-  VECTOR(struct store_span) spans; // in the order in which they begin
+  struct map place_of; // uuid → place in `tracks` + 1
+  VECTOR(struct slice_track) tracks;
+  VECTOR(struct store_span) spans; // in the order in which they begin in the file; track_id: place in `tracks`
+  VECTOR(struct store_tag) end_tags;
+  VECTOR(size_t) open; // places in `spans`, of the track that is paired
   struct import_exported exported;
 };
 
 // ---- tracks ----------------------------------------------------------------------------------------------------------
-static enum status add_track(struct reading *reading, uint64_t uuid, bool is_own, uint32_t *ret_track_id,
-                             struct error *err)
+static enum status add_track(struct reading *reading, struct slice_track *slices, struct error *err)
 {
   struct store_track row = IMPORT_NO_PLACE;
-  const struct perfetto_track *track = perfetto_find_track(&reading->packets, uuid);
+  const struct perfetto_track *track = perfetto_find_track(&reading->packets, slices->uuid);
   if (track != NULL && track->name != 0)
     row.name = import_text(reading->import, track->name, NULL);
   for (unsigned i = 0; i < 16 && track != NULL; i++) { // its own place, else its parents'
@@ -61,23 +71,28 @@ static enum status add_track(struct reading *reading, uint64_t uuid, bool is_own
     row.thread_id = row.thread_id == STORE_NONE ? track->thread_id : row.thread_id;
     track = track->parent != 0 ? perfetto_find_track(&reading->packets, track->parent) : NULL;
   }
-  if (is_own && row.process_id >= IMPORT_MADE_UP_PID)
+  if (slices->is_own && row.process_id >= IMPORT_MADE_UP_PID)
     row.process_id = STORE_NONE;
-  return import_track(reading->import, &row, ret_track_id, err);
+  return import_track(reading->import, &row, &slices->track_id, err);
 }
 
-static enum status find_stack(struct reading *reading, uint64_t uuid, bool is_own, struct slice_stack **ret_stack,
-                              struct error *err)
+static size_t find_place(struct reading *reading, uint64_t uuid, bool is_own)
 {
-  uint64_t *place = map_at(&reading->stack_of, map_number(uuid), NULL);
+  uint64_t *place = map_at(&reading->place_of, map_number(uuid), NULL);
   if (*place == 0) {
-    uint32_t track_id = 0;
-    XSP_TRY(add_track(reading, uuid, is_own, &track_id, err));
-    vector_add(&reading->stacks)->track_id = track_id;
-    *place = reading->stacks.count;
+    *vector_add(&reading->tracks) = (struct slice_track){.uuid = uuid, .is_own = is_own};
+    *place = reading->tracks.count;
   }
-  *ret_stack = &reading->stacks.items[*place - 1];
-  return STATUS_OK;
+  return (size_t)*place - 1;
+}
+
+static struct mark *add_mark(struct slice_track *track, int64_t time_ns, size_t span)
+{
+  size_t order = track->marks.count;
+  struct mark *mark = vector_add(&track->marks);
+  *mark = (struct mark){.time_ns = time_ns, .order = order, .span = span};
+  track->is_unsorted |= order > 0 && mark[-1].time_ns > time_ns;
+  return mark;
 }
 
 // ---- slices ----------------------------------------------------------------------------------------------------------
@@ -134,10 +149,9 @@ static int64_t own_number(const struct reading *reading)
   return 0;
 }
 
-static enum status begin_slice(struct reading *reading, struct error *err)
+static void begin_slice(struct reading *reading)
 {
   const struct perfetto_event *event = &reading->event;
-  struct slice_stack *stack;
   struct store_span span = {.span_id = import_exported_id(&reading->exported, own_number(reading)),
                             .start_ns = event->time_ns,
                             .name = event->name,
@@ -145,30 +159,56 @@ static enum status begin_slice(struct reading *reading, struct error *err)
   bool is_own = take_level(reading, &span);
   if (!is_own)
     level_by_name(reading, &span);
-  XSP_TRY(find_stack(reading, event->track, is_own, &stack, err));
-  span.track_id = stack->track_id;
+  size_t place = find_place(reading, event->track, is_own);
+  span.track_id = (uint32_t)place;
   span.flags |= STORE_SPAN_OPEN;
   take_tags(reading, is_own, &span);
-  *vector_add(&stack->open) = reading->spans.count;
+  (void)add_mark(&reading->tracks.items[place], event->time_ns, reading->spans.count);
   *vector_add(&reading->spans) = span;
-  return STATUS_OK;
 }
 
-static enum status end_slice(struct reading *reading, struct error *err)
+static void end_slice(struct reading *reading)
 {
-  struct slice_stack *stack;
-  XSP_TRY(find_stack(reading, reading->event.track, false, &stack, err));
-  if (stack->open.count == 0) {
-    import_skip(reading->import, "end without a beginning");
-    return STATUS_OK;
-  }
-  struct store_span *span = &reading->spans.items[stack->open.items[--stack->open.count]];
+  const struct perfetto_event *event = &reading->event;
+  size_t place = find_place(reading, event->track, false);
+  struct mark *mark = add_mark(&reading->tracks.items[place], event->time_ns, NO_SPAN);
+  mark->first_tag = reading->end_tags.count;
+  mark->tag_count = event->tags.count;
+  for (size_t i = 0; i < event->tags.count; i++)
+    *vector_add(&reading->end_tags) = event->tags.items[i];
+}
+
+// ---- pairs -----------------------------------------------------------------------------------------------------------
+SORTED_BY(compare_marks, struct mark, RISING(time_ns) ?: RISING(order))
+
+static void end_span(struct reading *reading, const struct mark *end, struct store_span *span)
+{
+  span->duration_ns = end->time_ns - span->start_ns; // both are at least 0
+  span->flags &= (uint8_t)~STORE_SPAN_OPEN;
   import_joined(reading->import);
-  if (reading->event.time_ns >= span->start_ns) { // both are at least 0
-    span->duration_ns = reading->event.time_ns - span->start_ns;
-    span->flags &= (uint8_t)~STORE_SPAN_OPEN;
+  for (size_t i = 0; i < end->tag_count; i++) {
+    struct store_tag tag = reading->end_tags.items[end->first_tag + i];
+    tag.span_id = span->span_id;
+    if (tag.type != STORE_TEXT || tag.value.string != 0)
+      import_tag(reading->import, &tag);
   }
-  return STATUS_OK;
+}
+
+// By time, as several sequences of packets may write to a track; at equal times in the order of the file.
+static void pair_up(struct reading *reading, struct slice_track *track)
+{
+  reading->open.count = 0;
+  if (track->is_unsorted)
+    vector_sort(&track->marks, compare_marks);
+  for (size_t i = 0; i < track->marks.count; i++) {
+    const struct mark *mark = &track->marks.items[i];
+    if (mark->span != NO_SPAN)
+      *vector_add(&reading->open) = mark->span;
+    else if (reading->open.count > 0)
+      end_span(reading, mark, &reading->spans.items[reading->open.items[--reading->open.count]]);
+    else
+      import_skip(reading->import, "end without a beginning");
+  }
 }
 
 // ---- the file --------------------------------------------------------------------------------------------------------
@@ -196,22 +236,33 @@ static enum status read_packet(struct reading *reading, struct error *err)
     import_skip(import, reason);
   if (reason != NULL)
     return STATUS_OK;
-  return reading->event.type == PERFETTO_BEGIN ? begin_slice(reading, err) : end_slice(reading, err);
+  (reading->event.type == PERFETTO_BEGIN ? begin_slice : end_slice)(reading);
+  return STATUS_OK;
 }
 
-static enum status read_packets(struct reading *reading, int64_t run_id, struct error *err)
+static enum status read_packets(struct reading *reading, struct error *err)
+{
+  struct import *import = reading->import;
+  for (;;) {
+    XSP_TRY(import_wire_need(import, 1, err));
+    if (import->input->at == import->input->end)
+      return STATUS_OK;
+    XSP_TRY(read_packet(reading, err));
+  }
+}
+
+static enum status put_all(struct reading *reading, int64_t run_id, struct error *err)
 {
   struct import *import = reading->import;
   uint64_t open = 0;
   int64_t most_ns = 0, epoch_ns, ignored;
-  for (;;) {
-    XSP_TRY(import_wire_need(import, 1, err));
-    if (import->input->at == import->input->end)
-      break;
-    XSP_TRY(read_packet(reading, err));
+  for (size_t i = 0; i < reading->tracks.count; i++) {
+    pair_up(reading, &reading->tracks.items[i]);
+    XSP_TRY(add_track(reading, &reading->tracks.items[i], err));
   }
   for (size_t i = 0; i < reading->spans.count; i++) {
     struct store_span *span = &reading->spans.items[i];
+    span->track_id = reading->tracks.items[span->track_id].track_id;
     import_exported_put(&reading->exported, span);
     (void)import_exported_next(&reading->exported, true, span);
     most_ns = span->start_ns + span->duration_ns > most_ns ? span->start_ns + span->duration_ns : most_ns;
@@ -219,7 +270,10 @@ static enum status read_packets(struct reading *reading, int64_t run_id, struct 
     XSP_TRY(import_span(import, span, err));
   }
   if (open > 0)
-    import_note(import, "%" PRIu64 " slices did not end, or before they began", open);
+    import_note(import, "%" PRIu64 " slices did not end", open);
+  if (reading->packets.untaken > 0)
+    import_note(import, "%" PRIu64 " debug annotations are objects, lists or no numbers: they are no tags",
+                reading->packets.untaken);
   bool is_unix = perfetto_clocks_epoch(&reading->packets.clocks, &epoch_ns) &&
                  !__builtin_add_overflow(most_ns, epoch_ns, &ignored);
   import_run_set(import, &(struct store_run){.run_id = run_id, .epoch_is_unix = is_unix});
@@ -232,13 +286,17 @@ static enum status read_file(struct import *import, struct error *err)
   struct reading reading = {.import = import, .packets.import = import};
   int64_t run_id = import_run(import, &(struct store_run){0});
   import_exported_make(import, &reading.exported);
-  enum status status = read_packets(&reading, run_id, err);
-  for (size_t i = 0; i < reading.stacks.count; i++)
-    vector_done(&reading.stacks.items[i].open);
-  vector_done(&reading.stacks);
+  enum status status = read_packets(&reading, err);
+  if (status == STATUS_OK)
+    status = put_all(&reading, run_id, err);
+  for (size_t i = 0; i < reading.tracks.count; i++)
+    vector_done(&reading.tracks.items[i].marks);
+  vector_done(&reading.tracks);
   vector_done(&reading.spans);
+  vector_done(&reading.end_tags);
+  vector_done(&reading.open);
   vector_done(&reading.event.tags);
-  map_done(&reading.stack_of);
+  map_done(&reading.place_of);
   import_exported_done(&reading.exported);
   perfetto_packets_done(&reading.packets);
   return status;
