@@ -73,6 +73,15 @@ class RocProf(Imported):
         self.assertEqual((named["ncclAllReduce"]["level"], named["ncclAllReduce"]["thread_id"], layer["process_id"]), ("library", 71, 70))
         self.assertEqual(self.system()["gpu"], "AMD Instinct MI300X")
 
+    def test_a_grid_that_blocks_do_not_fill(self):
+        """As of HSA's and OpenCL's launches: the last block is cut."""
+        file = copy.deepcopy(FILE)
+        info = file["rocprofiler-sdk-tool"][0]["buffer_records"]["kernel_dispatch"][0]["dispatch_info"]
+        info["grid_size"] = {"x": 1000, "y": 1, "z": 1}
+        info["workgroup_size"] = {"x": 256, "y": 2, "z": 1}
+        _, spans = self.load(file)
+        self.assertEqual(self.by_name(spans)["gemm(float*)"]["tags"]["grid"], "[4,1,1]")
+
     def test_processes_do_not_share_correlation_ids(self):
         _, spans = self.load({"rocprofiler-sdk-tool": [process(70), process(71)]})
         gemms = [span for span in spans if span["name"] == "gemm(float*)"]

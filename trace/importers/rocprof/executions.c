@@ -7,6 +7,12 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+// How many blocks a size takes: the last one may be cut, as of OpenCL's and HSA's launches.
+static int64_t blocks_of(int64_t items, int64_t block)
+{
+  return items / block + (items % block != 0);
+}
+
 void rocprof_tag_extents(struct import *import, int64_t span_id, const int64_t block[3], const int64_t grid[3])
 {
   char text[80];
@@ -15,8 +21,8 @@ void rocprof_tag_extents(struct import *import, int64_t span_id, const int64_t b
       return;
   int length = snprintf(text, sizeof text, "[%" PRId64 ",%" PRId64 ",%" PRId64 "]", block[0], block[1], block[2]);
   import_tag_bytes(import, span_id, import_word(import, "block"), text, (size_t)length);
-  length = snprintf(text, sizeof text, "[%" PRId64 ",%" PRId64 ",%" PRId64 "]", grid[0] / block[0], grid[1] / block[1],
-                    grid[2] / block[2]);
+  length = snprintf(text, sizeof text, "[%" PRId64 ",%" PRId64 ",%" PRId64 "]", blocks_of(grid[0], block[0]),
+                    blocks_of(grid[1], block[1]), blocks_of(grid[2], block[2]));
   import_tag_bytes(import, span_id, import_word(import, "grid"), text, (size_t)length);
 }
 
