@@ -82,6 +82,16 @@ class RocProf(Imported):
         _, spans = self.load(file)
         self.assertEqual(self.by_name(spans)["gemm(float*)"]["tags"]["grid"], "[4,1,1]")
 
+    def test_lists_that_are_not_read_are_counted(self):
+        file = copy.deepcopy(FILE)
+        whole = file["rocprofiler-sdk-tool"][0]
+        whole["callback_records"] = {"counter_collection": [{"dispatch_data": {}, "records": [{"value": 1.0}]}] * 2}
+        whole["buffer_records"]["pc_sample_host_trap"] = [{"record": {"pc": {}}, "inst_index": 0}] * 3
+        whole["buffer_records"]["of_a_later_version"] = [record(9, 0, 1, 2, 1)]
+        report, spans = self.load(file)
+        self.assertEqual((len(spans), report["files"][0]["skipped"]),
+                         (8, {"memory": 1, "counter": 2, "sample of instructions": 3, "other record": 1}))
+
     def test_processes_do_not_share_correlation_ids(self):
         _, spans = self.load({"rocprofiler-sdk-tool": [process(70), process(71)]})
         gemms = [span for span in spans if span["name"] == "gemm(float*)"]

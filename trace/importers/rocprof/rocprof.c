@@ -16,15 +16,7 @@ static int recognize(struct slice head, bool is_all)
   return slice_starts_with(head, "{") && slice_contains(head, TOP) ? 3 : 0;
 }
 
-enum section {
-  SECTION_NONE,
-  SECTION_CALLS,
-  SECTION_LIBRARY,
-  SECTION_RANGES,
-  SECTION_KERNELS,
-  SECTION_COPIES,
-  SECTION_SKIPPED
-};
+enum section { SECTION_CALLS, SECTION_LIBRARY, SECTION_RANGES, SECTION_KERNELS, SECTION_COPIES, SECTION_SKIPPED };
 static const struct {
   const char *name;
   enum section section;
@@ -91,6 +83,7 @@ struct reading { // `json` for the visitors
   struct map tracks;          // (process, device or thread), (stream) → track
   int64_t last_span_id, process_count;
   enum section section;
+  const char *skipped; // why the records of a list that is only counted are no spans
   // Of the record that is read:
   const char *inside;
   int64_t values[FIELD_COUNT];
@@ -241,19 +234,47 @@ static bool take_record(void *context, struct json_reader *reader, const char *k
   return import_json_ok(&reading->json, add_record(reading, reading->json.err));
 }
 
+static bool count_record(void *context, struct json_reader *reader, const char *key)
+{
+  const struct reading *reading = context;
+  import_skip(reading->json.import, reading->skipped);
+  return true;
+}
+
+// Samples and counters have no times, or not those of a span; a list of another name may be new.
+static bool count_section(struct reading *reading, struct json_reader *reader, const char *name)
+{
+  bool is_sample = strncmp(name, "pc_sample_", strlen("pc_sample_")) == 0;
+  reading->skipped = is_sample                                    ? "sample of instructions"
+                     : strstr(name, "counter_collection") != NULL ? "counter"
+                                                                  : "other record";
+  return json_each(reader, count_record, reading);
+}
+
 static bool take_section(void *context, struct json_reader *reader, const char *key)
 {
   struct reading *reading = context;
-  reading->section = SECTION_NONE;
+  if (reader->event != JSON_ARRAY)
+    return true;
   for (size_t i = 0; i < sizeof sections / sizeof sections[0]; i++)
-    if (strcmp(sections[i].name, key) == 0)
+    if (strcmp(sections[i].name, key) == 0) {
       reading->section = sections[i].section;
-  return reading->section == SECTION_NONE || reader->event != JSON_ARRAY || json_each(reader, take_record, context);
+      return json_each(reader, take_record, context);
+    }
+  return count_section(reading, reader, key);
+}
+
+static bool take_callback_section(void *context, struct json_reader *reader, const char *key)
+{
+  return reader->event != JSON_ARRAY || count_section(context, reader, key);
 }
 
 static bool take_member(void *context, struct json_reader *reader, const char *key)
 {
-  return strcmp(key, "buffer_records") != 0 || reader->event != JSON_OBJECT || json_each(reader, take_section, context);
+  bool is_object = reader->event == JSON_OBJECT;
+  if (is_object && strcmp(key, "callback_records") == 0)
+    return json_each(reader, take_callback_section, context);
+  return !is_object || strcmp(key, "buffer_records") != 0 || json_each(reader, take_section, context);
 }
 
 static bool take_process(void *context, struct json_reader *reader, const char *key)
