@@ -57,6 +57,13 @@ class Perf(Imported):
         self.assertEqual((process["name"], process["level"], process["start_ns"], process["end_ns"]),
                          ("net", "application", 512_345_428_000, 512_346_000_000))
 
+    def test_libraries_that_were_removed(self):
+        """As of code that was made at run time; a library's name may have parentheses of its own."""
+        self.load(FLAT + "         python3    77 12345.010001:     120000 cycles:      7f1122334455 run(int)+0x5 (/memfd:jit (deleted))\n"
+                         "         python3    77 12345.011001:     120000 cycles:      7f1122334455 [unknown] (/tmp/a (1).so)\n")
+        self.assertEqual([(s["frame"], s["module"]) for s in self.samples()[3:]],
+                         [("run(int)", "/memfd:jit (deleted)"), (None, "/tmp/a (1).so")])
+
     def test_time_by_function(self):
         self.load(STACKS)
         rows = {row["function"]: row for row in xsp_json("analyze", "A22", self.out, "--json")["rows"]}

@@ -218,6 +218,22 @@ static enum status begin_sample(struct reading *reading, const struct header *he
   return STATUS_OK;
 }
 
+// The place after the parenthesis that the last one closes: "(/memfd:jit (deleted))". Where none does, after the last that opens;
+// 0: there is none.
+static size_t find_module(struct slice text)
+{
+  size_t depth = 0, last = 0;
+  for (size_t at = slice_ends_with(text, ")") ? text.length : 0; at > 0; at--) {
+    depth += text.data[at - 1] == ')';
+    if (text.data[at - 1] != '(')
+      continue;
+    if (--depth == 0)
+      return at;
+    last = last == 0 ? at : last;
+  }
+  return last;
+}
+
 // "7f3a81c04f45 sgemm_kernel+0x25 (/usr/lib/libblas.so.3)". CPython's own trampolines are "py::function:/path/file.py".
 static void read_frame(struct reading *reading, struct slice text)
 {
@@ -225,10 +241,8 @@ static void read_frame(struct reading *reading, struct slice text)
   struct frame frame = {.kind = XSP_FRAME_NATIVE};
   (void)next_word(&text);
   text = slice_trim(text);
-  size_t open = text.length;
-  while (open > 0 && text.data[open - 1] != '(')
-    open--;
-  if (open < 2 || !slice_ends_with(text, ")"))
+  size_t open = find_module(text);
+  if (open < 2)
     return;
   struct slice module = {text.data + open, text.length - open - 1},
                name = slice_trim((struct slice){text.data, open - 1});
