@@ -226,6 +226,13 @@ class Xplane(unittest.TestCase):
             self.assertEqual(found[f"range {at}"], (start // 1000, (start + duration) // 1000 - start // 1000,
                                                     {f"k{at}": number, f"text{at}": f"value {at}"}))
 
+    def test_numbers_without_a_sign(self):
+        """What no tag holds as a number is a text, as in other formats."""
+        host = xspace.Plane("/host:CPU")
+        host.line(1, "python3", 0, [("range", 0, 10**6, {"most": (1 << 64) - 1, "least": 1 << 63, "below": (1 << 63) - 1})])
+        _, (span,) = self.load(xspace.space(host))
+        self.assertEqual(span["tags"], {"most": "18446744073709551615", "least": "9223372036854775808", "below": (1 << 63) - 1})
+
     def test_steps_are_the_module_that_is_repeated(self):
         host = xspace.Plane("/host:CPU")
         host.line(1, "python3", 0, [xspace.operation("a", at, 5, at, at, "jit_train") for at in (0, 10, 20)]

@@ -30,6 +30,7 @@ static inline bool take_stat(const struct xplane *x, const struct xplane_plane *
   case WIRE_KEY(STAT_INT64, WIRE_VARINT):
     value->type = VALUE_INT;
     value->integer = (int64_t)field->value;
+    value->is_large = field->number == STAT_UINT64 && field->value > INT64_MAX;
     return true;
   case WIRE_KEY(STAT_REFERENCE, WIRE_VARINT):
     set_reference(x, plane, value, field->value);

@@ -6,6 +6,8 @@
 #include "format/level.h"
 #include "format/range.h"
 
+#include <inttypes.h>
+
 void xplane_events_start(struct xplane *x)
 {
 #define X(name) x->strings.name = import_word(x->import, #name);
@@ -90,6 +92,14 @@ static void tag_text(struct xplane *x, int64_t span_id, uint32_t key, uint32_t t
     import_tag_text(x->import, span_id, key, string);
 }
 
+// What no tag holds as a number.
+static void tag_large(struct xplane *x, int64_t span_id, uint32_t key, uint64_t number)
+{
+  char text[24];
+  int length = snprintf(text, sizeof text, "%" PRIu64, number);
+  import_tag_bytes(x->import, span_id, key, text, (size_t)length);
+}
+
 // What the program gave its own ranges. What begins with "_" is the profiler's.
 static void tag_others(struct xplane *x, const struct xplane_event *event, int64_t span_id)
 {
@@ -98,7 +108,9 @@ static void tag_others(struct xplane *x, const struct xplane_event *event, int64
     uint32_t key = xplane_string(x, value->name);
     if (key == 0 || slice_starts_with(xplane_text(x, value->name), "_"))
       continue;
-    if (value->type == VALUE_INT)
+    if (value->type == VALUE_INT && value->is_large)
+      tag_large(x, span_id, key, (uint64_t)value->integer);
+    else if (value->type == VALUE_INT)
       import_tag_int(x->import, span_id, key, value->integer);
     else if (value->type == VALUE_DOUBLE)
       import_tag_double(x->import, span_id, key, value->real);

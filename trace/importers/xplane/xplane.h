@@ -74,11 +74,11 @@ struct xplane_plane {
 
 struct xplane_value {
   enum { VALUE_NONE, VALUE_INT, VALUE_DOUBLE, VALUE_TEXT } type;
+  bool is_large; // VALUE_INT of an event's `others`: above INT64_MAX, `integer` has its bits
   int64_t integer;
   double real;
-  struct slice text;  // into the event, or xplane.texts
-  uint32_t reference; // of xplane.texts + 1; 0: into the event
-  uint32_t name;      // text
+  struct slice text;        // into the event, or xplane.texts
+  uint32_t reference, name; // of xplane.texts + 1, 0: into the event; a text
 };
 #define XPLANE_OTHERS 16u // further values of an event that are kept
 struct xplane_event {
