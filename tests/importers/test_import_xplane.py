@@ -233,6 +233,17 @@ class Xplane(unittest.TestCase):
         _, (span,) = self.load(xspace.space(host))
         self.assertEqual(span["tags"], {"most": "18446744073709551615", "least": "9223372036854775808", "below": (1 << 63) - 1})
 
+    def test_planes_that_are_not_read_are_counted(self):
+        host, other, tpu = (xspace.Plane(name) for name in ("/host:CPU", "/device:CUSTOM:Megascale Trace", "/device:TPU:0"))
+        host.line(1, "python3", 0, [("range", 0, 10**6, {})])
+        other.line(1, "sends", 0, [("send", 0, 10**6, {}), ("receive", 10**6, 10**6, {})])
+        tpu.line(1, "Sparse Core Ops", 0, [("gather", 0, 10**6, {})])
+        tpu.line(2, "Steps", 0, 3 * [("0", 0, 10**6, {})])
+        report, spans = self.load(xspace.space(host, other, tpu))
+        self.assertEqual([span["name"] for span in spans], ["range"])
+        self.assertEqual({s["reason"]: s["count"] for s in xspace_skipped(report)},
+                         {"of another plane": 2, "of a SparseCore": 1, "derived line": 3})
+
     def test_steps_are_the_module_that_is_repeated(self):
         host = xspace.Plane("/host:CPU")
         host.line(1, "python3", 0, [xspace.operation("a", at, 5, at, at, "jit_train") for at in (0, 10, 20)]

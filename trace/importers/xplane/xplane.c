@@ -58,14 +58,18 @@ enum status xplane_broken(const struct xplane *x, const char *problem, struct er
 
 // ---- lines -----------------------------------------------------------------------------------------------------------
 
-// What repeats other lines, grouped by steps, modules or scopes, is no line of its own.
-static bool is_derived(const struct xplane_line *line)
+// Why a line's events are counted only; NULL: they are read. What repeats other lines, grouped by steps, modules or scopes, is no
+// line of its own.
+static const char *why_left_out(const struct xplane_line *line)
 {
+  static const char derived[] = "derived line";
   if (line->plane->kind != PLANE_DEVICE)
-    return false;
-  if (line->plane->is_tpu)
-    return !slice_is(line->name, "XLA Ops") && !slice_is(line->name, "XLA Modules");
-  return !slice_starts_with(line->name, "Stream #");
+    return line->plane->kind == PLANE_HOST ? NULL : "of another plane";
+  if (!line->plane->is_tpu)
+    return slice_starts_with(line->name, "Stream #") ? NULL : derived;
+  if (slice_starts_with(line->name, "Sparse Core"))
+    return "of a SparseCore";
+  return slice_is(line->name, "XLA Ops") || slice_is(line->name, "XLA Modules") ? NULL : derived;
 }
 
 static enum status read_line_field(struct xplane *x, struct xplane_line *line, const struct field *field,
@@ -85,7 +89,7 @@ static enum status read_line_field(struct xplane *x, struct xplane_line *line, c
   }
   if (field->number == LINE_EVENTS) {
     ++*events;
-    if (x->pass == PASS_NAMES || is_derived(line))
+    if (x->pass == PASS_NAMES || why_left_out(line) != NULL)
       return import_wire_pass_over(x->import, field->value, err);
     XSP_TRY(take(x, field->value, &bytes, err));
     return xplane_read_event(x, line, bytes, err);
@@ -103,7 +107,7 @@ static enum status read_events(struct xplane *x, struct xplane_line *line, uint6
 {
   struct input *input = x->import->input;
   uint64_t left = end - import_wire_offset(x->import), length = 0;
-  bool is_read = x->pass != PASS_NAMES && !is_derived(line);
+  bool is_read = x->pass != PASS_NAMES && why_left_out(line) == NULL;
   const char *stop = left < (uint64_t)(input->end - input->at) ? input->at + left : input->end;
   while (input->at < stop && *input->at == (char)WIRE_KEY(LINE_EVENTS, WIRE_BYTES)) {
     struct wire wire = {input->at + 1, stop, NULL};
@@ -129,8 +133,8 @@ static enum status read_line(struct xplane *x, uint64_t end, struct error *err)
         (status = read_line_field(x, &line, &field, &events, err)) == STATUS_OK)
       status = read_events(x, &line, end, &events, err);
   } while (status == STATUS_OK && is_field);
-  if (status == STATUS_OK && x->pass == PASS_SPANS && is_derived(&line))
-    import_skip_many(x->import, "derived line", events);
+  if (status == STATUS_OK && x->pass == PASS_SPANS && why_left_out(&line) != NULL)
+    import_skip_many(x->import, why_left_out(&line), events);
   if (x->pass == PASS_SURVEY)
     xplane_survey_line_end(x);
   if (status == STATUS_OK && x->pass == PASS_SPANS)
@@ -162,7 +166,9 @@ static enum status read_name_field(struct xplane *x, const struct field *field, 
 static bool has_lines(const struct xplane *x)
 {
   enum xplane_plane_kind kind = x->planes.items[x->plane].kind;
-  return x->pass == PASS_NAMES ? kind == PLANE_THREADS : kind == PLANE_HOST || kind == PLANE_DEVICE;
+  if (x->pass != PASS_SURVEY)
+    return (kind == PLANE_THREADS) == (x->pass == PASS_NAMES); // those of other planes are counted
+  return kind == PLANE_HOST || kind == PLANE_DEVICE;
 }
 
 static enum status read_plane(struct xplane *x, uint64_t end, struct error *err)
