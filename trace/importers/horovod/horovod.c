@@ -46,12 +46,14 @@ struct collective { // that ended
 struct rank_lane { // of a rank: its collectives overlap
   int64_t rank, end_ns;
   uint32_t track_id;
+  size_t next; // of the rank: its place + 1; 0: there is none
 };
 struct reading {
   struct import *import;
   struct map places; // by pid, as id of its text: place in `tensors`, from 1
   VECTOR(struct tensor) tensors;
   VECTOR(struct rank_lane) lanes;
+  struct map first_lane_of;           // by rank: place + 1
   VECTOR(struct collective) unticked; // until it is known whether ticks name ranks
   int64_t last_span_id, rank_count, collectives, zero_ns, last_ns;
 };
@@ -78,18 +80,22 @@ static enum status make_track(struct reading *reading, const char *name, uint32_
 static enum status lane_of(struct reading *reading, int64_t rank, int64_t start_ns, int64_t end_ns,
                            uint32_t *ret_track_id, struct error *err)
 {
-  for (size_t i = 0; i < reading->lanes.count; i++) {
-    struct rank_lane *lane = &reading->lanes.items[i];
-    if (lane->rank != rank || lane->end_ns > start_ns)
-      continue;
-    lane->end_ns = end_ns;
-    *ret_track_id = lane->track_id;
-    return STATUS_OK;
+  uint64_t *first = map_at(&reading->first_lane_of, map_number((uint64_t)rank), NULL);
+  size_t place = (size_t)*first, last = 0;
+  for (; place != 0 && reading->lanes.items[place - 1].end_ns > start_ns; place = reading->lanes.items[place - 1].next)
+    last = place;
+  if (place == 0) {
+    struct rank_lane lane = {.rank = rank};
+    XSP_TRY(make_track(reading, "collectives", &lane.track_id, err));
+    *vector_add(&reading->lanes) = lane;
+    place = reading->lanes.count;
+    if (last != 0)
+      reading->lanes.items[last - 1].next = place;
+    else
+      *first = place;
   }
-  struct rank_lane lane = {.rank = rank, .end_ns = end_ns};
-  XSP_TRY(make_track(reading, "collectives", &lane.track_id, err));
-  *vector_add(&reading->lanes) = lane;
-  *ret_track_id = lane.track_id;
+  reading->lanes.items[place - 1].end_ns = end_ns;
+  *ret_track_id = reading->lanes.items[place - 1].track_id;
   return STATUS_OK;
 }
 
@@ -322,6 +328,7 @@ static enum status read_file(struct import *import, struct error *err)
     vector_done(&reading.tensors.items[i].ready);
   vector_done(&reading.tensors);
   vector_done(&reading.lanes);
+  map_done(&reading.first_lane_of);
   vector_done(&reading.unticked);
   map_done(&reading.places);
   return status;
