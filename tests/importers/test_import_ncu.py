@@ -69,6 +69,17 @@ class NsightCompute(Imported):
         self.assertTrue(any("1 kernels have no duration" in note for note in report["files"][0]["notes"]))
         self.assertIn("locked clocks", " ".join(report["files"][0]["notes"]))
 
+    def test_units_that_fit_each_value(self):
+        """Of one metric the kernels have several units, in versions before "Ghz" and after."""
+        header = COLUMNS + ',"Section Name","Metric Name","Metric Unit","Metric Value"\n'
+        units = [("cycle/nsecond", "1.25"), ("cycle/usecond", "1,250"), ("Ghz", "1.25"), ("cycle/s", "1,250,000,000"), ("Mbyte/msecond", "1.25")]
+        times = [("usecond", "2.5"), ("ms", "0.0025"), ("ns", "2,500"), ("nsecond", "2,500"), ("us", "2.5")]
+        text = header + rows(*(kernel(at, "saxpy") + ["", name, *value] for at in range(len(units))
+                               for name, value in (("SM Frequency", units[at]), ("gpu__time_active.avg", times[at]))))
+        _, spans = self.load(text)
+        self.assertEqual([(span["tags"]["SM Frequency"], span["tags"]["gpu__time_active.avg"]) for span in spans],
+                         len(units) * [(1_250_000_000, 2500)])
+
     def test_metrics_join_a_trace(self):
         """Latencies of the trace, metrics of Nsight Compute."""
         trace = '"Start","Duration","Device","Context","Stream","Name","Correlation_ID"\nus,us,,,,,\n' \

@@ -36,13 +36,31 @@ static const struct {
 };
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 
-// "Kbyte", "Minst", "Ghz": decimal multiples; 1 for other units.
+// Of a time: how many nanoseconds it has; 0: it is none.
+static double time_factor(struct slice unit)
+{
+  static const struct {
+    const char *name, *other;
+    double ns;
+  } units[] = {{"nsecond", "ns", 1}, {"usecond", "us", 1e3}, {"msecond", "ms", 1e6}, {"second", "s", 1e9}};
+  for (size_t i = 0; i < COUNT(units); i++)
+    if (slice_is(unit, units[i].name) || slice_is(unit, units[i].other))
+      return units[i].ns;
+  return 0;
+}
+
+// "Kbyte", "Minst", "Ghz": decimal multiples; "cycle/nsecond": as in a second; "usecond": as nanoseconds; 1 for other units. Each
+// kernel has what fits its value.
 static double unit_factor(struct slice unit)
 {
   static const char prefixes[] = "KMGT";
   const char *prefix =
       unit.length > 1 && islower((unsigned char)unit.data[1]) ? memchr(prefixes, unit.data[0], 4) : NULL;
-  return prefix != NULL ? pow(1000, (double)(prefix - prefixes + 1)) : 1;
+  double factor = prefix != NULL ? pow(1000, (double)(prefix - prefixes + 1)) : 1, time = time_factor(unit);
+  struct slice below = unit, above;
+  if (time == 0 && slice_cut(&below, '/', &above) && below.data != NULL && time_factor(below) > 0)
+    return factor * (1e9 / time_factor(below));
+  return time > 0 ? time : factor;
 }
 
 // "1,234.5" with its separators of thousands; "n/a", "nan" and texts are no numbers.
@@ -63,21 +81,14 @@ static bool read_number(struct slice value, double *ret_number)
 
 static bool duration_of(struct slice name, struct slice unit, double value, struct ncu_kernel *kernel)
 {
-  static const struct {
-    const char *name, *other;
-    double ns;
-  } units[] = {{"nsecond", "ns", 1}, {"usecond", "us", 1e3}, {"msecond", "ms", 1e6}, {"second", "s", 1e9}};
-  if (!slice_is(name, "gpu__time_duration.sum") && !slice_is(name, "gpu__time_duration.avg") &&
-      !slice_is(name, "Duration"))
+  double ns = value * time_factor(unit);
+  if ((!slice_is(name, "gpu__time_duration.sum") && !slice_is(name, "gpu__time_duration.avg") &&
+       !slice_is(name, "Duration")) ||
+      time_factor(unit) == 0 || !(ns >= 0 && ns < 0x1p62))
     return false;
-  for (size_t i = 0; i < COUNT(units); i++)
-    if ((slice_is(unit, units[i].name) || slice_is(unit, units[i].other)) && value >= 0 &&
-        value * units[i].ns < 0x1p62) {
-      kernel->duration_ns = (int64_t)rint(value * units[i].ns);
-      kernel->has_duration = true;
-      return true;
-    }
-  return false;
+  kernel->duration_ns = (int64_t)rint(ns);
+  kernel->has_duration = true;
+  return true;
 }
 
 // Operations of tensor cores by type; what tensor_src counts is flops already.
