@@ -79,6 +79,14 @@ class Perf(Imported):
                           (12_345_009_001_000, 1_000_000, "dot", None)])
         self.assertIn("cycles: counts no time", " ".join(report["files"][0]["notes"]))
 
+    def test_two_kinds_of_processors(self):
+        """Their cycles are two events; a thread is on one of them at a time."""
+        core, atom = (FLAT.replace("cycles:", f"cpu_{kind}/cycles/P:") for kind in ("core", "atom"))
+        report, _ = self.load(core + atom.replace("12345.", "12346."))
+        self.assertEqual((len(self.samples()), report["files"][0]["skipped"]), (6, {}))
+        report, _ = self.load(core + atom.replace("/cycles/", "/instructions/"))
+        self.assertEqual((len(self.samples()), report["files"][0]["skipped"]), (3, {"of another event than the first": 3}))
+
     def test_what_cannot_be_read(self):
         far = FLAT.replace("12345.000001", "99999999999.000001")
         self.refuse(far, mentions=["beyond 64 bits"])

@@ -182,13 +182,21 @@ static bool is_clock(struct slice event)
   return slice_cut(&event, ':', &name) && (slice_is(name, "cpu-clock") || slice_is(name, "task-clock"));
 }
 
+// "cpu_core/cycles/P:" and "cpu_atom/cycles/P:" are one event, of the two kinds of processors that a machine may have: a thread is on
+// one at a time.
+static struct slice of_any_processor(struct slice event)
+{
+  struct slice rest = event, unit;
+  return slice_cut(&rest, '/', &unit) && rest.length > 0 ? rest : event;
+}
+
 static enum status begin_sample(struct reading *reading, const struct header *header, struct error *err)
 {
   struct import *import = reading->import;
   struct store_span times;
   struct thread *thread;
   bool has_times;
-  uint32_t event = import_slice(import, header->event);
+  uint32_t event = import_slice(import, of_any_processor(header->event));
   if (reading->event == 0) {
     reading->event = event;
     reading->is_clock = is_clock(header->event);
