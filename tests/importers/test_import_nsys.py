@@ -364,6 +364,12 @@ class Spans(WithFolder):
         file, spans = self.load(export)
         self.assertEqual(self.named(spans, "step 1")["level"], "application")
 
+    def test_payloads_without_a_sign(self):
+        """SQLite has their bits as a number with one."""
+        export = Export().nvtx("a", 10, 20, uint64Value=-1).nvtx("b", 20, 30, uint64Value=(1 << 63) - 1).nvtx("c", 30, 40, int64Value=-1)
+        _, spans = self.load(export)
+        self.assertEqual([span["tags"]["payload"] for span in spans], ["18446744073709551615", (1 << 63) - 1, -1])
+
     def test_categories_and_payloads(self):
         export = Export().nvtx("solver", 1, None, kind=33, category=4)
         export.nvtx("a", 10, 20, category=4).nvtx("b", 20, 30, category=5, uint64Value=17)

@@ -5,6 +5,8 @@
 
 #include "format/range.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 static const char table[] = "NVTX_EVENTS";
@@ -37,6 +39,7 @@ enum {
   JSON,
   JSON_ID,
   FIRST_PAYLOAD,
+  UINT64_PAYLOAD = FIRST_PAYLOAD,
   LAST_PAYLOAD = FIRST_PAYLOAD + 5,
   COLUMNS,
 };
@@ -200,6 +203,20 @@ static void tag_dims(struct nsys_reader *reader, const struct range *range, int6
   import_tag_text(reader->import, span_id, reader->keys.input_dims, text);
 }
 
+// SQLite's numbers have a sign: uint64Value has the bits of what is above them.
+static void tag_payload(struct nsys_reader *reader, struct import_scan *scan, size_t column, int64_t span_id)
+{
+  char text[24];
+  bool is_integer = import_scan_type(scan, column) == IMPORT_INTEGER;
+  int64_t number = is_integer ? import_scan_int(scan, column, 0) : 0;
+  if (column != UINT64_PAYLOAD || number >= 0) {
+    nsys_tag(reader, scan, column, span_id, reader->keys.payload);
+    return;
+  }
+  int length = snprintf(text, sizeof text, "%" PRIu64, (uint64_t)number);
+  import_tag_bytes(reader->import, span_id, reader->keys.payload, text, (size_t)length);
+}
+
 static enum status tag_range(struct nsys_reader *reader, struct import_scan *scan, const struct range *range,
                              int64_t span_id, struct error *err)
 {
@@ -229,7 +246,7 @@ static enum status tag_range(struct nsys_reader *reader, struct import_scan *sca
     import_tag_text(import, span_id, reader->keys.payload, text);
   for (size_t column = FIRST_PAYLOAD; column <= LAST_PAYLOAD && text == 0; column++)
     if (import_scan_type(scan, column) != IMPORT_NULL) {
-      nsys_tag(reader, scan, column, span_id, reader->keys.payload);
+      tag_payload(reader, scan, column, span_id);
       break;
     }
   return STATUS_OK;
