@@ -125,6 +125,7 @@ enum status kineto_track_use(struct kineto *kineto, struct kineto_track *track, 
 // ---- ranks
 struct rank {
   int64_t label, process_id, number; // number: in the order of the labels
+  const char *text;                  // of the label
   bool shares_process;               // its number with another rank: each had the pids of its own container
 };
 
@@ -156,12 +157,17 @@ static struct rank *find_ranks(struct kineto *kineto, size_t *ret_count)
 }
 
 // By the labels: "TP00" before "TP01", "rank2" before "rank10".
+SORTED_BY(by_label, struct rank, strverscmp(a->text, b->text))
+
 static void number_ranks(struct kineto *kineto, struct rank *ranks, size_t count)
 {
   for (size_t i = 0; i < count; i++)
-    for (size_t k = 0; k < count; k++)
-      ranks[i].number += strverscmp(import_text(kineto->import, (uint32_t)ranks[k].label, NULL),
-                                    import_text(kineto->import, (uint32_t)ranks[i].label, NULL)) < 0;
+    ranks[i].text = import_text(kineto->import, (uint32_t)ranks[i].label, NULL);
+  qsort(ranks, count, sizeof *ranks, by_label);
+  for (size_t i = 0; i < count; i++) {
+    bool is_same = i > 0 && by_label(&ranks[i - 1], &ranks[i]) == 0;
+    ranks[i].number = is_same ? ranks[i - 1].number : (int64_t)i;
+  }
 }
 
 // The file is of one rank.
