@@ -99,7 +99,8 @@ static void *use_all(void *unused)
 {
   for (uint32_t i = 0; i < OBJECTS; i++) {
     __atomic_add_fetch(&arrived, 1, __ATOMIC_ACQ_REL);
-    for (uint32_t spins = 1; __atomic_load_n(&arrived, __ATOMIC_ACQUIRE) < (i + 1) * THREADS; spins++) // they come together
+    // They come together.
+    for (uint32_t spins = 1; __atomic_load_n(&arrived, __ATOMIC_ACQUIRE) < (i + 1) * THREADS; spins++)
       if (spins % SPINS == 0)
         sched_yield();
     struct known *known;
