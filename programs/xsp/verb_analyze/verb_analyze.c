@@ -331,8 +331,8 @@ const struct verb verb_analyze = {
     .synopsis = "[ID...] FILE|FOLDER... [OPTION...]",
     .description =
         "Runs the analyses named by ID over the files and prints a table for each. Without an ID, or with the word "
-        "summary: the cause in one sentence, the lines with most time, A1, the first five rows of A2, A10 and ranges, as "
-        "far as the file has them, the list of analyses, and the first three findings.\n\n" VERB_LIST "\n\n"
+        "summary: the cause in one sentence, the lines with most time, A1, the first five rows of A2, A10 and ranges, "
+        "as far as the file has them, the list of analyses, and the first three findings.\n\n" VERB_LIST "\n\n"
         "T8 to T11 have one table over all experiments of all files. "
         "For these a folder means the .xsp files in it, by name, and unreadable files are named and left out.\n\n"
         "Where a file lacks what an analysis needs, the status is 1; of several analyses the possible ones are "
