@@ -8,6 +8,7 @@
 #include "analyze/findings/shared.h"
 #include "analyze/findings/source_line.h"
 #include "analyze/findings/work_paths.h"
+#include "analyze/lines/lines.h"
 #include "analyze/runs/compilations.h"
 #include "base/saturate.h"
 #include "base/sorted.h"
@@ -18,8 +19,8 @@
 
 #define BINS 20 // of the main thread's other time: what happens once, however long, is at one place of it
 
-struct work_total { // of a kind
-  double ns;
+struct work_total {               // of a kind
+  double ns, squares;             // squares: of the single samples' times
   uint32_t bins, observed_bins;   // a bit for each in which it happens: of the other time, of the observations
   size_t times, observations;     // that it begins: after other work or in another observation; in another observation
   double once_ns, observation_ns; // most from the start of an observation to that of the next; of the one at hand
@@ -32,18 +33,12 @@ struct works {
   double *own_ns; // of WORK_OWN, by context
   struct own_lines lines;
   struct work_total totals[WORK_KINDS];
-  double window_ns;           // from the first sample of the program's own functions to the last
-  double all_ns, outside_ns;  // of the main thread's samples there; of those outside of models
-  double idle_ms;             // of an observation: XLA executes no module
-  const char *compiled_again; // what, and why; NULL: unknown
-  bool trains;                // some layer has a backward pass
+  double window_ns;                       // from the first sample of the program's own functions to the last
+  double all_ns, all_squares, outside_ns; // of the main thread's samples; of their single times; outside of models
+  double idle_ms;                         // of an observation: XLA executes no module
+  const char *compiled_again;             // what, and why; NULL: unknown
+  bool trains;                            // some layer has a backward pass
 };
-
-// Code without a name or file was made at run time: a library's kernel.
-static bool is_unknown(const struct store_frame *frame)
-{
-  return frame->kind != XSP_FRAME_PYTHON && frame->module == NULL;
-}
 
 // Which kind of work a sample shows.
 static unsigned kind_of_sample(const struct works *works, const struct work_path *path, uint32_t context_id,
@@ -60,7 +55,9 @@ static unsigned kind_of_sample(const struct works *works, const struct work_path
     return WORK_SLEEP;
   if (path->is_arrays && !works->trains) // the input of each request; training could prepare its own elsewhere
     return WORK_NONE;
-  bool is_own = !path->is_models && !is_unknown(own_lines_frame(&works->lines, context_id));
+  const struct store_frame *frame =
+      own_lines_frame(&works->lines, context_id); // without a module: code made at run time
+  bool is_own = !path->is_models && (frame->kind == XSP_FRAME_PYTHON || frame->module != NULL);
   return is_own && (sample == SAMPLE_CPU || sample == SAMPLE_IO || sample == SAMPLE_CHILD) ? WORK_OWN : WORK_NONE;
 }
 
@@ -96,6 +93,7 @@ static void keep_loop(struct works *works, const struct view_run *run, bool *is_
     sample->is_after = !is_observed;
     samples->ns[sample->kind] += sample->ns;
     samples->all_ns += sample->ns;
+    works->all_squares += sample->ns * sample->ns;
     works->outside_ns += path->is_models ? 0 : sample->ns;
     samples->items.items[kept++] = *sample;
   }
@@ -159,6 +157,7 @@ static void add_sample(struct works *works, const struct main_sample *sample, do
   total->observation_ns += sample->ns;
   total->once_ns = fmax(total->once_ns, total->observation_ns);
   total->ns += sample->ns;
+  total->squares += sample->ns * sample->ns;
   total->bins |= bin_of(part);
   total->observed_bins |= bin_of(observed_part);
   own_lines_add(&works->lines, work_path_of(&works->work_paths, sample->context_id)->own, sample->kind, sample->ns);
@@ -298,8 +297,7 @@ static bool is_judged(const struct works *works, unsigned kind)
 }
 
 // Numbers that are read every so many steps cost little: what is queued before is computed meanwhile. A search has a model for each
-// trial, of several steps. JAX compiles each operation
-// that is not under jax.jit for each shape, also when a program sets up a few layers.
+// trial, of several steps. JAX compiles each operation that is not under jax.jit for each shape, also to set up a few layers.
 static bool is_often(const struct works *works, unsigned kind)
 {
   const struct work_total *total = &works->totals[kind];
@@ -329,6 +327,8 @@ static void judge(struct works *works, unsigned kind)
   double ms = again_ns * per_sampled(works) / 1e6 / (double)findings->set->observation_count;
   double least_pct = findings_threshold(findings, least_of(kind));
   const struct own_line *found = own_lines_main(&works->lines, kind, total->ns);
+  if (kind == WORK_EAGER) // programs without a fault have nearly as much, and short ones few samples
+    ms *= 1 - lines_error_ns(total->ns, total->squares, works->all_ns, works->all_squares) / total->ns;
   if (found != NULL && is_judged(works, kind) && is_often(works, kind) &&
       analyze_share_pct(gain_ms(works, kind, ms), findings->loop_ms) >= least_pct && happens_again(works, total))
     add(works, kind, found);
