@@ -156,11 +156,19 @@ static void test_spans_of_parts_have_their_tags(void **state)
   }
 }
 
+static void load_with_tags(struct store *store, struct timeline *timeline, struct arena *arena,
+                           struct timeline_run *run)
+{
+  struct error err;
+  assert_int_equal(timeline_open(store, timeline, &err), STATUS_OK);
+  assert_int_equal(timeline_load(timeline, 0, TIMELINE_COLUMNS, arena, run, &err), STATUS_OK);
+  assert_int_equal(timeline_load_tags(timeline, arena, run, &err), STATUS_OK);
+}
+
 static void test_the_last_span_has_its_own_tags(void **state)
 {
   (void)state;
   struct arena arena = {0};
-  struct error err;
   struct timeline timeline;
   struct timeline_run run;
   char path[64];
@@ -171,9 +179,7 @@ static void test_the_last_span_has_its_own_tags(void **state)
   add_tag(store, 5, 5);
   add_tag(store, 12, 12); // of a span that is not there
   finish(store);
-  assert_int_equal(timeline_open(store, &timeline, &err), STATUS_OK);
-  assert_int_equal(timeline_load(&timeline, 0, TIMELINE_COLUMNS, &arena, &run, &err), STATUS_OK);
-  assert_int_equal(timeline_load_tags(&timeline, &arena, &run, &err), STATUS_OK);
+  load_with_tags(store, &timeline, &arena, &run);
   assert_non_null(run.tag_starts);
   for (int64_t id = 1; id <= 5; id++) {
     struct timeline_range tags = timeline_tags(&run, id);
@@ -191,7 +197,6 @@ static void test_tags_of_a_run_without_spans(void **state)
 {
   (void)state;
   struct arena arena = {0};
-  struct error err;
   struct timeline timeline;
   struct timeline_run run;
   char path[64];
@@ -199,9 +204,7 @@ static void test_tags_of_a_run_without_spans(void **state)
   struct store *store = open_store(path);
   add_tag(store, 12, 12);
   finish(store);
-  assert_int_equal(timeline_open(store, &timeline, &err), STATUS_OK);
-  assert_int_equal(timeline_load(&timeline, 0, TIMELINE_COLUMNS, &arena, &run, &err), STATUS_OK);
-  assert_int_equal(timeline_load_tags(&timeline, &arena, &run, &err), STATUS_OK);
+  load_with_tags(store, &timeline, &arena, &run);
   assert_null(run.tag_starts); // which rows of spans refer to
   timeline_done(&timeline);
   arena_done(&arena);
