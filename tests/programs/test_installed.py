@@ -71,6 +71,9 @@ class Wheel(unittest.TestCase):
     def check(self, program, python, **variables):
         environment = {"PATH": "/usr/bin:/bin", **variables}
         out = program.parent / "run.xsp"
+        page = program.parents[1] / "share/doc/xsp/docs/run.md"
+        self.assertTrue(page.exists())
+        self.assertIn(str(page.parent.resolve()), subprocess.run([program, "help"], capture_output=True, text=True, check=True).stdout)
         subprocess.run([program, "run", "-q", "-o", out, "--", "/bin/true"], check=True, env=environment)
         code = (f"import xsp; print(len(xsp.open({str(out)!r}).runs))\n"
                 "try: xsp.evaluate('missing.yml')\nexcept xsp.Error as error: print(error)")

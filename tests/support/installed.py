@@ -36,6 +36,9 @@ class Verbs:
         self.assertIn("evaluate", verbs)
         for verb in verbs:
             self.assertIn(f"xsp {verb}", self.xsp("help", verb))
+        pages = pathlib.Path(self.xsp("help").splitlines()[-1].rpartition(" are in ")[2])
+        self.assertTrue((pages / "run.md").exists(), pages)
+        self.assertTrue(pages.is_relative_to(self.program.resolve().parents[1]), pages)
 
     @UNSANITIZED
     def test_run(self):

@@ -2,8 +2,10 @@
 // Help for the terminal, from the verbs' descriptors. Called by main and by `xsp help`.
 #include "programs/xsp/verb_help/help.h"
 
+#include "launch/install.h"
 #include "report/display.h"
 
+#include <limits.h>
 #include <string.h>
 
 #define LEFT_COLUMN 26u // option names; help text is to their right
@@ -92,6 +94,9 @@ static void put_overview(unsigned width, struct buf *out)
   }
   buf_text(out, "\nOptions may be anywhere; `--` ends them. `xsp help VERB` has more about each.\n"
                 "Exit status: 0 done, 1 the answer is no, 2 wrong use or bad input, 3 the environment failed.\n");
+  char pages[PATH_MAX];
+  if (install_find_pages(pages, sizeof pages))
+    buf_format(out, "Pages that messages name, such as docs/run.md, are in %s\n", pages);
 }
 
 void help_start(struct buf *out)
