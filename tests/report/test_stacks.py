@@ -249,6 +249,15 @@ class Stacks(unittest.TestCase):
             (main, thread | {"xsp.wait": "sleep"}, none, [400], [900]),
             (main, thread | {"xsp.wait": "io"}, none, [100], [990])])
 
+    def test_times_before_1970_in_otlp_profiles(self):
+        """OTLP has no such times: their samples are a sum without times, beside those of the path that have some."""
+        script = threads()
+        script.sample("cpu", 0, 4, 2)
+        script.sample("cpu", -5, 3, 2)
+        script.write(self.trace)
+        found = [(values, times) for chain, _, _, values, times in self.otlp_profiles()["cpu", "nanoseconds"] if chain == (MAIN, FORWARD)]
+        self.assertCountEqual(found, [([7], []), ([25, 20], [400, 700])])
+
     def test_samples_of_instructions_in_otlp_profiles(self):
         sampled().write(self.trace)
         self.assertCountEqual(self.otlp_profiles()["samples", "count"],

@@ -173,7 +173,7 @@ static void put_thread(struct profiles *profiles, const struct one *one)
                     attribute_of(profiles, "xsp.wait", sample_kind_name(one->kind), 0));
 }
 
-// Of one group.
+// Of one group, all with times or all without: what has none has no timestamps, and its sum is one value.
 static void put_sample(struct profiles *profiles, const struct one *ones, size_t count)
 {
   struct buf *out = &profiles->out;
@@ -181,8 +181,12 @@ static void put_sample(struct profiles *profiles, const struct one *ones, size_t
   protobuf_varint(out, SAMPLE_STACK, stack_of(profiles, ones->context_id));
   put_thread(profiles, ones);
   protobuf_varint(out, SAMPLE_LINK, link_of(profiles, ones->span_id));
-  for (size_t i = 0; i < count; i++)
-    protobuf_varint(out, SAMPLE_VALUES, (uint64_t)ones[i].value);
+  uint64_t sum = 0;
+  for (size_t i = 0; i < count; i++) {
+    sum += (uint64_t)ones[i].value;
+    if (ones[i].time_ns > 0 || i == count - 1)
+      protobuf_varint(out, SAMPLE_VALUES, ones[i].time_ns > 0 ? (uint64_t)ones[i].value : sum);
+  }
   for (size_t i = 0; i < count && ones[i].time_ns > 0; i++)
     protobuf_fixed64(out, SAMPLE_TIMES, (uint64_t)ones[i].time_ns);
   protobuf_end(out, sample);
@@ -209,7 +213,9 @@ static void put_profile(struct profiles *profiles, enum stacks_sampled which, st
   }
   qsort(ones, count, sizeof *ones, compare_samples);
   for (size_t first = 0, end; first < count; first = end) {
-    for (end = first + 1; end < count && compare_groups(&ones[first], &ones[end]) == 0;)
+    bool has_times = ones[first].time_ns > 0;
+    for (end = first + 1;
+         end < count && compare_groups(&ones[first], &ones[end]) == 0 && (ones[end].time_ns > 0) == has_times;)
       end++;
     put_sample(profiles, ones + first, end - first);
   }
