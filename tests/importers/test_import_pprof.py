@@ -181,6 +181,23 @@ class Pprof(Imported):
             self.assertEqual((sample["name"], sample["file"], sample["line"], sample["of"], sample["module"]),
                              ("step", "/src/train.py", 12, "python", None))
 
+    def test_what_is_no_cpu_time(self):
+        """Wall time has waits in it, and a note; so have values that are left out. CPU time and waits for locks need none."""
+        for types, period, expected in ((["cpu"], None, []), (["delay"], None, []), (["wall"], None, ['of "wall"']),
+                                        (["cpu", "wall"], None, ["not read: wall"]), (["wall", "delay"], None, ["not read: wall"])):
+            writer = Writer(("samples", "count"), *((kind, "nanoseconds") for kind in types), period=period)
+            writer.sample([1] + [500] * len(types), writer.location(("step", "/src/train.py", 12)))
+            report, _ = self.load(writer.bytes())
+            notes = [note for note in report["files"][0]["notes"] if "sums, no times" not in note]
+            self.assertEqual(len(notes), len(expected), (types, notes))
+            for note, word in zip(notes, expected):
+                self.assertIn(word, note)
+        writer = Writer(("samples", "count"), period=10_000_000)
+        writer.profile.period_type.type = writer.text("wall")
+        writer.sample([4], writer.location(("step", "/src/train.py", 12)))
+        report, _ = self.load(writer.bytes())
+        self.assertIn('of "wall"', " ".join(report["files"][0]["notes"]))
+
     def test_what_cannot_be_read(self):
         writer, main, *_ = server(("samples", "count"), ("cpu", "nanoseconds"))
         writer.sample([1, 5], main)

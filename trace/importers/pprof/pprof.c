@@ -72,6 +72,11 @@ static int64_t unit_ns(struct slice unit)
   return 0;
 }
 
+static int text_length(struct slice text)
+{
+  return (int)(text.length < 64 ? text.length : 64);
+}
+
 static enum sample_kind kind_of(struct slice type)
 {
   if (slice_is(type, "delay") || slice_is(type, "contentions")) // of Go's profiles of locks
@@ -117,6 +122,29 @@ static size_t choose_type(const struct pprof_profile *profile, int64_t *ret_unit
   return chosen;
 }
 
+// What analyses would take for CPU time, and what is left out.
+static void note_types(const struct reading *reading, size_t chosen)
+{
+  const struct pprof_profile *profile = &reading->profile;
+  struct buf others SCOPED(buf_done) = {0};
+  struct slice unit = pprof_text(profile, profile->types.items[chosen].unit);
+  uint64_t counted = unit_ns(unit) > 0 ? profile->types.items[chosen].type : profile->period.type;
+  struct slice type = pprof_text(profile, counted);
+  if (reading->values.items[chosen].kind == SAMPLE_CPU && !slice_is(type, "cpu"))
+    import_note(reading->import,
+                "its times are of \"%.*s\", which may have waits in them: its samples count as CPU time",
+                text_length(type), type.data);
+  for (size_t i = 0; i < profile->types.count && others.length < 200; i++) {
+    type = pprof_text(profile, profile->types.items[i].type);
+    if (i != chosen && !slice_is(pprof_text(profile, profile->types.items[i].unit), "count")) {
+      buf_format(&others, "%s", others.length > 0 ? ", " : "");
+      buf_utf8(&others, type.data, (size_t)text_length(type));
+    }
+  }
+  if (others.length > 0)
+    import_note(reading->import, "other values of its samples are not read: %s", others.data);
+}
+
 static enum status read_types(struct reading *reading, struct error *err)
 {
   const struct pprof_profile *profile = &reading->profile;
@@ -129,11 +157,12 @@ static enum status read_types(struct reading *reading, struct error *err)
   struct slice type = pprof_text(profile, profile->types.count > 0 ? profile->types.items[0].type : 0);
   if (chosen == SIZE_MAX)
     return import_broken(reading->import, err, 0, "it has no time, only %.*s; a profile of CPU time or of locks has",
-                         (int)(type.length < 64 ? type.length : 64), type.data);
+                         text_length(type), type.data);
   for (size_t i = 0; i < profile->types.count; i++)
     *vector_add(&reading->values) = (struct value){.role = ROLE_NONE};
   type = pprof_text(profile, profile->types.items[chosen].type);
   reading->values.items[chosen] = (struct value){ROLE_SAMPLE, kind_of(type), ns};
+  note_types(reading, chosen);
   return STATUS_OK;
 }
 
