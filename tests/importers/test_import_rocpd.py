@@ -133,6 +133,21 @@ class Rocpd(Imported):
                                  ("library", 71, 70))
                 self.assertEqual((self.system()["gpu"], self.system()["host"]), ("AMD Instinct MI300X", "node7"))
 
+    def test_copies_within_the_host_and_large_ids(self):
+        """No GPU takes part in the copy, so it is on none; ids of more than 32 bits join calls and kernels."""
+        for schema in (3, 4):
+            path, large = os.path.join(self.folder, f"large{schema}.db"), 1 << 32 | 7
+            database = Database(path, schema=schema).program()
+            database.region("HIP_RUNTIME_API", "hipLaunchKernel", 310, 320, large)
+            database.kernel(1600, 1700, large, 1, stream=3)
+            database.row("rocpd_memory_copy", "MEMORY_COPY", 2000, 2600, 9, stream=3, name_id=9, src_agent_id=0, dst_agent_id=0, size=64)
+            database.close()
+            _, spans = self.load_files(path)
+            (copied,) = (span for span in spans if span["name"] == "Memcpy HtoH")
+            self.assertEqual((copied["device_id"], copied["thread_id"], copied["process_id"]), (None, None, 70))
+            self.assertEqual([(span["basis"], span["tags"]["recorded_correlation"]) for span in spans if span["name"] == "gemm(float*)"],
+                             [("correlation", 7), ("correlation", large)])
+
     def test_numbers_of_rows(self):
         """Processes and threads by the numbers of their rows."""
         _, spans = self.load_files(self.program(schema=4, rows_from=1))

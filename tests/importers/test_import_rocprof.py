@@ -82,6 +82,31 @@ class RocProf(Imported):
         _, spans = self.load(file)
         self.assertEqual(self.by_name(spans)["gemm(float*)"]["tags"]["grid"], "[4,1,1]")
 
+    def test_a_copy_within_the_host(self):
+        """No GPU takes part, so it is on none."""
+        file = copy.deepcopy(FILE)
+        file["rocprofiler-sdk-tool"][0]["buffer_records"]["memory_copy"].append(
+            record(3, 1, 2000, 2600, 9, src_agent_id=handle(10), dst_agent_id=handle(10), bytes=64))
+        _, spans = self.load(file)
+        named = self.by_name(spans)
+        self.assertEqual([(named[f"Memcpy {kind}"]["device_id"], named[f"Memcpy {kind}"]["thread_id"]) for kind in ("HtoH", "HtoD")],
+                         [(None, None), (0, None)])
+
+    def test_ids_of_more_than_32_bits(self):
+        """They join calls and kernels, too, and those of two processes are apart."""
+        file = {"rocprofiler-sdk-tool": [process(70), process(71)]}
+        large = 1 << 32 | 7  # that of process 71 with the id 7
+        for whole in file["rocprofiler-sdk-tool"]:
+            for records in ("kernel_dispatch", "hip_api"):
+                extra = copy.deepcopy(whole["buffer_records"][records][0])
+                extra["correlation_id"]["internal"] = large
+                whole["buffer_records"][records].append(extra)
+        _, spans = self.load(file)
+        gemms = [span for span in spans if span["name"] == "gemm(float*)"]
+        self.assertEqual([span["basis"] for span in gemms], ["correlation"] * 4)
+        self.assertEqual(len({span["correlation_id"] for span in gemms}), 4)
+        self.assertEqual(sorted(span["tags"]["recorded_correlation"] for span in gemms), [7, 7, large, large])
+
     def test_lists_that_are_not_read_are_counted(self):
         file = copy.deepcopy(FILE)
         whole = file["rocprofiler-sdk-tool"][0]

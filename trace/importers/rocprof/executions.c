@@ -56,10 +56,18 @@ void rocprof_name_track(char name[96], const struct store_track *track, bool has
            track->stream_id);
 }
 
-void rocprof_set_correlation(struct import *import, struct store_span *span, int64_t process, int64_t recorded)
+#define LARGE_FROM (INT64_C(1) << 62) // above those of all processes
+
+void rocprof_set_correlation(struct import *import, struct store_span *span, struct map *large, int64_t process,
+                             int64_t recorded)
 {
-  if (recorded <= 0 || recorded > UINT32_MAX)
+  if (recorded <= 0)
     return;
   span->correlation_id = process << 32 | recorded;
+  if (recorded > UINT32_MAX) {
+    uint64_t *number = map_at(large, (struct map_key){(uint64_t)process, (uint64_t)recorded}, NULL);
+    *number = *number == 0 ? large->count : *number;
+    span->correlation_id = LARGE_FROM + (int64_t)*number;
+  }
   import_tag_int(import, span->span_id, import_word(import, "recorded_correlation"), recorded);
 }

@@ -3,6 +3,7 @@
 #ifndef XSP_IMPORTERS_ROCPROF_EXECUTIONS_H
 #define XSP_IMPORTERS_ROCPROF_EXECUTIONS_H
 
+#include "base/map.h"
 #include "importers/importer.h"
 
 #define ROCPROF_NO_GPU (-1) // a CPU, or not known
@@ -15,7 +16,9 @@ void rocprof_make_copy(struct import *import, struct store_span *span, int64_t f
 void rocprof_make_range(struct import *import, struct store_span *span, uint32_t text);
 // "GPU 0 stream 3", or its queue: the place of a track.
 void rocprof_name_track(char name[96], const struct store_track *track, bool has_stream);
-// The id that a call and what it started share, of a process by its place in the file; its tag.
-void rocprof_set_correlation(struct import *import, struct store_span *span, int64_t process, int64_t recorded);
+// The id that a call and what it started share, of a process by its place in the file; its tag. `large` has those of more than 32
+// bits, (process, id) → number from 1; the caller frees it.
+void rocprof_set_correlation(struct import *import, struct store_span *span, struct map *large, int64_t process,
+                             int64_t recorded);
 
 #endif

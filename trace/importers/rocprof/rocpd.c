@@ -54,6 +54,7 @@ struct reading {
   int64_t process_count;
   struct map processes; // (part, row of the process) → number + 1
   struct map tracks;    // (process, device), (stream or thread) → track
+  struct map large;     // of rocprof_set_correlation
   int64_t last_span_id;
 };
 
@@ -113,6 +114,24 @@ static enum status find_track(struct reading *reading, const struct rocpd_place 
   return STATUS_OK;
 }
 
+// Of copies in which no GPU takes part: they are on no thread, as they run beside it.
+static enum status copies_track(struct reading *reading, const struct rocpd_place *place, uint32_t *ret_track_id,
+                                struct error *err)
+{
+  struct store_track track = IMPORT_NO_PLACE;
+  struct map_key key = {(uint64_t)reading->process << 32 | (UINT32_MAX - 1), 0}; // of no device
+  uint64_t *known = map_at(&reading->tracks, key, NULL);
+  track.name = "copies on the host";
+  if (*known == 0) {
+    if (place->process != STORE_NONE)
+      XSP_TRY(rocpd_system_id(&reading->rocpd, ROCPD_PROCESSES, place->process, &track.process_id, err));
+    XSP_TRY(import_track(reading->import, &track, ret_track_id, err));
+    *known = *ret_track_id;
+  }
+  *ret_track_id = (uint32_t)*known;
+  return STATUS_OK;
+}
+
 // Times, place and event of a row. span->span_id stays 0: it is skipped.
 static enum status begin_span(struct reading *reading, struct import_scan *scan, struct store_span *span,
                               struct rocpd_place *ret_place, struct rocpd_event *ret_event, struct error *err)
@@ -161,7 +180,7 @@ static enum status read_region(void *context, struct import_scan *scan, struct e
     span.flags = is_call ? STORE_SPAN_CALL : 0;
     span.category = is_call ? import_word(import, "api") : 0;
     if (is_call)
-      rocprof_set_correlation(import, &span, reading->process, event.correlation);
+      rocprof_set_correlation(import, &span, &reading->large, reading->process, event.correlation);
   }
   XSP_TRY(import_scan_check(scan, err));
   return import_span(import, &span, err);
@@ -188,7 +207,7 @@ static enum status read_kernel(void *context, struct import_scan *scan, struct e
   rocprof_tag_extents(import, span.span_id, block, grid);
   if (import_scan_type(scan, SHARED) != IMPORT_NULL)
     import_tag_int(import, span.span_id, import_word(import, "shared_bytes"), import_scan_int(scan, SHARED, 0));
-  rocprof_set_correlation(import, &span, reading->process, event.correlation);
+  rocprof_set_correlation(import, &span, &reading->large, reading->process, event.correlation);
   XSP_TRY(import_scan_check(scan, err));
   return import_span(import, &span, err);
 }
@@ -206,8 +225,9 @@ static enum status read_copy(void *context, struct import_scan *scan, struct err
   int64_t from = rocpd_gpu(&reading->rocpd, import_scan_int(scan, COPY_FROM, STORE_NONE)),
           to = rocpd_gpu(&reading->rocpd, import_scan_int(scan, COPY_TO, STORE_NONE));
   rocprof_make_copy(import, &span, from, to, import_scan_int(scan, COPY_BYTES, -1));
-  XSP_TRY(find_track(reading, &place, true, to >= 0 ? to : from, &span.track_id, err));
-  rocprof_set_correlation(import, &span, reading->process, event.correlation);
+  XSP_TRY(to >= 0 || from >= 0 ? find_track(reading, &place, true, to >= 0 ? to : from, &span.track_id, err)
+                               : copies_track(reading, &place, &span.track_id, err));
+  rocprof_set_correlation(import, &span, &reading->large, reading->process, event.correlation);
   XSP_TRY(import_scan_check(scan, err));
   return import_span(import, &span, err);
 }
@@ -295,6 +315,7 @@ static enum status read_file(struct import *import, struct error *err)
   enum status status = read_parts(&reading, err);
   map_done(&reading.processes);
   map_done(&reading.tracks);
+  map_done(&reading.large);
   import_database_close(&reading.database);
   return status;
 }

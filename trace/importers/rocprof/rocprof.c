@@ -81,6 +81,7 @@ struct reading { // `json` for the visitors
   struct import_json json;
   struct rocprof_names names; // of the process that is read
   struct map tracks;          // (process, device or thread), (stream) → track
+  struct map large;           // of rocprof_set_correlation
   int64_t last_span_id, process_count;
   enum section section;
   const char *skipped; // why the records of a list that is only counted are no spans
@@ -118,6 +119,15 @@ static enum status host_track(struct reading *reading, uint32_t *ret_track_id, s
   struct store_track track = IMPORT_NO_PLACE;
   track.process_id = reading->names.process_id;
   track.thread_id = reading->values[FIELD_THREAD];
+  return find_track(reading, &track, ret_track_id, err);
+}
+
+// Of copies in which no GPU takes part: they are on no thread, as they run beside it.
+static enum status copies_track(struct reading *reading, uint32_t *ret_track_id, struct error *err)
+{
+  struct store_track track = IMPORT_NO_PLACE;
+  track.process_id = reading->names.process_id;
+  track.name = "copies on the host";
   return find_track(reading, &track, ret_track_id, err);
 }
 
@@ -159,6 +169,8 @@ static enum status make_execution(struct reading *reading, struct store_span *sp
   } else {
     rocprof_make_copy(import, span, from, to, reading->has[FIELD_BYTES] ? values[FIELD_BYTES] : -1);
     gpu = to >= 0 ? to : from;
+    if (gpu < 0)
+      return copies_track(reading, &span->track_id, err);
   }
   return gpu_track(reading, gpu, &span->track_id, err);
 }
@@ -197,7 +209,7 @@ static enum status add_record(struct reading *reading, struct error *err)
       rocprof_make_range(import, &span, range_text(reading));
   }
   if (is_call || is_execution)
-    rocprof_set_correlation(import, &span, reading->process_count - 1, values[FIELD_CORRELATION]);
+    rocprof_set_correlation(import, &span, &reading->large, reading->process_count - 1, values[FIELD_CORRELATION]);
   return import_span(import, &span, err);
 }
 
@@ -305,6 +317,7 @@ static enum status read_file(struct import *import, struct error *err)
   import_run(import, &(struct store_run){0});
   enum status status = import_json_each(&reading.json, take_top, &reading, err);
   map_done(&reading.tracks);
+  map_done(&reading.large);
   return status;
 }
 
