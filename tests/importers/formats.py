@@ -36,7 +36,7 @@ WRITERS = {
     "tensorrt-layers": ("TensorRT 8, published files", "names alone without `--profilingVerbosity=detailed`"),
     "ncu": ("Nsight Compute, forms of published files", "no starts; clocks are locked and caches emptied, so durations are not those of the program"),
     "perf": ("perf, its default fields as published; no file of its own was at hand", "events other than clocks count no time"),
-    "perfetto": ("xsp, Perfetto's own protobuf", "Chrome's older events (`legacy_event`) are no slices"),
+    "perfetto": ("xsp, Perfetto's own protobuf", "Chrome's older events (`legacy_event`) have times in whole µs where they are complete"),
     "etdump": ("ExecuTorch 1.5.1", "times without a unit; delegates count by clocks of their own, XNNPACK in whole µs"),
     "iree": ("IREE 3.13 on CPUs; on devices, its published form", "a dispatch's duration is wall time, its tiles' that of all threads together; "
              "`local-sync` gives dispatches no number"),

@@ -172,6 +172,58 @@ class Perfetto(Imported):
         report, _ = self.load(trace)
         self.assertEqual(report["files"][0]["skipped"]["compressed packets"], 1)
 
+    def legacy(self, is_cut=False):
+        """Chrome's older events: pairs and complete ones on a thread, asynchronous ones of two ids, with names in place and interned."""
+        trace = Trace()
+        for process in (42, 52):
+            thread = trace.packet.add(trusted_packet_sequence_id=process).track_descriptor
+            thread.uuid, thread.thread.pid, thread.thread.tid = process, process, process + 1
+
+        def add(time, phase, name=None, track=42, category="cc", **fields):
+            packet = trace.packet.add(trusted_packet_sequence_id=track, timestamp=time)
+            packet.track_event.track_uuid = track
+            packet.track_event.categories.append(category)
+            packet.track_event.legacy_event.phase = ord(phase)
+            if name:
+                packet.track_event.name = name
+            for key, value in fields.items():
+                setattr(packet.track_event.legacy_event, key, value)
+            return packet
+
+        interned = add(1_000, "B", name_iid=5)
+        interned.interned_data.event_names.add(iid=5, name="outer")
+        add(9_000, "X", "late", duration_us=2)
+        add(2_000, "X", "inner", duration_us=3)
+        add(20_000, "E")
+        add(1_500, "b", "load", unscoped_id=7)
+        add(1_600, "b", "parse", unscoped_id=7)
+        add(1_700, "e", "load", track=52, unscoped_id=7)  # of the outer one, from another process
+        add(1_800, "e", "parse", unscoped_id=7)
+        for track, start, end in ((42, 3_000, 6_000), (52, 3_500, 4_000)):  # one local id in two processes
+            add(start, "b", "task", track=track, local_id=1)
+            add(end, "e", "task", track=track, local_id=1)
+        add(3_000, "B", "elsewhere", pid_override=60, tid_override=61)
+        add(4_000, "E", pid_override=60, tid_override=61)
+        if is_cut:
+            add(5_000, "X", "cut", track=52)
+        add(6_000, "e", "nothing", unscoped_id=7)
+        for phase in "niCs":
+            add(7_000, phase, "other")
+        trace.packet.add(trusted_packet_sequence_id=1, timestamp=7_000).ftrace_events.cpu = 1
+        return trace.SerializeToString()
+
+    def test_events_of_chrome(self):
+        report, spans = self.load(self.legacy(is_cut=True))
+        self.assertEqual(report["files"][0]["skipped"], {"instant": 2, "counter": 1, "unknown type": 1, "end without a beginning": 1,
+                                                         "kernel's events (ftrace)": 1})
+        found = {(s["name"], s["start_ns"], s["duration_ns"], s["process_id"], s["thread_id"]) for s in spans if not s["is_open"]}
+        self.assertEqual(found, {("outer", 1_000, 19_000, 42, 43), ("inner", 2_000, 3_000, 42, 43), ("late", 9_000, 2_000, 42, 43),
+                                 ("load", 1_500, 200, 42, None), ("parse", 1_600, 200, 42, None), ("task", 3_000, 3_000, 42, None),
+                                 ("task", 3_500, 500, 52, None), ("elsewhere", 3_000, 1_000, 60, 61)})
+        self.assertEqual([span["name"] for span in spans if span["is_open"]], ["cut"])
+        named = {span["name"]: span for span in spans}
+        self.assertEqual(named["inner"]["parent_id"], named["outer"]["span_id"])
+
     def test_observations_by_name(self):
         _, spans = self.load(written(), options=["--model-range", "step *"])
         self.assertEqual(spans[0]["level"], "model")

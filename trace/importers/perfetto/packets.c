@@ -5,6 +5,7 @@
 #include <inttypes.h>
 
 enum packet_field {
+  PACKET_FTRACE = 1,
   PACKET_CLOCK_SNAPSHOT = 6,
   PACKET_TIMESTAMP = 8,
   PACKET_SEQUENCE_ID = 10,
@@ -18,6 +19,7 @@ enum packet_field {
 enum event_field {
   EVENT_CATEGORY_IIDS = 3,
   EVENT_ANNOTATIONS = 4,
+  EVENT_LEGACY = 6,
   EVENT_TYPE = 9,
   EVENT_NAME_IID = 10,
   EVENT_TRACK = 11,
@@ -43,7 +45,7 @@ struct place { // of a packet
   struct perfetto_sequence *defaults;
 };
 
-static uint32_t intern(struct perfetto_packets *packets, const struct wire_field *field)
+uint32_t perfetto_intern(struct perfetto_packets *packets, const struct wire_field *field)
 {
   buf_clear(&packets->scratch);
   buf_utf8(&packets->scratch, field->bytes, field->length);
@@ -56,8 +58,8 @@ static struct map_key text_key(uint64_t sequence, enum perfetto_text kind, uint6
   return (struct map_key){sequence << 3 | (uint64_t)kind, iid};
 }
 
-static uint32_t find_text(const struct perfetto_packets *packets, uint64_t sequence, enum perfetto_text kind,
-                          uint64_t iid)
+uint32_t perfetto_find_text(const struct perfetto_packets *packets, uint64_t sequence, enum perfetto_text kind,
+                            uint64_t iid)
 {
   const uint64_t *text = map_find(&packets->texts, text_key(sequence, kind, iid));
   return text != NULL ? (uint32_t)*text : 0;
@@ -75,7 +77,7 @@ static bool read_interned(struct perfetto_packets *packets, uint64_t sequence, s
         continue;
       while (wire_next(&entry, &part)) {
         iid = wire_is(&part, 1, WIRE_VARINT) ? part.value : iid;
-        text = wire_is(&part, 2, WIRE_BYTES) ? intern(packets, &part) : text;
+        text = wire_is(&part, 2, WIRE_BYTES) ? perfetto_intern(packets, &part) : text;
       }
       if (entry.problem != NULL)
         return false;
@@ -95,13 +97,12 @@ static bool read_thread(struct perfetto_packets *packets, struct wire message, u
     if (wire_is(&field, 2, WIRE_VARINT) && name_field == 5) // of a thread
       track->thread_id = (int64_t)field.value;
     if (wire_is(&field, name_field, WIRE_BYTES) && field.length > 0)
-      track->name = intern(packets, &field);
+      track->name = perfetto_intern(packets, &field);
   }
   return message.problem == NULL;
 }
 
-// Of several descriptors of a track the last one to say something counts.
-static void keep_track(struct perfetto_packets *packets, uint64_t uuid, const struct perfetto_track *track)
+void perfetto_keep_track(struct perfetto_packets *packets, uint64_t uuid, const struct perfetto_track *track)
 {
   uint64_t *place = map_at(&packets->track_of, map_number(uuid), NULL);
   if (*place == 0) {
@@ -125,7 +126,7 @@ static bool read_track(struct perfetto_packets *packets, struct wire descriptor)
   bool is_read = true;
   while (is_read && wire_next(&descriptor, &field)) {
     uuid = wire_is(&field, 1, WIRE_VARINT) ? field.value : uuid;
-    name = wire_is(&field, 2, WIRE_BYTES) || wire_is(&field, 10, WIRE_BYTES) ? intern(packets, &field) : name;
+    name = wire_is(&field, 2, WIRE_BYTES) || wire_is(&field, 10, WIRE_BYTES) ? perfetto_intern(packets, &field) : name;
     track.parent = wire_is(&field, 5, WIRE_VARINT) ? field.value : track.parent;
     if (wire_is(&field, 3, WIRE_BYTES))
       is_read = read_thread(packets, wire_inside(&field), 6, &track);
@@ -133,7 +134,7 @@ static bool read_track(struct perfetto_packets *packets, struct wire descriptor)
       is_read = read_thread(packets, wire_inside(&field), 5, &track);
   }
   track.name = name != 0 ? name : track.name;
-  keep_track(packets, uuid, &track);
+  perfetto_keep_track(packets, uuid, &track);
   return is_read && descriptor.problem == NULL;
 }
 
@@ -199,11 +200,11 @@ static bool take_value(struct perfetto_packets *packets, uint64_t sequence, cons
   }
   tag->type = STORE_TEXT;
   if (wire_is(field, ANNOTATION_STRING_IID, WIRE_VARINT)) {
-    tag->value.string = find_text(packets, sequence, PERFETTO_STRING, field->value);
+    tag->value.string = perfetto_find_text(packets, sequence, PERFETTO_STRING, field->value);
     return true;
   }
   if (wire_is(field, ANNOTATION_STRING, WIRE_BYTES) || wire_is(field, ANNOTATION_JSON, WIRE_BYTES)) {
-    tag->value.string = intern(packets, field);
+    tag->value.string = perfetto_intern(packets, field);
     return true;
   }
   *tag = before;
@@ -218,9 +219,9 @@ static bool read_annotation(struct perfetto_packets *packets, uint64_t sequence,
   bool has_value = false;
   while (wire_next(&message, &field)) {
     if (wire_is(&field, ANNOTATION_NAME_IID, WIRE_VARINT))
-      tag.key = find_text(packets, sequence, PERFETTO_KEY, field.value);
+      tag.key = perfetto_find_text(packets, sequence, PERFETTO_KEY, field.value);
     else if (wire_is(&field, ANNOTATION_NAME, WIRE_BYTES))
-      tag.key = intern(packets, &field);
+      tag.key = perfetto_intern(packets, &field);
     else
       has_value = take_value(packets, sequence, &field, &tag);
   }
@@ -239,7 +240,7 @@ static void add_category(struct perfetto_event *event, uint32_t category)
 static bool read_event(struct perfetto_packets *packets, const struct place *place, struct wire message,
                        struct perfetto_event *event)
 {
-  struct wire_field field;
+  struct wire_field field, legacy = {0};
   bool is_read = true;
   event->track = place->defaults->track;
   while (is_read && wire_next(&message, &field)) {
@@ -248,16 +249,20 @@ static bool read_event(struct perfetto_packets *packets, const struct place *pla
     else if (wire_is(&field, EVENT_TRACK, WIRE_VARINT))
       event->track = field.value;
     else if (wire_is(&field, EVENT_NAME_IID, WIRE_VARINT))
-      event->name = find_text(packets, place->sequence, PERFETTO_NAME, field.value);
+      event->name = perfetto_find_text(packets, place->sequence, PERFETTO_NAME, field.value);
     else if (wire_is(&field, EVENT_NAME, WIRE_BYTES))
-      event->name = intern(packets, &field);
+      event->name = perfetto_intern(packets, &field);
     else if (wire_is(&field, EVENT_CATEGORY_IIDS, WIRE_VARINT))
-      add_category(event, find_text(packets, place->sequence, PERFETTO_CATEGORY, field.value));
+      add_category(event, perfetto_find_text(packets, place->sequence, PERFETTO_CATEGORY, field.value));
     else if (wire_is(&field, EVENT_CATEGORIES, WIRE_BYTES))
-      add_category(event, intern(packets, &field));
+      add_category(event, perfetto_intern(packets, &field));
     else if (wire_is(&field, EVENT_ANNOTATIONS, WIRE_BYTES))
       is_read = read_annotation(packets, place->sequence, wire_inside(&field), event);
+    else if (wire_is(&field, EVENT_LEGACY, WIRE_BYTES))
+      legacy = field;
   }
+  if (is_read && message.problem == NULL && event->type == 0 && legacy.number != 0)
+    is_read = perfetto_legacy(packets, place->sequence, wire_inside(&legacy), event);
   return is_read && message.problem == NULL;
 }
 
@@ -291,7 +296,8 @@ static struct parts take_apart(struct wire *packet, uint64_t *ret_sequence)
     else if (wire_is(&field, PACKET_DEFAULTS, WIRE_BYTES))
       parts.defaults = field;
     else if (wire_is(&field, PACKET_CLOCK_SNAPSHOT, WIRE_BYTES) || wire_is(&field, PACKET_TRACK_EVENT, WIRE_BYTES) ||
-             wire_is(&field, PACKET_TRACK_DESCRIPTOR, WIRE_BYTES) || wire_is(&field, PACKET_COMPRESSED, WIRE_BYTES))
+             wire_is(&field, PACKET_TRACK_DESCRIPTOR, WIRE_BYTES) || wire_is(&field, PACKET_COMPRESSED, WIRE_BYTES) ||
+             wire_is(&field, PACKET_FTRACE, WIRE_BYTES))
       parts.body = field;
   }
   return parts;
@@ -331,6 +337,9 @@ bool perfetto_packet(struct perfetto_packets *packets, struct wire *packet, stru
   case PACKET_COMPRESSED:
     *ret_reason = "compressed packets";
     break;
+  case PACKET_FTRACE:
+    *ret_reason = "kernel's events (ftrace)";
+    break;
   default:
     break;
   }
@@ -344,6 +353,8 @@ void perfetto_packets_done(struct perfetto_packets *packets)
   map_done(&packets->texts);
   map_done(&packets->track_of);
   map_done(&packets->sequence_of);
+  map_done(&packets->legacy_groups);
+  map_done(&packets->legacy_tracks);
   vector_done(&packets->tracks);
   vector_done(&packets->sequences);
   perfetto_clocks_done(&packets->clocks);

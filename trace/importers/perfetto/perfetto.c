@@ -38,8 +38,9 @@ static int recognize(struct slice head, bool is_all)
 #define NO_SPAN SIZE_MAX
 struct mark { // where a slice begins, or one ends
   int64_t time_ns;
-  size_t order, span;          // in the file; in `spans`, NO_SPAN: an end
-  size_t first_tag, tag_count; // of an end, in `end_tags`
+  size_t order, span;       // in the file; in `spans`, NO_SPAN: an end
+  size_t first_tag;         // of an end, in `end_tags`
+  uint32_t tag_count, name; // of these; of an end: of what it ends, 0: of the innermost
 };
 struct slice_track {
   uint64_t uuid;
@@ -163,7 +164,12 @@ static void begin_slice(struct reading *reading)
   span.track_id = (uint32_t)place;
   span.flags |= STORE_SPAN_OPEN;
   take_tags(reading, is_own, &span);
-  (void)add_mark(&reading->tracks.items[place], event->time_ns, reading->spans.count);
+  if (!event->is_complete) {
+    (void)add_mark(&reading->tracks.items[place], event->time_ns, reading->spans.count);
+  } else if (event->duration_ns >= 0) {
+    span.duration_ns = event->duration_ns;
+    span.flags &= (uint8_t)~STORE_SPAN_OPEN;
+  }
   *vector_add(&reading->spans) = span;
 }
 
@@ -173,7 +179,8 @@ static void end_slice(struct reading *reading)
   size_t place = find_place(reading, event->track, false);
   struct mark *mark = add_mark(&reading->tracks.items[place], event->time_ns, NO_SPAN);
   mark->first_tag = reading->end_tags.count;
-  mark->tag_count = event->tags.count;
+  mark->tag_count = (uint32_t)event->tags.count; // a packet has at most 64 MiB
+  mark->name = event->ends_by_name ? event->name : 0;
   for (size_t i = 0; i < event->tags.count; i++)
     *vector_add(&reading->end_tags) = event->tags.items[i];
 }
@@ -194,6 +201,18 @@ static void end_span(struct reading *reading, const struct mark *end, struct sto
   }
 }
 
+#define OPEN_SEEN_MOST 64u // a search through all would be quadratic
+
+// The place in `open` of what a mark ends: the innermost by its name, if it has one. SIZE_MAX: nothing.
+static size_t find_open(const struct reading *reading, const struct mark *mark)
+{
+  size_t count = reading->open.count;
+  for (size_t i = 0; i < count && i < OPEN_SEEN_MOST; i++)
+    if (mark->name == 0 || reading->spans.items[reading->open.items[count - 1 - i]].name == mark->name)
+      return count - 1 - i;
+  return SIZE_MAX;
+}
+
 // By time, as several sequences of packets may write to a track; at equal times in the order of the file.
 static void pair_up(struct reading *reading, struct slice_track *track)
 {
@@ -202,12 +221,18 @@ static void pair_up(struct reading *reading, struct slice_track *track)
     vector_sort(&track->marks, compare_marks);
   for (size_t i = 0; i < track->marks.count; i++) {
     const struct mark *mark = &track->marks.items[i];
-    if (mark->span != NO_SPAN)
+    if (mark->span != NO_SPAN) {
       *vector_add(&reading->open) = mark->span;
-    else if (reading->open.count > 0)
-      end_span(reading, mark, &reading->spans.items[reading->open.items[--reading->open.count]]);
-    else
+      continue;
+    }
+    size_t place = find_open(reading, mark);
+    if (place == SIZE_MAX) {
       import_skip(reading->import, "end without a beginning");
+      continue;
+    }
+    size_t *open = &reading->open.items[place];
+    end_span(reading, mark, &reading->spans.items[*open]);
+    memmove(open, open + 1, (--reading->open.count - place) * sizeof *open);
   }
 }
 
@@ -228,6 +253,7 @@ static enum status read_packet(struct reading *reading, struct error *err)
   const char *reason;
   reading->event.type = 0;
   reading->event.name = 0;
+  reading->event.is_complete = reading->event.ends_by_name = false;
   reading->event.category_count = reading->event.tags.count = 0;
   if (!perfetto_packet(&reading->packets, &packet, &reading->event, &reason))
     return import_broken(import, err, offset, "%s", packet.problem);
