@@ -8,13 +8,16 @@ import fcntl
 import gzip
 import hashlib
 import json
+import marshal
 import os
 import pathlib
+import pickle
 import resource
 import shutil
 import signal
 import sqlite3
 import stat
+import struct
 import subprocess
 import termios
 import threading
@@ -51,6 +54,11 @@ ORT = "[\n" + ",\n".join([
     ort_event("Session", "session_initialization", 1, 5), ort_event("Node", "conv_kernel_time", 10, 5, **NODE),
     ort_event("Session", "model_run", 8, 12)]) + "\n]\n"
 CHROME = json.dumps({"traceEvents": [event(name="aten::mm"), event(ph="B", ts=5), event(ph="E", ts=6.5)]})
+
+
+def marshalled():
+    """As cProfile dumps what it has: places and their sums."""
+    return marshal.dumps({("a.py", 1, "f"): (1, 1, 0.5, 0.5, {})})
 
 
 class ImportTest(unittest.TestCase):
@@ -364,10 +372,25 @@ class RecognitionTest(ImportTest):
                               ((self.folder / "plain.db").read_bytes(), "SQLite"), (b"{\"a\": 1}", "JSON"),
                               (b"[1, 2]", "JSON"), (b" \n\n ", "white space"), (b"hello\n", "not known"),
                               (gzip.compress(b"hello"), "not known"),
+                              (b"MOJ\x04\x01mode\0wall\0", "austin2pprof"), (b"# austin: 3.7.0\n# interval: 100\nP7;T7;a.py:f:1 100\n", "austin2pprof"),
+                              (b"f (a.py:1) 3\nf (a.py:1);g (a.py:2) 12\nf (a.py:1);h", "folded"), (marshalled(), "cProfile"),
+                              (b'{"$schema":"https://www.speedscope.app/file-format-schema.json","profiles":[]}', "speedscope"),
+                              (b'{"files": {"a.py": {"lines": [{"n_cpu_percent_python": 3.5}]}}}', "Scalene"),
+                              (b'{"meta":{"interval":1,"preprocessedProfileVersion":48}}', "samply"),
+                              (b'{"nodes":[{"id":1,"callFrame":{"functionName":"(root)"}}]}', "Node.js"),
+                              (b"layerName;execStatus;layerType;execType;realTime (ms);cpuTime (ms);\n", "xsp profile"),
+                              (b"name,src_file,src_line,total_ns,total_perc,counts\n", "Tracy"), (b"memray\0\x0b", "memray"),
+                              (struct.pack("<5Q", 0, 3, 0, 10_000, 0), "pprof -proto"), (b"# mode: wall\n\nP7;T0x7f:Main;a.py:f:1 100\n", "Austin"),
+                              *((pickle.dumps({"segments": []}, protocol), "pickle") for protocol in (2, 3, 4, 5)),
+                              (b"Time (%),Total Time (ns),Instances\n", "nsys stats"),
+                              (b'"Kind","Agent_Id","Queue_Id"\n', "rocprofv3"), (b'"Domain","Function","Process_Id"\n', "rocprofv3"),
+                              (b"python3 7\n\t    7f3a10 main+0x1 (/usr/bin/python3)\n", "perf script -F"),
+                              (b"hello;you there\nand 3\n", "not known"), (b"a b (c)\n\td (e)\n", "not known"),
                               (b"", "empty"), (gzip.compress(b""), "empty"), (gzip.compress(CHROME.encode())[:-9], "")):
             with self.subTest(content[:20]):
                 self.refuse(self.file(content, "what"), "-o", self.out, mentions=["what", mentions])
-        for name, mentions in (("report.nsys-rep", "nsys export"), ("report.ncu-rep", "Nsight Compute"), ("a.qdrep", "nsys")):
+        for name, mentions in (("report.nsys-rep", "nsys export"), ("report.ncu-rep", "Nsight Compute"), ("a.qdrep", "nsys"),
+                               ("events.out.tfevents.17.host", "xplane.pb"), ("a.tracy", "Tracy")):
             self.refuse(self.file(b"\x01\x02\x03", name), "-o", self.out, mentions=[name, mentions])
         self.refuse(self.folder, "-o", self.out, mentions=[str(self.folder)])
         self.refuse(self.folder / "missing", "-o", self.out, mentions=["missing"])
