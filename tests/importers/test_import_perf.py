@@ -64,6 +64,18 @@ class Perf(Imported):
         self.assertEqual([(s["frame"], s["module"]) for s in self.samples()[3:]],
                          [("run(int)", "/memfd:jit (deleted)"), (None, "/tmp/a (1).so")])
 
+    def test_a_header_of_many_processors(self):
+        """As --header writes, several lines for each of them."""
+        report, _ = self.load("".join(f"# CPU {number}: Core ID 0\n" for number in range(500)) + STACKS)
+        self.assertEqual((report["files"][0]["format"], len(self.samples())), ("perf", 3))
+
+    def test_lines_of_sources(self):
+        """-F +srcline has them between frames, which stay one call path."""
+        self.load(STACKS)
+        plain = self.rows("select parent_id, name, module from context join frame using (frame_id) order by context_id")
+        self.load(STACKS.replace(")\n", ")\n  net.c:7\n"))
+        self.assertEqual(self.rows("select parent_id, name, module from context join frame using (frame_id) order by context_id"), plain)
+
     def test_time_by_function(self):
         self.load(STACKS)
         rows = {row["function"]: row for row in xsp_json("analyze", "A22", self.out, "--json")["rows"]}

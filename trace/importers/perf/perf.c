@@ -90,8 +90,9 @@ static int recognize(struct slice head, bool is_all)
   struct slice rest = head, line;
   struct header header;
   bool is_header = false;
-  for (int i = 0; i < 64 && slice_cut(&rest, '\n', &line); i++) { // comments may come before
+  for (int i = 0; i < 64 && slice_cut(&rest, '\n', &line);) {
     struct slice text = slice_trim(line);
+    i += !slice_starts_with(text, "#"); // --header has several for each processor
     if (is_header && slice_starts_with(line, "\t") && slice_ends_with(text, ")"))
       return 3;
     if (text.length > 0 && !slice_starts_with(text, "#"))
@@ -281,9 +282,12 @@ static enum status read_line(void *context, struct buf *line, struct error *err)
       read_frame(reading, text);
     return STATUS_OK;
   }
+  bool is_header = read_header(text, &header);
+  if (!is_header && reading->is_open && slice_starts_with(text, "  ")) // -F +srcline: the place of the frame before
+    return STATUS_OK;
   end_sample(reading);
   reading->frames.count = 0;
-  if (!read_header(text, &header)) {
+  if (!is_header) {
     import_skip(reading->import, "not a sample");
     return STATUS_OK;
   }
