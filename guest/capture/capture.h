@@ -101,9 +101,14 @@ int capture_file_back(const char *name, uint32_t number, void *memory, uint64_t 
 int capture_file_return(void *memory, uint64_t from, uint64_t bytes);
 
 // No signal handler runs on this thread in between: one that forks would leave a child to go on with half the work on its
-// parent's files, and a storm of signals would interrupt posix_fallocate for ever.
-void signals_hold(sigset_t *ret_before);
-void signals_release(const sigset_t *before);
+// parent's files, and a storm of signals would interrupt posix_fallocate for ever. Nor is the thread cancelled: open is a
+// cancellation point, a span is none.
+struct signals_held {
+  sigset_t mask;
+  int cancel_state;
+};
+void signals_hold(struct signals_held *ret_before);
+void signals_release(const struct signals_held *before);
 
 // ---- session.c
 void session_attach_if_asked(void); // by the environment, looked at once, by xsp run --pid, or having arrived

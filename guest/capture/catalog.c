@@ -124,7 +124,7 @@ static bool grow(uint64_t allocated, uint64_t needed)
   uint64_t bytes = (needed + GROW_BYTES - 1) / GROW_BYTES * GROW_BYTES + GROW_BYTES;
   char path[PATH_MAX];
   capture_file_path(path, "catalog");
-  sigset_t before;
+  struct signals_held before;
   signals_hold(&before);
   int error = capture_file_extend(path, bytes);
   signals_release(&before);

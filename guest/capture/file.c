@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -45,16 +46,18 @@ void capture_file_number_return(uint32_t *next, uint32_t number)
 }
 
 // By the system call: tracers interpose what the program calls.
-void signals_hold(sigset_t *ret_before)
+void signals_hold(struct signals_held *ret_before)
 {
   sigset_t all;
   sigfillset(&all);
-  (void)syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, ret_before, _NSIG / 8);
+  (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &ret_before->cancel_state);
+  (void)syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &ret_before->mask, _NSIG / 8);
 }
 
-void signals_release(const sigset_t *before)
+void signals_release(const struct signals_held *before)
 {
-  (void)syscall(SYS_rt_sigprocmask, SIG_SETMASK, before, NULL, _NSIG / 8);
+  (void)syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before->mask, NULL, _NSIG / 8);
+  (void)pthread_setcancelstate(before->cancel_state, NULL);
 }
 
 // Storage for the first `bytes` of the file. Refuses what would raise SIGXFSZ in the traced program.

@@ -137,6 +137,44 @@ static void test_leased(void **state)
   rmdir(directory);
 }
 
+static void *join_cancelled(void *directory)
+{
+  XSP_SITE(first, XSP_LEVEL_MODEL, "first");
+  pthread_cancel(pthread_self());
+  if (directory != NULL && xsp_attach(directory) != 0)
+    return "not attached";
+  struct xsp_span span = xsp_span_start(&first);
+  bool is_recorded = span.start != 0;
+  xsp_span_finish(&span);
+  if (!is_recorded)
+    return "not recorded";
+  __atomic_add_fetch(&shared->starts, 1, __ATOMIC_RELAXED);
+  pthread_testcancel();
+  return "not cancelled";
+}
+
+// A thread is cancelled where it would be without xsp: joining and its first span are no cancellation points.
+static void test_cancelled(void **state)
+{
+  char directory[] = "/tmp/xsp-join-XXXXXX", command[64];
+  int status = -1;
+  assert_non_null(mkdtemp(directory));
+  memset(shared, 0, sizeof *shared);
+  pid_t child = fork();
+  if (child == 0) {
+    pthread_t thread;
+    void *first = NULL, *second = NULL;
+    int failed = pthread_create(&thread, NULL, join_cancelled, directory) + pthread_join(thread, &first) +
+                 pthread_create(&thread, NULL, join_cancelled, NULL) + pthread_join(thread, &second);
+    _exit(failed != 0 || first != PTHREAD_CANCELED || second != PTHREAD_CANCELED);
+  }
+  assert_int_equal(waitpid(child, &status, 0), child);
+  snprintf(command, sizeof command, "rm -rf %s", directory);
+  assert_int_equal(system(command), 0);
+  assert_int_equal(status, 0);
+  assert_int_equal(shared->starts, 2);
+}
+
 int main(void)
 {
   unsetenv("XSP_SESSION");
@@ -145,9 +183,8 @@ int main(void)
     return 1;
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_leased), // before a join has failed in this process
-      cmocka_unit_test(test_without_session),
-      cmocka_unit_test(test_awaited),
-      cmocka_unit_test(test_unknown_option),
+      cmocka_unit_test(test_without_session), cmocka_unit_test(test_cancelled),
+      cmocka_unit_test(test_awaited),         cmocka_unit_test(test_unknown_option),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -37,7 +37,7 @@ struct process_head *session_process(void)
   char path[PATH_MAX];
   uint32_t number = __atomic_fetch_add(&capture.session->next_process, 1, __ATOMIC_RELAXED);
   capture_file_path_number(path, "process-", number);
-  sigset_t before;
+  struct signals_held before;
   signals_hold(&before);
   struct process_head *made = capture_file_create(path, sizeof *made, 0);
   if (made != NULL)

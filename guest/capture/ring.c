@@ -243,7 +243,7 @@ bool ring_acquire(void)
     return true;
   if (thread->attempts != 0 && ++thread->attempts % RETRY_SPANS != 0)
     return false;
-  sigset_t before;
+  struct signals_held before;
   signals_hold(&before);
   bool acquired = thread->ring != NULL || acquire(); // a handler may have been here before the signals were held
   thread->attempts = acquired ? 0 : 1;

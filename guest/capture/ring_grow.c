@@ -117,7 +117,7 @@ static bool grow(struct ring_head *ring, unsigned steps)
   uint64_t dropped = __atomic_load_n(&ring->producer.dropped, __ATOMIC_RELAXED);
   if (dropped < capture_thread.retry_at || is_largest(ring))
     return false;
-  sigset_t before;
+  struct signals_held before;
   signals_hold(&before);
   if (steps > 0)
     __atomic_store_n(&ring->keep_records, 0, __ATOMIC_RELAXED); // what the collector has seen is over
@@ -156,7 +156,7 @@ static bool return_piece(struct ring_head *ring, uint64_t keep)
 // What the collector asks for, a piece at a time: the ring becomes smaller when its records lie well for it.
 static void shrink(struct ring_head *ring)
 {
-  sigset_t before;
+  struct signals_held before;
   signals_hold(&before);
   uint64_t keep = __atomic_load_n(&ring->keep_records, __ATOMIC_RELAXED), head = ring->producer.head;
   bool is_over = keep >= ring->backed, is_large = slots(ring) > keep;

@@ -195,7 +195,7 @@ void session_note_directory(void)
 static int join(uint32_t from, const char *directory, bool may_make)
 {
   int saved_errno = errno;
-  sigset_t before;
+  struct signals_held before;
   signals_hold(&before); // a handler could wait for the thread that it interrupted
   uint32_t state = from;
   if (!__atomic_compare_exchange_n(&capture.state, &state, CAPTURE_BUSY, false, __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE)) {
