@@ -21,8 +21,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define JOIN_WAIT_NS 20000000 // a join takes some 200 us
-#define JOIN_WAITS 50
+#define JOIN_WAIT_S 1 // a join takes some 200 us
 
 struct capture capture;
 struct attach_block capture_attach_block = {
@@ -191,6 +190,16 @@ void session_note_directory(void)
   __atomic_store_n(&block->before_session, UINT32_MAX, __ATOMIC_RELEASE); // sites seen before come back
 }
 
+static uint32_t
+    given_up; // atomic: uses of the session that did not wait for a join to end, and are not counted as lost yet
+
+static void count_given_up(void)
+{
+  uint32_t uses = __atomic_exchange_n(&given_up, 0, __ATOMIC_SEQ_CST);
+  if (uses != 0 && capture_attached())
+    session_count_lost(uses);
+}
+
 // `from`: CAPTURE_NONE, or CAPTURE_ARRIVED.
 static int join(uint32_t from, const char *directory, bool may_make)
 {
@@ -210,18 +219,21 @@ static int join(uint32_t from, const char *directory, bool may_make)
   }
   int error = attach(directory, may_make);
   // Partner: capture_attached. Everything above is visible to whoever sees CAPTURE_ATTACHED.
-  __atomic_store_n(&capture.state, error == 0 ? CAPTURE_ATTACHED : CAPTURE_NONE, __ATOMIC_RELEASE);
+  __atomic_store_n(&capture.state, error == 0 ? CAPTURE_ATTACHED : CAPTURE_NONE, __ATOMIC_SEQ_CST);
   signals_release(&before);
   if (from == CAPTURE_ARRIVED)
     (void)syscall(SYS_futex, &capture.state, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0); // partner: await_join
   if (error == 0) {
     clock_calibrate();
     session_process();
+    count_given_up();
     (void)ring_acquire(); // now, while the program has a large stack and may still make system calls
     session_note_directory();
     const char *tracers = secure_getenv("XSP_TRACERS");
     if (tracers != NULL && from == CAPTURE_NONE)
       tracers_load(tracers);
+  } else {
+    count_given_up(); // map_session counted what this join was for
   }
   errno = saved_errno;
   return error;
@@ -250,12 +262,28 @@ static bool is_on_signal_stack(void)
   return sigaltstack(NULL, &stack) == 0 && (stack.ss_flags & SS_ONSTACK) != 0;
 }
 
-// Another thread joins, which is in no handler: spans that this one began meanwhile would be lost. Handlers end a wait early.
+// Another thread joins, which is in no handler: spans that this one began meanwhile would be lost. Where the joining thread
+// gets no CPU, or its files no answer, they are, and counted; nobody waits a second time.
 static void await_join(void)
 {
-  const struct timespec most = {0, JOIN_WAIT_NS};
-  for (int i = 0; i < JOIN_WAITS && __atomic_load_n(&capture.state, __ATOMIC_ACQUIRE) == CAPTURE_BUSY; i++)
-    (void)syscall(SYS_futex, &capture.state, FUTEX_WAIT_PRIVATE, CAPTURE_BUSY, &most, NULL, 0);
+  static bool is_long; // atomic
+  struct timespec until;
+  (void)clock_gettime(CLOCK_MONOTONIC, &until);
+  until.tv_sec += JOIN_WAIT_S;
+  while (__atomic_load_n(&capture.state, __ATOMIC_ACQUIRE) == CAPTURE_BUSY &&
+         !__atomic_load_n(&is_long, __ATOMIC_RELAXED)) {
+    long error = syscall(SYS_futex, &capture.state, FUTEX_WAIT_BITSET_PRIVATE, CAPTURE_BUSY, &until, NULL,
+                         FUTEX_BITSET_MATCH_ANY) == 0
+                     ? 0
+                     : errno;
+    if (error != 0 && error != EINTR && error != EAGAIN)
+      __atomic_store_n(&is_long, true, __ATOMIC_RELAXED);
+  }
+  if (__atomic_load_n(&capture.state, __ATOMIC_ACQUIRE) != CAPTURE_BUSY)
+    return;
+  (void)__atomic_add_fetch(&given_up, 1, __ATOMIC_SEQ_CST);
+  if (__atomic_load_n(&capture.state, __ATOMIC_SEQ_CST) != CAPTURE_BUSY) // the join did not see it
+    count_given_up();
 }
 
 // In a handler on a stack of its own it is left to the next use: sites come back.
@@ -310,6 +338,7 @@ static void session_start_clean(void)
   uint32_t busy = CAPTURE_BUSY, again = capture.arrived != NULL ? CAPTURE_ARRIVED : CAPTURE_NONE;
   // Another thread of the parent was joining.
   (void)__atomic_compare_exchange_n(&capture.state, &busy, again, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+  given_up = 0; // the parent counts them
   if (!capture_attached())
     return;
   ring_start_clean();

@@ -97,13 +97,28 @@ class Arrivals(RunTest):
         self.assertFalse(other.exists())
         self.assertEqual(self.published(), {"work": 1})
 
+    def dropped(self):
+        return self.sql("select dropped_count from run")[0]["dropped_count"]
+
     def test_from_several_threads_at_once(self):
-        """None of the spans is lost that begin while another thread joins."""
+        """All spans that begin while another thread joins are recorded, or counted where the machine gives that thread no CPU."""
         code = ("barrier = threading.Barrier(8)\ndef work():\n    barrier.wait()\n    publish('work')\n"
                 "threads = [threading.Thread(target=work) for _ in range(8)]\nfor t in threads: t.start()\n"
                 "for t in threads: t.join()")
         self.run_it(*LATE, *python(code))
-        self.assertEqual(self.published(), {"work": 8})
+        self.assertEqual(self.published().get("work", 0) + (self.dropped() or 0), 8)
+
+    def test_waits_for_another_thread(self):
+        result = self.run_it("-q", "--force", "--", *guest("late-guest", "waits"))
+        self.assertEqual(result.stdout, b"1 1 1 0 1 1\n")
+        self.assertEqual(self.published(), {"first": 1, "second": 3})
+
+    def test_does_not_wait_for_ever(self):
+        """The other thread cannot go on: what is lost meanwhile is counted, and only the first span waits for it."""
+        result = self.run_it("-q", "--force", "--", *guest("late-guest", "slow"))
+        self.assertEqual(result.stdout, b"0 1 0 0 1 1\n")
+        self.assertEqual(self.published(), {"first": 1, "second": 1})
+        self.assertEqual(self.dropped(), 2)
 
     def test_environment_that_is_gone(self):
         """The program may clear it, and overwrite the memory it was in."""
