@@ -184,9 +184,7 @@ static void start_recording(void)
 
 static double number_option(const char *name, double otherwise)
 {
-  const char *text = the_hooks->option(name);
-  double number = text != NULL ? strtod(text, NULL) : 0;
-  return number > 0 ? number : otherwise;
+  return jax_pace_number(the_hooks->option(name), otherwise);
 }
 
 // ---- parts -----------------------------------------------------------------------------------------------------------

@@ -4,7 +4,9 @@
 #ifndef XSP_FRAMEWORKS_JAX_PACE_H
 #define XSP_FRAMEWORKS_JAX_PACE_H
 
+#include <locale.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 #define PACE_WRITE_SECONDS 0.25 // the program waits that long for a part, about
 #define PACE_PART_LEAST 0.01
@@ -25,6 +27,14 @@ struct pace_part { // that was written
   double recorded_seconds, write_seconds, bytes;
   int64_t growth_bytes;
 };
+
+// An option's number, with a point whatever the program's locale has ("C" allocates nothing). `otherwise`: it is none above 0.
+static inline double jax_pace_number(const char *text, double otherwise)
+{
+  locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+  double number = text != NULL && plain != (locale_t)0 ? strtod_l(text, NULL, plain) : 0;
+  return number > 0 ? number : otherwise;
+}
 
 // Halves, doubles or scales the part. Modules take their time whether a part is long or short: then only long ones are cheap.
 static inline double jax_pace_next_seconds(const struct pace *pace, const struct pace_part *part, double left_bytes)

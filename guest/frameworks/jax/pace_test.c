@@ -85,6 +85,21 @@ static void test_memory_of_the_program_itself(void **unused)
   assert_true(pace.growth_bytes > 1 << 30);
 }
 
+// As in a locale with a decimal comma, which the machine may lack.
+double strtod(const char *text, char **ret_end)
+{
+  return (double)strtol(text, ret_end, 10);
+}
+
+static void test_numbers_of_options(void **state)
+{
+  assert_true(jax_pace_number("2.5", 10) == 2.5);
+  assert_true(jax_pace_number("0.5", 10) == 0.5);
+  assert_true(jax_pace_number("1e9", 10) == 1e9);
+  assert_true(jax_pace_number("0", 10) == 10 && jax_pace_number("-1", 10) == 10 && jax_pace_number("much", 10) == 10 &&
+              jax_pace_number("nan", 10) == 10 && jax_pace_number(NULL, 10) == 10);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -93,6 +108,7 @@ int main(void)
       cmocka_unit_test(test_modules_that_take_long_have_long_parts),
       cmocka_unit_test(test_a_limit_lasts),
       cmocka_unit_test(test_memory_of_the_program_itself),
+      cmocka_unit_test(test_numbers_of_options),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
