@@ -10,6 +10,7 @@
 #include "frameworks/mxnet/tracer_profile.h"
 
 #include <dlfcn.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,11 +24,18 @@ struct open_prediction { // of a thread
 static __thread struct open_prediction current;
 static uint32_t open_count; // atomic
 
+// Predictions of the parent's other threads do not end here.
+static void forked(void)
+{
+  open_count = current.is_open;
+}
+
 static void hook_start(const struct mxnet_functions *functions, const char *session, const char *model_range)
 {
   int version = 0; // 10901
   mxnet_models_start(functions, model_range);
   mxnet_profile_start(functions, session);
+  pthread_atfork(NULL, NULL, forked);
   if (functions->GetVersion(&version) == 0 && (version < 10600 || version >= 20000)) {
     char line[128];
     snprintf(line, sizeof line, "MXNet %d.%d.%d is not supported: this tracer was made for 1.9", version / 10000,

@@ -41,10 +41,17 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static const struct mxnet_functions *mx;
 static const char *the_model_range;
 
+// Another thread of the parent may have had the lock. What it left is usable at each instant.
+static void forked(void)
+{
+  pthread_mutex_init(&lock, NULL);
+}
+
 void mxnet_models_start(const struct mxnet_functions *functions, const char *model_range)
 {
   mx = functions;
   the_model_range = model_range;
+  pthread_atfork(NULL, NULL, forked);
 }
 
 // ---- by handle -------------------------------------------------------------------------------------------------------
