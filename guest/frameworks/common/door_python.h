@@ -15,6 +15,7 @@ typedef intptr_t python_size;
 #define PYTHON_LIST(X)                                                                                                 \
   X(incref, Py_IncRef, void, (void *))                                                                                 \
   X(decref, Py_DecRef, void, (void *))                                                                                 \
+  X(type_of, PyObject_Type, void *, (void *)) /* runs no code of the program, which the attribute __class__ may be */  \
   X(get_attribute, PyObject_GetAttrString, void *, (void *, const char *))                                             \
   X(set_attribute, PyObject_SetAttrString, int, (void *, const char *, void *))                                        \
   X(call, PyObject_Call, void *, (void *, void *arguments, void *keywords))                                            \

@@ -38,7 +38,7 @@ void pytorch_inputs_start(const struct python *python, void *class)
 
 bool pytorch_inputs_are_tensor(void *object)
 {
-  void *class = py->get_attribute(object, "__class__");
+  void *class = py->type_of(object);
   if (class != NULL)
     py->decref(class);
   py->error_clear();

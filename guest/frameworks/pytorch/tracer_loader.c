@@ -51,7 +51,7 @@ static struct xsp_site *site_of_method(void *class, const char *name)
 static struct xsp_site *site_of(void *fetcher)
 {
   static struct xsp_site *plain;
-  void *data_set = pytorch_attribute(py, fetcher, "dataset"), *class = pytorch_attribute(py, data_set, "__class__");
+  void *data_set = pytorch_attribute(py, fetcher, "dataset"), *class = data_set != NULL ? py->type_of(data_set) : NULL;
   struct xsp_site *site = NULL;
   for (uint32_t i = 0; i < function_count && class != NULL && site == NULL; i++)
     if (functions[i].class == class)

@@ -90,8 +90,7 @@ static void *backward(void *self, void *arguments, void *keywords)
 
 static bool has_type(void *object, const char *name)
 {
-  void *class = py->get_attribute(object, "__class__"),
-       *text = class != NULL ? py->get_attribute(class, "__name__") : NULL;
+  void *class = py->type_of(object), *text = class != NULL ? py->get_attribute(class, "__name__") : NULL;
   const char *found = text != NULL ? py->text(text) : NULL;
   bool is_it = found != NULL && strcmp(found, name) == 0;
   if (text != NULL)
@@ -117,7 +116,7 @@ static int64_t number_of(void *object, const char *name)
 static vectorcall *vectorcall_of(void *function, void *other)
 {
   const size_t pointer = sizeof(void *);
-  void *class = py->get_attribute(function, "__class__"); // lives on: it is builtin
+  void *class = py->type_of(function); // lives on: it is builtin
   const char *type = class;
   int64_t size, offset;
   if (class == NULL || !has_type(function, "function") || !has_type(other, "function"))

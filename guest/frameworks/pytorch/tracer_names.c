@@ -105,7 +105,7 @@ static void forget_all(void)
 static const char *class_name(void *object)
 {
   char text[TEXT_SIZE] = "Module";
-  void *class = py->get_attribute(object, "__class__");
+  void *class = py->type_of(object);
   void *name = class != NULL ? py->get_attribute(class, "__name__") : NULL;
   const char *found = name != NULL ? py->text(name) : NULL;
   if (found != NULL)

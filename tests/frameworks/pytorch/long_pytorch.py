@@ -201,6 +201,11 @@ class Modules(Case):
               as module from span s where s.name in ('aten::relu', 'aten::linear')""")
         self.assertLessEqual({row["module"] for row in odd}, {"0", "1", "part", "Linear", "late", None})
 
+    def test_lazy_objects(self):
+        """The attribute __class__ of a proxy is code, which may load what it stands for: nobody but the program runs it."""
+        out, _ = self.traced([self.python, self.program(pytorch_programs.LAZY)])
+        self.assertEqual(out, "0\n")
+
 
 class Processes(Case):
     def test_workers(self):

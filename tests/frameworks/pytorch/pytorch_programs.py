@@ -199,6 +199,23 @@ json.dump(stacks, open(sys.argv[1], "w"))
 """
 
 # Modules that are called in unusual ways: each module's name is that of the operator's tag.
+LAZY = """
+import torch
+looks = 0
+class Lazy:
+    @property
+    def __class__(self):
+        global looks
+        looks += 1
+        return torch.Tensor
+class Net(torch.nn.Module):
+    def forward(self, x, proxy):
+        return proxy
+for _ in range(3):
+    Net()(torch.ones(2, 3), Lazy())
+print(looks)
+"""
+
 MODULES = START + """
 import copy
 
