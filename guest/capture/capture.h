@@ -84,6 +84,8 @@ void capture_file_path_number(char path[PATH_MAX], const char *name, uint32_t nu
 // The number of a file that could not be had, for the next try: readers look for each number's file. It stays taken where
 // somebody took a later one meanwhile.
 void capture_file_number_return(uint32_t *next, uint32_t number);
+// To read and write; < 0 and errno on failure. For the caller to close at once.
+int capture_file_open(const char *path, int more_flags);
 // Creates and maps. The first `bytes` have storage and are touched; where `address_bytes` is more, so much is mapped and
 // gets its storage from capture_file_back. NULL and errno on failure, and then no file is left.
 void *capture_file_create(const char *path, size_t bytes, size_t address_bytes);

@@ -7,7 +7,6 @@
 #include "base/scoped.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -47,7 +46,7 @@ bool catalog_create(const char *path)
 // word.
 static struct catalog_head *map_window(const char *path, uint64_t *ret_window)
 {
-  int file SCOPED(scoped_close) = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+  int file SCOPED(scoped_close) = capture_file_open(path, 0);
   if (file < 0)
     return NULL;
   struct stat status;

@@ -16,8 +16,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define FILE_FLAGS (O_RDWR | O_CLOEXEC | O_NOFOLLOW)
-
 void capture_file_path(char path[PATH_MAX], const char *name)
 {
   size_t folder = strlen(capture.directory), length = strlen(name); // the folder leaves 64 bytes for names
@@ -58,6 +56,20 @@ void signals_release(const struct signals_held *before)
 {
   (void)syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before->mask, NULL, _NSIG / 8);
   (void)pthread_setcancelstate(before->cancel_state, NULL);
+}
+
+// A program whose standard output is closed may write there at this moment, on another thread: that must not reach the file. What
+// holds these places meanwhile rejects it as before.
+int capture_file_open(const char *path, int more_flags)
+{
+  int holders[STDERR_FILENO + 1], count = 0;
+  for (int place = 0; place <= STDERR_FILENO; place++)
+    if (fcntl(place, F_GETFD) < 0)
+      holders[count++] = open("/", O_PATH | O_CLOEXEC);
+  int file = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | more_flags, 0600);
+  while (count > 0)
+    scoped_close(&holders[--count]);
+  return file;
 }
 
 // Storage for the first `bytes` of the file. Refuses what would raise SIGXFSZ in the traced program.
@@ -110,7 +122,7 @@ static void *map_sparse(int file, size_t bytes, size_t address_bytes)
 
 void *capture_file_create(const char *path, size_t bytes, size_t address_bytes)
 {
-  int file = open(path, FILE_FLAGS | O_CREAT | O_EXCL, 0600);
+  int file = capture_file_open(path, O_CREAT | O_EXCL);
   if (file < 0)
     return NULL;
   void *memory = MAP_FAILED;
@@ -161,7 +173,7 @@ int capture_file_return(void *memory, uint64_t from, uint64_t bytes)
 
 void *capture_file_map(const char *path, size_t bytes)
 {
-  int file = open(path, FILE_FLAGS | O_NONBLOCK); // xsp may have a lease on it for an instant
+  int file = capture_file_open(path, O_NONBLOCK); // xsp may have a lease on it for an instant
   if (file < 0)
     return NULL;
   struct stat status;
@@ -182,7 +194,7 @@ void *capture_file_map(const char *path, size_t bytes)
 
 int capture_file_extend(const char *path, uint64_t bytes)
 {
-  int file SCOPED(scoped_close) = open(path, FILE_FLAGS);
+  int file SCOPED(scoped_close) = capture_file_open(path, 0);
   if (file < 0)
     return -errno;
   return -reserve(file, bytes);

@@ -120,6 +120,11 @@ class Arrivals(RunTest):
         self.assertEqual(self.published(), {"first": 1, "second": 1})
         self.assertEqual(self.dropped(), 2)
 
+    def test_closed_standard_output(self):
+        """What the program writes there is not written into a file of the session."""
+        self.run_it("-q", "--force", "--", *guest("late-guest", "closed"))
+        self.assertEqual(self.published(), {"closed": 1})
+
     def test_environment_that_is_gone(self):
         """The program may clear it, and overwrite the memory it was in."""
         code = ("for name in ('XSP_SESSION', 'XSP_TRACERS', 'XSP_SESSION_JOIN'):\n"
