@@ -46,6 +46,7 @@ static const struct {
     {"cannot be traced: it returns twice",
      {"setjmp", "_setjmp", "sigsetjmp", "__sigsetjmp", "savectx", "getcontext", "vfork", "__vfork"}},
     {"cannot be traced: its child returns on another stack", {"clone", "__clone", "clone3"}},
+    {"cannot be traced: its child writes into the records of its parent", {"_Fork"}}, // runs no handlers
     {"cannot be traced: some system calls return twice", {"syscall"}},
     {"cannot be traced: it depends on who calls it", {"dlopen", "dlmopen", "dlsym", "dlvsym"}},
     {"cannot be traced: it belongs to the loader", {"_dl_*", "__tls_get_addr*"}},

@@ -102,6 +102,7 @@ static void test_faults(void **state)
       {"a*b*c*d*e*f*g*h*i*", 1, "has too many '*'", "a*b*c*d*e*f*g*h*i*"},
       {"setjmp", 1, "cannot be traced: it returns twice", "setjmp"},
       {"libc.so.6:vfork", 1, "cannot be traced: it returns twice", "vfork"},
+      {"_Fork", 1, "cannot be traced: its child", "_Fork"},
       {"dlsym", 1, "cannot be traced: it depends on who calls it", "dlsym"},
       {"_Unwind_Resume", 1, "cannot be traced: it unwinds", "_Unwind_Resume"},
       {"xsp_span_start", 1, "cannot be traced: it belongs to xsp", "xsp_span_start"},
