@@ -26,6 +26,7 @@
 static const struct route_body spans = {ROUTE_BODY_IN_MEMORY, {"application/x-protobuf", JSON}, "TraceRequest", true};
 static const struct route_body upload = {ROUTE_BODY_IN_FILE, {"application/vnd.sqlite3"}, NULL, false};
 static const struct route_body job_report = {ROUTE_BODY_IN_MEMORY, {JSON}, "JobReport", false};
+static const struct route_body names = {ROUTE_BODY_IN_MEMORY, {"text/plain"}, NULL, false};
 static const struct route_body job_levels = {ROUTE_BODY_IN_MEMORY, {JSON}, "JobLevels", false};
 
 // clang-format off
@@ -65,6 +66,7 @@ const struct route serve_routes[] = {
     {"GET", "/files/{file}/page/parts/{part}", NULL, NULL, BYTES, NULL, ROUTE_NO_BODY, NULL, serve_page_part},
     {"GET", "/files/{file}/page/spans", NULL, serve_page_window_parameters, JSON, NULL, ROUTE_NO_BODY, NULL, serve_page_spans},
     {"GET", "/files/{file}/page/find", NULL, serve_page_find_parameters, JSON, NULL, ROUTE_NO_BODY, NULL, serve_page_find},
+    {"POST", "/files/{file}/page/find", NULL, serve_page_find_parameters, JSON, NULL, &names, NULL, serve_page_find},
     {"GET", "/files/{file}/page/tags", NULL, serve_page_tag_parameters, JSON, NULL, ROUTE_NO_BODY, NULL, serve_page_tags},
     {"GET", "/live", "The page of the newest spans, while they come", NULL, HTML, NULL, ROUTE_NO_BODY, NULL, live_show},
     {"GET", "/live/parts/{part}", NULL, serve_page_live_parameters, BYTES, NULL, ROUTE_NO_BODY, NULL, live_part},

@@ -169,6 +169,15 @@ class Windows(unittest.TestCase):
         found = json.loads(get("/files/large.xsp/page/find", run=0, names="0,1-67108863", at=-1)[2])
         self.assertEqual(found["count"], len(self.rows))
 
+    def test_more_names_than_an_address_has_room_for(self):
+        names = ",".join(map(str, range(len(self.document["names"]) + 5000)))
+        query = {"run": 0, "at": self.length // 2}
+        self.assertEqual(get("/files/large.xsp/page/find", names=names, **query)[0], 414)
+        status, _, body = served().ask(names, path=f"/files/large.xsp/page/find?{urllib.parse.urlencode(query)}")
+        self.assertEqual(status, 200, body)
+        self.assertEqual(body, get("/files/large.xsp/page/find", names="0-67108863", **query)[2])
+        self.assertEqual(served().ask(b"1," * (3 << 20), path="/files/large.xsp/page/find?run=0")[0], 413)
+
     def test_tags_of_a_span(self):
         layer = next(row for row in self.rows if row["level"] == "layer" and row["from"] > self.length // 2)
         found = json.loads(get("/files/large.xsp/page/tags", run_id=1, span_id=layer["span_id"])[2])
@@ -289,6 +298,24 @@ class InTheBrowser(browser.BrowserTest):
         page.wait_for_function("() => document.querySelector('.span-details h3')?.textContent === 'softmax_9'")
         page.locator("#find").press("Shift+Enter")
         page.wait_for_function("(wanted) => (" + number + ") === wanted", arg=OBSERVATIONS)
+
+    def test_a_search_that_thousands_of_names_match(self):
+        window = self.open_page("large.xsp", "#page=timeline")
+        page = window.page
+
+        def with_more_names(route):
+            reply = route.fetch()
+            document = json.loads(gzip.decompress(reply.body()))
+            document["names"] += [f"{('gemm', 'other')[i % 2]}_x{i}" for i in range(8000)]
+            route.fulfill(response=reply, body=gzip.compress(json.dumps(document).encode()))
+        page.route("**/large.xsp/page/parts/document*", with_more_names)
+        page.reload()
+        window.wait()
+        page.locator("#find").fill("gemm_")
+        page.keyboard.press("Enter")
+        page.wait_for_function("() => document.querySelector('.failure, .span-details h3') !== null")
+        self.assertEqual(page.locator(".failure").count(), 0)
+        self.assertIn("gemm_", page.locator(".span-details h3").inner_text())
 
     def test_narrow_screens(self):
         window = self.open_page("large.xsp", "#page=timeline", size=(390, 844))

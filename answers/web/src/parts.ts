@@ -69,12 +69,18 @@ export const hasNothing = () =>
   element("end") !== null &&
   document.querySelector("[id^=xsp-]:not(#xsp-end, #xsp-licences)") === null;
 
-// An answer of the server, by its path below the page's. Null: it has no such thing.
-export async function ask(path: string, query: Record<string, string | number> = {}): Promise<Response | null> {
+// An answer of the server, by its path below the page's. `body`: what is too long for the address. Null: it has no such thing.
+export async function ask(
+  path: string,
+  query: Record<string, string | number> = {},
+  body?: string,
+): Promise<Response | null> {
   const words = new URLSearchParams(
     Object.entries(query).map(([key, value]): [string, string] => [key, String(value)]),
   );
-  const reply = await fetch(`${location.pathname}/${path}${words.size > 0 ? `?${words}` : ""}`).catch(() => {
+  const address = `${location.pathname}/${path}${words.size > 0 ? `?${words}` : ""}`,
+    how = body === undefined ? {} : { method: "POST", body };
+  const reply = await fetch(address, how).catch(() => {
     throw new Error("the server does not answer: is xsp serve still running?");
   });
   if (reply.status === 404) return null;

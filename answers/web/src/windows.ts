@@ -137,6 +137,7 @@ interface FoundAnswer {
   id: number;
 }
 let lastFound: FoundAnswer | null = null;
+const NAMES_IN_ADDRESS = 2000; // characters: three for each comma there, and a server takes 8,192
 // Selects the next span (by = -1: the one before) whose name has a 1. Returns its number among them; 0: there is none.
 export async function goToMatch(names: Uint8Array, by: 1 | -1): Promise<number> {
   const data = spans.value,
@@ -150,15 +151,18 @@ export async function goToMatch(names: Uint8Array, by: 1 | -1): Promise<number> 
   const here = anchor.value,
     isLast = lastFound !== null && here?.row === lastFound.row && here.start === lastFound.start,
     range = selection.value,
-    inside: Record<string, number> = range === null ? {} : { from: Math.floor(range.from), to: Math.ceil(range.to) };
-  const reply = await ask("find", {
+    inside: Record<string, number> = range === null ? {} : { from: Math.floor(range.from), to: Math.ceil(range.to) },
+    wanted = rangesOf(names),
+    isLong = wanted.length > NAMES_IN_ADDRESS;
+  const query = {
     run: facts.run,
-    names: rangesOf(names),
+    ...(isLong ? {} : { names: wanted }),
     at: here?.start ?? (by === 1 ? -1e15 : 1e15),
     place: isLast ? lastFound!.place : -1,
     back: String(by === -1),
     ...inside,
-  });
+  };
+  const reply = await ask("find", query, isLong ? wanted : undefined);
   const found = reply === null ? null : ((await reply.json()) as FoundAnswer);
   if (found === null || found.count === 0) return 0;
   lastFound = found;

@@ -14,6 +14,7 @@
 
 #define WINDOW_SPANS 40000 // rectangles of an answer, if the page does not ask for less
 #define WINDOW_SPANS_MOST 1000000
+#define NAMES_BYTES_MOST ((size_t)4 << 20) // more than the names of any page
 static const char json_type[] = "application/json";
 
 const struct route_parameter serve_page_window_parameters[] = {
@@ -92,7 +93,14 @@ static void put_window(struct exchange *exchange, const struct report_parts *par
 
 static void put_match(struct exchange *exchange, const struct report_parts *parts)
 {
-  const char *names = exchange_parameter(exchange, "names"), *back = exchange_parameter(exchange, "back");
+  // Of a POST the body: thousands of names are longer than an address may be.
+  const char *names =
+      exchange->route->body != ROUTE_NO_BODY ? exchange->body.data : exchange_parameter(exchange, "names");
+  const char *back = exchange_parameter(exchange, "back");
+  if (exchange->body.length > NAMES_BYTES_MOST) {
+    exchange_refuse(exchange, 413, "names has more than %zu bytes", NAMES_BYTES_MOST);
+    return;
+  }
   const struct report_find find = {
       .run = (size_t)number_of(exchange, "run", 0),
       .names = names != NULL ? names : "",
