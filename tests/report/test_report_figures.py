@@ -301,6 +301,20 @@ class ReportFiguresTest(browser.BrowserTest):
         self.assertLessEqual(low, 2 * 10**8)
         self.assertGreaterEqual(high, 2 * 10**8 + round(QUIET[1] * 1e6))
 
+    def test_observations_have_the_numbers_of_the_timeline(self):
+        """There warm-ups and the others are counted each by themselves."""
+        window = self.open(self.report, "#page=overview&batch=1")
+        window.page.locator("section[aria-label=Noise] .plot").focus()
+        said = []
+        for _ in range(2):
+            window.page.keyboard.press("ArrowRight")
+            window.frames()
+            said.append(window.page.locator(".plot-tip[role=status]").inner_text().split(":")[0].split(" of ")[0])
+        self.assertEqual(said, ["warm-up 1", "observation 1"])
+        window.open_page("runs")
+        rows = rows_of(window.table("observations"))[:2]
+        self.assertEqual([(row["observation"], row["warmup"]) for row in rows], [("1", "warm-up"), ("1", "yes")])
+
     def test_the_selected_range_is_counted_and_said(self):
         first = 10**8 - 1000  # the first counted observation and no other
         window = self.open(self.report, f"#page=runs&run=0&select={first}-{first + 5 * 10**6}")

@@ -23,10 +23,18 @@ export interface Noise {
   verdict: Verdict;
   reasons: string[];
 }
+// Warm-ups and the others are counted each by themselves.
+export function observationNumbers(observations: RunFacts["observations"]): number[] {
+  const counts = [0, 0];
+  return observations.map(([, , warmup]) => ++counts[warmup === 0 ? 0 : 1]);
+}
+export const observationLabel = (number: number, isWarmup: boolean) =>
+  isWarmup ? `warm-up ${number}` : `observation ${number}`;
 // One observation on the clock of all runs of an experiment.
 export interface Observation {
   facts: RunFacts;
   place: number; // in facts.observations
+  number: number; // as the timeline has it
   start_ns: number; // from the first start of all
   duration_ns: number;
   is_warmup: boolean;
@@ -124,15 +132,17 @@ function inOrderOfTime(runs: RunFacts[]): Observation[] {
   const firsts = runs.map((facts) => BigInt(facts.first_ns));
   const zero = firsts.reduce((least, first) => (first < least ? first : least), firsts[0] ?? 0n);
   return runs
-    .flatMap((facts, i) =>
-      facts.observations.map(([start, duration, warmup], place): Observation => ({
+    .flatMap((facts, i) => {
+      const numbers = observationNumbers(facts.observations);
+      return facts.observations.map(([start, duration, warmup], place): Observation => ({
         facts,
         place,
+        number: numbers[place],
         start_ns: Number(firsts[i] - zero) + start,
         duration_ns: duration,
         is_warmup: warmup !== 0,
-      })),
-    )
+      }));
+    })
     .sort((a, b) => a.start_ns - b.start_ns);
 }
 export const observationsOf = (runs: RunFacts[]) => once(known, keyOf(runs), () => inOrderOfTime(runs));

@@ -5,6 +5,7 @@ import { cell, count, digits, plural, time } from "../format";
 import {
   noiseFacts,
   noiseOfRuns,
+  observationLabel,
   observationsOf,
   runsOf,
   SPREAD_NOISY_PCT,
@@ -105,7 +106,7 @@ function NoiseFigures({ noise }: { noise: Noise }) {
 }
 
 const nameOf = (one: Observation, runs: RunFacts[]) =>
-  `${one.is_warmup ? "warm-up" : "observation"} ${one.place + 1}${runs.length > 1 ? ` of ${runLabel(one.facts)}` : ""}`;
+  `${observationLabel(one.number, one.is_warmup)}${runs.length > 1 ? ` of ${runLabel(one.facts)}` : ""}`;
 
 // Observations in order of time, warm-ups hollow, the spread as a band.
 export function Course({ observations, noise }: { observations: Observation[]; noise: Noise }) {

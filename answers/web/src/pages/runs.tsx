@@ -137,7 +137,7 @@ function Observations() {
       { key: "run_id", label: "run", value: ({ facts }) => facts.run_id },
       { key: "levels", label: "levels", isText: true, value: ({ facts }) => facts.levels },
       { key: "batch_size", label: "batch", value: ({ facts }) => facts.batch_size },
-      { key: "observation", label: "observation", value: ({ place }) => place + 1 },
+      { key: "observation", label: "observation", value: ({ number }) => number },
       { key: "start_ns", label: "start", title: "from the first start of all runs", value: (one) => one.start_ns },
       { key: "duration_ns", label: "duration", value: (one) => one.duration_ns },
       { key: "warmup", label: "counted", isText: true, value: (one) => (one.is_warmup ? "warm-up" : "yes") },

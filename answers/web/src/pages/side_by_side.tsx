@@ -210,7 +210,7 @@ function ProfileTable({ chosen }: { chosen: Chosen[] }) {
     return [
       { key: "levels", label: "levels", isText: true, value: (one) => one.levels },
       { key: "run_id", label: "run", value: (one) => one.typical.facts.run_id },
-      { key: "observation", label: "observation", value: (one) => one.typical.place + 1 },
+      { key: "observation", label: "observation", value: (one) => one.typical.number },
       {
         key: "duration_ns",
         label: "drawn",

@@ -4,7 +4,14 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { RunFacts } from "../data";
 import { count, digits, plural, time } from "../format";
-import { countedDurations, noiseOfRuns, observationsOf, type Noise, type Observation } from "../noise";
+import {
+  countedDurations,
+  noiseOfRuns,
+  observationLabel,
+  observationsOf,
+  type Noise,
+  type Observation,
+} from "../noise";
 import { experimentRuns, selection } from "../state";
 import { colorsOf, type Colors } from "../widgets/axis";
 import { runLabel } from "../widgets/parts";
@@ -126,9 +133,7 @@ function Row({ strip, scale }: { strip: Strip; scale: Scale }) {
         onMouseMove={(event) => {
           const one = nearest(event);
           event.currentTarget.title =
-            one === undefined
-              ? ""
-              : `${one.is_warmup ? "warm-up" : "observation"} ${one.place + 1}: ${time(one.duration_ns)}`;
+            one === undefined ? "" : `${observationLabel(one.number, one.is_warmup)}: ${time(one.duration_ns)}`;
         }}
         onClick={(event) => {
           const one = nearest(event);

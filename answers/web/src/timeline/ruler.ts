@@ -2,6 +2,7 @@
 // The head over the tracks: times, and the run's observations as a band with their numbers, warm-ups hatched.
 import { once, type Spans } from "../data";
 import { time } from "../format";
+import { observationLabel, observationNumbers } from "../noise";
 import type { Range } from "../state";
 import { OBSERVATIONS, RULER, ticks } from "./geometry";
 import { rangesIn, type Found } from "./found";
@@ -11,14 +12,6 @@ import type { Frame } from "./painter";
 const FOUND = 4, // height of the line that shows a finding
   TICK_PIXELS = 110,
   TICK_TEXT = 54; // pixels that its time takes at most, about
-
-export const observationLabel = (number: number, isWarmup: boolean) =>
-  isWarmup ? `warm-up ${number}` : `observation ${number}`;
-// Warm-ups and the others are counted each by themselves.
-export function observationNumbers(observations: [number, number, number][]): number[] {
-  const counts = [0, 0];
-  return observations.map(([, , warmup]) => ++counts[warmup === 0 ? 0 : 1]);
-}
 
 type Observations = Spans["facts"]["observations"]; // by start
 const longestOf = once((observations: Observations) =>
