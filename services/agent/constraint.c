@@ -249,5 +249,5 @@ enum status constraints_check_manifest(const struct manifest *manifest, const st
   if (missed == NULL)
     return STATUS_OK;
   return manifest_wrong(manifest, manifest->hardware_line, STATUS_SYSTEM, "another machine", err,
-                        "the model needs %s, this machine has %s", missed->text, found);
+                        "this machine misses %s, which the model needs: %s", missed->text, found);
 }

@@ -242,8 +242,8 @@ enum status agent_models_publish(struct models *models, const char *file, struct
   enum status status = manifest_parse(text.data, text.length, path, &arena, &manifest, err);
   if (status == STATUS_OK)
     status = check_framework(models, &manifest, err);
-  if (status == STATUS_OK)
-    status = constraints_check_manifest(&manifest, models->record, &arena, err);
+  if (status == STATUS_OK && constraints_check_manifest(&manifest, models->record, &arena, err) != STATUS_OK)
+    status = STATUS_INPUT; // whatever it is: it will be refused again
   if (status == STATUS_OK) {
     SCOPED_LOCK(&models->lock); // one at a time has the temporary name
     const char *temporary = arena_format(&arena, "%s/.%s.publishing", models->folder, file);

@@ -163,6 +163,7 @@ class Requests(AgentTest):
             self.assertIn(agent.ask("PUT", f"/models/{name}", manifest())[0], (400, 404))
         self.assertIn("tensorflow", self.refused(400, "PUT", "/models/a", manifest(framework={"name": "tensorflow"})))
         self.refused(400, "PUT", "/models/a", "nonsense: [")
+        self.assertIn("this machine misses memory>=1000TiB", self.refused(400, "PUT", "/models/a", manifest(hardware="memory>=1000TiB")))
         for text in ("", b"\0", "\n", "# nothing"):
             with self.subTest(text):
                 self.refused(400, "PUT", "/models/a", text)

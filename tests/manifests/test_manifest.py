@@ -392,7 +392,7 @@ class ProfileTest(ManifestCase):
             "attribute.training_dataset.name": "ImageNet", "attribute.training_dataset.version": "1.0.0", "attribute.tags": "a, 2",
             "container_cpu": "net:cpu", "container_gpu": "net:gpu", "license": "MIT"})
         self.profile(manifest(hardware="cpus>=1,memory>=1MiB"))
-        self.assertIn("the model needs cpus>=100000, this machine has", self.profile(manifest(hardware="cpus>=1,cpus>=100000"), status=3).line)
+        self.assertIn("this machine misses cpus>=100000", self.profile(manifest(hardware="cpus>=1,cpus>=100000"), status=3).line)
         self.assertIn("net.yml:8: hardware: ", self.profile(manifest(hardware="wheels>=4"), status=2).line)
         path = self.write(manifest(element_type="int64", inputs=[{"name": "data"}]))
         self.assertIn("int64", self.xsp("profile", path, "-q", "-o", self.folder / "no.xsp", status=2).line)
