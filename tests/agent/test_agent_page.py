@@ -168,6 +168,12 @@ class PageTest(AgentTest):
         self.agent_process.stop()
         self.page.wait_for_selector("body[data-state=away]")
         self.assertIn("does not answer", self.page.inner_text("#problem"))
+        (self.folder / "models" / "later.yml").write_text(manifest("later"))
+        self.addCleanup((self.folder / "models" / "later.yml").unlink)
+        self.agent("--listen", self.agent_process.url.removeprefix("http://"))
+        self.page.wait_for_selector("body[data-state=current]")
+        self.assertEqual(self.page.inner_text("#problem"), "")
+        self.assertIn("later==1.0", [box.get_attribute("value") for box in self.page.query_selector_all("#models input")])
         self.problems.clear()
 
 

@@ -186,6 +186,10 @@ const look = async () => {
 const watch = async () => {
   try {
     await look();
+    if (document.body.dataset.state === "away") {
+      await choices(); // it may have been started again, with others
+      byId("problem").textContent = "";
+    }
     document.body.dataset.state = "current";
   } catch (error) {
     document.body.dataset.state = "away";
