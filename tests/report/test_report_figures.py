@@ -98,6 +98,17 @@ def quantile(values, share):
     return values[low] + (rank - low) * (values[min(low + 1, len(values) - 1)] - values[low])
 
 
+def almost_a_thousand():
+    """999.96 inputs a second."""
+    script = Script()
+    script.experiment("almost")
+    script.run(1, "M", 1)
+    script.track(1, "main")
+    for number in range(4):
+        script.span("net", UNIX_START + number * 10**9, 1_000_040, tags={"batch_size": 1})
+    return script
+
+
 class ReportFiguresTest(browser.BrowserTest):
     def setUp(self):
         super().setUp()
@@ -300,6 +311,10 @@ class ReportFiguresTest(browser.BrowserTest):
         low, high = browser.range_ns(state["view"])
         self.assertLessEqual(low, 2 * 10**8)
         self.assertGreaterEqual(high, 2 * 10**8 + round(QUIET[1] * 1e6))
+
+    def test_what_is_rounded_to_a_thousand_has_its_comma(self):
+        window = self.open(report_files.written(almost_a_thousand, "almost")[1])
+        self.assertIn("1,000 /s", window.page.locator(".figures").inner_text())
 
     def test_observations_have_the_numbers_of_the_timeline(self):
         """There warm-ups and the others are counted each by themselves."""

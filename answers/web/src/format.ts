@@ -15,7 +15,7 @@ const magnitudeOf = (value: number) => Math.floor(Math.log10(Math.abs(value)));
 export function digits(value: number, significant = 4): string {
   if (value === 0) return "0";
   if (!Number.isFinite(value)) return String(value);
-  const magnitude = magnitudeOf(value);
+  const magnitude = magnitudeOf(Number(value.toPrecision(significant))); // 999.96 is 1,000
   if (magnitude >= 15 || magnitude < -9) return value.toExponential(significant - 1);
   if (magnitude >= significant - 1) return fixed(value, 0);
   return trim(value.toFixed(Math.min(12, Math.max(0, significant - 1 - magnitude))));
