@@ -37,6 +37,7 @@ struct exchange {
   struct MHD_Connection *http;
   struct arena *texts;           // owned: headers that had to be copied
   struct connection *connection; // its place in net/http/connections.h; NULL: the head has not come
+  bool is_head;                  // HEAD: the library leaves out the body
   const char *version_at;        // where the version must be, if the target has no zero byte
   const struct route *route;     // NULL: none
   enum target_result target_result;

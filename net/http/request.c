@@ -49,7 +49,6 @@ static void check_line_end(struct framing *framing, const char *next)
   framing->has_zero |= framing->line_end != NULL && next != NULL && (size_t)(next - framing->line_end) > 2;
 }
 
-// RFC 9110, 5.6.2.
 // RFC 9110, 5.6.2; not by the locale.
 static bool is_header_name(const char *name)
 {
@@ -280,6 +279,7 @@ enum MHD_Result request_take(void *context, struct MHD_Connection *connection, c
     exchange->connection =
         server->http.MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
     connections_begin(&server->connections, exchange->connection);
+    exchange->is_head = strcmp(method, MHD_HTTP_METHOD_HEAD) == 0;
     bool is_over = check_head(exchange, method, version);
     if (exchange->status == 0)
       __atomic_add_fetch(&exchange->connection->bytes, exchange->announced, __ATOMIC_RELAXED);

@@ -100,6 +100,9 @@ class Files(ApiTest):
             with self.subTest(given):
                 self.assertTrue(self.get(path, 200, {"Range": given})[1] == self.bytes)
         self.assertEqual(self.get(path, 200, {"Range": "bytes=0-1", "If-Range": '"other"'})[1], self.bytes)
+        for given in ("bytes=0-15", f"bytes={size}-"):  # ranges are of GET only
+            found, headers, _ = self.server.ask(None, {"Range": given}, path=path, method="HEAD")
+            self.assertEqual((found, headers["Content-Length"], headers["Content-Range"]), (200, str(size), None))
         headers, _ = self.refused(path, 416, headers={"Range": f"bytes={size}-"})
         self.assertEqual(headers["Content-Range"], f"bytes */{size}")
 

@@ -91,7 +91,8 @@ void serve_files_download(struct exchange *exchange)
   const char *condition = exchange_header(exchange, MHD_HTTP_HEADER_IF_RANGE);
   const char *range = exchange_header(exchange, MHD_HTTP_HEADER_RANGE);
   bool is_same = condition == NULL || strcmp(condition, tag) == 0;
-  enum range_result result = read_range(is_same ? range : NULL, size, &from, &bytes);
+  bool may_be_part = is_same && !exchange->is_head; // RFC 9110, 14.2: ranges are of GET
+  enum range_result result = read_range(may_be_part ? range : NULL, size, &from, &bytes);
   exchange_reply_file(exchange, result == RANGE_PART ? 206 : 200, "application/vnd.sqlite3", file, from, bytes);
   exchange_add_header(exchange, MHD_HTTP_HEADER_ETAG, "%s", tag);
   exchange_add_header(exchange, MHD_HTTP_HEADER_ACCEPT_RANGES, "bytes");
