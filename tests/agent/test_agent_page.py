@@ -149,6 +149,23 @@ class PageTest(AgentTest):
         self.page.click("#jobs li button")
         self.page.wait_for_selector("#jobs li[data-state=cancelled]")
 
+    def test_keys_reach_what_changes(self):
+        for count in (1, 2):
+            self.choose("net")
+            wait_for(lambda: self.page.locator("#results tbody tr").count() == count, "the results")
+        self.page.focus("#results input:checked")
+        self.page.keyboard.press("ArrowDown")
+        self.page.keyboard.press("ArrowUp")
+        self.assertTrue(self.page.is_checked("#results tbody tr:first-child input"))
+        self.choose("net", data="many.csv")
+        last = self.page.locator("#jobs li").nth(2)
+        wait_for(lambda: "inference" in last.inner_text(), "its progress")
+        last.locator("button").focus()
+        before = last.inner_text()
+        wait_for(lambda: last.inner_text() != before, "its progress after that")
+        self.page.keyboard.press("Enter")
+        self.page.wait_for_selector("#jobs li[data-state=cancelled]")
+
     def test_what_is_refused_is_said(self):
         self.choose(data="set")
         self.assertEqual(self.page.inner_text("#problem"), "choose a model")

@@ -117,12 +117,16 @@ const start = async (event) => {
 
 // ---- how far they are
 const remove = async (id) => {
-  await ask(`evaluations/${id}`, {method: "DELETE"});
-  await look();
+  try {
+    await ask(`evaluations/${id}`, {method: "DELETE"});
+    await look();
+  } catch (error) {
+    byId("problem").textContent = error.message;
+  }
 };
 
 const line = ({job}) => {
-  const item = element("li", "", {"data-state": job.state}), is_over = !["queued", "running"].includes(job.state);
+  const item = element("li", "", {"data-state": job.state, "data-id": job.id}), is_over = !["queued", "running"].includes(job.state);
   const text = job.error ?? job.progress ?? (job.place ? `place ${job.place} in the queue` : "");
   const button = element("button", is_over ? "Remove" : "End", {"aria-label": `${is_over ? "Remove" : "End"} ${job.id.slice(0, 8)}`});
   button.addEventListener("click", () => remove(job.id));
@@ -132,6 +136,18 @@ const line = ({job}) => {
   if (job.state === "done") item.append(element("a", "trace", {href: `evaluations/${job.id}/file`, download: `${job.id.slice(0, 8)}.xsp`}));
   item.append(button);
   return item;
+};
+
+// The focus stays where it is: lines change twice a second.
+let shown = "";
+const showLines = () => {
+  const list = byId("jobs"), lines = jobs.size > 0 ? [...jobs.values()].map(line) : [element("li", "nothing yet", {class: "quiet"})];
+  const text = lines.map((one) => one.outerHTML).join("");
+  if (text === shown) return;
+  shown = text;
+  const focused = list.contains(document.activeElement) ? document.activeElement : null;
+  list.replaceChildren(...lines);
+  if (focused) list.querySelector(`li[data-id="${focused.closest("li").dataset.id}"] ${focused.tagName}`)?.focus();
 };
 
 // ---- results side by side
@@ -155,7 +171,11 @@ const results = () => {
   byId("results").tBodies[0].replaceChildren(...all.map(({id, row}) => {
     const made = element("tr"), place = element("td"), radio = element("input", "", {type: "radio", name: "base", "aria-label": `compare with ${row.model}`});
     radio.checked = id === base.id;
-    radio.addEventListener("change", () => { chosen = id; results(); });
+    radio.addEventListener("change", () => {
+      chosen = id;
+      results();
+      byId("results").querySelector("input:checked").focus();
+    });
     place.append(radio);
     made.append(place, element("td", row.model), element("td", [row.framework, row.framework_version].filter(Boolean).join(" ")));
     for (const key of keys) made.append(cell(key, row[key], id === base.id ? undefined : base.row[key]));
@@ -179,7 +199,7 @@ const look = async () => {
     known.tables = Array.isArray(result) ? result : [result];
     is_changed = true;
   }
-  byId("jobs").replaceChildren(...(jobs.size > 0 ? [...jobs.values()].map(line) : [element("li", "nothing yet", {class: "quiet"})]));
+  showLines();
   if (is_changed) results();
 };
 
