@@ -46,14 +46,17 @@ static size_t place_in_order(const struct data_set *set, const char *label)
   return PARTITION_POINT(i, 0, set->label_count, strcmp(set->labels[i], label) < 0);
 }
 
-// Of a line "n01440764 tench, Tinca tinca" also its first word.
+// Of a line "n01440764 tench, Tinca tinca" also its first word; but "tiger" is not "tiger cat" where there is a line "tiger".
 static size_t place_by_name(const char *label, const char *const *labels, size_t count)
 {
-  size_t length = strlen(label);
-  for (size_t i = 0; i < count; i++)
-    if (strcmp(labels[i], label) == 0 || (strncmp(labels[i], label, length) == 0 && labels[i][length] == ' '))
+  size_t length = strlen(label), place = DATA_NO_CLASS;
+  for (size_t i = 0; i < count; i++) {
+    if (strcmp(labels[i], label) == 0)
       return i;
-  return DATA_NO_CLASS;
+    if (place == DATA_NO_CLASS && strncmp(labels[i], label, length) == 0 && labels[i][length] == ' ')
+      place = i;
+  }
+  return place;
 }
 
 static size_t place_by_number(const char *label)
