@@ -46,6 +46,27 @@ static const char **names_of(const struct store_experiment *experiments, size_t 
   return names;
 }
 
+// Queries of a scenario (xsp evaluate --scenario) arrive in their own ways: their runs are not pooled with others.
+static enum status leave_out_scenarios(struct store *store, struct arena *arena, struct store_run *runs, size_t *count,
+                                       struct error *err)
+{
+  struct store_note *notes;
+  size_t note_count, scenario_count = 0, kept = 0;
+  XSP_TRY(store_notes(store, -1, arena, &notes, &note_count, err));
+  for (size_t i = 0; i < note_count; i++) // mostly none
+    if (strcmp(notes[i].key, "scenario") == 0)
+      notes[scenario_count++] = notes[i];
+  for (size_t i = 0; i < *count; i++) {
+    bool is_of_scenario = false;
+    for (size_t k = 0; k < scenario_count; k++)
+      is_of_scenario |= notes[k].run_id == runs[i].run_id;
+    if (!is_of_scenario)
+      runs[kept++] = runs[i];
+  }
+  *count = kept;
+  return STATUS_OK;
+}
+
 enum status experiments_list(struct store *const *stores, size_t store_count, struct arena *arena,
                              struct experiment_runs **ret_experiments, size_t *ret_count, struct store **ret_broken,
                              struct error *err)
@@ -60,6 +81,7 @@ enum status experiments_list(struct store *const *stores, size_t store_count, st
       *ret_broken = stores[i];
     XSP_TRY(store_experiments(stores[i], arena, &experiments, &count, err));
     XSP_TRY(store_runs(stores[i], arena, &runs, &run_count, err));
+    XSP_TRY(leave_out_scenarios(stores[i], arena, runs, &run_count, err));
     const char **names = names_of(experiments, count, arena);
     struct experiment_runs *larger = arena_alloc_array(arena, all_count + count + 1, sizeof *larger);
     if (all_count > 0)

@@ -90,6 +90,9 @@ class ScenarioTest(unittest.TestCase):
             self.assertEqual(row["value"], row[key])
             self.assertGreaterEqual(row["queries"], 20)
         self.assertEqual({row["batch_size"] for row in self.sql("select distinct batch_size from run")}, {1, 2, 8})
+        answer = json.loads(subprocess.run([XSP, "analyze", "A1", self.output, "--json"], capture_output=True, check=True, timeout=600).stdout)
+        self.assertEqual([row["batch_size"] for row in answer["rows"]], [2])
+        self.assertEqual(answer["run_set"]["observations"], 3)  # five pictures, in twos: no query of a scenario
 
     def test_a_server_gets_them_as_a_poisson_process(self):
         row, = self.evaluate("-s", "server", "--qps", 500, "--duration", 0.1, "--queries", 459, "--latency-bound", 1e6)

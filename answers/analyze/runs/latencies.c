@@ -29,35 +29,14 @@ static void add_point(struct latencies *latencies, struct question *question, co
   };
 }
 
-// Queries of a scenario (xsp evaluate --scenario) arrive in their own ways: their runs are not pooled with others.
-static enum status leave_out_scenarios(struct experiment_runs *of, struct arena *scratch, struct error *err)
-{
-  struct store_note *notes;
-  size_t note_count, kept = 0;
-  XSP_TRY(store_notes(of->store, -1, scratch, &notes, &note_count, err));
-  struct store_run *runs = arena_alloc_array(scratch, of->run_count + 1, sizeof *runs);
-  for (size_t i = 0; i < of->run_count; i++) {
-    bool is_of_scenario = false;
-    for (size_t k = 0; k < note_count; k++)
-      is_of_scenario |= notes[k].run_id == of->runs[i].run_id && strcmp(notes[k].key, "scenario") == 0;
-    if (!is_of_scenario)
-      runs[kept++] = of->runs[i];
-  }
-  of->runs = runs;
-  of->run_count = kept;
-  return STATUS_OK;
-}
-
 static enum status add_experiment(struct latencies *latencies, const struct experiment_runs *of, struct arena *scratch,
                                   struct error *err)
 {
   struct view view;
   struct question question;
   struct batches batches;
-  struct experiment_runs chosen = *of;
-  XSP_TRY(leave_out_scenarios(&chosen, scratch, err));
   const struct view_choice choice = {0};
-  XSP_TRY(view_load(&chosen, &choice, scratch, &view, err));
+  XSP_TRY(view_load(of, &choice, scratch, &view, err));
   XSP_TRY(question_start(&question, &analysis_latencies, &latencies->request->analyze, &view, scratch, scratch, err));
   XSP_TRY(question_batches(&question, &batches, err));
   for (size_t i = 0; i < batches.count; i++)
