@@ -349,6 +349,14 @@ class DataSets(EvaluateTest):
         self.assertEqual((table["rows"][0]["inputs"], table["rows"][0]["labelled"]), (9, 7))
         self.assertEqual([row["label"] for row in items["rows"]], [*(label for _, label in files), None, None])
 
+    def test_a_byte_order_mark(self):
+        files = self.pictures(7, list("abcdefg"))
+        (self.folder / "labels.txt").write_text("\n".join("abcdefg"), encoding="utf-8-sig")
+        for head in ("file,label\n", ""):
+            (self.folder / "a.csv").write_text(head + "".join(f"{path},{label}\n" for path, label in files), encoding="utf-8-sig")
+            row, = self.row("--data", self.folder / "a.csv", labels="labels.txt")["rows"]
+            self.assertEqual((row["inputs"], row["labelled"]), (7, 7))
+
     def test_unlabelled_pictures_and_other_files(self):
         self.pictures(3)
         flat = self.folder / "flat"

@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #define DATA_NO_CLASS SIZE_MAX // the label is none of the model's classes
 
@@ -58,7 +59,7 @@ struct data_set {
 
 // Everything lives in `arena`. FOLDER/LABEL/*.png, .jpg and .jpeg, by name; pictures in FOLDER itself have no label. A file that ends
 // with .csv: "FILE,LABEL" on each line, quoted as RFC 4180 has it, paths relative to its folder; a first line "file,label" is a
-// head. A file that ends with .json: coco.h,
+// head, a byte order mark is skipped. A file that ends with .json: coco.h,
 // whose masks are read where they are wanted. One that begins as a data set in one file is that. STATUS_INPUT: unreadable, malformed,
 // or without any item.
 enum status data_set_read(const char *path, bool with_masks, struct arena *arena, struct data_set *ret_set,
@@ -69,9 +70,12 @@ void data_set_leave_out(struct data_set *set, size_t item);
 struct runner_picture data_item_picture(const struct data_item *item);
 // The label of an item as a file: relative to the data set's folder, or to that of its file. In `arena`; NULL: not labelled.
 const char *data_label_path(const struct data_set *set, const struct data_item *item, struct arena *arena);
-// A line for each class, in the model's order; empty lines count. In `arena`.
+// A line for each class, in the model's order; empty lines count. A byte order mark is skipped. In `arena`.
 enum status data_labels_read(const char *path, struct arena *arena, const char ***ret_labels, size_t *ret_count,
                              struct error *err) MUST_CHECK;
+
+// Moves `file` over the mark of UTF-8 that some editors put first.
+void data_set_skip_mark(FILE *file);
 
 enum data_resolution {
   DATA_BY_NAME,   // labels are lines of the model's labels, or their first words (n01440764)

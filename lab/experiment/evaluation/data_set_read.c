@@ -125,6 +125,7 @@ static enum status read_table(struct reading *reading)
   const char *folder =
       arena_copy(reading->arena, reading->path, slash != NULL ? (size_t)(slash + 1 - reading->path) : 0);
   XSP_TRY(input_file_stream(reading->path, INPUT_FILE_REGULAR, what, &file, reading->err));
+  data_set_skip_mark(file);
   for (size_t number = 1; fgets(line, LINE_BYTES_MOST, file) != NULL; number++) {
     size_t length = strcspn(line, "\r\n");
     if (line[length] == 0 && length + 1 == LINE_BYTES_MOST)

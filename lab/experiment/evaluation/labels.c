@@ -14,6 +14,13 @@
 #define LABELS_MOST 1000000
 #define LINE_BYTES_MOST 65536
 
+void data_set_skip_mark(FILE *file)
+{
+  char mark[3];
+  if (fread(mark, 1, sizeof mark, file) != sizeof mark || memcmp(mark, "\xef\xbb\xbf", sizeof mark) != 0)
+    rewind(file);
+}
+
 enum status data_labels_read(const char *path, struct arena *arena, const char ***ret_labels, size_t *ret_count,
                              struct error *err)
 {
@@ -23,6 +30,7 @@ enum status data_labels_read(const char *path, struct arena *arena, const char *
   char *line SCOPED(scoped_free) = memory_new(LINE_BYTES_MOST, 1);
   *ret_count = 0;
   XSP_TRY(input_file_stream(path, INPUT_FILE_REGULAR, what, &file, err));
+  data_set_skip_mark(file);
   while (fgets(line, LINE_BYTES_MOST, file) != NULL) {
     size_t length = strcspn(line, "\r\n");
     if (labels.count == LABELS_MOST || (line[length] == 0 && length + 1 == LINE_BYTES_MOST))
