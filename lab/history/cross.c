@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tables of models over frameworks or hosts: a cell is the figure of the latest record of its row and column. Called by tables.c.
+// Tables of models over frameworks or hosts: a cell is the figure of the latest record of its row and column, of latencies with the
+// fewest levels. Called by tables.c.
 #include "history/tables.h"
 
 #include "base/interner.h"
@@ -72,6 +73,14 @@ static bool has_figure(const struct cross *cross, const struct history_record *r
   return false;
 }
 
+// The later one, but of latencies that with fewer levels.
+static const struct history_record *better_of(const struct cross *cross, const struct history_record *cell,
+                                              const struct history_record *later)
+{
+  bool is_of_latencies = cross->has_batch;
+  return cell != NULL && is_of_latencies && history_level_count(cell) < history_level_count(later) ? cell : later;
+}
+
 static void place_records(struct crossing *crossing, struct arena *arena)
 {
   const struct history *history = crossing->history;
@@ -95,10 +104,12 @@ static void place_records(struct crossing *crossing, struct arena *arena)
   crossing->column_order = sorted(&crossing->columns, arena);
   crossing->cells =
       arena_alloc_array(arena, crossing->row_count * crossing->column_count + 1, sizeof(struct history_record *));
-  for (size_t i = 0; i < history->records.count; i++) // in order of time: the last one stays
-    if (crossing->row_of[i] != SIZE_MAX)
-      crossing->cells[crossing->row_of[i] * crossing->column_count + crossing->column_of[i]] =
-          &history->records.items[i];
+  for (size_t i = 0; i < history->records.count; i++) // in order of time
+    if (crossing->row_of[i] != SIZE_MAX) {
+      const struct history_record **cell =
+          &crossing->cells[crossing->row_of[i] * crossing->column_count + crossing->column_of[i]];
+      *cell = better_of(crossing->of, *cell, &history->records.items[i]);
+    }
 }
 
 // The column that others are relative to becomes the first.
@@ -147,6 +158,15 @@ static void put_cells(const struct crossing *crossing, size_t row, struct table_
   }
 }
 
+static void note_levels(const struct crossing *crossing, struct table_builder *table)
+{
+  size_t deep = 0;
+  for (size_t i = 0; crossing->of->has_batch && i < crossing->row_count * crossing->column_count; i++)
+    deep += crossing->cells[i] != NULL && history_level_count(crossing->cells[i]) > 1;
+  if (deep > 0)
+    table_note(table, "%zu latencies were measured with more levels than M alone: their overhead is included", deep);
+}
+
 static void put_rows(const struct crossing *crossing, struct table_builder *table)
 {
   const struct cross *of = crossing->of;
@@ -162,12 +182,15 @@ static void put_rows(const struct crossing *crossing, struct table_builder *tabl
       table_put(table, "batch", cell_int_if(any->batch > 0, any->batch));
     put_cells(crossing, row, table);
   }
-  table_note(table, "a figure is that of the latest evaluation in its row and column");
+  table_note(table, of->has_batch
+                        ? "a figure is that of the latest measurement with the fewest levels in its row and column"
+                        : "a figure is that of the latest evaluation in its row and column");
   if (of->is_relative && crossing->column_count > 0)
     table_note(table, "relative to %.100s",
                interner_text(&crossing->columns, (uint32_t)crossing->column_order[0]).data);
   if (crossing->column_count > COLUMNS_MOST)
     table_note(table, "%zu further columns are left out", crossing->column_count - COLUMNS_MOST);
+  note_levels(crossing, table);
 }
 
 enum status cross_table(const struct history *history, enum history_table_kind kind,

@@ -54,20 +54,36 @@ double history_model_number(const struct history_model *model, const char *key)
   return history_number(latest_with(model, key), key);
 }
 
-const struct history_record *history_model_online(const struct history_model *model)
+unsigned history_level_count(const struct history_record *record)
 {
-  for (size_t i = 0; i < model->count; i++)
-    if (model->records[i]->batch == 1 && !isnan(history_number(model->records[i], "latency_ms")))
-      return model->records[i];
-  return NULL;
+  struct level_set set;
+  if (record->levels == NULL || !level_set_parse(record->levels, strlen(record->levels), &set))
+    return 1;
+  return level_set_count(set) + (level_set_is_twin(set) ? XSP_LEVEL_COUNT : 0);
 }
 
-static bool has_later(const struct history_model *model, size_t number)
+const struct history_record *history_model_online(const struct history_model *model)
 {
-  for (size_t i = 0; i < number; i++)
-    if (model->records[i]->batch == model->records[number]->batch &&
-        !isnan(history_number(model->records[i], "throughput_per_s")))
+  const struct history_record *online = NULL;
+  for (size_t i = 0; i < model->count; i++) {
+    const struct history_record *record = model->records[i];
+    if (record->batch == 1 && !isnan(history_number(record, "latency_ms")) &&
+        (online == NULL || history_level_count(record) < history_level_count(online)))
+      online = record;
+  }
+  return online;
+}
+
+// Another record of the batch size says more of the throughput: with fewer levels, or later with as many.
+static bool has_better(const struct history_model *model, size_t number)
+{
+  unsigned levels = history_level_count(model->records[number]);
+  for (size_t i = 0; i < model->count; i++) {
+    const struct history_record *other = model->records[i];
+    if (other->batch == model->records[number]->batch && !isnan(history_number(other, "throughput_per_s")) &&
+        history_level_count(other) < levels + (i < number))
       return true;
+  }
   return false;
 }
 
@@ -78,7 +94,7 @@ const struct history_record *history_model_fastest(const struct history_model *m
   for (size_t i = 0; i < model->count; i++) {
     double throughput = history_number(model->records[i], "throughput_per_s");
     bool is_smaller = fastest != NULL && throughput == most && model->records[i]->batch < fastest->batch;
-    if ((throughput > most || is_smaller) && !has_later(model, i)) {
+    if ((throughput > most || is_smaller) && !has_better(model, i)) {
       most = throughput;
       fastest = model->records[i];
     }
@@ -137,5 +153,6 @@ void history_models_put(const struct history *history, struct table_builder *tab
   const struct history_model *models = history_models(history, table->arena, &count);
   for (size_t i = 0; i < count; i++)
     put_row(&models[i], table);
-  table_note(table, "a figure is the latest one of its model; latency at batch size 1, throughput at its best one");
+  table_note(table, "a figure is the latest one of its model; latency at batch size 1, throughput at its best one, of "
+                    "measurements with the fewest levels");
 }

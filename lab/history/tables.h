@@ -8,7 +8,12 @@
 
 struct table_cell figure_cell(const struct history_record *record, const char *key);
 
-// cross.c: the latest record of each model (row) in each framework, or on each host (column).
+// How many levels were recorded while the latency was measured: their overhead is in it. A measurement that is no latency's own
+// (serialised, with metrics) has more than any other. Unknown: as M.
+unsigned history_level_count(const struct history_record *record);
+
+// cross.c: the latest record of each model (row) in each framework, or on each host (column); of latencies the latest of those with
+// the fewest levels.
 enum status cross_table(const struct history *history, enum history_table_kind kind,
                         const struct history_request *request, struct table_builder *table,
                         struct error *err) MUST_CHECK;
@@ -20,8 +25,8 @@ struct history_model {
 };
 struct history_model *history_models(const struct history *history, struct arena *arena, size_t *ret_count);
 double history_model_number(const struct history_model *model, const char *key); // the latest; NaN: unknown
-// The latest latency at batch size 1, and the largest of the latest throughputs at each batch size, at the smallest one that has it.
-// NULL: unknown.
+// The latest latency at batch size 1, and the largest of the latest throughputs at each batch size, at the smallest one that has it;
+// each of the measurements with the fewest levels. NULL: unknown.
 const struct history_record *history_model_online(const struct history_model *model);
 const struct history_record *history_model_fastest(const struct history_model *model);
 // The key of the first metric that was evaluated, else of the first that is reported, and its figures (NaN: unknown). NULL: none.

@@ -16,13 +16,13 @@ FIRST_NS = 1_760_000_000 * 10**9  # 2025-10-09T08:53:20Z
 
 
 def write(path, latencies, day=0, name="net", framework="onnxruntime", version="1.31.1", batch=1, host="alpha", cpu="EPYC", gpu=None,
-          model_version="1.0", evaluation=None, workload=None):
+          model_version="1.0", evaluation=None, workload=None, levels="M"):
     """One experiment; `evaluation`: its figures."""
     script = scripted.Script()
     script.system(**{key: value for key, value in (("host", host), ("cpu_model", cpu), ("gpus", gpu)) if value})
     script.experiment(name, framework=framework, version=version)
     script.workload(model_name=name, model_version=model_version, **(workload or {}))
-    script.run(1, "M", batch)
+    script.run(1, levels, batch)
     script.track(1)
     for number, ms in enumerate(latencies):
         script.span("predict", scripted.UNIX_START + number * 1000 * MS, round(ms * MS))

@@ -209,6 +209,24 @@ class Tables(HistoryTest):
         self.assertEqual(latencies, sorted(latencies, reverse=True))
         self.assertEqual([row["model"] for row in self.rows(self.files, "--table", "models")], ["resnet"] * 4 + ["vgg"] * 4)
 
+    def test_latencies_with_the_fewest_levels(self):
+        """A later file with layers has their overhead; it counts where there is no other, which a note says."""
+        write(self.files / "old.xsp", [3.0] * 9, 0)
+        write(self.files / "alone.xsp", [4.0] * 9, 1)
+        write(self.files / "layers.xsp", [9.0] * 9, 2, levels="M/L")
+        write(self.files / "two.xsp", [8.0] * 9, 3, batch=2, levels="M/L/K")
+        write(self.files / "other.xsp", [12.0] * 9, 3, framework="openvino", levels="M/L")
+        latency = self.table(self.files, "--table", "latency")
+        self.assertEqual([(row["batch"], row["onnxruntime_latency_ms"], row["openvino_latency_ms"]) for row in latency["rows"]], [(1, 4, 12), (2, 8, None)])
+        self.assertTrue(any("2 latencies" in note for note in latency["notes"]))
+        self.assertEqual([row["alpha_latency_ms"] for row in self.rows(self.files, "--table", "systems")], [4, 8, 12])
+        own, other = self.rows(self.files, "--table", "models", "--sort", "online_latency_ms")[::-1]
+        self.assertEqual((own["online_latency_ms"], own["maximum_throughput_per_s"], own["maximum_throughput_batch"]), (4, 250, 1))
+        self.assertEqual((other["online_latency_ms"], other["maximum_throughput_per_s"]), (12, 1000 / 12))
+        self.assertEqual(len(self.rows(self.files)), 5)
+        write(self.files / "beta.xsp", [16.0] * 9, 4, batch=2, host="beta")
+        self.assertIn(">relative to alpha<", self.run_xsp("history", self.files, "--plot", "systems").stdout)
+
     def test_small_figures_next_to_large_ones(self):
         """Each row is another model: 12.3 µs keep their digits next to 70 s."""
         write(self.files / "a.xsp", [70000.0] * 9, name="large")
