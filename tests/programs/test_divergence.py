@@ -90,6 +90,21 @@ class Divergences(PartingTest):
         self.check(table["rows"][1], kept[0], kept[2], (False, True))
         self.assertEqual([row["distributions"] for row in table["rows"]], ["as they are", "softmax of this"])
 
+    def test_outputs_of_any_number_of_values(self):
+        """Each picture's output has as many values as the picture has bright ones; two equal models have the same."""
+        nodes = [helper.make_node("Flatten", ["data"], ["flat"]), helper.make_node("Greater", ["flat", "zero"], ["bright"]),
+                 helper.make_node("NonZero", ["bright"], ["places"]), helper.make_node("Gather", ["places", "second"], ["row"], axis=0),
+                 helper.make_node("Cast", ["row"], ["scores"], to=TensorProto.FLOAT)]
+        graph = helper.make_graph(nodes, "bright", [helper.make_tensor_value_info("data", TensorProto.FLOAT, [1, 3, SIDE, SIDE])],
+                                  [helper.make_tensor_value_info("scores", TensorProto.FLOAT, [1, "K"])],
+                                  [helper.make_tensor("zero", TensorProto.FLOAT, [], [0]), helper.make_tensor("second", TensorProto.INT64, [1], [1])])
+        save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8), self.folder / "net.onnx")
+        table = self.divergence(self.manifest("net"), self.manifest("same"), self.manifest("bgr", color_mode="BGR"))
+        same, other = table["rows"]
+        self.assertEqual((same["inputs"], same["largest_difference"], same.get("kl_infinite")), (9, 0, None))
+        self.assertEqual(other["inputs"], 0)
+        self.assertIn("bgr: 9 outputs have another number of values", " ".join(table["notes"]))
+
     def test_classes_without_probability(self):
         """Relu leaves zeros, which a sum makes distributions of: KL is infinite where the other has 0, as in SciPy."""
         for name, changed in (("net", None), ("other", "dense")):

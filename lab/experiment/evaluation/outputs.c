@@ -29,18 +29,26 @@ static enum status open_file(struct outputs *outputs, struct error *err)
   return STATUS_OK;
 }
 
-static enum status put(struct outputs *outputs, size_t item, const char *values, struct error *err)
+static uint64_t end_of_items(const struct outputs *outputs, size_t count)
 {
+  return count > 0 ? outputs->ends.items[count - 1] : 0;
+}
+
+// Of the next item.
+static enum status put(struct outputs *outputs, const char *values, size_t bytes, struct error *err)
+{
+  uint64_t end = end_of_items(outputs, outputs->ends.count);
   if (outputs->file == 0)
     XSP_TRY(open_file(outputs, err));
-  if (!transfer_write_at(outputs->file, values, outputs->item_bytes, item * outputs->item_bytes))
+  if (!transfer_write_at(outputs->file, values, bytes, end))
     return error_set_errno(err, STATUS_SYSTEM, what, "TMPDIR", "room for the first model's outputs");
+  *vector_add(&outputs->ends) = end + bytes;
   return STATUS_OK;
 }
 
-static enum status get(const struct outputs *outputs, size_t item, char *values, struct error *err)
+static enum status get(const struct outputs *outputs, size_t item, char *values, size_t bytes, struct error *err)
 {
-  if (transfer_read_at(outputs->file, values, outputs->item_bytes, item * outputs->item_bytes) != outputs->item_bytes)
+  if (transfer_read_at(outputs->file, values, bytes, end_of_items(outputs, item)) != bytes)
     return error_set_errno(err, STATUS_SYSTEM, "cannot read the first model's outputs", "TMPDIR", NULL);
   return STATUS_OK;
 }
@@ -57,10 +65,11 @@ static void make_room(double **values, size_t *have, size_t count)
 static enum status compare(struct outputs *outputs, size_t item, const struct runner_tensor *tensor, const char *values,
                            size_t item_bytes, struct divergence *divergence, struct error *err)
 {
-  size_t first_count = outputs->item_bytes / tensor_type_facts(outputs->type)->bytes;
+  size_t first_bytes = (size_t)(outputs->ends.items[item] - end_of_items(outputs, item));
+  size_t first_count = first_bytes / tensor_type_facts(outputs->type)->bytes;
   size_t other_count = item_bytes / tensor_type_facts(tensor->type)->bytes;
-  char *bytes SCOPED(scoped_free) = memory_new(outputs->item_bytes + 1, 1);
-  XSP_TRY(get(outputs, item, bytes, err));
+  char *bytes SCOPED(scoped_free) = memory_new(first_bytes + 1, 1);
+  XSP_TRY(get(outputs, item, bytes, first_bytes, err));
   make_room(&outputs->first, &outputs->first_count, first_count);
   make_room(&outputs->other, &outputs->other_count, other_count);
   (void)tensor_values(outputs->type, bytes, first_count, outputs->first);
@@ -120,16 +129,14 @@ enum status evaluation_outputs_take(struct outputs *outputs, struct runner *runn
     return error_set(err, STATUS_INPUT, what, batch->output, "another output of the model", "%s",
                      tensor.problem[0] != 0 ? tensor.problem : "its values are not a number of values for each item");
   size_t item_bytes = tensor.size_bytes / batch->batch;
-  if (batch->model == 0) {
+  if (batch->model == 0)
     outputs->type = tensor.type;
-    outputs->item_bytes = item_bytes;
-  }
   XSP_TRY(take_room(outputs, batch, item_bytes, err));
   for (size_t i = 0; i < batch->count; i++) {
     const char *values = (const char *)tensor.data + i * item_bytes;
     size_t item = batch->first_item + i;
     if (outputs->is_compared && batch->model == 0)
-      XSP_TRY(put(outputs, item, values, err));
+      XSP_TRY(put(outputs, values, item_bytes, err));
     else if (outputs->is_compared)
       XSP_TRY(compare(outputs, item, &tensor, values, item_bytes, divergence, err));
     if (outputs->is_kept)
@@ -142,6 +149,7 @@ void evaluation_outputs_done(struct outputs *outputs)
 {
   if (outputs->file != 0)
     close(outputs->file);
+  vector_done(&outputs->ends);
   free(outputs->first);
   free(outputs->other);
   *outputs = (struct outputs){0};

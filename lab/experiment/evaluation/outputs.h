@@ -4,6 +4,7 @@
 #ifndef XSP_EXPERIMENT_EVALUATION_OUTPUTS_H
 #define XSP_EXPERIMENT_EVALUATION_OUTPUTS_H
 
+#include "base/vector.h"
 #include "experiment/evaluation/data_set.h"
 #include "experiment/evaluation/divergence.h"
 #include "launch/launch.h"
@@ -16,9 +17,9 @@ struct outputs { // starts as {0}
   bool is_compared;   // there are several models
   size_t model_count; // whose outputs have room in `kept_bytes`
   int64_t kept_bytes;
-  int file;              // with the first model's; 0: not open
+  int file;              // with the first model's, one after the other; 0: not open
   enum tensor_type type; // of them
-  size_t item_bytes;     // of one item of theirs
+  VECTOR(uint64_t) ends; // of each item in the file: outputs may have any number of values
   double *first, *other; // of an item; owned
   size_t first_count, other_count;
 };
