@@ -4,6 +4,7 @@ what is refused."""
 import json
 import os
 import pathlib
+import shutil
 import signal
 import subprocess
 import tempfile
@@ -311,6 +312,17 @@ class Kept(EvaluateTest):
             self.evaluate(self.manifest(), "--data", self.folder / "set")
             checksums.append(self.kept()["data_checksum"])
         self.assertEqual((checksums[0], len(set(checksums))), (checksums[1], 3))
+
+    def test_a_copy_elsewhere_has_the_checksum(self):
+        files = self.pictures(3)
+        (self.folder / "a.csv").write_text("".join(f"{path.relative_to(self.folder)},{label}\n" for path, label in files))
+        shutil.copytree(self.folder, self.folder / "copy")
+        for name in ("a.csv", "set"):
+            checksums = set()
+            for place in (self.folder / name, self.folder / "copy" / name, os.path.relpath(self.folder / name)):
+                self.evaluate(self.manifest(), "--data", place)
+                checksums.add(self.kept()["data_checksum"])
+            self.assertEqual(len(checksums), 1, name)
 
 
 class DataSets(EvaluateTest):

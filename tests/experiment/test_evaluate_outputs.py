@@ -481,6 +481,17 @@ class Masks(OutputTest):
         row, _ = self.check(self.manifest((6, 5), {"type": "mask"}), self.table("a.csv", lines), [values], [values.astype(numpy.uint8)])
         self.assertEqual((row["miou_pct"], row["pixel_pct"]), (100, 100))
 
+    def test_another_label_picture_is_another_data_set(self):
+        model(self.folder / "net.onnx", (6, 5), {"mask": (0, 5, ["N", 6, 5])}, {"mask": TensorProto.INT64})
+        values = numpy.random.default_rng(2).integers(0, 3, (6, 5))
+        csv, checksums = self.table("a.csv", [[self.picture("a.png", values), self.picture("b.png", values)]]), set()
+        for label in (values, numpy.zeros_like(values)):
+            self.picture("b.png", label)
+            self.run_it(self.manifest((6, 5), {"type": "mask"}), "--data", csv)
+            query = "select value from evaluation where key = 'data_checksum'"
+            checksums.add(subprocess.run([XSP, "sql", self.output, query, "--json"], capture_output=True, check=True, timeout=600).stdout)
+        self.assertEqual(len(checksums), 2)
+
     def test_what_is_refused(self):
         model(self.folder / "net.onnx", (6, 5), {"mask": (0, 5, ["N", 1, 6, 5])})
         mask, other = self.manifest((6, 5), {"type": "mask", "parameters": {"threshold": 0.5}}), self.manifest((6, 5), {"type": "mask"}, name="other")

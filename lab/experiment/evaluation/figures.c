@@ -4,6 +4,7 @@
 #include "experiment/evaluation/evaluation.h"
 
 #include "analyze/analyze.h"
+#include "base/slice.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -151,22 +152,42 @@ static uint64_t add_text(uint64_t hash, const char *text) // FNV-1a, with the te
   return hash;
 }
 
-// Over names, labels and sizes of the items: it tells data sets apart without reading them.
-static const char *data_checksum(const struct data_set *set, size_t count, struct arena *arena)
+static uint64_t add_size(uint64_t hash, const char *path)
+{
+  struct stat facts;
+  char size[32] = "";
+  if (path != NULL && stat(path, &facts) == 0)
+    snprintf(size, sizeof size, "%jd", (intmax_t)facts.st_size);
+  return add_text(hash, size);
+}
+
+static uint64_t add_item(uint64_t hash, const struct data_item *item, const char *folder)
+{
+  const char *label = item->label != NULL ? item->label : "";
+  if (item->part == NULL) {
+    bool is_below = text_begins_with(item->path, folder);
+    hash = add_text(hash, is_below ? item->path + strlen(folder) : item->path);
+    return add_size(add_text(hash, label), item->path);
+  }
+  char size[32];
+  snprintf(size, sizeof size, "%" PRIu64 " %" PRIu32, item->part->size, item->part->crc32);
+  return add_text(add_text(add_text(hash, item->part->name), label), size);
+}
+
+// Over names, labels and sizes of the items, and sizes of labels that are pictures: it tells data sets apart without reading them.
+// Names are those below the data set's folder, or below that of its file, so that a copy elsewhere has the same.
+static const char *data_checksum(const struct data_set *set, size_t count, bool are_labels_files, struct arena *arena)
 {
   uint64_t hash = UINT64_C(0xcbf29ce484222325);
-  size_t prefix = strlen(set->place);
+  struct stat facts;
+  bool is_folder = stat(set->place, &facts) == 0 && S_ISDIR(facts.st_mode);
+  const char *slash = strrchr(set->place, '/'),
+             *folder = is_folder ? set->place
+                                 : arena_copy(arena, set->place, slash != NULL ? (size_t)(slash + 1 - set->place) : 0);
   for (size_t i = 0; i < count; i++) {
-    const struct data_item *item = &set->items[i];
-    struct stat facts;
-    char size[32] = "";
-    if (item->part != NULL)
-      snprintf(size, sizeof size, "%" PRIu64 " %" PRIu32, item->part->size, item->part->crc32);
-    else if (stat(item->path, &facts) == 0)
-      snprintf(size, sizeof size, "%jd", (intmax_t)facts.st_size);
-    const char *name = data_item_name(item);
-    hash = add_text(hash, strncmp(name, set->place, prefix) == 0 ? name + prefix : name);
-    hash = add_text(add_text(hash, item->label != NULL ? item->label : ""), size);
+    hash = add_item(hash, &set->items[i], folder);
+    if (are_labels_files)
+      hash = add_size(hash, data_label_path(set, &set->items[i], arena));
   }
   for (size_t i = 0; i < set->box_count && set->boxes[i].item < count; i++) {
     const struct data_box *box = &set->boxes[i];
@@ -205,10 +226,12 @@ enum status evaluation_keep(struct store *store, const struct evaluation_options
   struct table_builder row;
   const struct evaluation_result *result = &evaluation->results[number];
   int64_t id = (int64_t)number + 1;
+  bool are_labels_files = options->models[number].kind == OUTPUT_MASK;
   table_start(&row, &arena);
   table_row(&row);
   table_put(&row, "data_set", cell_text(options->set->path));
-  table_put(&row, "data_checksum", cell_text(data_checksum(options->set, result->item_count, &arena)));
+  table_put(&row, "data_checksum",
+            cell_text(data_checksum(options->set, result->item_count, are_labels_files, &arena)));
   table_put(&row, "batch", cell_int(options->batch));
   evaluation_put_figures(&row, options, evaluation, number);
   XSP_TRY(keep_row(store, id, "", &row, err));
