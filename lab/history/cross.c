@@ -167,6 +167,34 @@ static void note_levels(const struct crossing *crossing, struct table_builder *t
     table_note(table, "%zu latencies were measured with more levels than M alone: their overhead is included", deep);
 }
 
+static const char *checksum_of(const struct history_record *record)
+{
+  const struct store_system_value *figure =
+      record != NULL ? figures_find(record->figures, record->figure_count, "data_checksum") : NULL;
+  return figure != NULL ? figure->text : NULL;
+}
+
+// Accuracies of one name of a data set: its pictures may have changed, or only some were evaluated.
+static void note_data(const struct crossing *crossing, struct table_builder *table)
+{
+  size_t unlike = 0;
+  for (size_t row = 0; !crossing->of->has_batch && row < crossing->row_count; row++) {
+    const char *first = NULL;
+    bool is_unlike = false;
+    for (size_t i = 0; i < crossing->column_count; i++) {
+      const char *checksum = checksum_of(crossing->cells[row * crossing->column_count + i]);
+      is_unlike |= first != NULL && checksum != NULL && strcmp(first, checksum) != 0;
+      first = first != NULL ? first : checksum;
+    }
+    unlike += is_unlike;
+  }
+  if (unlike > 0)
+    table_note(table,
+               "%zu rows have accuracies over other inputs of the same name: xsp history --json has inputs and "
+               "data_checksum of each evaluation",
+               unlike);
+}
+
 static void put_rows(const struct crossing *crossing, struct table_builder *table)
 {
   const struct cross *of = crossing->of;
@@ -191,6 +219,7 @@ static void put_rows(const struct crossing *crossing, struct table_builder *tabl
   if (crossing->column_count > COLUMNS_MOST)
     table_note(table, "%zu further columns are left out", crossing->column_count - COLUMNS_MOST);
   note_levels(crossing, table);
+  note_data(crossing, table);
 }
 
 enum status cross_table(const struct history *history, enum history_table_kind kind,

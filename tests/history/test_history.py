@@ -177,6 +177,15 @@ class Tables(HistoryTest):
         self.assertEqual([(row["model"], row["data_set"], row["onnxruntime_top1_pct"], row["openvino_top1_pct"], row["openvino_top5_pct"])
                           for row in rows], [("resnet", "digits", 70, 72.5, 92.5), ("vgg", "digits", 60, 62.5, 82.5)])
 
+    def test_accuracies_over_other_inputs_are_noted(self):
+        write(self.files / "a.xsp", [5.0] * 9, 0, evaluation=evaluated(70, 5, data_checksum="aa"))
+        write(self.files / "b.xsp", [5.0] * 9, 0, framework="openvino", evaluation=evaluated(72, 5, data_checksum="aa"))
+        self.assertFalse(any("other inputs" in note for note in self.table(self.files, "--table", "accuracy")["notes"]))
+        write(self.files / "limited.xsp", [5.0] * 9, 1, framework="openvino", evaluation=evaluated(90, 5, data_checksum="bb", inputs=10))
+        table = self.table(self.files, "--table", "accuracy")
+        self.assertEqual([row["openvino_top1_pct"] for row in table["rows"]], [90])
+        self.assertTrue(any("1 rows" in note and "other inputs" in note for note in table["notes"]))
+
     def test_latency_over_batch_sizes_and_frameworks(self):
         self.zoo()
         rows = self.rows(self.files, "--table", "latency", "--model", "resnet", "--system", "beta")
