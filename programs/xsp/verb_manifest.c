@@ -17,6 +17,7 @@
 
 #define FREE_SIDE 224 // of a picture, where the model takes any
 #define FREE_SIZE 128 // of other dimensions
+#define NAME_MOST 100
 
 struct draft { // of a manifest
   struct profile_ports ports;
@@ -218,9 +219,13 @@ static const char *path_from(const char *model, const char *output, struct arena
   return path;
 }
 
+// As manifests are named: letters, digits and ._+-, at most 100, a letter or digit first.
 static const char *clean_name(const char *name, struct arena *arena)
 {
-  char *clean = arena_copy(arena, name, strlen(name));
+  while (*name != 0 && !isalnum((unsigned char)*name))
+    name++;
+  name = name[0] != 0 ? name : "model";
+  char *clean = arena_copy(arena, name, strnlen(name, NAME_MOST));
   for (char *at = clean; *at != 0; at++)
     if (!isalnum((unsigned char)*at) && strchr("._+-", *at) == NULL)
       *at = '_';
@@ -241,7 +246,7 @@ static void put_manifest(struct draft *draft, const char *output)
   buf_text(
       out,
       "# Written by xsp manifest init. Lines with `check` are usual values, not the model's own: docs/evaluate.md\n");
-  buf_format(out, "name: %s\n", clean_name(draft->profile.name, arena));
+  put_string(out, "name: ", clean_name(draft->profile.name, arena)); // 123 without quotes is a number
   put_string(out, "version: ", draft->manifest != NULL ? draft->manifest->version : "1.0");
   buf_format(out, "task: %s\nframework:\n  name: %s\nmodel:\n", task != NULL ? task : "other",
              draft->profile.variants[0].predictor);

@@ -65,6 +65,18 @@ class ManifestInit(unittest.TestCase):
             self.assertEqual((parameters["dimensions"], parameters["layout"]), ([3, 24, 32], layout))
         self.assertEqual(self.evaluate()["inputs"], 3)
 
+    def test_names_of_any_file(self):
+        """The name is text that a manifest may have, whatever the file is called."""
+        self.pool()
+        for file, name in (("123", "123"), ("on", "on"), ("_net v2", "net_v2"), ("x" * 120, "x" * 100), ("模型", "model")):
+            (self.folder / "net.onnx").rename(self.folder / f"{file}.onnx")
+            self.xsp("manifest", "init", f"{file}.onnx")
+            written = yaml.safe_load((self.folder / f"{name}.yml").read_text())
+            jsonschema.validate(written, SCHEMA)
+            self.assertEqual(written["name"], name)
+            self.xsp("check", f"{name}.yml")
+            (self.folder / f"{file}.onnx").rename(self.folder / "net.onnx")
+
     def test_evaluate_names_the_command(self):
         self.pool()
         self.assertIn("`xsp manifest init net.onnx`", self.xsp("evaluate", "net.onnx", "--data", ".", check=2).stderr)
