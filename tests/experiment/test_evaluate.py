@@ -103,6 +103,13 @@ class Precision(EvaluateTest):
             self.assertEqual(float(kept["value"]), row["latency_within_pct"])
         self.assertEqual(counted["n"], 13)
 
+    def test_a_last_batch_that_cannot_be_read_is_no_inference(self):
+        self.pictures(7)[6][0].write_text("none")
+        table, *_ = self.tables(self.manifest(), "--data", self.folder / "set", "--batch", 2, "--precision", 0.001, "--max-runs", 11)
+        counted, = self.sql("select sum(not warmup) as n from observation")
+        self.assertEqual((table["rows"][0]["inputs"], counted["n"]), (6, 11))
+        self.assertIn("11 inferences", table["notes"][-1])
+
     def test_what_ends_it_early(self):
         """A picture that is gone when its turn comes again, or Ctrl-C; the accuracy was complete. Four inferences see each picture once."""
         gone = self.pictures(7)[2][0]

@@ -137,6 +137,8 @@ static enum status infer_all(struct running *running, struct error *err)
   for (size_t first = 0; first < running->item_count && !*options->interrupted; first += batch) {
     XSP_TRY(lane_hand_on(&running->lane, running->store, &running->run, &running->options->watcher, err));
     XSP_TRY(infer_readable(running, first, INFERENCE_COUNTED, err));
+    if (running->item_count == first) // none of the last batch could be read
+      break;
     running->has_measured = true;
     running->result->item_count = first + batch < running->item_count ? first + batch : running->item_count;
     step(running);
