@@ -390,7 +390,10 @@ class DataSets(EvaluateTest):
 
     def test_limit(self):
         self.pictures(9)
-        self.assertEqual(self.row("--data", self.folder / "set", "--limit", 4)["rows"][0]["inputs"], 4)
+        table = self.row("--data", self.folder / "set", "--limit", 4)
+        self.assertEqual(table["rows"][0]["inputs"], 4)
+        self.assertIn("have 2 of the 7 labels", " ".join(table["notes"]))  # two of each of the first two
+        self.assertEqual(self.row("--data", self.folder / "set", "--limit", 9)["notes"], [])
 
 
 class Refused(EvaluateTest):

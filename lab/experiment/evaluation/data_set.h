@@ -66,6 +66,8 @@ enum status data_set_read(const char *path, bool with_masks, struct arena *arena
                           struct error *err) MUST_CHECK;
 // Removes an item that turned out to be no picture, with its boxes.
 void data_set_leave_out(struct data_set *set, size_t item);
+// How many different labels the first `count` items have.
+size_t data_set_labels_among(const struct data_set *set, size_t count);
 // What the runner is asked for; without a label.
 struct runner_picture data_item_picture(const struct data_item *item);
 // The label of an item as a file: relative to the data set's folder, or to that of its file. In `arena`; NULL: not labelled.

@@ -54,6 +54,18 @@ static size_t place_in_order(const struct data_set *set, const char *label)
   return PARTITION_POINT(i, 0, set->label_count, strcmp(set->labels[i], label) < 0);
 }
 
+size_t data_set_labels_among(const struct data_set *set, size_t count)
+{
+  bool *is_there SCOPED(scoped_free) = memory_new(set->label_count + 1, sizeof *is_there);
+  size_t found = 0;
+  for (size_t i = 0; i < count && i < set->count; i++)
+    if (set->items[i].label != NULL)
+      is_there[place_in_order(set, set->items[i].label)] = true;
+  for (size_t i = 0; i < set->label_count; i++)
+    found += is_there[i];
+  return found;
+}
+
 // Of a line "n01440764 tench, Tinca tinca" also its first word; but "tiger" is not "tiger cat" where there is a line "tiger".
 static size_t place_by_name(const char *label, const char *const *labels, size_t count)
 {

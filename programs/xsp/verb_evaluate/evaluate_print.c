@@ -29,6 +29,16 @@ static void put_lacking_categories(struct table_builder *table, const struct dat
                result->accuracy.class_count, set->path);
 }
 
+// A folder's pictures are in the order of their labels: the first ones may have the same.
+static void put_limit(struct table_builder *table, const struct evaluation_options *options,
+                      const struct evaluation *evaluation)
+{
+  size_t count = evaluation->results[0].item_count, found = data_set_labels_among(options->set, count);
+  if (options->models[0].kind == OUTPUT_SCORES && options->limit > 0 && count > 0 && found < options->set->label_count)
+    table_note(table, "the first %zu inputs (--limit) have %zu of the %zu labels of %s: the accuracy is of these",
+               count, found, options->set->label_count, options->set->path);
+}
+
 static void put_notes(struct table_builder *table, const struct evaluation_options *options,
                       const struct evaluation *evaluation)
 {
@@ -37,6 +47,7 @@ static void put_notes(struct table_builder *table, const struct evaluation_optio
     table_note(table, "%zu files of %s are not pictures by their names and were left out", set->left_out, set->path);
   if (set->unreadable > 0)
     table_note(table, EVALUATION_UNREADABLE, set->unreadable);
+  put_limit(table, options, evaluation);
   for (size_t i = 0; i < options->model_count; i++) {
     const struct evaluation_result *result = &evaluation->results[i];
     const char *name = options->models[i].profile.name;
