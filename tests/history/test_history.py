@@ -3,6 +3,7 @@
 and what is refused."""
 import json
 import random
+import re
 import shutil
 import sqlite3
 import unittest
@@ -167,6 +168,33 @@ class Constraints(HistoryTest):
     def test_nothing_to_see(self):
         self.refused("no .xsp file", "history", self.files)
         self.refused("missing", "history", self.folder / "missing")
+
+
+class Lines(HistoryTest):
+    def lines(self, plot):
+        """Of each line of a plot: how many points it has."""
+        svg = self.run_xsp("history", self.files, "--plot", plot).stdout
+        return sorted(len(line.split()) for line in re.findall(r'<polyline class="line c\d" points="([^"]*)"', svg)), svg
+
+    def test_versions_levels_and_data_are_lines_of_their_own(self):
+        """Each is a series; as one line they would go forth and back in time, and upright over batch sizes."""
+        series = [{}, {"model_version": "2.0"}, {"levels": "M/L"}, {"evaluation": evaluated(70, 5)}, {"evaluation": evaluated(70, 6, data_set="mnist")}]
+        for number, more in enumerate(series):
+            for day in (0, 1):
+                write(self.files / f"{number}-{day}.xsp", [5.0 + number] * 9, day, **more)
+        counts, svg = self.lines("time")
+        self.assertEqual(counts, [2] * len(series))
+        for word in ("2.0", "M/L", "evaluation", "mnist"):
+            self.assertIn(word, svg)
+        self.assertEqual(self.lines("batches")[0], [1] * len(series))
+
+    def test_one_series_has_its_plain_name(self):
+        for batch in (1, 2):
+            for day in (0, 1):
+                write(self.files / f"{batch}-{day}.xsp", [5.0] * 9, day, batch=batch)
+        self.assertIn(">net, onnxruntime on alpha, batch 2<", self.lines("time")[1])
+        self.assertEqual(self.lines("batches")[0], [2])
+        self.assertIn(">net, onnxruntime on alpha<", self.lines("batches")[1])
 
 
 class Tables(HistoryTest):

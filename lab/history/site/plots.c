@@ -26,6 +26,28 @@ static const struct history_record *latest_of(const struct plotting *plotting, s
   return &plotting->history->records.items[series->records[series->count - 1]];
 }
 
+// The line of a record: its series' name, with the facts that tell it apart from others of that name, such as another version.
+static const char *line_name(const struct plotting *plotting, const struct history_record *record, bool with_batch)
+{
+  static const char *const facts[] = {"kind", "model_version", "levels", "data_set"};
+  const char *name = series_name(record, plotting->with_model, plotting->arena);
+  if (with_batch)
+    name = arena_format(plotting->arena, "%s, batch %" PRId64, name, record->batch);
+  for (size_t i = 0; i < sizeof facts / sizeof facts[0]; i++) {
+    const char *own = history_fact(record, facts[i]);
+    bool differs = false;
+    for (size_t k = 0; k < plotting->series->count && !differs; k++) {
+      const struct history_record *other = latest_of(plotting, k);
+      differs = (other->batch == record->batch || !with_batch) && texts_equal(other->model, record->model) &&
+                texts_equal(other->framework, record->framework) && texts_equal(other->host, record->host) &&
+                !texts_equal(history_fact(other, facts[i]), own);
+    }
+    if (differs && own != NULL)
+      name = arena_format(plotting->arena, "%s, %s", name, own);
+  }
+  return name;
+}
+
 #define ACCURACY_LABEL "top 1, mAP, mIoU or exact (%)"
 
 // The papers' figure: models to the left are faster, above more accurate, small ones take less memory.
@@ -94,13 +116,11 @@ static struct plot plot_of_batches(const struct plotting *plotting)
   plot.points = arena_alloc_array(plotting->arena, plotting->series->count + 1, sizeof *plot.points);
   for (size_t i = 0; i < plotting->series->count; i++) {
     const struct history_record *last = latest_of(plotting, i);
-    const char *name = series_name(last, plotting->with_model, plotting->arena);
-    bool is_evaluated = history_fact(last, "data_set") != NULL; // a profile of the same batch size is another line
     if (last->batch > 0)
       plot.points[plot.count++] =
           (struct plot_point){.x = (double)last->batch,
                               .y = history_number(last, "latency_ms"),
-                              .name = is_evaluated ? arena_format(plotting->arena, "%s, evaluated", name) : name,
+                              .name = line_name(plotting, last, false),
                               .label = arena_format(plotting->arena, "batch %" PRId64 ", %.4g ms", last->batch,
                                                     history_number(last, "latency_ms"))};
   }
@@ -120,10 +140,9 @@ static struct plot plot_of_time(const struct plotting *plotting)
   plot.points = arena_alloc_array(plotting->arena, plotting->history->records.count + 1, sizeof *plot.points);
   for (size_t i = 0; i < plotting->series->count; i++) {
     const struct history_series *series = &plotting->series->items[i];
+    const char *name = line_name(plotting, latest_of(plotting, i), true);
     for (size_t k = 0; k < series->count && series->count > 1; k++) {
       const struct history_record *record = &plotting->history->records.items[series->records[k]];
-      const char *name = arena_format(plotting->arena, "%s, batch %" PRId64,
-                                      series_name(record, plotting->with_model, plotting->arena), record->batch);
       const char *time = time_text(record->created_ns, plotting->arena);
       if (time != NULL)
         plot.points[plot.count++] = (struct plot_point){
