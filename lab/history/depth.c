@@ -152,17 +152,21 @@ static enum status choose_base(struct framework_models *all, const char *base, s
                          "no evaluation is of the framework '%s'", base);
 }
 
-// The same model in the base framework on the same host; NULL: none.
+// The same model in the base framework on the same host, of the same version where there is one; NULL: none.
 static const struct history_model *pair_of(const struct framework_models *all, const struct history_model *model)
 {
   const struct history_record *own = model->records[0];
+  const struct history_model *pair = NULL;
   for (size_t i = 0; i < all->count; i++) {
     const struct history_record *other = all->models[i].records[0];
-    if (is_of(&all->models[i], all->base) && own->model != NULL && other->model != NULL &&
-        analyze_is_same_model(other->model, own->model) && texts_equal(other->host, own->host))
+    if (!is_of(&all->models[i], all->base) || own->model == NULL || other->model == NULL ||
+        !analyze_is_same_model(other->model, own->model) || !texts_equal(other->host, own->host))
+      continue;
+    if (texts_equal(other->model_version, own->model_version))
       return &all->models[i];
+    pair = pair != NULL ? pair : &all->models[i];
   }
-  return NULL;
+  return pair;
 }
 
 static double of_record(const struct history_record *record, const char *key)
@@ -183,6 +187,7 @@ static void put_pair(const struct history_model *own, const struct history_model
          base_most = of_record(history_model_fastest(base), "throughput_per_s");
   table_row(table);
   table_put(table, "model", cell_text(latest->model));
+  table_put_optional(table, "model_version", cell_text(latest->model_version));
   table_put(table, "host", cell_text(latest->host));
   table_put(table, "framework", cell_text(latest->framework));
   table_put(table, "framework_version", cell_text(latest->framework_version));

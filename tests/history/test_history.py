@@ -220,6 +220,13 @@ class Tables(HistoryTest):
         self.assertEqual([(row["host"], row["batch"], row["onnxruntime_latency_ms"], row["openvino_latency_ms"]) for row in rows],
                          [("beta", 1, 12, 6), ("beta", 2, 24, 12), ("beta", 4, 48, 24)])
 
+    def test_frameworks_are_compared_at_the_same_version(self):
+        for version, slow in (("1.0", 4), ("2.0", 2)):
+            for framework, ms in (("onnxruntime", slow), ("openvino", 1)):
+                write(self.files / f"{framework}-{version}.xsp", [ms] * 9, float(version), framework=framework, model_version=version)
+        rows = self.rows(self.files, "--table", "frameworks", "--base", "onnxruntime")
+        self.assertEqual(sorted((row["model_version"], row["normalized_online_latency"]) for row in rows), [("1.0", 1 / 4), ("2.0", 1 / 2)])
+
     def test_latency_relative_to_a_host(self):
         self.zoo()
         rows = self.rows(self.files, "--table", "systems", "--model", "resnet", "--framework", "openvino")
