@@ -121,8 +121,8 @@ void evaluation_put_scenario(struct table_builder *table, const struct scenario 
   for (size_t i = 0; i < sizeof percentiles / sizeof percentiles[0]; i++)
     values[i] = statistic_of(result->latencies_ms, count, percentiles[i].statistic, table->arena);
   size_t late = scenario_late(result->latencies_ms, count, scenario->bound_ms);
-  bool is_valid =
-      count >= scenario->queries && (scenario->kind != SCENARIO_SERVER || scenario_keeps_bound(count, late));
+  bool is_valid = !result->was_interrupted && count >= scenario->queries &&
+                  (scenario->kind != SCENARIO_SERVER || scenario_keeps_bound(count, late));
   const double metrics[SCENARIO_KINDS] = {[SCENARIO_SINGLE_STREAM] = values[1],
                                           [SCENARIO_MULTI_STREAM] = values[4],
                                           [SCENARIO_SERVER] = result->qps,

@@ -116,6 +116,7 @@ static enum status run(struct scenario_lane *lane, const struct scenario *scenar
   *ret_result = (struct scenario_result){.run_id = (*run_id)++, .qps = qps > 0 ? qps : NAN, .qps_upper = NAN};
   XSP_TRY(store_add_run(lane->store, &lane->run, err));
   enum status status = ask_all(&queries, qps, err);
+  ret_result->was_interrupted = *lane->interrupted != 0;
   if (status == STATUS_OK)
     status = store_add_run(lane->store, &lane->run, err); // with what was dropped
   if (status == STATUS_OK)

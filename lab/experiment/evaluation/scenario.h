@@ -25,7 +25,8 @@ struct scenario_result {
   double seconds;       // from the first query's arrival to the last one's end
   double *latencies_ms; // of queries, from their arrival, in their order; owned
   size_t query_count;
-  double wait_ms; // server: mean part of it before the inference
+  bool was_interrupted; // before it had lasted as long as it should
+  double wait_ms;       // server: mean part of it before the inference
   double
       queue_gap_ms; // server: mean time from the end of a query to the start of one that waited for it; NaN: none did
 };
