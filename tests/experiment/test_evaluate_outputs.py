@@ -549,6 +549,8 @@ class Texts(OutputTest):
             self.picture(f"{number}.png", [tokens])
         parameters = {"vocabulary": "words.txt", "stop": 1, "separator": " "}
         self.check(self.manifest((1, 6), {"type": "text", "parameters": parameters}), ["the cat sat", "cat sat", "x"], ["the cat sat", "cat cat sat sat sat", ""])
+        table = self.tables(self.manifest((1, 6), {"type": "text", "parameters": parameters}), "--data", self.folder / "a.csv")[0]
+        self.assertTrue(any("1 tokens are beyond the 5 lines" in note for note in table["notes"]), table["notes"])
 
     def test_kinds_side_by_side(self):
         """Columns of both; what a model has not is null."""

@@ -61,6 +61,9 @@ static void put_notes(struct table_builder *table, const struct evaluation_optio
                  result->item_count,
                  options->models[i].kind == OUTPUT_SCORES ? ", or one that is not a class of the model" : "");
     put_lacking_categories(table, set, &options->models[i], result);
+    if (result->accuracy.unknown_tokens > 0)
+      table_note(table, "%s: %zu tokens are beyond the %zu lines of its vocabulary, and in no text", name,
+                 result->accuracy.unknown_tokens, options->models[i].label_count);
     if (options->models[i].kind == OUTPUT_INSTANCES && set->has_boxes && !set->has_masks)
       table_note(table, "%s: not all annotations of %s have a segmentation: masks are not rated", name, set->path);
     if (options->precision_pct > 0 && result->item_count > 0)

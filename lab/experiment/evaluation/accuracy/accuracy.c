@@ -189,6 +189,8 @@ void accuracy_of_texts(const struct predictions *predictions, const struct data_
     size_t first = at;
     while (at < predictions->tokens.count && predictions->tokens.items[at].item == item)
       at++;
+    for (size_t i = first; i < at; i++)
+      ret_accuracy->unknown_tokens += predictions->tokens.items[i].token >= vocabulary_count;
     text->text = text_of(predictions->tokens.items + first, at - first, vocabulary, vocabulary_count, separator, arena);
     if (label == NULL)
       continue;

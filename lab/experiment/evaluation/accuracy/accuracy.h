@@ -28,6 +28,7 @@ struct accuracy {  // parts of 1; NaN: of another kind of output, or nothing is 
   struct class_accuracy *classes;
   size_t class_count;
   struct text_accuracy *texts; // of each item; NULL: no texts
+  size_t unknown_tokens;       // that the vocabulary lacks: they are in no text
 };
 extern const struct accuracy accuracy_unknown; // all NaN
 
@@ -41,7 +42,7 @@ void accuracy_of_boxes(const struct predictions *predictions, const struct data_
                        bool have_masks, struct arena *arena, struct accuracy *ret_accuracy);
 void accuracy_of_masks(const struct predictions *predictions, const struct data_set *set, size_t item_count,
                        struct arena *arena, struct accuracy *ret_accuracy);
-// `vocabulary`: the tokens' texts; one that it lacks is left out.
+// `vocabulary`: the tokens' texts.
 void accuracy_of_texts(const struct predictions *predictions, const struct data_set *set, size_t item_count,
                        const char *const *vocabulary, size_t vocabulary_count, const char *separator,
                        struct arena *arena, struct accuracy *ret_accuracy);
