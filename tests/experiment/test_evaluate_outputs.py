@@ -446,6 +446,7 @@ class Masks(OutputTest):
         for batch in (1, 4):
             row, items = self.check(manifest, csv, predictions, labels, "--batch", batch, ignored=255)
         self.assertEqual((row["inputs"], row["labelled"]), (6, 5))
+        self.assertEqual(self.tables(manifest, "--data", csv)[0]["notes"], ["net: 1 of 6 inputs have no label"])  # files are no classes
         shares = {(pathlib.Path(entry["file"]).name, entry["class"]): entry["share_pct"] for entry in items if entry["label"] is not None}
         self.assertAlmostEqual(shares["3.png", "sea"], 100 * (predictions[3] == 2).mean())
         self.assertIsNone([entry for entry in items if entry["label"] is None][0]["pixel_pct"])
@@ -551,6 +552,7 @@ class Texts(OutputTest):
         self.check(self.manifest((1, 6), {"type": "text", "parameters": parameters}), ["the cat sat", "cat sat", "x"], ["the cat sat", "cat cat sat sat sat", ""])
         table = self.tables(self.manifest((1, 6), {"type": "text", "parameters": parameters}), "--data", self.folder / "a.csv")[0]
         self.assertTrue(any("1 tokens are beyond the 5 lines" in note for note in table["notes"]), table["notes"])
+        self.assertEqual(len(table["notes"]), 1)  # labels are no classes
 
     def test_kinds_side_by_side(self):
         """Columns of both; what a model has not is null."""

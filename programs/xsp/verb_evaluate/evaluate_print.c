@@ -53,7 +53,7 @@ static void put_notes(struct table_builder *table, const struct evaluation_optio
     const char *name = options->models[i].profile.name;
     if (result->item_count == 0)
       table_note(table, "%s was not evaluated", name);
-    else if (result->resolution == DATA_BY_ORDER)
+    else if (result->resolution == DATA_BY_ORDER && options->models[i].kind == OUTPUT_SCORES)
       table_note(table, "%s: labels have no places of their own: they are taken for the classes in their order by name",
                  name);
     else if (result->labelled < result->item_count)
