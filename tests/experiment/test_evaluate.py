@@ -353,6 +353,15 @@ class DataSets(EvaluateTest):
         self.assertEqual(table["rows"][0]["labelled"], 14)
         self.assertIn("in their order", " ".join(table["notes"]))
 
+    def test_labels_that_are_shifted_by_one(self):
+        files = [path for path, _ in self.pictures(20)]
+        best = self.expected(files, lambda image: image.resize((SIDE, SIDE), Image.Resampling.BILINEAR)).argmax(1)
+        for shift, word in ((0, None), (1, "before"), (-1, "after")):
+            labels = [int(place) + shift if place > 0 else int(place) for place in best]
+            (self.folder / "a.csv").write_text("".join(f"{path},{label}\n" for path, label in zip(files, labels)))
+            notes = self.row("--data", self.folder / "a.csv")["notes"]
+            self.assertEqual([f"{word} the label's" in note for note in notes], [True] * (word is not None), notes)
+
     def test_labels_that_the_model_does_not_have(self):
         (self.folder / "labels.txt").write_text("\n".join("abcdefg"))
         self.pictures(14, list("abcdefX"))

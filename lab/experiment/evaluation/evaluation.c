@@ -236,6 +236,8 @@ static void count_scores(struct running *running)
     if (item->wanted == DATA_NO_CLASS)
       continue;
     result->labelled++;
+    result->one_after += item->count > 0 && item->best[0].place == item->wanted + 1;
+    result->one_before += item->count > 0 && item->best[0].place + 1 == item->wanted;
     for (size_t k = 0; k < item->count; k++)
       if (item->best[k].place == item->wanted) {
         result->first_right += k == 0;

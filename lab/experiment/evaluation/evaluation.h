@@ -62,6 +62,7 @@ struct evaluation_result { // of a model
   struct predictions predictions;            // unless OUTPUT_SCORES
   struct accuracy accuracy;                  // the same; in evaluation.arena
   size_t labelled, first_right, among_right; // items with a known class; those whose best, one of whose best is right
+  size_t one_after, one_before;              // whose best is the class next to the label's
   unsigned inferences;                       // that are no warm-up
   double reach_pct;                          // with a precision: of the latency's interval; NaN: unknown
   double *latencies_ms;                      // of inferences that are no warm-up; owned

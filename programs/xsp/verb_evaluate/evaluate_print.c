@@ -6,6 +6,8 @@
 #include "programs/xsp/output.h"
 #include "table/builder.h"
 
+#define SHIFT_LEAST 10 // labelled inputs: fewer may be next to each other by chance
+
 static void put_model(struct table_builder *table, const struct evaluation_options *options,
                       const struct evaluation *evaluation, size_t number)
 {
@@ -39,6 +41,17 @@ static void put_limit(struct table_builder *table, const struct evaluation_optio
                count, found, options->set->label_count, options->set->path);
 }
 
+// As where a model has a class for the background, and the labels have none, or begin at 1.
+static void put_shift(struct table_builder *table, const char *name, const struct evaluation_result *result)
+{
+  bool is_after = result->one_after > result->one_before;
+  size_t shifted = is_after ? result->one_after : result->one_before;
+  if (result->labelled >= SHIFT_LEAST && 2 * shifted > result->labelled)
+    table_note(table,
+               "%s: the best class is the one %s the label's in %zu of %zu inputs: are the labels shifted by one?",
+               name, is_after ? "after" : "before", shifted, result->labelled);
+}
+
 static void put_notes(struct table_builder *table, const struct evaluation_options *options,
                       const struct evaluation *evaluation)
 {
@@ -60,6 +73,7 @@ static void put_notes(struct table_builder *table, const struct evaluation_optio
       table_note(table, "%s: %zu of %zu inputs have no label%s", name, result->item_count - result->labelled,
                  result->item_count,
                  options->models[i].kind == OUTPUT_SCORES ? ", or one that is not a class of the model" : "");
+    put_shift(table, name, result);
     put_lacking_categories(table, set, &options->models[i], result);
     if (result->accuracy.unknown_tokens > 0)
       table_note(table, "%s: %zu tokens are beyond the %zu lines of its vocabulary, and in no text", name,
