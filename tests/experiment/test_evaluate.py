@@ -285,6 +285,44 @@ class Spans(EvaluateTest):
         self.assertAlmostEqual(row["latency_ms"], sum(own[1:-1]) / 7)  # without a fifth at each end, as A1 has it
 
 
+PROGRAM = """#!/usr/bin/env python3
+import json, os, socket, struct, time
+lines = socket.socket(fileno=int(os.environ["XSP_PREDICTOR_FD"])).makefile("rw")
+for line in lines:
+    request, answer = json.loads(line), {}
+    if request["request"] == "open":
+        answer = {"version": 2, "framework": "testing", "framework_version": "1", "clock": "monotonic",
+                  "inputs": [{"name": "data", "type": "float32", "shape": ["N", 3, SIDE, SIDE]}]}
+    elif request["request"] == "prepare":
+        batch = request["batch"]
+    elif request["request"] == "predict":
+        begin = time.monotonic_ns()
+        while time.monotonic_ns() < begin + 3_000_000:
+            pass
+        start = time.monotonic_ns()
+        os.pwrite(int(os.environ["XSP_PREDICTOR_OUTPUTS_FD"]), struct.pack("2f", 0, 1) * batch, 0)
+        end = time.monotonic_ns()
+        answer = {"start": start, "end": end, "preprocess": {"start": begin, "end": start},
+                  "outputs": [{"name": "scores", "type": "float32", "shape": [batch, 2], "offset": 0}]}
+    elif request["request"] == "close":
+        break
+    print(json.dumps(answer), file=lines, flush=True)
+"""
+
+
+class Programs(EvaluateTest):
+    def test_stages_that_a_program_reports_count_with_the_runners(self):
+        self.pictures(6)
+        program, manifest = self.folder / "net.py", self.manifest()
+        program.write_text(PROGRAM.replace("SIDE", str(SIDE)))
+        program.chmod(0o755)
+        manifest.write_text(manifest.read_text().replace("onnxruntime", "program").replace("net.onnx", "net.py"))
+        row, = self.tables(manifest, "--data", self.folder / "set", "--batch", 2, "--warmup", 2)[0]["rows"]
+        spans = [span["duration_ns"] for span in self.sql("select duration_ns from span where name = 'preprocess' order by start_ns")]
+        self.assertEqual(len(spans), 2 * 5)
+        self.assertAlmostEqual(row["preprocess_ms"], sum(spans[4:]) / 3 / 2 / 1e6)
+
+
 class Kept(EvaluateTest):
     """Table `evaluation` of the file."""
 

@@ -20,19 +20,21 @@ static enum status take_mean(void *context, const struct store_cell *cells, size
   return STATUS_OK;
 }
 
-// Of the stage around an inference, for an item; the first ones are those of warm-ups.
-static enum status read_stage(struct store *store, const struct evaluation_options *options, int64_t run_id,
-                              const char *stage, double *ret_ms, struct error *err)
+// Of the stage around an inference, for an item; the first ones are those of warm-ups. An inference may have several spans of it: the
+// runner's, and one that a program reports.
+static enum status read_stage(struct store *store, const struct evaluation_options *options, unsigned inferences,
+                              int64_t run_id, const char *stage, double *ret_ms, struct error *err)
 {
-  char sql[512];
+  char sql[1024];
   const struct store_query_sink sink = {.context = ret_ms, .row = take_mean};
   *ret_ms = NAN;
-  snprintf(
-      sql, sizeof sql,
-      "select avg(duration_ns) / 1e6 / %" PRId64 " from (select duration_ns from span where run_id = %" PRId64
-      " and level = 'application' and name = '%s' and span_id not in (select span_id from tag where run_id = %" PRId64
-      " and key = 'unreadable') order by start_ns limit -1 offset %u)",
-      options->batch, run_id, stage, run_id, options->warmups);
+  snprintf(sql, sizeof sql,
+           "with stage as (select start_ns, duration_ns from span where run_id = %" PRId64
+           " and level = 'application' and name = '%s' and span_id not in (select span_id from tag where run_id = "
+           "%" PRId64 " and key = 'unreadable')), each as (select max(1, count(*) / %u) as spans from stage) "
+           "select avg(duration_ns) * (select spans from each) / 1e6 / %" PRId64
+           " from (select duration_ns from stage order by start_ns limit -1 offset (select spans * %u from each))",
+           run_id, stage, run_id, inferences + options->warmups, options->batch, options->warmups);
   return store_query(store, sql, &sink, err);
 }
 
@@ -48,6 +50,6 @@ enum status evaluation_times_read(struct store *store, const struct evaluation_o
            " and not warmup order by observation limit %u",
            run_id, result->inferences);
   XSP_TRY(store_query(store, sql, &sink, err));
-  XSP_TRY(read_stage(store, options, run_id, "preprocess", &result->preprocess_ms, err));
-  return read_stage(store, options, run_id, "postprocess", &result->postprocess_ms, err);
+  XSP_TRY(read_stage(store, options, result->inferences, run_id, "preprocess", &result->preprocess_ms, err));
+  return read_stage(store, options, result->inferences, run_id, "postprocess", &result->postprocess_ms, err);
 }
