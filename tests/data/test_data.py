@@ -109,7 +109,9 @@ class Make(DataCase):
         self.assertEqual([(row["name"], row["label"]) for row in rows[:9]], [(f"set/{name}", str(i)) for i, name in enumerate(names)])
         self.assertEqual([row["label"] for row in rows[9:]], [None, 'a "b"'])
         self.assertEqual([row["name"] for row in rows[9:]], [f"set/{names[0]}", f"set/set/{names[1]}"])
-        self.data("make", self.folder / "two.xspd", self.file, self.folder / "set", "-q")
+        done = self.data("make", self.folder / "two.xspd", self.file, self.folder / "set", "-q")
+        self.assertIn(b"1 items have the name of another one", done.stderr)
+        self.assertEqual(self.data("make", self.folder / "one.xspd", self.folder / "set", "-q").stderr, b"")
         self.assertEqual([row["label"] for row in self.info(self.folder / "two.xspd")["items"]],
                          [row["label"] for row in rows] + [name.split("/")[0] for name in sorted(names)])
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // xsp data make and generate: data sets in one file, of folders and tables, or made up.
 #include "base/input_file.h"
+#include "base/interner.h"
 #include "experiment/evaluation/data_set.h"
 #include "processing/image.h"
 #include "programs/xsp/output.h"
@@ -18,6 +19,7 @@ struct making {
   const char *path;
   struct data_writer *writer;
   uint64_t items, bytes;
+  struct interner names; // of items
   bool is_quiet;
   struct synthetic how; // of made-up pictures
   int64_t wanted_items;
@@ -30,6 +32,7 @@ static enum status add(struct making *making, const char *name, const char *labe
 {
   char line[600];
   XSP_TRY(data_writer_add(making->writer, name, label, bytes->data, bytes->length, err));
+  (void)interner_at(&making->names, name, strlen(name));
   making->items++;
   making->bytes += bytes->length;
   if (!making->is_quiet && making->items % SHOW_EVERY == 0) {
@@ -52,6 +55,13 @@ static enum status make(struct making *making, const struct data_call *call, fil
     status = data_writer_finish(making->writer, err);
   data_writer_close(making->writer);
   output_progress(NULL, true);
+  uint64_t same = making->items - interner_count(&making->names);
+  interner_done(&making->names);
+  if (status == STATUS_OK && same > 0)
+    output_message("xsp: %s: %" PRIu64
+                   " items have the name of another one, as of sets with the same files: they cannot "
+                   "be extracted side by side, and tables do not tell them apart",
+                   making->path, same);
   if (status == STATUS_OK)
     output_note("xsp: wrote %s: %" PRIu64 " items, %" PRIu64 " bytes of data", making->path, making->items,
                 making->bytes);
