@@ -123,14 +123,14 @@ static enum status put_picture(struct pictures *pictures, size_t number, const s
   struct picture_item *item = &pictures->items.items[number];
   const char *name = pictures->names.items[number];
   enum status status = decode(pictures, number, name, picture, &image, err);
-  if (status == STATUS_INPUT)
-    pictures->unreadable = number;
   unsigned width = image.width, height = image.height;
   if (status == STATUS_OK) {
     struct xsp_span span = xsp_span_start(&resize_site);
     status = picture_resize(picture, &image, name, err);
     xsp_span_finish(&span);
   }
+  if (status == STATUS_INPUT) // damaged, or too narrow to be resized
+    pictures->unreadable = number;
   if (status == STATUS_OK) {
     item->place = picture_place(picture, width, height, &image);
     struct xsp_span span = xsp_span_start(&crop_site);

@@ -491,6 +491,13 @@ class Refused(EvaluateTest):
         self.assertEqual(self.sql("select count(*) as n from observation where not warmup"), [{"n": 6}])
         self.assertEqual(self.sql("select value from note where key = 'unreadable'")[0]["value"][-3:], ": 4")
 
+    def test_a_picture_that_would_become_too_large_is_left_out(self):
+        files = self.pictures(3)
+        Image.new("RGB", (1, 60000)).save(files[1][0])
+        done = self.evaluate(self.manifest(resize=SIDE), "--data", self.folder / "set", "--json")
+        self.assertEqual([row["inputs"] for row in json.loads(done.stdout)["rows"]], [2])
+        self.assertIn(f"left out: cannot resize the picture: {files[1][0]}", done.stderr)
+
     def test_no_picture_can_be_read(self):
         for path, _ in self.pictures(2):
             path.write_text("none")
