@@ -6,6 +6,7 @@
 #include "base/nearest.h"
 
 #include <errno.h>
+#include <float.h>
 #include <inttypes.h>
 #include <math.h>
 #include <regex.h>
@@ -204,6 +205,17 @@ enum status fields_number(const struct fields *fields, const struct document_nod
                         lacks_point ? ", which YAML takes for text" : "");
   }
   *ret_value = value;
+  return STATUS_OK;
+}
+
+enum status fields_float(const struct fields *fields, const struct document_node *node, const char *what,
+                         float *ret_value)
+{
+  double value = 0;
+  XSP_TRY(fields_number(fields, node, what, &value));
+  if (fabs(value) > (double)FLT_MAX)
+    return fields_wrong(fields, node, NULL, "%s must be at most %g, not %.100s", what, (double)FLT_MAX, node->text);
+  *ret_value = (float)value;
   return STATUS_OK;
 }
 

@@ -50,6 +50,9 @@ enum status fields_integer(const struct fields *fields, const struct document_no
                            int64_t least, int64_t most, int64_t *ret_value) MUST_CHECK;
 enum status fields_number(const struct fields *fields, const struct document_node *node, const char *what,
                           double *ret_value) MUST_CHECK;
+// The same within single precision.
+enum status fields_float(const struct fields *fields, const struct document_node *node, const char *what,
+                         float *ret_value) MUST_CHECK;
 // An array with room for the node's entries, of which there are 1 to MANIFEST_LIST_MAXIMUM.
 enum status fields_room(const struct fields *fields, const struct field *field, const struct document_node *node,
                         enum document_kind kind, size_t item_bytes, void **ret_items) MUST_CHECK;

@@ -107,11 +107,10 @@ static enum status read_per_channel(const struct fields *fields, const struct fi
                         field->key);
   for (const struct document_node *entry = is_list ? node->first : node; entry != NULL && count < (is_list ? 3 : 1);
        entry = entry->next) {
-    double value = 0;
-    XSP_TRY(fields_number(fields, entry, field->key, &value));
-    if (!is_mean && (float)value == 0)
+    XSP_TRY(fields_float(fields, entry, field->key, &values[count]));
+    if (!is_mean && values[count] == 0)
       return fields_wrong(fields, entry, field->example, "scale divides: it cannot be 0");
-    values[count++] = (float)value;
+    count++;
   }
   *(is_mean ? &tensor->mean_count : &tensor->scale_count) = is_list ? count : 0;
   for (; count < IMAGE_CHANNELS_MAXIMUM; count++)

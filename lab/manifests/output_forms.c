@@ -40,10 +40,7 @@ static enum status read_flag(const struct fields *fields, const struct field *fi
 static enum status read_float(const struct fields *fields, const struct field *field, const struct document_node *node,
                               void *target)
 {
-  double value = 0;
-  XSP_TRY(fields_number(fields, node, field->key, &value));
-  *(float *)(void *)((char *)target + field->offset) = (float)value;
-  return STATUS_OK;
+  return fields_float(fields, node, field->key, (float *)(void *)((char *)target + field->offset));
 }
 
 // From 0 up to, and without, 1: an overlap is never above 1.
