@@ -136,6 +136,19 @@ class ScenarioTest(unittest.TestCase):
         self.assertEqual((kept["offline.metric"], kept["offline.queries"], kept["offline.is_valid"]), ("samples_per_s", 3, 1))
         self.assertEqual(kept["offline.value"], row["value"])
 
+    def test_a_fixed_batch_size(self):
+        """A scenario of other queries is refused before a picture is evaluated."""
+        test_evaluate.model(self.folder / "fixed.onnx", batch=1)
+        manifest = self.folder / "fixed.yml"
+        manifest.write_text((self.folder / "net.yml").read_text().replace("net.onnx", "fixed.onnx"))
+        arguments = [XSP, "evaluate", manifest, "--data", self.folder / "set", "--json", "-q", "-o", self.folder / "fixed.xsp", "--duration", "0"]
+        refused = subprocess.run([*arguments, "-s", "single-stream", "-s", "multi-stream"], capture_output=True, text=True, timeout=600, check=False)
+        self.assertEqual((refused.returncode, refused.stdout, len(refused.stderr.splitlines())), (2, "", 1), refused.stderr)
+        self.assertIn("multi-stream: its queries are of 8 pictures", refused.stderr)
+        self.assertEqual(list(self.folder.glob("fixed.xsp*")), [])
+        done = subprocess.run([*arguments, "-s", "single-stream", "--queries", "3"], capture_output=True, check=True, timeout=600)
+        self.assertTrue(json.loads(done.stdout)[1]["rows"][0]["is_valid"])
+
     def test_wrong_use(self):
         for arguments, reason in ((("-s", "batch"), "single-stream, multi-stream, server or offline"), (("-s", "server", "--qps", "0"), "qps"),
                                   (("-s", "server", "--queries", "0"), "queries"), (("--samples", "0"), "samples"),

@@ -201,6 +201,7 @@ static enum status start(struct running *running, size_t number, struct error *e
   bool reaches_deep = level_set_deepest(profile->sets[0]) > XSP_LEVEL_LAYER;
   XSP_TRY(lane_start(&running->lane, &runner, profile->sets[0], reaches_deep ? profile->tracers : NULL, err));
   running->result->found = running->lane.runner.found;
+  XSP_TRY(scenario_check(&running->lane.runner, options->scenarios, options->scenario_count, err));
   if (running->store == NULL) {
     XSP_TRY(store_create(options->output_path, options->force, &running->store, err));
     store_warn_of_leftover(running->store, options->warning);

@@ -20,25 +20,51 @@
 
 static const struct {
   const char *name, *metric;
-} scenarios[SCENARIO_KINDS] = {
+} kinds[SCENARIO_KINDS] = {
     {"single-stream", "p90_ms"}, {"multi-stream", "p99_ms"}, {"server", "qps"}, {"offline", "samples_per_s"}};
 
 const char *scenario_name(enum scenario_kind kind)
 {
-  return scenarios[kind].name;
+  return kinds[kind].name;
 }
 
 const char *scenario_metric(enum scenario_kind kind)
 {
-  return scenarios[kind].metric;
+  return kinds[kind].metric;
 }
 
 bool scenario_parse(const char *name, enum scenario_kind *ret_kind)
 {
   for (*ret_kind = 0; *ret_kind < SCENARIO_KINDS; ++*ret_kind)
-    if (strcmp(scenarios[*ret_kind].name, name) == 0)
+    if (strcmp(kinds[*ret_kind].name, name) == 0)
       return true;
   return false;
+}
+
+// The first size of an input of pictures, "1,3,224,224"; a free one is a name, and takes any batch.
+static void take_port(void *context, const char *kind, const char *name, enum tensor_type type, const char *shape)
+{
+  int64_t *batch = context;
+  size_t commas = 0;
+  for (const char *at = shape; *at != 0; at++)
+    commas += *at == ',';
+  bool is_fixed = shape[0] >= '0' && shape[0] <= '9';
+  if (strcmp(kind, "input") == 0 && commas == 3 && *batch >= 0)
+    *batch = is_fixed ? strtoll(shape, NULL, 10) : -1;
+}
+
+enum status scenario_check(struct runner *runner, const struct scenario *scenarios, size_t count, struct error *err)
+{
+  int64_t batch = 0; // not above 0: any
+  if (count > 0)
+    XSP_TRY(runner_describe(runner, take_port, &batch, err));
+  for (size_t i = 0; i < count && batch > 0; i++)
+    if (scenarios[i].batch != batch)
+      return error_set(err, STATUS_INPUT, "cannot measure the scenario", scenario_name(scenarios[i].kind),
+                       "other scenarios, or the model with a free batch size",
+                       "its queries are of %" PRId64 " pictures, and the model's batch size is %" PRId64,
+                       scenarios[i].batch, batch);
+  return STATUS_OK;
 }
 
 enum status scenario_load(struct scenario_lane *lane, int64_t batch, struct error *err)

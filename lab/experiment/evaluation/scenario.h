@@ -46,6 +46,9 @@ const char *scenario_name(enum scenario_kind kind); // "single-stream"
 bool scenario_parse(const char *name, enum scenario_kind *ret_kind);
 // The figure that MLPerf ranks by: "p90_ms", "p99_ms", "qps", "samples_per_s".
 const char *scenario_metric(enum scenario_kind kind);
+// Before anything is measured. STATUS_INPUT: the model's batch size is fixed, and that of a scenario's queries is another.
+enum status scenario_check(struct runner *runner, const struct scenario *scenarios, size_t count,
+                           struct error *err) MUST_CHECK;
 enum status scenario_load(struct scenario_lane *lane, int64_t batch, struct error *err) MUST_CHECK;
 // How many were later; of so many queries, whether 99 % surely keep the bound, or surely do not (early_stopping.c).
 size_t scenario_late(const double *latencies_ms, size_t count, double bound_ms);
