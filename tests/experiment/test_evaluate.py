@@ -389,7 +389,10 @@ class DataSets(EvaluateTest):
         self.pictures(14, [f"kind {chr(97 + place)}" for place in range(CLASSES)])
         table = self.row("--data", self.folder / "set")
         self.assertEqual(table["rows"][0]["labelled"], 14)
-        self.assertIn("in their order", " ".join(table["notes"]))
+        self.assertIn("no places of their own: they are taken for the classes in their order", " ".join(table["notes"]))
+        (self.folder / "labels.txt").write_text("\n".join(f"Kind {place}" for place in range(CLASSES)))
+        table = self.row("--data", self.folder / "set", labels="labels.txt")
+        self.assertIn("none of the labels is one of the model's: they are taken for the classes in their order", " ".join(table["notes"]))
 
     def test_labels_that_are_shifted_by_one(self):
         files = [path for path, _ in self.pictures(20)]

@@ -67,8 +67,9 @@ static void put_notes(struct table_builder *table, const struct evaluation_optio
     if (result->item_count == 0)
       table_note(table, "%s was not evaluated", name);
     else if (result->resolution == DATA_BY_ORDER && options->models[i].kind == OUTPUT_SCORES)
-      table_note(table, "%s: labels have no places of their own: they are taken for the classes in their order by name",
-                 name);
+      table_note(table, "%s: %s: they are taken for the classes in their order by name", name,
+                 options->models[i].labels != NULL ? "none of the labels is one of the model's"
+                                                   : "labels have no places of their own");
     else if (result->labelled < result->item_count)
       table_note(table, "%s: %zu of %zu inputs have no label%s", name, result->item_count - result->labelled,
                  result->item_count,
