@@ -32,8 +32,8 @@ double processors_frequency_hz(const char *folder)
   for (unsigned i = 0; i < FREQUENCIES_MOST; i++) {
     char path[512], text[32];
     snprintf(path, sizeof path, "%s/cpu%u/cpufreq/scaling_cur_freq", folder, i);
-    if (!small_file_line(path, text, sizeof text))
-      break;
+    if (!small_file_line(path, text, sizeof text)) // maybe it is offline, as siblings are without SMT
+      continue;
     sum += strtod(text, NULL) * 1e3;
     count++;
   }

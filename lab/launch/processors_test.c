@@ -48,7 +48,7 @@ static void test_frequencies(void **state)
 {
   (void)state;
   assert_true(isnan(processors_frequency_hz(folder)));
-  for (char cpu = '0'; cpu < '2'; cpu++) {
+  for (char cpu = '0'; cpu <= '2'; cpu += 2) { // 1 is offline
     const char name[] = {'c', 'p', 'u', cpu, '\0'};
     char below[32];
     assert_int_equal(mkdir(path_of(name), 0700), 0);
