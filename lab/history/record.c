@@ -64,6 +64,16 @@ static const char *text_of(const struct making *making, const struct store_syste
   return valid_text(&making->history->arena, value->text);
 }
 
+// "digits/" and "digits" are one folder.
+static const char *data_set_of(const struct making *making)
+{
+  const char *given = text_of(making, making->evaluation, making->evaluation_count, "data_set");
+  size_t length = given != NULL ? strlen(given) : 0;
+  while (length > 1 && given[length - 1] == '/')
+    length--;
+  return given != NULL ? arena_copy(&making->history->arena, given, length) : NULL;
+}
+
 static void add_field(struct checksum *checksum, const char *text)
 {
   checksum_add(checksum, text != NULL ? text : "", text != NULL ? strlen(text) + 1 : 1);
@@ -155,7 +165,7 @@ static void add_record(const struct making *making, int64_t batch, const struct 
                                   .host = text_of(making, making->system, making->system_count, "host"),
                                   .cpu = text_of(making, making->system, making->system_count, "cpu_model"),
                                   .gpu = text_of(making, making->system, making->system_count, "gpus"),
-                                  .data_set = text_of(making, making->evaluation, making->evaluation_count, "data_set"),
+                                  .data_set = data_set_of(making),
                                   .levels = valid_text(arena, point->levels),
                                   .file = valid_text(arena, name != NULL ? name + 1 : path),
                                   .path = arena_format(arena, "%s", path)};

@@ -205,6 +205,14 @@ class Tables(HistoryTest):
         self.assertEqual([(row["model"], row["data_set"], row["onnxruntime_top1_pct"], row["openvino_top1_pct"], row["openvino_top5_pct"])
                           for row in rows], [("resnet", "digits", 70, 72.5, 92.5), ("vgg", "digits", 60, 62.5, 82.5)])
 
+    def test_a_slash_after_a_folder_is_no_other_data_set(self):
+        write(self.files / "a.xsp", [5.0] * 9, 0, evaluation=evaluated(70, 5, data_set="data/digits"))
+        write(self.files / "b.xsp", [5.0] * 9, 1, evaluation=evaluated(70, 5, data_set="data/digits/"))
+        write(self.files / "c.xsp", [5.0] * 9, 1, framework="openvino", evaluation=evaluated(72, 5, data_set="data/digits/"))
+        row, = self.rows(self.files, "--table", "accuracy")
+        self.assertEqual((row["data_set"], row["onnxruntime_top1_pct"], row["openvino_top1_pct"]), ("data/digits", 70, 72))
+        self.assertEqual(sorted(row["n"] for row in self.rows(self.files, "--table", "series")), [1, 2])
+
     def test_accuracies_over_other_inputs_are_noted(self):
         write(self.files / "a.xsp", [5.0] * 9, 0, evaluation=evaluated(70, 5, data_checksum="aa"))
         write(self.files / "b.xsp", [5.0] * 9, 0, framework="openvino", evaluation=evaluated(72, 5, data_checksum="aa"))
