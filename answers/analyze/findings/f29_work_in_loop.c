@@ -10,7 +10,6 @@
 #include "analyze/findings/work_paths.h"
 #include "analyze/lines/lines.h"
 #include "analyze/runs/compilations.h"
-#include "base/saturate.h"
 #include "base/sorted.h"
 
 #include <math.h>
@@ -33,7 +32,6 @@ struct works {
   double *own_ns; // of WORK_OWN, by context
   struct own_lines lines;
   struct work_total totals[WORK_KINDS];
-  double window_ns;                       // from the first sample of the program's own functions to the last
   double all_ns, all_squares, outside_ns; // of the main thread's samples; of their single times; outside of models
   double idle_ms;                         // of an observation: XLA executes no module
   const char *compiled_again;             // what, and why; NULL: unknown
@@ -205,9 +203,6 @@ static enum status add_run(struct works *works, const struct view_run *run, stru
     all_passed_ns += sample->ns;
     passed_ns[sample->kind] += sample->ns;
   }
-  if (samples.items.count > 0)
-    works->window_ns +=
-        (double)saturate_subtract(samples.items.items[samples.items.count - 1].time_ns, samples.items.items[0].time_ns);
   vector_done(&samples.items);
   return status;
 }
@@ -362,9 +357,6 @@ static enum status find_works(struct works *works, struct error *err)
   works->own_ns = arena_alloc_array(scratch, works->paths.context_count + 1, sizeof *works->own_ns);
   for (size_t i = 0; i < findings->set->run_count; i++)
     XSP_TRY(add_run(works, findings->set->runs[i], err));
-  // The loop of a program without steps or predictions is what its own functions take: imports are not in it.
-  if (findings->set->observation_count == 1 && works->window_ns > 0)
-    findings->loop_ms = fmin(findings->loop_ms, works->window_ns / 1e6);
   XSP_TRY(findings_modules_idle(findings, &works->idle_ms, err));
   XSP_TRY(findings_compiled_again(findings, &works->compiled_again, err));
   for (unsigned kind = WORK_NONE + 1; kind < WORK_KINDS; kind++)

@@ -4,7 +4,6 @@
 
 #include "analyze/findings/rank_facts.h"
 #include "base/json_write.h"
-#include "base/saturate.h"
 #include "base/sorted.h"
 
 #include <math.h>
@@ -124,35 +123,6 @@ static void put_rows(struct findings *findings)
 }
 
 // ---- which of them remain --------------------------------------------------------------------------------------------
-// Time of a run in no observation, from the first one to the last.
-static double between_ns(const struct view_run *run)
-{
-  int64_t last_ns = INT64_MAX;
-  double sum_ns = 0;
-  for (size_t i = 0; i < run->observation_count; i++) {
-    const struct store_observation *observation = &run->observations[i];
-    int64_t end_ns = saturate_add(observation->start_ns, observation->duration_ns);
-    if (observation->start_ns > last_ns && !observation->warmup)
-      sum_ns += (double)saturate_subtract(observation->start_ns, last_ns);
-    last_ns = last_ns == INT64_MAX || end_ns > last_ns ? end_ns : last_ns;
-  }
-  return sum_ns;
-}
-
-// What an observation takes, with its share of the time between observations. A program lasts that long, so shares are of it; files
-// of `xsp profile` and of other profilers have observations alone.
-static double loop_ms(const struct findings *findings)
-{
-  const struct view_set *set = findings->set;
-  uint32_t program;
-  double sum_ns = 0;
-  if (isnan(findings->latency_ms) || !store_find_string(findings->question->view->store, "program", 7, &program))
-    return findings->latency_ms;
-  for (size_t i = 0; i < set->run_count; i++)
-    sum_ns += between_ns(set->runs[i]);
-  return findings->latency_ms + sum_ns / 1e6 / (double)set->observation_count;
-}
-
 static bool is_at_same_line(const struct finding *a, const struct finding *b)
 {
   return a->file != NULL && b->file != NULL && strcmp(a->file, b->file) == 0 && a->line == b->line;
@@ -316,7 +286,7 @@ static enum status ask(struct question *question, struct findings *findings, str
   question_uses(question, findings->set);
   if (!store_is_folded(question->view->store))
     findings->latency_ms = question_model_latency(question, findings->set);
-  findings->loop_ms = loop_ms(findings);
+  XSP_TRY(findings_loop_ms(findings, &findings->loop_ms, err));
   XSP_TRY(ask_rules(findings, is_asked, err));
   for (size_t i = 0; i < findings->all.count; i++) {
     struct finding *finding = &findings->all.items[i];

@@ -49,7 +49,7 @@ struct findings { // one question about one experiment
   const struct finding_rule *rule; // the one that is asked now
   const struct view_set *set;      // the runs of the batch size with the most levels and without metrics
   double latency_ms;               // of an observation of `set`; NaN: unknown, in a folded file
-  double loop_ms;                  // of a program: with its share of the time between observations; else latency_ms
+  double loop_ms;                  // findings_loop_ms
   struct map *classes;             // flops_class by the address of the name
   const struct layers *layers;     // NULL until a rule calls findings_layers
   struct places *places;           // NULL until a rule calls findings_places
@@ -84,6 +84,9 @@ void finding_number(struct finding *finding, const char *key, double value); // 
 // A threshold of the rule that is asked: its value, by the option or else the usual one; its description, for finding->threshold.
 double findings_threshold(const struct findings *findings, const char *name);
 const struct finding_threshold *findings_threshold_of(const struct findings *findings, const char *name);
+// What an observation takes, of a program with its share of the time between observations, without steps that of its own functions;
+// else latency_ms, NaN in a folded file. Known before all rules.
+enum status findings_loop_ms(struct findings *findings, double *ret_ms, struct error *err) MUST_CHECK;
 enum status findings_lack(const struct findings *findings, struct error *err, const char *why); // STATUS_NO
 // Starts a question about the same experiment and batch size, for functions of other analyses such as layers_answer. It has its own
 // table and notes. `layer`: what counts as a layer, as in a request; NULL: as in this one.

@@ -797,6 +797,28 @@ static void test_waits_for_a_processor(void **unused)
   ASSERT_NEAR(found_number(0, "saving_ms"), 5);
 }
 
+// The loop of a program without steps is what its own functions take, also for a rule that is asked alone.
+static void test_imports_are_in_no_loop(void **unused)
+{
+  (void)unused;
+  fixture_experiment(&fixture, "train");
+  fixture_run(&fixture, "M/L", 1);
+  uint32_t steps = fixture.thread;
+  fixture.thread = thread(7);
+  fixture.context_id = python(0, "main", FILE_OF, 30);
+  fixture_sample(&fixture, SAMPLE_CPU, 8 * MS, MS);
+  fixture_sample(&fixture, SAMPLE_CPU, 12 * MS, MS);
+  fixture.context_id =
+      python(python(0, "<module>", FILE_OF, 1), "_find_and_load", "<frozen importlib._bootstrap>", 1007);
+  fixture_sample(&fixture, SAMPLE_CPU, 4 * MS, 4 * MS);
+  fixture.thread = steps;
+  fixture.context_id = 0;
+  fixture_model(&fixture, 20 * MS, false);
+  fixture_span(&fixture, XSP_LEVEL_LAYER, "conv", 8 * MS, 3 * MS);
+  assert_int_equal(ask_rule("F1"), 1);
+  ASSERT_NEAR(found_number(0, "saving_pct"), 75);
+}
+
 // ---- the first sentence without a finding ----------------------------------------------------------------------------
 static const char *first_sentence(void)
 {
@@ -1308,6 +1330,7 @@ int main(void)
       TEST(test_loading_of_a_pickle),
       TEST(test_loading_by_keras),
       TEST(test_waits_for_a_processor),
+      TEST(test_imports_are_in_no_loop),
       TEST(test_a_long_start),
       TEST(test_the_line_of_a_program_without_layers),
       TEST(test_the_line_outside_of_layers),
