@@ -14,7 +14,7 @@
 
 struct group {
   uint32_t name;   // string id
-  uint32_t source; // place that called the forward operators, + 1; 0: unknown, or all
+  uint32_t source; // line that called the forward operators: its first place, + 1; 0: unknown, or all
   uint32_t place;  // of the first of them
   double forward_ms, backward_ms;
   double *forward, *backward; // of each observation of the set, summed
@@ -31,6 +31,7 @@ struct backward {
   struct question question;
   struct layers layers;
   const struct places *places;
+  const uint32_t *lines; // places_lines
   struct groups sources, names;
   double latency_ms;
 };
@@ -66,7 +67,8 @@ static enum status add_run(struct backward *backward, const struct layers_run *r
     uint32_t context = row != ROW_NONE && backward->places->has_contexts ? columns.spans.context_id[row] : 0;
     uint32_t place = context != 0 ? context - 1 : PLACE_NONE;
     for (size_t k = 0; k < 2; k++) {
-      uint32_t source = k == 0 && place != PLACE_NONE ? place_in_source(backward->places->all, place) + 1 : 0;
+      uint32_t caller = k == 0 && place != PLACE_NONE ? place_in_source(backward->places->all, place) : PLACE_NONE;
+      uint32_t source = caller != PLACE_NONE ? backward->lines[caller] + 1 : 0;
       struct group *group = group_at(k == 0 ? &backward->sources : &backward->names, item->forward, source, place);
       *(item->is_backward ? &group->backward_ms : &group->forward_ms) += ms / (double)set->kept_count;
       if (group->forward == NULL) {
@@ -186,6 +188,7 @@ static enum status find_groups(struct backward *backward, struct error *err)
   if (!store_find_string(backward->question.view->store, "sequence", 8, &sequence)) // cheap
     return findings_lack(backward->findings, err, why);
   XSP_TRY(findings_places(backward->findings, &backward->places, err));
+  backward->lines = places_lines(backward->places, backward->question.scratch);
   XSP_TRY(layers_answer(&backward->question, LAYERS_FOR_LATENCY, layers, err));
   if (layers->count == 0)
     return findings_lack(backward->findings, err, why);

@@ -10,7 +10,7 @@
 #define CELLS_PART (5. / 6) // of the time of cells, at most: nn.LSTM and its like take about a sixth
 #define FEEDBACK 0.5        // operators that choose or look up an input, per cell: the function feeds its output back
 
-struct cells {      // by line of the program: source place
+struct cells {      // by source place: a line of the program's, and its callers
   double count, ns; // of cells; of what they run, with their backward operators
   const char *name;
 };
@@ -78,6 +78,21 @@ static bool is_fed_back(const struct places *places, uint32_t source, const doub
          (caller != PLACE_NONE && feedbacks[places->all[caller].function] >= FEEDBACK * count);
 }
 
+// To the first place of a line what others of it have, but for those that are fed back.
+static void join(struct findings *findings, const struct places *places, struct cells *cells, const double *feedbacks)
+{
+  const uint32_t *lines = places_lines(places, findings->question->scratch);
+  for (uint32_t i = 0; i < places->count; i++) {
+    const struct cells at = cells[i];
+    cells[i] = (struct cells){.count = 0};
+    if (at.count == 0 || is_fed_back(places, i, feedbacks, at.count))
+      continue;
+    cells[lines[i]].count += at.count;
+    cells[lines[i]].ns += at.ns;
+    cells[lines[i]].name = at.name;
+  }
+}
+
 static void add(struct findings *findings, uint32_t source, const struct cells *cells, double count)
 {
   struct finding *finding = findings_add(findings);
@@ -107,10 +122,10 @@ static enum status find(struct findings *findings, struct error *err)
   struct cells *lines = arena_alloc_array(findings->question->scratch, places->count + 1, sizeof *lines);
   double *feedbacks = arena_alloc_array(findings->question->scratch, places->function_count + 1, sizeof *feedbacks);
   sum(places, lines, feedbacks);
+  join(findings, places, lines, feedbacks);
   for (uint32_t i = 0; i < places->count; i++) {
     double count = lines[i].count / places->observations;
-    if (count >= findings_threshold(findings, "recurrent_cell-calls") &&
-        !is_fed_back(places, i, feedbacks, lines[i].count))
+    if (count >= findings_threshold(findings, "recurrent_cell-calls"))
       add(findings, i, &lines[i], count);
   }
   return STATUS_OK;

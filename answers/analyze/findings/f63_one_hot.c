@@ -120,16 +120,18 @@ static void sum(struct findings *findings, const struct places *places, const ui
   }
 }
 
-// To the first place of a line what others of the same function and line have, which other lines of its callers call.
-static void merge(const struct places *places, uint32_t first, struct one_hot *ret)
+// To the first place of a line what others of it have.
+static void join(const struct places *places, const uint32_t *lines, struct one_hot *ret)
 {
-  const struct place *all = places->all;
-  for (uint32_t i = first + 1; i < places->count; i++)
-    if (ret[i].is_made && all[i].function == all[first].function && all[i].line == all[first].line) {
-      ret[first].own_ns += ret[i].own_ns;
-      ret[first].times_ns += ret[i].times_ns;
-      ret[i].is_made = false;
-    }
+  for (uint32_t i = 0; i < places->count; i++) {
+    struct one_hot *first = &ret[lines[i]];
+    if (!ret[i].is_made || first == &ret[i])
+      continue;
+    first->is_made = true;
+    first->own_ns += ret[i].own_ns;
+    first->times_ns += ret[i].times_ns;
+    ret[i].is_made = false;
+  }
 }
 
 static void add(struct findings *findings, uint32_t place, const struct one_hot *at)
@@ -160,10 +162,10 @@ static enum status find(struct findings *findings, struct error *err)
     sources[i] = place_own_source(places->all, i);
   find_lines(findings, places, sources, lines);
   sum(findings, places, sources, lines);
+  join(places, places_lines(places, findings->question->scratch), lines);
   for (uint32_t i = 0; i < places->count; i++) {
     if (!lines[i].is_made)
       continue;
-    merge(places, i, lines);
     double own_ms = findings_per_observation_ms(findings, lines[i].own_ns);
     if (lines[i].times_ns > 0 &&
         analyze_share_pct(own_ms, findings->loop_ms) >= findings_threshold(findings, "one_hot-share"))

@@ -11,8 +11,9 @@
 
 #define MOST_PART 0.9 // of the sorts at a line
 
-struct sorts { // by place of the operator
+struct sorts { // by line: its first place
   double ns, count, few;
+  uint32_t place; // of an operator
 };
 
 static bool is_own_sort(const struct places *places, uint32_t place)
@@ -48,7 +49,8 @@ static bool takes_few(const struct places *places, const struct called *sort, co
   return takes;
 }
 
-static enum status add_run(struct findings *findings, size_t run_index, struct sorts *sorts, struct error *err)
+static enum status add_run(struct findings *findings, size_t run_index, const uint32_t *lines, struct sorts *sorts,
+                           struct error *err)
 {
   called_vector called SCOPED(vector_end) = {0};
   XSP_TRY(findings_called(findings, run_index, &called, err));
@@ -56,9 +58,11 @@ static enum status add_run(struct findings *findings, size_t run_index, struct s
     const struct called *at = &called.items[i];
     if (!is_own_sort(findings->places, at->place))
       continue;
-    sorts[at->place].ns += at->ns;
-    sorts[at->place].count++;
-    sorts[at->place].few += takes_few(findings->places, at, called.items + called.count);
+    struct sorts *line = &sorts[lines[findings_called_by(findings->places, at->place)]];
+    line->ns += at->ns;
+    line->count++;
+    line->few += takes_few(findings->places, at, called.items + called.count);
+    line->place = at->place;
   }
   return STATUS_OK;
 }
@@ -97,21 +101,22 @@ static enum status find(struct findings *findings, struct error *err)
 {
   const struct places *places;
   uint32_t name;
-  bool has_any = false;
+  double all_ns = 0;
   if (!store_find_string(findings->question->view->store, "aten::sort", 10, &name)) // the others call it
     return findings_lack(findings, err, "it has no sorts of PyTorch");
   XSP_TRY(findings_host_places(findings, &places, err));
   for (uint32_t i = 0; i < places->count; i++)
-    has_any |= is_own_sort(places, i) && takes_enough(findings, places->all[i].own.operators.ns);
-  if (!has_any || places->is_folded)
+    all_ns += is_own_sort(places, i) ? places->all[i].own.operators.ns : 0;
+  if (!takes_enough(findings, all_ns) || places->is_folded)
     return STATUS_OK;
   struct sorts *sorts = arena_alloc_array(findings->question->scratch, places->count + 1, sizeof *sorts);
+  const uint32_t *lines = places_lines(places, findings->question->scratch);
   for (size_t i = 0; i < findings->set->run_count; i++)
-    XSP_TRY(add_run(findings, i, sorts, err));
+    XSP_TRY(add_run(findings, i, lines, sorts, err));
   for (uint32_t i = 0; i < places->count; i++)
     if (sorts[i].few > 0 && sorts[i].few >= MOST_PART * sorts[i].count && takes_enough(findings, sorts[i].ns) &&
-        source_takes_part(findings, i))
-      add(findings, i, findings_per_observation_ms(findings, sorts[i].ns));
+        source_takes_part(findings, sorts[i].place))
+      add(findings, sorts[i].place, findings_per_observation_ms(findings, sorts[i].ns));
   return STATUS_OK;
 }
 

@@ -173,14 +173,15 @@ static bool is_pairwise(const struct places *places, const struct called *at, co
                                 (strcmp(name, "aten::sub") == 0 && is_reduced(places, at, end, line)));
 }
 
-// `is_found`: by place of a line.
-static enum status find_lines(struct findings *findings, size_t run_index, bool *is_found, struct error *err)
+// `is_found`: by place in `lines`.
+static enum status find_lines(struct findings *findings, size_t run_index, const uint32_t *lines, bool *is_found,
+                              struct error *err)
 {
   called_vector called SCOPED(vector_end) = {0};
   XSP_TRY(findings_called(findings, run_index, &called, err));
   for (const struct called *at = called.items, *end = called.items + called.count; at < end; at++)
     if (is_pairwise(findings->places, at, end))
-      is_found[line_of(findings->places, at)] = true;
+      is_found[lines[line_of(findings->places, at)]] = true;
   return STATUS_OK;
 }
 
@@ -226,13 +227,14 @@ static enum status find(struct findings *findings, struct error *err)
   XSP_TRY(findings_host_places(findings, &places, err));
   bool *is_found = arena_alloc_array(findings->question->scratch, places->count + 1, sizeof *is_found);
   double *ns = arena_alloc_array(findings->question->scratch, places->count + 1, sizeof *ns);
+  const uint32_t *lines = places_lines(places, findings->question->scratch);
   for (uint32_t i = 0; i < places->count; i++) {
     uint32_t source = places->all[i].frame_kind != XSP_FRAME_PYTHON ? place_in_source(places->all, i) : PLACE_NONE;
     if (source != PLACE_NONE)
-      has_any |= takes_enough(findings, ns[source] += places->all[i].own.host_ns);
+      has_any |= takes_enough(findings, ns[lines[source]] += places->all[i].own.host_ns);
   }
   for (size_t i = 0; i < findings->set->run_count && has_any && !places->is_folded; i++)
-    XSP_TRY(find_lines(findings, i, is_found, err));
+    XSP_TRY(find_lines(findings, i, lines, is_found, err));
   for (uint32_t i = 0; i < places->count; i++)
     if (is_found[i] && takes_enough(findings, ns[i]) && source_is_pairwise(findings, &places->all[i]))
       add(findings, i, findings_per_observation_ms(findings, ns[i]));

@@ -194,14 +194,14 @@ static void test_f28_is_silent_below_its_share(void **unused)
   assert_int_equal(ask_rule("F28"), 0);
 }
 
-// Two lines of main call it.
+// Two functions call it.
 static void test_f28_of_a_line_that_several_call(void **unused)
 {
   (void)unused;
   fixture_run(&fixture, "M/L", 1);
   int64_t at = step(MS);
   for (int i = 0; i < 2; i++) {
-    uint32_t sample = python(python(0, "main", FILE_OF, 30 + i), "sample", FILE_OF, 9);
+    uint32_t sample = python(python(0, i == 0 ? "train" : "test", FILE_OF, 30 + i), "sample", FILE_OF, 9);
     operator_at(sample, "aten::index", at + i * 200 * US, 100 * US);
     backward_at(sample, "IndexBackward0", at + 500 * US + i * 100 * US, 30 * US);
   }
@@ -245,6 +245,22 @@ static void test_f58(void **unused)
   ASSERT_NEAR(found_number(0, "time_ms"), 0.48); // of cells alone
   ASSERT_NEAR(found_number(0, "saving_ms"), 0.4);
   assert_string_equal(found_text(0, "confidence"), "medium");
+}
+
+// Forwards and backwards.
+static void test_f58_of_a_line_that_several_call(void **unused)
+{
+  (void)unused;
+  fixture_run(&fixture, "M/L", 1);
+  int64_t at = step(4 * MS);
+  for (int i = 0; i < 32; i++) {
+    uint32_t scan = python(python(0, i % 2 == 0 ? "forward" : "reverse", FILE_OF, 40 + i % 2), "scan", FILE_OF, 24);
+    operator_at(python(scan, "LSTMCell.forward", TORCH "nn/modules/rnn.py", 1500), "aten::lstm_cell", at + i * 20 * US,
+                10 * US);
+  }
+  assert_int_equal(ask_rule("F58"), 1);
+  ASSERT_NEAR(found_number(0, "line"), 24);
+  ASSERT_NEAR(found_number(0, "time_ms"), 0.32);
 }
 
 // Also cells that are layers, called once each.
@@ -597,6 +613,24 @@ static void test_f68(void **unused)
   ASSERT_NEAR(found_number(0, "saving_ms"), 0.1);
 }
 
+// Each of two callers has half of the share.
+static void test_f68_of_a_line_that_several_call(void **unused)
+{
+  (void)unused;
+  const char *path = start_with("\norder = torch.argsort(score)\nreturn x[order[:k]]\n");
+  int64_t at = step(MS);
+  for (int i = 0; i < 2; i++) {
+    uint32_t main = python(0, i == 0 ? "queries" : "keys", path, 40 + i);
+    operator_at(python(main, "search", path, 2), "aten::argsort", at + i * 200 * US, 60 * US);
+    operator_at(fixture.context_id, "aten::sort", at + (1 + i * 200) * US, 59 * US);
+    operator_at(python(main, "search", path, 3), "aten::slice", at + (100 + i * 200) * US, US);
+    operator_at(python(main, "search", path, 3), "aten::index", at + (110 + i * 200) * US, 10 * US);
+  }
+  assert_int_equal(ask_rule("F68"), 1);
+  ASSERT_NEAR(found_number(0, "line"), 2);
+  ASSERT_NEAR(found_number(0, "saving_ms"), 0.12);
+}
+
 // The k-th largest as a limit.
 static void test_f68_of_a_limit(void **unused)
 {
@@ -664,6 +698,21 @@ static size_t pairs(const char *source, const char *const *names, size_t count, 
 }
 
 static const char *const squares[] = {"aten::unsqueeze", "aten::unsqueeze", "aten::sub", "aten::pow", "aten::sum"};
+
+static void test_f69_of_a_line_that_several_call(void **unused)
+{
+  (void)unused;
+  const char *path = start_with("\nd = ((a[:, None] - b[None]) ** 2).sum(-1)\n");
+  int64_t at = step(MS);
+  for (int i = 0; i < 2; i++) {
+    uint32_t line = python(python(0, i == 0 ? "assign" : "update", path, 40 + i), "nearest", path, 2);
+    for (int k = 0; k < 5; k++)
+      operator_at(line, squares[k], at + (i * 5 + k) * 50 * US, 24 * US);
+  }
+  assert_int_equal(ask_rule("F69"), 1);
+  ASSERT_NEAR(found_number(0, "line"), 2);
+  ASSERT_NEAR(found_number(0, "saving_ms"), 0.24);
+}
 
 static void test_f69(void **unused)
 {
@@ -847,6 +896,7 @@ int main(void)
       TEST(test_f28_of_a_line_that_several_call),
       TEST(test_f28_of_all_shares),
       TEST(test_f58),
+      TEST(test_f58_of_a_line_that_several_call),
       TEST(test_f58_is_silent_about_few_positions),
       TEST(test_f58_is_silent_about_a_decoder),
       TEST(test_f58_of_layers_for_one_position),
@@ -873,6 +923,7 @@ int main(void)
       TEST(test_f63_is_silent_about_a_product_after_other_work),
       TEST(test_f63_is_silent_about_a_target),
       TEST(test_f68),
+      TEST(test_f68_of_a_line_that_several_call),
       TEST(test_f68_of_a_limit),
       TEST(test_f68_of_what_a_caller_uses),
       TEST(test_f68_is_silent_where_the_source_uses_all),
@@ -883,6 +934,7 @@ int main(void)
       TEST(test_f34_names_the_line_that_pads),
       TEST(test_the_arguments_of_a_trainer),
       TEST(test_f69),
+      TEST(test_f69_of_a_line_that_several_call),
       TEST(test_f69_of_norms),
       TEST(test_f69_of_cosines),
       TEST(test_f69_is_silent_about_one_broadcast),

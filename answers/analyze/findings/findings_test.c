@@ -428,6 +428,29 @@ static void test_f3_names_the_line_of_the_forward_operator(void **unused)
   ASSERT_NEAR(found_number(0, "saving_ms"), 0.101); // gradients cost as much as the operator
 }
 
+// Each of two callers has less than the share.
+static void test_f3_of_a_line_that_several_call(void **unused)
+{
+  (void)unused;
+  fixture_run(&fixture, "M/L", 1);
+  fixture_model(&fixture, MS, false);
+  for (int i = 0; i < 2; i++) {
+    uint32_t caller = fixture_frame(&fixture, 0, XSP_FRAME_PYTHON, i == 0 ? "encode" : "decode", "net.py", 20 + i);
+    uint32_t line = fixture_frame(&fixture, caller, XSP_FRAME_PYTHON, "look_up", "net.py", 10);
+    fixture.context_id = fixture_frame(&fixture, line, XSP_FRAME_FRAMEWORK, "aten::index", NULL, 0);
+    int64_t forward = fixture_span(&fixture, XSP_LEVEL_LAYER, "aten::index", i * 100 * US, 2 * US);
+    fixture_int(&fixture, forward, "sequence", 5 + i);
+    fixture.context_id = fixture_frame(&fixture, line, XSP_FRAME_FRAMEWORK, "IndexBackward0", NULL, 0);
+    int64_t backward = fixture_span(&fixture, XSP_LEVEL_LAYER, "IndexBackward0", (300 + i * 400) * US, 8 * US);
+    fixture_int(&fixture, backward, "sequence", 5 + i);
+    fixture_int(&fixture, backward, "forward_thread", 10);
+  }
+  fixture.request.least_gain_pct = 1;
+  assert_int_equal(ask_rule("F3"), 1);
+  ASSERT_NEAR(found_number(0, "line"), 10);
+  ASSERT_NEAR(found_number(0, "time_ms"), 0.016);
+}
+
 static void test_f3_is_silent_at_its_ratio(void **unused)
 {
   (void)unused;
@@ -591,6 +614,7 @@ int main(void)
       TEST(test_f2_is_silent_about_a_loss_and_its_backward_pass),
       TEST(test_f2_is_silent_about_calls_of_one_operator),
       TEST(test_f3_names_the_line_of_the_forward_operator),
+      TEST(test_f3_of_a_line_that_several_call),
       TEST(test_f3_is_silent_at_its_ratio),
       TEST(test_f3_is_silent_about_losses_that_pick),
       TEST(test_f3_is_silent_about_fused_attention),

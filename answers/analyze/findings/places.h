@@ -75,7 +75,7 @@ uint32_t place_in_source(const struct place *all, uint32_t place);
 // Python code of the program's own; the innermost such context, the place itself or around it. PLACE_NONE: there is none.
 bool place_is_own(const struct place *place);
 uint32_t place_own_source(const struct place *all, uint32_t place);
-// By place: the first one of its function and line. Other lines of its callers may call the others.
+// By place: the first one of its function and line, whichever functions call them.
 const uint32_t *places_lines(const struct places *places, struct arena *arena);
 // Of an installed package, or generated: no code of the program's own.
 bool place_is_installed(const struct place *place);

@@ -47,12 +47,18 @@ uint32_t place_in_source(const struct place *all, uint32_t place)
 
 const uint32_t *places_lines(const struct places *places, struct arena *arena)
 {
+  struct interner names SCOPED(interner_done) = {0};
   struct map at SCOPED(map_done) = {0};
+  struct buf text SCOPED(buf_done) = {0};
   uint32_t *lines = arena_alloc_array(arena, places->count + 1, sizeof *lines);
   for (uint32_t i = 0; i < places->count; i++) {
+    const struct place *place = &places->all[i];
     bool is_new;
+    buf_clear(&text);
+    buf_format(&text, "%u %s\n%s", place->frame_kind, place->name, place->file != NULL ? place->file : "");
     uint64_t *first =
-        map_at(&at, (struct map_key){(uint64_t)places->all[i].function + 1, (uint64_t)places->all[i].line}, &is_new);
+        map_at(&at, (struct map_key){(uint64_t)interner_at(&names, text.data, text.length) + 1, (uint64_t)place->line},
+               &is_new);
     *first = is_new ? i : *first;
     lines[i] = (uint32_t)*first;
   }
