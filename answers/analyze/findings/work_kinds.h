@@ -13,7 +13,7 @@ struct work_kind {
   const char *files[WORK_PATTERNS_MOST];     // of a frame below the program's line; NULL: as far as there are
   const char *functions[WORK_PATTERNS_MOST]; // of that frame; none: any
 };
-enum { // places in work_kinds[]; what is not named is found by its frames
+enum { // places in work_kinds[]: of a path the first one that matches counts
   WORK_NONE,
   WORK_BLOCKED,
   WORK_SLEEP,
@@ -27,16 +27,35 @@ enum { // places in work_kinds[]; what is not named is found by its frames
   WORK_READS,   // of numbers
   WORK_OUTPUTS, // whole arrays, and waits that measure: what the program must have
   WORK_TRANSFERS,
-  WORK_MODEL = 22,
+  WORK_STACKS,
+  WORK_TRACING,
+  WORK_GRAPH,
+  WORK_EXECUTION,
+  WORK_ITERATOR,
+  WORK_CHECKPOINT,
+  WORK_SESSION,
+  WORK_LOADING,
+  WORK_CONVERSION,
+  WORK_MODEL,
   WORK_COMPILATION,
   WORK_EAGER_KERAS,
   WORK_EAGER,
   WORK_DETOKENIZER,
   WORK_TOKENIZER,
-  WORK_DECODING = 29,
-  WORK_STATES = 33,
+  WORK_PICTURES,
+  WORK_DECODING,
+  WORK_LOGGING,
+  WORK_ROWS,
+  WORK_COPY,
+  WORK_STATES,
   WORK_TEXT,
-  WORK_JAX_RANDOM = 41, // the last ones: all others count before them
+  WORK_METRICS,
+  WORK_PROGRAMS,
+  WORK_ANSWER,
+  WORK_IDLE,
+  WORK_PROFILER,
+  WORK_MOVES,
+  WORK_JAX_RANDOM, // the last ones: all others count before them
   WORK_JAX_EAGER,
   WORK_JAX_CALLS,
   WORK_KINDS
