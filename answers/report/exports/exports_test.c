@@ -107,6 +107,18 @@ static void test_exports_of_spans_report_them(void **state)
 
 #define SPANS_OF_PARTS 140000 // more than two parts
 
+// Moves `*at` behind the next `text`, and reads the number there. A whole request is no string for the sanitizer, which would measure the
+// rest of it each time.
+static int64_t number_after(const char **at, const char *end, const char *text)
+{
+  char number[24] = "";
+  const char *found = memmem(*at, (size_t)(end - *at), text, strlen(text));
+  assert_non_null(found);
+  *at = found + strlen(text);
+  memcpy(number, *at, (size_t)(end - *at) < sizeof number ? (size_t)(end - *at) : sizeof number - 1);
+  return strtoll(number, NULL, 10);
+}
+
 // Each span has its number as a tag.
 static enum status check_request(void *context, struct buf *request, size_t spans, struct error *err)
 {
@@ -114,12 +126,8 @@ static enum status check_request(void *context, struct buf *request, size_t span
   size_t *seen = context;
   const char *at = request->data;
   for (size_t i = 0; i < spans; i++) {
-    at = strstr(at, start);
-    assert_non_null(at);
-    assert_int_equal(strtoll(at + sizeof start - 1, NULL, 10), 10 * *seen);
-    at = strstr(at, tag);
-    assert_non_null(at);
-    assert_int_equal(strtoll(at + sizeof tag - 1, NULL, 10), *seen);
+    assert_int_equal(number_after(&at, request->data + request->length, start), 10 * *seen);
+    assert_int_equal(number_after(&at, request->data + request->length, tag), *seen);
     ++*seen;
   }
   return STATUS_OK;
