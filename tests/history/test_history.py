@@ -262,7 +262,7 @@ class Tables(HistoryTest):
         self.assertEqual([row["model"] for row in self.rows(self.files, "--table", "models")], ["resnet"] * 4 + ["vgg"] * 4)
 
     def test_latencies_with_the_fewest_levels(self):
-        """A later file with layers has their overhead; it counts where there is no other, which a note says."""
+        """The overhead of layers is in a later file. Its latency counts only where there is no other; a note says so."""
         write(self.files / "old.xsp", [3.0] * 9, 0)
         write(self.files / "alone.xsp", [4.0] * 9, 1)
         write(self.files / "layers.xsp", [9.0] * 9, 2, levels="M/L")
